@@ -1,0 +1,186 @@
+//! Guarded calls: acquire, run, report, in one expression.
+
+use core::future::poll_fn;
+use core::mem;
+use core::pin::pin;
+
+use crate::breaker::Breaker;
+use crate::clock::Clock;
+use crate::error::{CallError, Rejected};
+use crate::observer::Observer;
+use crate::outcome::{AnyError, Classify};
+use crate::permit::Permit;
+use crate::tally::Tally;
+use crate::word::Word;
+
+impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
+    /// Runs `operation` if the breaker admits it. `Ok` counts as a success, `Err` and a panic as a
+    /// failure.
+    ///
+    /// # Errors
+    /// [`CallError::Rejected`] when the operation was not run, [`CallError::Failed`] when it failed.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// let port = breaker.call(|| "8080".parse::<u16>());
+    /// assert_eq!(port, Ok(8080));
+    /// ```
+    #[inline]
+    pub fn call<R, E>(&self, operation: impl FnOnce() -> Result<R, E>) -> Result<R, CallError<E>> {
+        self.call_with(AnyError, operation)
+    }
+
+    /// [`call`](Self::call) with a classifier that says what the result means.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
+    /// use core::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    ///
+    /// // The server said: come back in 30 seconds.
+    /// let _ = breaker.call_with(
+    ///     |result: &Result<(), u64>| match result {
+    ///         Ok(()) => Outcome::Success,
+    ///         Err(seconds) => Failure::retry_after(Duration::from_secs(*seconds)).into(),
+    ///     },
+    ///     || Err(30),
+    /// );
+    /// assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(Duration::from_secs(30)));
+    /// ```
+    #[inline]
+    pub fn call_with<R, E>(
+        &self,
+        classify: impl Classify<R, E>,
+        operation: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, CallError<E>> {
+        let mut permit = Some(self.acquire()?);
+        let result = count_panic(&mut permit, operation);
+        if let Some(permit) = permit {
+            permit.report(classify.classify(&result));
+        }
+        result.map_err(CallError::Failed)
+    }
+
+    /// Runs the future that `operation` makes, if the breaker admits it. Needs no runtime and does
+    /// not allocate. Dropping the future cancels: a probe gives its slot back.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    /// # use core::{future::Future, pin::pin, task::{Context, Poll, Waker}};
+    ///
+    /// async fn fetch() -> Result<u32, &'static str> {
+    ///     Ok(42)
+    /// }
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// let answer = async { breaker.call_async(fetch).await };
+    /// # let mut context = Context::from_waker(Waker::noop());
+    /// # assert_eq!(pin!(answer).poll(&mut context), Poll::Ready(Ok(42)));
+    /// ```
+    #[inline]
+    pub async fn call_async<R, E, F>(
+        &self,
+        operation: impl FnOnce() -> F,
+    ) -> Result<R, CallError<E>>
+    where
+        F: Future<Output = Result<R, E>>,
+    {
+        self.call_async_with(AnyError, operation).await
+    }
+
+    /// [`call_async`](Self::call_async) with a classifier that says what the result means.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    #[inline]
+    pub async fn call_async_with<R, E, F>(
+        &self,
+        classify: impl Classify<R, E>,
+        operation: impl FnOnce() -> F,
+    ) -> Result<R, CallError<E>>
+    where
+        F: Future<Output = Result<R, E>>,
+    {
+        let mut permit = Some(self.acquire()?);
+        let mut future = pin!(count_panic(&mut permit, operation));
+        let result =
+            poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
+        if let Some(permit) = permit {
+            permit.report(classify.classify(&result));
+        }
+        result.map_err(CallError::Failed)
+    }
+}
+
+/// Runs `operation`; if it panics, the permit reports a failure. `core` cannot ask whether a thread
+/// is panicking, but a guard that is not forgotten is dropped only by unwinding.
+#[inline]
+fn count_panic<R, C: Clock, W: Word, T: Tally, O: Observer>(
+    permit: &mut Option<Permit<'_, C, W, T, O>>,
+    operation: impl FnOnce() -> R,
+) -> R {
+    let guard = Unwinding(permit);
+    let value = operation();
+    mem::forget(guard);
+    value
+}
+
+struct Unwinding<'p, 'a, C: Clock, W: Word, T: Tally, O: Observer>(
+    &'p mut Option<Permit<'a, C, W, T, O>>,
+);
+
+impl<C: Clock, W: Word, T: Tally, O: Observer> Drop for Unwinding<'_, '_, C, W, T, O> {
+    fn drop(&mut self) {
+        if let Some(permit) = self.0.take() {
+            permit.failure();
+        }
+    }
+}
+
+/// What to do instead, in one expression.
+///
+/// The combinators of `Result` do most of it: `breaker.call(f).unwrap_or(default)`,
+/// `breaker.call(f).or_else(|_| other())`. This trait adds the case that only a refused call is
+/// answered otherwise, and the operation's own error comes back unwrapped.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
+///
+/// fn from_sensor() -> Result<u32, &'static str> { Err("no answer") }
+/// fn last_known() -> u32 { 21 }
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::new(Config::new().consecutive_failures(1), &clock);
+///
+/// assert_eq!(breaker.call(from_sensor).or_if_rejected(|_| Ok(last_known())), Err("no answer"));
+/// assert_eq!(breaker.call(from_sensor).or_if_rejected(|_| Ok(last_known())), Ok(21));
+/// ```
+pub trait Fallback<R, E> {
+    /// Answers a refused call by `other`; a failed one stays failed.
+    ///
+    /// # Errors
+    /// The error of the operation, or of `other`.
+    fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E>;
+}
+
+impl<R, E> Fallback<R, E> for Result<R, CallError<E>> {
+    fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E> {
+        match self {
+            Ok(value) => Ok(value),
+            Err(CallError::Failed(error)) => Err(error),
+            Err(CallError::Rejected(rejected)) => other(rejected),
+        }
+    }
+}

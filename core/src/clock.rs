@@ -1,0 +1,156 @@
+//! Where the time comes from.
+
+use core::cell::OnceCell;
+use core::time::Duration;
+
+use crate::config::ms;
+use crate::word::{self, AtomicU32};
+
+/// A source of time, read only off the closed path: to trip, to refuse, to admit a probe, to count
+/// within a window and to measure slow calls.
+///
+/// # What an implementation must do
+///
+/// - **Milliseconds since any fixed origin, modulo 2³².** After `u32::MAX` comes 0; do not
+///   saturate. A `u32` tick counter of a microcontroller will do, and so will the low half of a
+///   `u64`.
+/// - **Monotonic, nearly**: readings may step back by less than the guard band of the word (65.5 s
+///   in 64-bit words, 64 ticks in 32-bit words), as readings of two threads do when they cross. A
+///   wall clock that is set is not a clock.
+/// - **Never fail, block or panic.** It is read in interrupt handlers.
+/// - **The same for everybody who shares a word.**
+///
+/// ```
+/// use atomic_breaker::{Breaker, Clock, Config};
+/// # fn millis() -> u32 { 42 }
+///
+/// /// The millisecond counter of the board.
+/// struct SysTick;
+///
+/// impl Clock for SysTick {
+///     fn now_ms(&self) -> u32 {
+///         millis()
+///     }
+/// }
+///
+/// static SENSOR: Breaker<SysTick> = Breaker::new(Config::new(), SysTick);
+/// assert!(SENSOR.acquire().is_ok());
+/// ```
+pub trait Clock {
+    /// Milliseconds since any fixed origin, modulo 2³².
+    fn now_ms(&self) -> u32;
+
+    /// A number that differs between the devices or processes of a fleet: the seed of the jitter
+    /// when the configuration gives none. A unique id of the chip or a random number drawn at
+    /// start. Need not change over time.
+    fn entropy(&self) -> u32 {
+        0
+    }
+}
+
+impl<C: Clock + ?Sized> Clock for &C {
+    fn now_ms(&self) -> u32 {
+        (**self).now_ms()
+    }
+
+    fn entropy(&self) -> u32 {
+        (**self).entropy()
+    }
+}
+
+/// A clock that stands still until it is told to move, for tests.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, State};
+/// use core::time::Duration;
+///
+/// let clock = ManualClock::new();
+/// let config = Config::new().consecutive_failures(1).open_for(Duration::from_secs(5));
+/// let breaker = Breaker::new(config, &clock);
+///
+/// breaker.acquire().unwrap().failure();
+/// clock.advance(Duration::from_millis(4_999));
+/// let refused = breaker.acquire().unwrap_err();
+/// assert_eq!(refused.retry_in(), Some(Duration::from_millis(1)));
+///
+/// clock.advance(Duration::from_millis(1));
+/// breaker.acquire().unwrap().success();
+/// assert_eq!(breaker.state(), State::Closed);
+/// ```
+#[derive(Debug)]
+pub struct ManualClock {
+    ms: AtomicU32,
+}
+
+impl ManualClock {
+    /// A clock at 0.
+    pub const fn new() -> Self {
+        Self::starting_at(0)
+    }
+
+    /// A clock at the given reading, for example just before the wrap.
+    pub const fn starting_at(ms: u32) -> Self {
+        Self {
+            ms: AtomicU32::new(ms),
+        }
+    }
+
+    /// Moves the clock on, in whole milliseconds, rounded up. Wraps, as clocks do.
+    pub fn advance(&self, time: Duration) {
+        let ms = time.as_nanos().div_ceil(1_000_000) as u32;
+        self.change(|now| now.wrapping_add(ms));
+    }
+
+    /// Moves the clock back, as crossing readings and badly kept clocks do.
+    pub fn step_back(&self, time: Duration) {
+        let ms = ms(time);
+        self.change(|now| now.wrapping_sub(ms));
+    }
+
+    /// Sets the reading.
+    pub fn set_ms(&self, ms: u32) {
+        self.change(|_| ms);
+    }
+
+    fn change(&self, step: impl Fn(u32) -> u32) {
+        let mut now = word::read(&self.ms);
+        while let Err(found) = word::swap(&self.ms, now, step(now)) {
+            now = found;
+        }
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> u32 {
+        word::read(&self.ms)
+    }
+}
+
+/// One reading of a clock, taken when it is first asked for.
+pub(crate) struct Now<'a, C> {
+    clock: &'a C,
+    ms: OnceCell<u32>,
+}
+
+impl<'a, C: Clock> Now<'a, C> {
+    pub(crate) const fn new(clock: &'a C) -> Self {
+        Self {
+            clock,
+            ms: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn ms(&self) -> u32 {
+        *self.ms.get_or_init(|| self.clock.now_ms())
+    }
+
+    pub(crate) fn entropy(&self) -> u32 {
+        self.clock.entropy()
+    }
+}

@@ -1,0 +1,53 @@
+//! Manual control.
+
+use core::convert::Infallible;
+
+use crate::breaker::Breaker;
+use crate::clock::Clock;
+use crate::machine::Command;
+use crate::observer::Observer;
+use crate::tally::Tally;
+use crate::word::Word;
+
+/// Manual control: each command is one compare-and-swap and begins an epoch, so that reports of
+/// calls that were under way change nothing. A command that does not apply changes nothing at all.
+impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
+    /// Opens for the configured time, as a failure would. An open breaker starts its time anew. Does
+    /// nothing while forced open or disabled.
+    pub fn trip(&self) {
+        self.obey(Command::Trip);
+    }
+
+    /// Refuses every call until [`release`](Self::release) or [`reset`](Self::reset).
+    pub fn force_open(&self) {
+        self.obey(Command::ForceOpen);
+    }
+
+    /// Ends [`force_open`](Self::force_open): half-open, so that probes find out how the resource
+    /// is. Does nothing in other states.
+    pub fn release(&self) {
+        self.obey(Command::Release);
+    }
+
+    /// Closes and clears every count, from any state.
+    pub fn reset(&self) {
+        self.obey(Command::Reset);
+    }
+
+    /// Lets every call pass and learns nothing, until [`enable`](Self::enable) or
+    /// [`reset`](Self::reset).
+    pub fn disable(&self) {
+        self.obey(Command::Disable);
+    }
+
+    /// Ends [`disable`](Self::disable): closed, every count clear. Does nothing in other states.
+    pub fn enable(&self) {
+        self.obey(Command::Enable);
+    }
+
+    fn obey(&self, command: Command) {
+        let machine = self.machine();
+        let Ok(_) =
+            self.apply(|circuit, now| Ok::<_, Infallible>(machine.obey(circuit, command, now)));
+    }
+}

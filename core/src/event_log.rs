@@ -1,0 +1,108 @@
+//! An observer that keeps the last transitions for a task to drain.
+
+use core::cell::RefCell;
+use core::fmt;
+
+use critical_section::Mutex;
+use heapless::Deque;
+
+use crate::observer::{Observer, Transition};
+
+/// Keeps the last `N` transitions until a task drains them, and counts those it lost.
+///
+/// A transition enters and leaves in a critical section of a few dozen instructions, so it may be
+/// told in a thread, a task or an interrupt handler. The breaker itself takes no critical section:
+/// this one is entered only where a transition happens.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, EventLog, ManualClock, State};
+///
+/// static LOG: EventLog<8> = EventLog::new();
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::new(Config::new(), &clock).with_observer(&LOG);
+/// breaker.trip();
+/// breaker.reset();
+///
+/// while let Some(transition) = LOG.pop() {
+///     println!("{} -> {} ({:?})", transition.from, transition.to, transition.cause);
+/// }
+/// assert_eq!(LOG.take_lost(), 0);
+/// ```
+pub struct EventLog<const N: usize> {
+    events: Mutex<RefCell<Events<N>>>,
+}
+
+struct Events<const N: usize> {
+    queue: Deque<Transition, N>,
+    lost: u32,
+}
+
+impl<const N: usize> EventLog<N> {
+    /// An empty log. `N` is at least 1, or it does not compile.
+    pub const fn new() -> Self {
+        const {
+            assert!(
+                N > 0,
+                "an EventLog of 0 events loses them all: make N at least 1"
+            )
+        };
+        Self {
+            events: Mutex::new(RefCell::new(Events {
+                queue: Deque::new(),
+                lost: 0,
+            })),
+        }
+    }
+
+    /// Takes the oldest transition.
+    pub fn pop(&self) -> Option<Transition> {
+        self.with(|events| events.queue.pop_front())
+    }
+
+    /// How many transitions wait.
+    pub fn len(&self) -> usize {
+        self.with(|events| events.queue.len())
+    }
+
+    /// Whether no transition waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many transitions were overwritten since this was last asked. Stops counting at
+    /// `u32::MAX`.
+    pub fn take_lost(&self) -> u32 {
+        self.with(|events| core::mem::take(&mut events.lost))
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Events<N>) -> R) -> R {
+        critical_section::with(|section| f(&mut self.events.borrow_ref_mut(section)))
+    }
+}
+
+impl<const N: usize> Default for EventLog<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> fmt::Debug for EventLog<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventLog")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<const N: usize> Observer for EventLog<N> {
+    fn transition(&self, transition: &Transition) {
+        self.with(|events| {
+            if events.queue.is_full() && events.queue.pop_front().is_some() {
+                events.lost = events.lost.saturating_add(1);
+            }
+            // Cannot fail: room was made just now.
+            let _ = events.queue.push_back(*transition);
+        });
+    }
+}

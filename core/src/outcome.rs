@@ -1,0 +1,158 @@
+//! How a call went, and who decides that.
+
+use core::time::Duration;
+
+use crate::config::ms;
+
+/// What a caller reports for a permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Outcome {
+    /// The resource works. Still counts as a failure if it took too long, where
+    /// [`Config::slow_call`](crate::Config::slow_call) is set.
+    Success,
+    /// The resource failed.
+    Failure(Failure),
+    /// The call says nothing about the resource, as when the request itself was wrong. Neutral: a
+    /// probe gives its slot back.
+    Ignored,
+}
+
+impl From<Failure> for Outcome {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// A failure: how much it weighs, whether it trips at once, and for how long at least.
+///
+/// ```
+/// use atomic_breaker::Failure;
+/// use core::time::Duration;
+///
+/// let time_out = Failure::new();
+/// let connection_refused = Failure::weighing(3);
+/// let certificate_expired = Failure::tripping();
+/// let too_many_requests = Failure::retry_after(Duration::from_secs(30));
+/// # let _ = (time_out, connection_refused, certificate_expired, too_many_requests);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use]
+pub struct Failure {
+    pub(crate) weight: u16,
+    pub(crate) trips: bool,
+    pub(crate) retry_after_ms: Option<u32>,
+}
+
+impl Failure {
+    /// A failure of weight 1.
+    pub const fn new() -> Self {
+        Self::weighing(1)
+    }
+
+    /// A failure that counts as `weight` failures. With weight 0 it adds nothing while closed; a
+    /// probe that fails opens the breaker whatever its weight.
+    pub const fn weighing(weight: u16) -> Self {
+        Self {
+            weight,
+            trips: false,
+            retry_after_ms: None,
+        }
+    }
+
+    /// A failure that trips at once, whatever was counted before.
+    pub const fn tripping() -> Self {
+        Self {
+            trips: true,
+            ..Self::new()
+        }
+    }
+
+    /// A failure that trips at once and keeps the breaker open at least for `time`: the
+    /// `Retry-After` of a server, the back-off hint of a radio.
+    ///
+    /// Rounded up to milliseconds; cut to [`Config::max_retry_after`](crate::Config::max_retry_after),
+    /// or to what the word holds (24.8 days, 2¹⁴ ticks in a 32-bit word) when that is not set. The
+    /// [`Transition`](crate::Transition) tells the time that was taken.
+    pub const fn retry_after(time: Duration) -> Self {
+        Self {
+            retry_after_ms: Some(ms(time)),
+            ..Self::tripping()
+        }
+    }
+
+    /// How many failures this one counts as.
+    pub const fn weight(self) -> u16 {
+        self.weight
+    }
+
+    /// Whether it trips at once.
+    pub const fn is_tripping(self) -> bool {
+        self.trips
+    }
+
+    /// The shortest open time that it asks for.
+    pub const fn min_open_time(self) -> Option<Duration> {
+        match self.retry_after_ms {
+            Some(ms) => Some(Duration::from_millis(ms as u64)),
+            None => None,
+        }
+    }
+}
+
+impl Default for Failure {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Turns the result of a call into its [`Outcome`]. Closures do.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
+///
+/// enum Error { TimedOut, Refused, NotFound }
+///
+/// fn classify(result: &Result<u8, Error>) -> Outcome {
+///     match result {
+///         Ok(_) => Outcome::Success,
+///         Err(Error::TimedOut) => Failure::new().into(),
+///         Err(Error::Refused) => Failure::weighing(3).into(),
+///         Err(Error::NotFound) => Outcome::Ignored,
+///     }
+/// }
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::new(Config::new().consecutive_failures(3), &clock);
+/// let _ = breaker.call_with(classify, || Err(Error::NotFound));
+/// assert_eq!(breaker.snapshot().failures(), 0);
+/// let _ = breaker.call_with(classify, || Err(Error::Refused));
+/// assert!(breaker.acquire().is_err());
+/// # let _ = Error::TimedOut;
+/// ```
+pub trait Classify<T, E> {
+    /// What the result says about the resource.
+    fn classify(&self, result: &Result<T, E>) -> Outcome;
+}
+
+impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Classify<T, E> for F {
+    fn classify(&self, result: &Result<T, E>) -> Outcome {
+        self(result)
+    }
+}
+
+/// The classifier of [`Breaker::call`](crate::Breaker::call): `Ok` is a success, every `Err` a
+/// failure of weight 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnyError;
+
+impl<T, E> Classify<T, E> for AnyError {
+    #[inline]
+    fn classify(&self, result: &Result<T, E>) -> Outcome {
+        match result {
+            Ok(_) => Outcome::Success,
+            Err(_) => Failure::new().into(),
+        }
+    }
+}

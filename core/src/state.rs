@@ -1,0 +1,77 @@
+//! The state of a breaker, and its life cycle.
+//!
+//! ```text
+//!                   1 failures reach the limit
+//!        ┌──────────┐────────────────────────►┌──────────┐
+//!   ────►│  Closed  │   2 trip at once        │   Open   │◄─┐
+//!        └──────────┘────────────────────────►└──────────┘  │
+//!           ▲    ▲                             3 │    ▲     │
+//!           │    │                    open time  │    │ 5 a probe fails
+//!           │    │ 4 enough probes    is over    ▼    │     │
+//!           │    │   succeed          ┌────────────────┐    │
+//!           │    └────────────────────│   Half-open    │──┐ │
+//!           │                         └────────────────┘◄─┘ 6 a probe was lost
+//!           │ 8 reset, enable              ▲ 9 release      │
+//!           │                              │                │
+//!        ┌──┴───────────────────┐ 7   ┌────┴─────────┐      │ 10 trip
+//!        │ Disabled             │◄───►│ Forced open  │ (from closed, half-open, open)
+//!        └──────────────────────┘     └──────────────┘
+//! ```
+//!
+//! | arrow | taken by | cause |
+//! |---|---|---|
+//! | 1 | [`Permit::failure`](crate::Permit::failure) | `FailureLimit`, `FailureRatio` |
+//! | 2 | [`Permit::report`](crate::Permit::report) of a failure that trips | `TripDemanded`, `RetryAfter` |
+//! | 3 | [`Breaker::acquire`](crate::Breaker::acquire) | `OpenTimeOver` |
+//! | 4 | [`Permit::success`](crate::Permit::success) | `ProbesSucceeded` |
+//! | 5 | [`Permit::failure`](crate::Permit::failure) of a probe | `ProbeFailed` |
+//! | 6 | [`Breaker::acquire`](crate::Breaker::acquire) after the lease | `ProbeLost` |
+//! | 7 | [`Breaker::disable`](crate::Breaker::disable), [`force_open`](crate::Breaker::force_open), from any state | `Manual` |
+//! | 8 | [`Breaker::reset`](crate::Breaker::reset) from any state, [`enable`](crate::Breaker::enable) | `Manual` |
+//! | 9 | [`Breaker::release`](crate::Breaker::release) | `Manual` |
+//! | 10 | [`Breaker::trip`](crate::Breaker::trip) | `Manual` |
+
+use core::fmt;
+
+/// The state of a breaker.
+///
+/// An open breaker whose open time is over stays open until somebody acquires:
+/// [`Snapshot::is_due`](crate::Snapshot::is_due) tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum State {
+    /// Every call passes.
+    Closed,
+    /// Every call is refused until the open time is over.
+    Open,
+    /// A few probes pass, everything else is refused.
+    HalfOpen,
+    /// Every call is refused until an operator releases the breaker.
+    ForcedOpen,
+    /// Every call passes, and nothing is learned from it.
+    Disabled,
+}
+
+impl State {
+    /// The name in lower case: `closed`, `open`, `half-open`, `forced open`, `disabled`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HalfOpen => "half-open",
+            Self::ForcedOpen => "forced open",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

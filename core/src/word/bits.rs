@@ -1,0 +1,94 @@
+//! The value in a word: `u32` or `u64`.
+
+use core::fmt;
+
+use super::layout::Layout;
+use crate::circuit::Circuit;
+use crate::error::CorruptWord;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
+/// The bits of a word: `u64` with the wide layout, `u32` with the narrow one. Sealed.
+pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static {
+    /// Where the fields lie.
+    const LAYOUT: Layout;
+
+    /// A fresh, closed breaker: all bits zero.
+    const FRESH: Self;
+
+    /// Widens the bits.
+    fn to_u64(self) -> u64;
+
+    /// The low bits of `bits`; the layout of this width uses no others.
+    #[doc(hidden)]
+    fn from_u64(bits: u64) -> Self;
+
+    /// Answers the bits if they are a state that a breaker can be in.
+    ///
+    /// For words that come from outside: retained RAM after a reset, a mapped file, another
+    /// processor.
+    ///
+    /// # Errors
+    /// [`CorruptWord`] says which field cannot be right.
+    ///
+    /// ```
+    /// use atomic_breaker::word::Bits;
+    ///
+    /// assert!(0_u32.check().is_ok());
+    /// let error = 0xFFFF_FFFF_u32.check().unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "0xffffffff is not the state of a circuit breaker: it is neither forced open nor \
+    ///      disabled; start from 0, a closed breaker",
+    /// );
+    /// ```
+    fn check(self) -> Result<Self, CorruptWord> {
+        Circuit::decode(self).map(|_| self)
+    }
+}
+
+impl Bits for u32 {
+    const LAYOUT: Layout = Layout::NARROW;
+    const FRESH: Self = 0;
+
+    #[inline]
+    fn to_u64(self) -> u64 {
+        self.into()
+    }
+
+    #[inline]
+    fn from_u64(bits: u64) -> Self {
+        bits as Self
+    }
+}
+
+impl Bits for u64 {
+    const LAYOUT: Layout = Layout::WIDE;
+    const FRESH: Self = 0;
+
+    #[inline]
+    fn to_u64(self) -> u64 {
+        self
+    }
+
+    #[inline]
+    fn from_u64(bits: u64) -> Self {
+        bits
+    }
+}
+
+/// The word that the target handles natively: `AtomicU64` where 64-bit atomics are lock-free,
+/// `AtomicU32` elsewhere (Cortex-M, `riscv32`).
+#[cfg(target_has_atomic = "64")]
+pub type NativeWord = super::AtomicU64;
+/// The word that the target handles natively: `AtomicU64` where 64-bit atomics are lock-free,
+/// `AtomicU32` elsewhere (Cortex-M, `riscv32`).
+#[cfg(not(target_has_atomic = "64"))]
+pub type NativeWord = super::AtomicU32;
+
+/// The bits of [`NativeWord`].
+pub type NativeBits = <NativeWord as super::Word>::Bits;

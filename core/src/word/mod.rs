@@ -1,0 +1,189 @@
+//! The atomic word: where the state of a breaker lives.
+//!
+//! # The layout
+//!
+//! ```text
+//! AtomicU64   63                    32 31    27 26      18 17             2 1   0
+//!            ┌────────────────────────┬────────┬──────────┬────────────────┬─────┐
+//!            │        time  32        │trips  5│ epoch  9 │    load  16    │ st 2│
+//!            └────────────────────────┴────────┴──────────┴────────────────┴─────┘
+//! AtomicU32   31                    17 16    14 13      10 9              2 1   0
+//!            ┌────────────────────────┬────────┬──────────┬────────────────┬─────┐
+//!            │        time  15        │trips  3│ epoch  4 │    load   8    │ st 2│
+//!            └────────────────────────┴────────┴──────────┴────────────────┴─────┘
+//! ```
+//!
+//! | state | load | time | trips |
+//! |---|---|---|---|
+//! | 0 closed | failures counted | start of the window of failures | 0 |
+//! | 1 open | open time, a small float rounded up | opened at | trips in a row |
+//! | 2 half-open | probes in flight (high half), successes so far (low half) | last probe admitted at | trips in a row |
+//! | 3 held | 1 forced open, 2 disabled | 0 | 0 |
+//!
+//! All bits zero is a fresh, closed breaker, so `.bss` and a zeroed page are valid words. Who may
+//! change what, always by one compare-and-swap of the whole word:
+//!
+//! | change | epoch | made by |
+//! |---|---|---|
+//! | count a failure, clear the count | stays | a report in the same epoch |
+//! | take or give back a probe's slot | stays | `acquire` · a report or drop in the same epoch |
+//! | any change of state, a new round of probes, a reset | +1 | exactly one caller, who then tells the observer |
+//!
+//! # Orderings
+//!
+//! The word is the only shared memory of a breaker, and every change of it is a compare-and-swap,
+//! so its history is one line and `Relaxed` is enough for the breaker's own correctness.
+//!
+//! - The closed path loads `Relaxed`: it reads nothing else that another thread wrote.
+//! - Everything off the closed path loads `Acquire` and swaps `AcqRel`. This buys one promise: what
+//!   a caller did before a report that changed the word is visible to whoever is refused, probes or
+//!   reports because of it. An adapter that keeps the last error in a cell beside the breaker, and
+//!   hands it out with the refusal, relies on it. A loom model shows the promise to hold, and to
+//!   break when the same code runs with `Relaxed` alone.
+//!
+//! The orderings are arguments of [`Word`], so the models run the shipped code over loom's atomics.
+
+mod bits;
+mod layout;
+pub(crate) mod open_time;
+#[cfg(feature = "wide")]
+mod section;
+
+pub use bits::{Bits, NativeBits, NativeWord};
+pub use layout::Layout;
+pub(crate) use layout::Peek;
+#[cfg(feature = "wide")]
+pub use section::SectionWord;
+
+use core::sync::atomic::Ordering;
+
+/// An atomic word that holds the state of a breaker.
+///
+/// Implemented for `AtomicU32`, for `AtomicU64` where the target has 64-bit atomics, and for
+/// references to any word. Implement it for memory of your own (retained RAM, a mapped file, a
+/// model checker's atomic) by forwarding to an atomic.
+///
+/// # What an implementation must do
+///
+/// - Both methods act on one and the same memory, atomically, with at least the given orderings.
+/// - Neither blocks for long or panics: they are called from interrupt handlers.
+/// - `compare_exchange_weak` may fail spuriously; `Err` carries the value that it saw.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, word::{AtomicU32, Word}};
+/// use core::sync::atomic::Ordering;
+///
+/// /// A word at a fixed place, for example in RAM that survives a reset.
+/// struct Retained(&'static AtomicU32);
+///
+/// impl Word for Retained {
+///     type Bits = u32;
+///     fn load(&self, order: Ordering) -> u32 {
+///         self.0.load(order)
+///     }
+///     fn compare_exchange_weak(
+///         &self, current: u32, new: u32, success: Ordering, failure: Ordering,
+///     ) -> Result<u32, u32> {
+///         self.0.compare_exchange_weak(current, new, success, failure)
+///     }
+/// }
+///
+/// static MEMORY: AtomicU32 = AtomicU32::new(0);
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::over(Retained(&MEMORY), Config::new(), &clock);
+/// assert_eq!(breaker.check(), Ok(()));
+/// ```
+pub trait Word {
+    /// `u32` or `u64`: decides the layout.
+    type Bits: Bits;
+
+    /// Reads the word.
+    fn load(&self, order: Ordering) -> Self::Bits;
+
+    /// Replaces `current` by `new`, or answers what was there instead.
+    ///
+    /// # Errors
+    /// The value found, when it was not `current` or when the exchange failed spuriously.
+    fn compare_exchange_weak(
+        &self,
+        current: Self::Bits,
+        new: Self::Bits,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<Self::Bits, Self::Bits>;
+}
+
+impl<W: Word + ?Sized> Word for &W {
+    type Bits = W::Bits;
+
+    #[inline]
+    fn load(&self, order: Ordering) -> Self::Bits {
+        (**self).load(order)
+    }
+
+    #[inline]
+    fn compare_exchange_weak(
+        &self,
+        current: Self::Bits,
+        new: Self::Bits,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<Self::Bits, Self::Bits> {
+        (**self).compare_exchange_weak(current, new, success, failure)
+    }
+}
+
+macro_rules! word_of_atomic {
+    ($($atomic:ty => $bits:ty),*) => {$(
+        impl Word for $atomic {
+            type Bits = $bits;
+
+            #[inline]
+            fn load(&self, order: Ordering) -> $bits {
+                self.load(order)
+            }
+
+            #[inline]
+            fn compare_exchange_weak(
+                &self,
+                current: $bits,
+                new: $bits,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$bits, $bits> {
+                self.compare_exchange_weak(current, new, success, failure)
+            }
+        }
+    )*};
+}
+
+pub use portable_atomic::AtomicU32;
+word_of_atomic!(AtomicU32 => u32);
+
+// Only where 64-bit atomics are real: portable-atomic's fallback takes a spin lock, which can
+// deadlock between a handler and the code it interrupted.
+#[cfg(target_has_atomic = "64")]
+pub use portable_atomic::AtomicU64;
+#[cfg(target_has_atomic = "64")]
+word_of_atomic!(AtomicU64 => u64);
+
+// The four accesses of this crate. `Ordering::` stands nowhere else.
+
+/// The load of the closed path.
+#[inline]
+pub(crate) fn glance<W: Word>(word: &W) -> W::Bits {
+    word.load(Ordering::Relaxed)
+}
+
+/// The load of everything else. Its partner is the release in [`swap`].
+#[inline]
+pub(crate) fn read<W: Word>(word: &W) -> W::Bits {
+    word.load(Ordering::Acquire)
+}
+
+/// The compare-and-swap. `AcqRel` also when it fails: the loop goes on with what it saw.
+#[inline]
+pub(crate) fn swap<W: Word>(word: &W, current: W::Bits, new: W::Bits) -> Result<(), W::Bits> {
+    word.compare_exchange_weak(current, new, Ordering::AcqRel, Ordering::Acquire)
+        .map(drop)
+}

@@ -1,0 +1,77 @@
+//! The [`atomic-breaker`](atomic_breaker) circuit breaker with the time of
+//! [`embassy-time`](embassy_time).
+//!
+//! ```
+//! use atomic_breaker_embassy::{Breaker, Config, EmbassyClock};
+//! use core::time::Duration;
+//!
+//! static RADIO: Breaker = Breaker::new(
+//!     Config::new().consecutive_failures(3).open_for(Duration::from_secs(2)),
+//!     EmbassyClock,
+//! );
+//!
+//! # async fn send() -> Result<(), ()> { Ok(()) }
+//! async fn task() {
+//!     if let Err(error) = RADIO.call_async(send).await {
+//!         // refused, or failed
+//!         # let _ = error;
+//!     }
+//! }
+//! # let _ = task();
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[doc(no_inline)]
+pub use atomic_breaker::{
+    AnyError, CallError, Cause, Classify, Clock, Config, ConfigError, Failure, Fallback, Observer,
+    Outcome, Permit, Rejected, Snapshot, State, Tally, Token, Transition, word,
+};
+use embassy_time::Instant;
+
+/// A breaker with the time of embassy. `Breaker::new(config, EmbassyClock)` is `const`.
+///
+/// The word is the one that the chip handles natively: 32 bits on Cortex-M and `riscv32`.
+pub type Breaker<W = word::NativeWord, T = (), O = ()> =
+    atomic_breaker::Breaker<EmbassyClock, W, T, O>;
+
+/// The time since boot, as [`embassy_time`] tells it. Has no size.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbassyClock;
+
+impl Clock for EmbassyClock {
+    fn now_ms(&self) -> u32 {
+        // The low half of a count that never ends: modulo 2³², as the breaker wants it.
+        Instant::now().as_millis() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+    use embassy_time::{Duration as Ticks, MockDriver};
+
+    #[test]
+    fn the_breaker_opens_and_recovers_by_embassy_time() {
+        let time = MockDriver::get();
+        let breaker: Breaker = Breaker::new(
+            Config::new()
+                .consecutive_failures(1)
+                .open_for(Duration::from_secs(2)),
+            EmbassyClock,
+        );
+        breaker.acquire().unwrap().failure();
+        time.advance(Ticks::from_millis(1_999));
+        let refused = breaker.acquire().unwrap_err();
+        assert_eq!(refused.retry_in(), Some(Duration::from_millis(1)));
+        time.advance(Ticks::from_millis(1));
+        breaker.acquire().unwrap().success();
+        assert_eq!(breaker.state(), State::Closed);
+    }
+
+    #[test]
+    fn the_clock_costs_no_memory() {
+        assert_eq!(size_of::<EmbassyClock>(), 0);
+    }
+}

@@ -1,0 +1,38 @@
+//! The monotonic clock of `std`.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use atomic_breaker::Clock;
+
+/// Milliseconds since the process first asked, by [`Instant`]. Has no size, and all of them agree.
+///
+/// ```
+/// use atomic_breaker_std::{Clock, StdClock};
+/// use std::{thread, time::Duration};
+///
+/// let before = StdClock.now_ms();
+/// thread::sleep(Duration::from_millis(2));
+/// assert!(StdClock.now_ms() > before);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StdClock;
+
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+static ENTROPY: LazyLock<u32> = LazyLock::new(|| RandomState::new().hash_one(0) as u32);
+
+impl Clock for StdClock {
+    fn now_ms(&self) -> u32 {
+        let age = ORIGIN.elapsed();
+        (age.as_secs() as u32)
+            .wrapping_mul(1_000)
+            .wrapping_add(age.subsec_millis())
+    }
+
+    /// A random number drawn once per process, so that the processes of a fleet that tripped
+    /// together do not come back in step.
+    fn entropy(&self) -> u32 {
+        *ENTROPY
+    }
+}
