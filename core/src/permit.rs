@@ -3,6 +3,7 @@
 use core::convert::Infallible;
 use core::fmt;
 use core::mem::ManuallyDrop;
+use core::num::NonZeroU32;
 
 use crate::breaker::Breaker;
 use crate::circuit::{Circuit, Phase};
@@ -20,7 +21,8 @@ use crate::word::{self, Bits, NativeBits, NativeWord, Peek, Word};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Ticket<B> {
     granted: B,
-    started_ms: Option<u32>,
+    /// Not zero, so that a ticket travels in two registers: a start at 0 is taken for 1.
+    started_ms: Option<NonZeroU32>,
 }
 
 /// The right to one call. Report how it went; dropping it cancels, and gives a probe's slot back.
@@ -71,15 +73,19 @@ pub struct Token<B = NativeBits>(Ticket<B>);
 impl<B: Bits> Token<B> {
     /// The token as two numbers, for mailboxes that hold nothing else. Use them once: a second
     /// report of the same permit counts a second time.
-    pub const fn into_raw(self) -> (B, Option<u32>) {
-        (self.0.granted, self.0.started_ms)
+    pub const fn into_raw(self) -> (B, u32) {
+        let started_ms = match self.0.started_ms {
+            Some(ms) => ms.get(),
+            None => 0,
+        };
+        (self.0.granted, started_ms)
     }
 
     /// The token of two numbers from [`into_raw`](Self::into_raw).
-    pub const fn from_raw(granted: B, started_ms: Option<u32>) -> Self {
+    pub const fn from_raw(granted: B, started_ms: u32) -> Self {
         Self(Ticket {
             granted,
-            started_ms,
+            started_ms: NonZeroU32::new(started_ms),
         })
     }
 }
@@ -117,7 +123,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         match self.apply(|circuit, now| machine.admit(circuit, now)) {
             Ok(granted) => Ok(Ticket {
                 granted,
-                started_ms: self.config.slow_call_ms.map(|_| self.clock.now_ms()),
+                started_ms: self
+                    .config
+                    .slow_call_ms
+                    .map(|_| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN)),
             }),
             Err(rejected) => {
                 self.observer.refused(rejected);
@@ -211,7 +220,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     fn was_slow(&self, ticket: Ticket<W::Bits>) -> bool {
         match (ticket.started_ms, self.config.slow_call_ms) {
             (Some(started), Some(limit)) => {
-                let took = self.clock.now_ms().wrapping_sub(started);
+                let took = self.clock.now_ms().wrapping_sub(started.get());
                 // More than half the range: the clock stepped back.
                 took >= limit && took <= u32::MAX / 2
             }
