@@ -1,14 +1,12 @@
-//! The breaker: a word, its rules, and the one compare-and-swap loop.
+//! The breaker: a word, its rules, a clock, and how to make one.
 
 use core::fmt;
 
-use crate::circuit::{Circuit, Phase};
-use crate::clock::{Clock, Now};
+use crate::clock::Clock;
 use crate::config::{Config, ConfigError, check_rules};
 use crate::error::CorruptWord;
-use crate::machine::{Machine, Step};
-use crate::observer::{Cause, Observer, Transition};
-use crate::state::State;
+use crate::machine::Machine;
+use crate::observer::Observer;
 use crate::tally::Tally;
 use crate::word::{self, Bits, NativeWord, Word};
 
@@ -235,69 +233,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
 
     pub(crate) fn machine(&self) -> Machine<'_> {
         Machine::new(&self.config, <W::Bits as Bits>::LAYOUT)
-    }
-
-    /// The one compare-and-swap loop: applies `step` to the word until nobody else was faster, and
-    /// tells the observer if that made a transition. Answers the word as it is afterwards.
-    ///
-    /// Ends with the first exchange that succeeds; one fails only because another caller's
-    /// succeeded, or spuriously.
-    pub(crate) fn apply<E>(
-        &self,
-        mut step: impl FnMut(Circuit, &Now<'_, C>) -> Result<Step, E>,
-    ) -> Result<W::Bits, E> {
-        let mut seen = word::read(&self.word);
-        loop {
-            let now = Now::new(&self.clock);
-            let swapped = match Circuit::decode(seen) {
-                Ok(circuit) => match step(circuit, &now)? {
-                    Step::Stay => return Ok(seen),
-                    Step::Within(next) => self.swap(seen, next),
-                    Step::To(next, cause) => self.swap(seen, next).inspect(|_| {
-                        self.tell(circuit.state(), next, cause, &now);
-                    }),
-                },
-                // Replaced, then met again by the next turn of the loop.
-                Err(_) => {
-                    let next = Circuit::healed(seen);
-                    seen = self
-                        .swap(seen, next)
-                        .inspect(|_| {
-                            self.tell(State::Closed, next, Cause::CorruptWord, &now);
-                        })
-                        .unwrap_or_else(|found| found);
-                    continue;
-                }
-            };
-            match swapped {
-                Ok(bits) => return Ok(bits),
-                Err(found) => seen = found,
-            }
-        }
-    }
-
-    fn swap(&self, seen: W::Bits, next: Circuit) -> Result<W::Bits, W::Bits> {
-        let bits = next.encode();
-        word::swap(&self.word, seen, bits).map(|()| bits)
-    }
-
-    fn tell(&self, from: State, next: Circuit, cause: Cause, now: &Now<'_, C>) {
-        if !self.observer.is_listening() {
-            return;
-        }
-        let open_for = match next.phase {
-            Phase::Open { open_for, .. } => open_for,
-            _ => 0,
-        };
-        self.observer.transition(&Transition {
-            from,
-            to: next.state(),
-            cause,
-            at_ms: now.ms(),
-            epoch: next.epoch as u16,
-            trips: next.trips as u8,
-            open_for_ms: self.machine().time.ms(open_for),
-        });
     }
 }
 

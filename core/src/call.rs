@@ -56,6 +56,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(Duration::from_secs(30)));
     /// ```
     #[inline]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "closures are passed by value"
+    )]
     pub fn call_with<R, E>(
         &self,
         classify: impl Classify<R, E>,

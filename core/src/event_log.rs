@@ -45,7 +45,7 @@ impl<const N: usize> EventLog<N> {
             assert!(
                 N > 0,
                 "an EventLog of 0 events loses them all: make N at least 1"
-            )
+            );
         };
         Self {
             events: Mutex::new(RefCell::new(Events {

@@ -45,13 +45,16 @@
 //! | [`word`] | the atomic word, its layouts, the memory orderings |
 //! | `time`, `circuit` | times that wrap; the word unpacked |
 //! | [`state`] | the life cycle |
-//! | `machine` | one pure function per arrow of the life cycle |
-//! | `breaker` | [`Breaker`], and the one compare-and-swap loop |
-//! | `permit`, `call` | [`Permit`], [`Token`]; `call`, `call_async`, [`Fallback`] |
+//! | `breaker` | [`Breaker`] and how to make one |
+//! | `acquire`, `permit`, `token` | the way in; [`Permit`] and, on its way elsewhere, [`Token`] |
+//! | `call` | `call` and `call_async` around them; [`Fallback`] |
 //! | [`outcome`] | what is reported, and classifiers |
-//! | `control`, `snapshot` | the operator's commands; [`Snapshot`] |
+//! | `settle` | the way out: what a report changes |
 //! | [`tally`] | memory beside the word: [`LastCalls`] |
+//! | `machine` | one pure function per arrow of the life cycle |
+//! | `apply` | the one compare-and-swap loop |
 //! | [`observer`] | who is told: [`Transition`], [`Cause`], `EventLog` |
+//! | `control`, `snapshot` | the operator's commands; [`Snapshot`] |
 //!
 //! # Limits
 //!
@@ -73,6 +76,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod acquire;
+mod apply;
 mod breaker;
 mod call;
 mod circuit;
@@ -86,10 +91,12 @@ mod machine;
 pub mod observer;
 pub mod outcome;
 mod permit;
+mod settle;
 mod snapshot;
 pub mod state;
 pub mod tally;
 mod time;
+mod token;
 pub mod word;
 
 pub use breaker::Breaker;
@@ -101,10 +108,11 @@ pub use error::{CallError, CorruptWord, Rejected};
 pub use event_log::EventLog;
 pub use observer::{Cause, Observer, Transition};
 pub use outcome::{AnyError, Classify, Failure, Outcome};
-pub use permit::{Permit, Token};
+pub use permit::Permit;
 pub use snapshot::Snapshot;
 pub use state::State;
 pub use tally::{LastCalls, Tally, Verdict};
+pub use token::Token;
 
 #[cfg(test)]
 extern crate std;

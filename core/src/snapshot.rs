@@ -104,8 +104,11 @@ impl Snapshot {
     }
 }
 
+#[expect(
+    clippy::missing_fields_in_debug,
+    reason = "shows the fields that the state has"
+)]
 impl fmt::Debug for Snapshot {
-    /// Shows the fields that the state has.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Snapshot");
         debug

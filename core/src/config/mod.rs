@@ -1,9 +1,10 @@
 //! How a breaker behaves: a `const` builder, checked against the word when a breaker is made.
 
 mod check;
+mod error;
 
-pub use check::ConfigError;
 pub(crate) use check::{check_rules, check_tally};
+pub use error::ConfigError;
 
 use core::time::Duration;
 

@@ -126,7 +126,7 @@ impl Machine<'_> {
     }
 
     /// A permit that ends without saying anything about the resource, in the current epoch.
-    pub(crate) fn give_back(self, circuit: Circuit) -> Step {
+    pub(crate) fn give_back(circuit: Circuit) -> Step {
         match circuit.phase {
             Phase::HalfOpen {
                 in_flight,

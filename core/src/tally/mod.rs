@@ -7,8 +7,8 @@ pub use last_calls::LastCalls;
 /// Remembers outcomes of closed calls and says when they trip the breaker. `()` remembers nothing
 /// and costs nothing.
 ///
-/// The word decides, the tally informs: the verdict and the word's own rule are ORed, and the word
-/// makes the transition.
+/// The word decides, the tally informs: the verdict and the word's own rule are joined by "or", and
+/// the word makes the transition.
 ///
 /// # What an implementation must do
 ///

@@ -133,7 +133,7 @@ const _: () = {
             | layout.time.mask();
         layout.total() == word
             && union == u64::MAX >> (u64::BITS - word)
-            && layout.load.width % 2 == 0
+            && layout.load.width.is_multiple_of(2)
             && layout.guard < layout.max_ticks() / 2
             && super::open_time::code(layout, layout.max_ticks()) <= layout.load.max()
             && super::open_time::ticks(layout, super::open_time::code(layout, layout.max_ticks()))

@@ -1,0 +1,143 @@
+//! What is wrong with a configuration, and what to do about it.
+
+use core::fmt;
+
+/// A configuration that does not fit the word.
+///
+/// The message names the setting, the limit and the way out. In a `const` or `static` it is the
+/// message of the compile error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ConfigError(pub(super) Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(super) enum Kind {
+    NoFailures,
+    FailuresWide,
+    FailuresNarrow,
+    NoWindow,
+    WindowTooLong,
+    OpenTooLong,
+    FactorTooSmall,
+    MaxBelowOpen,
+    MaxOutOfReach,
+    JitterTooLarge,
+    LongestWithJitter,
+    RetryAfterTooLong,
+    NoProbes,
+    ProbesWide,
+    ProbesNarrow,
+    CloseAfterBelowProbes,
+    CloseAfterWide,
+    CloseAfterNarrow,
+    NoLease,
+    LeaseTooLong,
+    NoSlowLimit,
+    SlowLimitTooLong,
+    TickTooLong,
+    NobodyTrips,
+    CallsWide,
+    CallsNarrow,
+    MinCalls,
+    Percent,
+}
+
+impl ConfigError {
+    pub(crate) const fn message(self) -> &'static str {
+        match self.0 {
+            Kind::NoFailures => {
+                "a limit of 0 failures would trip before the first call: set at least 1"
+            }
+            Kind::FailuresWide => "a 64-bit word counts at most 65535 failures: lower the limit",
+            Kind::FailuresNarrow => {
+                "a 32-bit word counts at most 255 failures: lower the limit or take a 64-bit word"
+            }
+            Kind::NoWindow => {
+                "a window of 0 holds no two failures: lengthen it or use consecutive_failures"
+            }
+            Kind::WindowTooLong => {
+                "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
+                 raise tick_log2_ms or take a 64-bit word"
+            }
+            Kind::OpenTooLong => {
+                "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
+                 raise tick_log2_ms or take a 64-bit word"
+            }
+            Kind::FactorTooSmall => {
+                "an open time that grows needs a factor of at least 2: raise it or leave out \
+                 exponential"
+            }
+            Kind::MaxBelowOpen => {
+                "the maximum of exponential lies below open_for: raise it or lower open_for"
+            }
+            Kind::MaxOutOfReach => {
+                "the maximum of exponential is never reached, growth ends with the 31st trip in a \
+                 row (the 7th in a 32-bit word): lower it, raise open_for or raise the factor"
+            }
+            Kind::JitterTooLarge => "jitter is at most 100 percent: lower it",
+            Kind::LongestWithJitter => {
+                "the longest open time, maximum and jitter included, is longer than 2^31 ms (2^14 \
+                 ticks in a 32-bit word): lower one of them, raise tick_log2_ms or take a 64-bit \
+                 word"
+            }
+            Kind::RetryAfterTooLong => {
+                "max_retry_after, jitter included, is longer than 2^31 ms (2^14 ticks in a 32-bit \
+                 word): lower it, raise tick_log2_ms or take a 64-bit word"
+            }
+            Kind::NoProbes => "with 0 probes an open breaker never closes: set at least 1",
+            Kind::ProbesWide => "a 64-bit word holds at most 255 probes: lower probes",
+            Kind::ProbesNarrow => {
+                "a 32-bit word holds at most 15 probes: lower probes or take a 64-bit word"
+            }
+            Kind::CloseAfterBelowProbes => {
+                "close_after lies below probes, but a half-open breaker admits no more probes than \
+                 it still needs: lower probes or raise close_after"
+            }
+            Kind::CloseAfterWide => {
+                "a 64-bit word counts at most 255 successes of probes: lower close_after"
+            }
+            Kind::CloseAfterNarrow => {
+                "a 32-bit word counts at most 15 successes of probes: lower close_after or take a \
+                 64-bit word"
+            }
+            Kind::NoLease => {
+                "with a probe_lease of 0 every call would take the slot of the probe before: set \
+                 it longer than the longest call"
+            }
+            Kind::LeaseTooLong => {
+                "probe_lease is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
+                 raise tick_log2_ms or take a 64-bit word"
+            }
+            Kind::NoSlowLimit => {
+                "with a slow_call of 0 every call is slow: lengthen it or leave it out"
+            }
+            Kind::SlowLimitTooLong => "slow_call is longer than 2^31 ms: shorten it",
+            Kind::TickTooLong => "tick_log2_ms is at most 16 (65.5 s): lower it",
+            Kind::NobodyTrips => {
+                "tally_only without a tally never trips: give Breaker::from_parts a tally or set a \
+                 limit of failures"
+            }
+            Kind::CallsWide => "a 64-bit word remembers 1 to 59 calls: change calls",
+            Kind::CallsNarrow => {
+                "a 32-bit word remembers 1 to 27 calls: change calls or take a 64-bit word"
+            }
+            Kind::MinCalls => "min_calls must lie within 1 and calls: change one of them",
+            Kind::Percent => "the share of failures must lie within 1 and 100 percent: change it",
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ConfigError({:?}: {})", self.0, self.message())
+    }
+}
+
+impl core::error::Error for ConfigError {}

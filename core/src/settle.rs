@@ -1,0 +1,97 @@
+//! The way out: what a report changes in the word, off the closed path.
+
+use core::convert::Infallible;
+
+use crate::breaker::Breaker;
+use crate::circuit::{Circuit, Phase};
+use crate::clock::{Clock, Now};
+use crate::machine::{Fail, Machine, Step};
+use crate::observer::Observer;
+use crate::outcome::Failure;
+use crate::tally::{Call, Tally, Verdict};
+use crate::token::Ticket;
+use crate::word::{Peek, Word};
+
+impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
+    /// A success that may change something: failures are counted, a probe is out, outcomes are
+    /// remembered, or the call may have been slow.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn succeed(&self, ticket: Ticket<W::Bits>) {
+        if self.was_slow(ticket) {
+            return self.fail(ticket, Failure::new());
+        }
+        let machine = self.machine();
+        let mut is_recorded = !T::ENABLED;
+        self.settle(ticket, |circuit, _| {
+            if !is_recorded && matches!(circuit.phase, Phase::Closed { .. }) {
+                // Only a failure can trip.
+                let _ = self.tally.record(Call::success(circuit.epoch as u16));
+                is_recorded = true;
+            }
+            machine.succeed(circuit)
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) {
+        let machine = self.machine();
+        let mut verdict = None;
+        self.settle(ticket, |circuit, now| {
+            let ratio_reached = match circuit.phase {
+                Phase::Closed { .. } if T::ENABLED => {
+                    let call = Call::failure(circuit.epoch as u16, failure.weight);
+                    *verdict.get_or_insert_with(|| self.tally.record(call)) == Verdict::Trip
+                }
+                _ => false,
+            };
+            let fail = Fail {
+                failure,
+                ratio_reached,
+            };
+            machine.fail(circuit, fail, now)
+        });
+    }
+
+    /// A permit that ends without a word about the resource: only a probe has something to return.
+    #[inline]
+    pub(crate) fn put_back(&self, ticket: Ticket<W::Bits>) {
+        if !ticket.granted.is_closed() {
+            self.give_back(ticket);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back(&self, ticket: Ticket<W::Bits>) {
+        self.settle(ticket, |circuit, _| Machine::give_back(circuit));
+    }
+
+    /// Applies what a permit says, if it still holds.
+    fn settle(&self, ticket: Ticket<W::Bits>, mut step: impl FnMut(Circuit, &Now<'_, C>) -> Step) {
+        // A permit granted by a word that is no state says nothing about any epoch.
+        let Ok(granted) = Circuit::decode(ticket.granted) else {
+            return;
+        };
+        let machine = self.machine();
+        let Ok(_) = self.apply(|circuit, now| {
+            Ok::<_, Infallible>(if machine.holds(circuit, granted) {
+                step(circuit, now)
+            } else {
+                Step::Stay
+            })
+        });
+    }
+
+    fn was_slow(&self, ticket: Ticket<W::Bits>) -> bool {
+        match (ticket.started_ms, self.config.slow_call_ms) {
+            (Some(started), Some(limit)) => {
+                let took = self.clock.now_ms().wrapping_sub(started.get());
+                // More than half the range: the clock stepped back.
+                took >= limit && took <= u32::MAX / 2
+            }
+            _ => false,
+        }
+    }
+}

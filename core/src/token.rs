@@ -1,0 +1,77 @@
+//! What a permit remembers, and how it travels.
+
+use core::num::NonZeroU32;
+
+use crate::breaker::Breaker;
+use crate::clock::Clock;
+use crate::observer::Observer;
+use crate::permit::Permit;
+use crate::tally::Tally;
+use crate::word::{Bits, NativeBits, Word};
+
+/// What a permit remembers: the word when it was granted and, where slow calls are measured, the
+/// time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) struct Ticket<B> {
+    pub(crate) granted: B,
+    /// Not zero, so that a ticket travels in two registers: a start at 0 is taken for 1.
+    pub(crate) started_ms: Option<NonZeroU32>,
+}
+
+/// A permit without its breaker, to be sent through a queue, stored in a `static` or handed to an
+/// interrupt handler; [`Breaker::resume`] makes a permit of it again.
+///
+/// A token that is dropped is a lost probe: its slot comes back only after the lease. Move it by
+/// something that synchronizes, as every channel, lock and critical section does.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, Token};
+/// use std::sync::mpsc;
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::new(Config::new(), &clock);
+/// let (started, finished) = mpsc::channel::<Token>();
+///
+/// started.send(breaker.acquire()?.into_token()).unwrap();
+/// // Later, where the answer comes in:
+/// breaker.resume(finished.recv().unwrap()).success();
+/// # Ok::<(), atomic_breaker::Rejected>(())
+/// ```
+#[must_use = "resume the token to report how the call went: one that is dropped is a lost probe"]
+#[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Token<B = NativeBits>(pub(crate) Ticket<B>);
+
+impl<B: Bits> Token<B> {
+    /// The token as two numbers, for mailboxes that hold nothing else. Use them once: a second
+    /// report of the same permit counts a second time.
+    pub const fn into_raw(self) -> (B, u32) {
+        let started_ms = match self.0.started_ms {
+            Some(ms) => ms.get(),
+            None => 0,
+        };
+        (self.0.granted, started_ms)
+    }
+
+    /// The token of two numbers from [`into_raw`](Self::into_raw).
+    pub const fn from_raw(granted: B, started_ms: u32) -> Self {
+        Self(Ticket {
+            granted,
+            started_ms: NonZeroU32::new(started_ms),
+        })
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
+    /// Makes a permit of a token again. The token must be of a permit of this breaker, or of one
+    /// over the same word with the same configuration.
+    #[inline]
+    #[expect(clippy::needless_pass_by_value, reason = "a token is used once")]
+    pub fn resume(&self, token: Token<W::Bits>) -> Permit<'_, C, W, T, O> {
+        Permit {
+            breaker: self,
+            ticket: token.0,
+        }
+    }
+}
