@@ -68,7 +68,7 @@ const fn first_fault(config: &Config, layout: Layout) -> Option<Kind> {
     }
     match config.slow_call_ms {
         Some(0) => Some(Kind::NoSlowLimit),
-        Some(limit) if limit > 1 << 31 => Some(Kind::SlowLimitTooLong),
+        Some(limit) if limit > u32::MAX / 2 => Some(Kind::SlowLimitTooLong),
         _ => None,
     }
 }

@@ -112,7 +112,7 @@ impl ConfigError {
             Kind::NoSlowLimit => {
                 "with a slow_call of 0 every call is slow: lengthen it or leave it out"
             }
-            Kind::SlowLimitTooLong => "slow_call is longer than 2^31 ms: shorten it",
+            Kind::SlowLimitTooLong => "slow_call is 2^31 ms or longer: shorten it",
             Kind::TickTooLong => "tick_log2_ms is at most 16 (65.5 s): lower it",
             Kind::NobodyTrips => {
                 "tally_only without a tally never trips: give Breaker::from_parts a tally or set a \

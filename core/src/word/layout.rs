@@ -117,10 +117,6 @@ impl Layout {
     pub(crate) const fn has_fixed_tick(self) -> bool {
         self.time.width == u32::BITS
     }
-
-    const fn total(self) -> u32 {
-        self.time.shift + self.time.width
-    }
 }
 
 // The fields fill the word, overlap nowhere, and the longest open time has a code.
@@ -131,7 +127,7 @@ const _: () = {
             | layout.epoch.mask()
             | layout.trips.mask()
             | layout.time.mask();
-        layout.total() == word
+        layout.time.shift + layout.time.width == word
             && union == u64::MAX >> (u64::BITS - word)
             && layout.load.width.is_multiple_of(2)
             && layout.guard < layout.max_ticks() / 2
