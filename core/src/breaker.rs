@@ -231,8 +231,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         self.to_bits().check().map(drop)
     }
 
-    pub(crate) fn machine(&self) -> Machine<'_> {
-        Machine::new(&self.config, <W::Bits as Bits>::LAYOUT)
+    pub(crate) fn machine(&self) -> Machine<'_, W::Bits> {
+        Machine::new(&self.config)
     }
 }
 

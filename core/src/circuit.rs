@@ -64,7 +64,9 @@ impl Circuit {
         let layout = B::LAYOUT;
         let (state, load, time) = match self.phase {
             Phase::Closed { failures, since } => (CLOSED, failures, since),
-            Phase::Open { open_for, since } => (OPEN, open_time::code(layout, open_for), since),
+            Phase::Open { open_for, since } => {
+                (OPEN, open_time::code(layout.precision, open_for), since)
+            }
             Phase::HalfOpen {
                 in_flight,
                 successes,
@@ -91,7 +93,7 @@ impl Circuit {
         let time = layout.time.get(bits);
         let phase = match layout.state.get(bits) {
             CLOSED => closed(load, trips, time),
-            OPEN => open(layout, load, trips, time),
+            OPEN => open::<B>(load, trips, time),
             HALF_OPEN => Ok(Phase::HalfOpen {
                 in_flight: load >> layout.half_load(),
                 successes: load & layout.max_probes(),
@@ -127,17 +129,22 @@ fn closed(failures: u32, trips: u32, since: u32) -> Result<Phase, Fault> {
     Ok(Phase::Closed { failures, since })
 }
 
-fn open(layout: Layout, code: u32, trips: u32, since: u32) -> Result<Phase, Fault> {
+fn open<B: Bits>(code: u32, trips: u32, since: u32) -> Result<Phase, Fault> {
+    let precision = B::LAYOUT.precision;
     if trips == 0 {
         return Err(Fault::OpenWithoutTrips);
     }
-    if code > open_time::code(layout, layout.max_ticks()) {
+    if code > const { longest_code(B::LAYOUT) } {
         return Err(Fault::OpenTooLong);
     }
     Ok(Phase::Open {
-        open_for: open_time::ticks(layout, code),
+        open_for: open_time::ticks(precision, code),
         since,
     })
+}
+
+const fn longest_code(layout: Layout) -> u32 {
+    open_time::code(layout.precision, layout.max_ticks())
 }
 
 fn held(which: u32, trips: u32, time: u32) -> Result<Phase, Fault> {

@@ -65,7 +65,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     #[cold]
     #[inline(never)]
     fn give_back(&self, ticket: Ticket<W::Bits>) {
-        self.settle(ticket, |circuit, _| Machine::give_back(circuit));
+        self.settle(ticket, |circuit, _| Machine::<W::Bits>::give_back(circuit));
     }
 
     /// Applies what a permit says, if it still holds.

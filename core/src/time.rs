@@ -17,18 +17,25 @@
 //! failures, a lease and the age of a probe err in the same way. The gate never opens early unless
 //! the clock steps back by more than the guard band.
 
+use core::marker::PhantomData;
+
 use crate::config::Config;
-use crate::word::Layout;
+use crate::word::Bits;
 
 /// Converts and compares times for one layout and tick.
-#[derive(Clone, Copy)]
-pub(crate) struct Timeline {
+pub(crate) struct Timeline<B> {
     /// Binary logarithm of the tick in milliseconds.
     shift: u32,
-    mask: u32,
-    guard: u32,
-    max_ticks: u32,
+    bits: PhantomData<B>,
 }
+
+impl<B> Clone for Timeline<B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Timeline<B> {}
 
 /// How far a reading is from a stored time.
 enum Distance {
@@ -37,14 +44,15 @@ enum Distance {
     Before(u32),
 }
 
-impl Timeline {
-    #[inline]
-    pub(crate) const fn new(layout: Layout, config: &Config) -> Self {
+impl<B: Bits> Timeline<B> {
+    const MASK: u32 = B::LAYOUT.time.max();
+    const GUARD: u32 = B::LAYOUT.guard;
+    const MAX_TICKS: u32 = B::LAYOUT.max_ticks();
+
+    pub(crate) const fn new(config: &Config) -> Self {
         Self {
-            shift: config.tick_log2(layout),
-            mask: layout.time.max(),
-            guard: layout.guard,
-            max_ticks: layout.max_ticks(),
+            shift: config.tick_log2(B::LAYOUT),
+            bits: PhantomData,
         }
     }
 
@@ -54,14 +62,14 @@ impl Timeline {
 
     /// The time to store for a reading.
     pub(crate) fn stamp(self, now_ms: u32) -> u32 {
-        (now_ms.wrapping_add(self.below_a_tick()) >> self.shift) & self.mask
+        (now_ms.wrapping_add(self.below_a_tick()) >> self.shift) & Self::MASK
     }
 
     /// A duration in ticks, rounded up, at most what the word can tell.
     pub(crate) const fn ticks(self, ms: u32) -> u32 {
         let ticks = (ms >> self.shift) + (ms & self.below_a_tick() != 0) as u32;
-        if ticks > self.max_ticks {
-            self.max_ticks
+        if ticks > Self::MAX_TICKS {
+            Self::MAX_TICKS
         } else {
             ticks
         }
@@ -73,9 +81,9 @@ impl Timeline {
     }
 
     fn distance(self, now_ms: u32, then: u32) -> Distance {
-        let age = (now_ms >> self.shift).wrapping_sub(then) & self.mask;
-        let behind = then.wrapping_sub(now_ms >> self.shift) & self.mask;
-        if behind != 0 && behind <= self.guard {
+        let age = (now_ms >> self.shift).wrapping_sub(then) & Self::MASK;
+        let behind = then.wrapping_sub(now_ms >> self.shift) & Self::MASK;
+        if behind != 0 && behind <= Self::GUARD {
             Distance::Before(behind)
         } else {
             Distance::After(age)
@@ -102,8 +110,8 @@ impl Timeline {
     }
 
     /// Whether `time` is the same as `last` or lies in the half of the range before it.
-    pub(crate) const fn is_not_after(self, time: u32, last: u32) -> bool {
-        last.wrapping_sub(time) & self.mask <= self.max_ticks
+    pub(crate) const fn is_not_after(time: u32, last: u32) -> bool {
+        last.wrapping_sub(time) & Self::MASK <= Self::MAX_TICKS
     }
 
     /// The clock's reading for a stored time, given a reading taken later: when the time was, in

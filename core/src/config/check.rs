@@ -2,7 +2,6 @@
 
 use super::error::{ConfigError, Kind};
 use super::{Config, TripRule};
-use crate::time::Timeline;
 use crate::word::Layout;
 
 pub(super) const fn check(config: &Config, layout: Layout) -> Result<(), ConfigError> {
@@ -75,7 +74,7 @@ const fn first_fault(config: &Config, layout: Layout) -> Option<Kind> {
 
 /// The longest time that the word can tell, in milliseconds.
 const fn longest_ms(config: &Config, layout: Layout) -> u32 {
-    Timeline::new(layout, config).ms(layout.max_ticks())
+    layout.max_ticks() << config.tick_log2(layout)
 }
 
 const fn trip_fault(rule: TripRule, layout: Layout, longest_ms: u32) -> Option<Kind> {

@@ -5,8 +5,9 @@ use crate::circuit::{Circuit, Phase};
 use crate::clock::{Clock, Now};
 use crate::error::Rejected;
 use crate::observer::Cause;
+use crate::word::Bits;
 
-impl Machine<'_> {
+impl<B: Bits> Machine<'_, B> {
     /// Admits a call or refuses it.
     pub(crate) fn admit(
         self,
@@ -75,6 +76,6 @@ impl Machine<'_> {
             successes: 0,
             last: self.time.stamp(now_ms),
         };
-        self.enter(circuit, phase, circuit.trips, cause)
+        Self::enter(circuit, phase, circuit.trips, cause)
     }
 }

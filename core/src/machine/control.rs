@@ -5,6 +5,7 @@ use crate::circuit::{Circuit, Phase};
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::outcome::Failure;
+use crate::word::Bits;
 
 /// What an operator wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(crate) enum Command {
     Enable,
 }
 
-impl Machine<'_> {
+impl<B: Bits> Machine<'_, B> {
     /// Obeys a command, where it applies.
     pub(crate) fn obey(
         self,
@@ -25,7 +26,7 @@ impl Machine<'_> {
         command: Command,
         now: &Now<'_, impl Clock>,
     ) -> Step {
-        let to = |phase| self.enter(circuit, phase, 0, Cause::Manual);
+        let to = |phase| Self::enter(circuit, phase, 0, Cause::Manual);
         match (command, circuit.phase) {
             (Command::Trip, Phase::Closed { .. } | Phase::HalfOpen { .. }) => {
                 self.trip(circuit, Failure::new(), now, Cause::Manual)

@@ -19,15 +19,21 @@ use crate::circuit::{Circuit, Phase};
 use crate::config::Config;
 use crate::observer::Cause;
 use crate::time::Timeline;
-use crate::word::Layout;
+use crate::word::Bits;
 
-/// What every step may look at: the rules and the shape of the word.
-#[derive(Clone, Copy)]
-pub(crate) struct Machine<'a> {
+/// What every step may look at: the rules, and by its type the shape of the word.
+pub(crate) struct Machine<'a, B> {
     pub(crate) config: &'a Config,
-    pub(crate) layout: Layout,
-    pub(crate) time: Timeline,
+    pub(crate) time: Timeline<B>,
 }
+
+impl<B> Clone for Machine<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Machine<'_, B> {}
 
 /// What becomes of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +47,18 @@ pub(crate) enum Step {
     To(Circuit, Cause),
 }
 
-impl<'a> Machine<'a> {
+impl<'a, B: Bits> Machine<'a, B> {
     #[inline]
-    pub(crate) const fn new(config: &'a Config, layout: Layout) -> Self {
+    pub(crate) const fn new(config: &'a Config) -> Self {
         Self {
             config,
-            layout,
-            time: Timeline::new(layout, config),
+            time: Timeline::new(config),
         }
     }
 
     /// Into the next epoch.
-    fn enter(self, from: Circuit, phase: Phase, trips: u32, cause: Cause) -> Step {
-        let epoch = (from.epoch + 1) & self.layout.epoch.max();
+    fn enter(from: Circuit, phase: Phase, trips: u32, cause: Cause) -> Step {
+        let epoch = (from.epoch + 1) & B::LAYOUT.epoch.max();
         Step::To(
             Circuit {
                 epoch,

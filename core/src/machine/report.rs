@@ -6,6 +6,8 @@ use crate::clock::{Clock, Now};
 use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::outcome::Failure;
+use crate::time::Timeline;
+use crate::word::Bits;
 
 /// A failure on its way into the word.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +17,7 @@ pub(crate) struct Fail {
     pub(crate) ratio_reached: bool,
 }
 
-impl Machine<'_> {
+impl<B: Bits> Machine<'_, B> {
     /// Whether the word is still in the epoch in which the permit was granted. `granted` is the
     /// word at that time.
     ///
@@ -28,7 +30,8 @@ impl Machine<'_> {
             && match (circuit.phase, granted.phase) {
                 (Phase::Closed { .. }, Phase::Closed { .. }) => true,
                 (Phase::HalfOpen { last, .. }, Phase::HalfOpen { last: mine, .. }) => {
-                    mine == last || (self.config.probes > 1 && self.time.is_not_after(mine, last))
+                    mine == last
+                        || (self.config.probes > 1 && Timeline::<B>::is_not_after(mine, last))
                 }
                 _ => false,
             }
@@ -51,7 +54,7 @@ impl Machine<'_> {
             } => {
                 let successes = successes + 1;
                 if successes >= self.config.needed_successes() {
-                    return self.enter(circuit, Phase::CLEAR, 0, Cause::ProbesSucceeded);
+                    return Self::enter(circuit, Phase::CLEAR, 0, Cause::ProbesSucceeded);
                 }
                 Step::Within(Circuit {
                     phase: Phase::HalfOpen {

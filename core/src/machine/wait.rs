@@ -5,8 +5,9 @@ use crate::circuit::{Circuit, Phase};
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::outcome::Failure;
+use crate::word::Bits;
 
-impl Machine<'_> {
+impl<B: Bits> Machine<'_, B> {
     /// Opens, one trip further in a row.
     pub(super) fn trip(
         self,
@@ -15,7 +16,7 @@ impl Machine<'_> {
         now: &Now<'_, impl Clock>,
         cause: Cause,
     ) -> Step {
-        let trips = (circuit.trips + 1).min(self.layout.trips.max());
+        let trips = (circuit.trips + 1).min(B::LAYOUT.trips.max());
         self.open(circuit, trips, failure, now, cause)
     }
 
@@ -36,7 +37,7 @@ impl Machine<'_> {
             open_for: self.open_time(trips, shortest, dice),
             since,
         };
-        self.enter(circuit, phase, trips, cause)
+        Self::enter(circuit, phase, trips, cause)
     }
 
     /// The open time in ticks: `open_for · factor^(trips - 1)` up to its maximum, at least what
@@ -50,11 +51,11 @@ impl Machine<'_> {
         }
         let longest_ms = config
             .max_retry_after_ms
-            .unwrap_or(self.time.ms(self.layout.max_ticks()));
+            .unwrap_or(self.time.ms(B::LAYOUT.max_ticks()));
         let open = self.time.ticks(open_ms.max(shortest_ms.min(longest_ms)));
         // `Timeline::ticks` and this sum stay within what the word can tell: `Config::check` sees
         // to it for everything configured, `min` for a minimum asked for without a limit.
-        (open + self.jitter(open, dice)).min(self.layout.max_ticks())
+        (open + self.jitter(open, dice)).min(B::LAYOUT.max_ticks())
     }
 
     /// A part of `open` between nothing and the configured percentage, without a division.

@@ -1,6 +1,6 @@
 //! The layout of the word: which bits hold which field, declared once for both widths.
 
-use super::Bits;
+use super::{Bits, open_time};
 
 /// A run of bits in the word.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,7 @@ impl Field {
     }
 
     /// The largest value that fits.
+    #[inline]
     pub(crate) const fn max(self) -> u32 {
         u32::MAX >> (u32::BITS - self.width)
     }
@@ -27,13 +28,15 @@ impl Field {
         (self.max() as u64) << self.shift
     }
 
-    pub(crate) fn get(self, bits: u64) -> u32 {
+    #[inline]
+    pub(crate) const fn get(self, bits: u64) -> u32 {
         (bits >> self.shift) as u32 & self.max()
     }
 
-    pub(crate) fn put(self, value: u32) -> u64 {
+    #[inline]
+    pub(crate) const fn put(self, value: u32) -> u64 {
         debug_assert!(value <= self.max());
-        u64::from(value & self.max()) << self.shift
+        ((value & self.max()) as u64) << self.shift
     }
 }
 
@@ -93,27 +96,32 @@ impl Layout {
     }
 
     /// Half of `load`: probes in flight (high) and successes so far (low).
+    #[inline]
     pub(crate) const fn half_load(self) -> u32 {
         self.load.width / 2
     }
 
     /// The largest number of failures that can be counted.
+    #[inline]
     pub(crate) const fn max_failures(self) -> u32 {
         self.load.max()
     }
 
     /// The largest number of probes, and of successes that close.
+    #[inline]
     pub(crate) const fn max_probes(self) -> u32 {
         (1 << self.half_load()) - 1
     }
 
     /// The longest time that can be told from its wrapped twin with room to notice that it has
     /// passed, in ticks: half the range of the time field.
+    #[inline]
     pub(crate) const fn max_ticks(self) -> u32 {
         1 << (self.time.width - 1)
     }
 
     /// Whether the layout has one-millisecond ticks whatever the configuration says.
+    #[inline]
     pub(crate) const fn has_fixed_tick(self) -> bool {
         self.time.width == u32::BITS
     }
@@ -122,6 +130,7 @@ impl Layout {
 // The fields fill the word, overlap nowhere, and the longest open time has a code.
 const _: () = {
     const fn sound(layout: Layout, word: u32) -> bool {
+        let longest = open_time::code(layout.precision, layout.max_ticks());
         let union = layout.state.mask()
             | layout.load.mask()
             | layout.epoch.mask()
@@ -131,9 +140,8 @@ const _: () = {
             && union == u64::MAX >> (u64::BITS - word)
             && layout.load.width.is_multiple_of(2)
             && layout.guard < layout.max_ticks() / 2
-            && super::open_time::code(layout, layout.max_ticks()) <= layout.load.max()
-            && super::open_time::ticks(layout, super::open_time::code(layout, layout.max_ticks()))
-                == layout.max_ticks()
+            && longest <= layout.load.max()
+            && open_time::ticks(layout.precision, longest) == layout.max_ticks()
     }
     assert!(sound(Layout::WIDE, u64::BITS));
     assert!(sound(Layout::NARROW, u32::BITS));
@@ -141,16 +149,19 @@ const _: () = {
 
 /// What the fast path asks of a word: answered from the bits, without unpacking.
 pub(crate) trait Peek: Bits {
+    const STATE: u64 = Self::LAYOUT.state.mask();
+    const ALL_BUT_EPOCH: u64 = !Self::LAYOUT.epoch.mask();
+
     /// The two state bits say closed.
     #[inline]
     fn is_closed(self) -> bool {
-        self.to_u64() & Self::LAYOUT.state.mask() == 0
+        self.to_u64() & Self::STATE == 0
     }
 
     /// Closed, with nothing counted: all bits but the epoch are zero.
     #[inline]
     fn is_closed_and_clear(self) -> bool {
-        self.to_u64() & !Self::LAYOUT.epoch.mask() == 0
+        self.to_u64() & Self::ALL_BUT_EPOCH == 0
     }
 }
 

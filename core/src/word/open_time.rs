@@ -5,16 +5,13 @@
 //! **up** by less than one part in `2^(p-1)` (0.05 % in the 64-bit word, 6.25 % in the 32-bit word),
 //! so that a breaker never opens its gate early.
 
-use super::layout::Layout;
-
-/// The smallest code whose time is at least `ticks`. `ticks` must not exceed
-/// [`Layout::max_ticks`].
-pub(crate) const fn code(layout: Layout, ticks: u32) -> u32 {
-    let stored = layout.precision - 1;
+/// The smallest code whose time is at least `ticks`.
+pub(crate) const fn code(precision: u32, ticks: u32) -> u32 {
+    let stored = precision - 1;
     if ticks >> stored == 0 {
         return ticks;
     }
-    let shift = u32::BITS - ticks.leading_zeros() - layout.precision;
+    let shift = u32::BITS - ticks.leading_zeros() - precision;
     let lost = (1 << shift) - 1;
     // `ticks >> shift` keeps its leading one, which adds 1 to the exponent; a carry out of the
     // mantissa moves into the exponent and is right there.
@@ -22,8 +19,8 @@ pub(crate) const fn code(layout: Layout, ticks: u32) -> u32 {
 }
 
 /// The time that a code stands for, in ticks.
-pub(crate) const fn ticks(layout: Layout, code: u32) -> u32 {
-    let stored = layout.precision - 1;
+pub(crate) const fn ticks(precision: u32, code: u32) -> u32 {
+    let stored = precision - 1;
     let exponent = code >> stored;
     if exponent == 0 {
         return code;
@@ -34,18 +31,20 @@ pub(crate) const fn ticks(layout: Layout, code: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::word::Layout;
 
     fn law(layout: Layout, wanted: u32) {
-        let code = code(layout, wanted);
-        let got = ticks(layout, code);
-        let step = 1 << (layout.precision - 1);
+        let precision = layout.precision;
+        let code = code(precision, wanted);
+        let got = ticks(precision, code);
+        let step = 1 << (precision - 1);
         assert!(got >= wanted, "{wanted} ticks rounded down to {got}");
         assert!(
             u64::from(got - wanted) * step <= u64::from(wanted),
             "{wanted} ticks rounded up to {got}, too far"
         );
         assert!(
-            code == 0 || ticks(layout, code - 1) < wanted,
+            code == 0 || ticks(precision, code - 1) < wanted,
             "{wanted} ticks has a smaller code than {code}"
         );
     }
