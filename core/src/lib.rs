@@ -59,7 +59,8 @@
 //! # Limits
 //!
 //! - Epochs wrap: a permit that lives through exactly 512 transitions (16 in a 32-bit word), or a
-//!   multiple, is taken for a new one. A probe passes for a new one only if the time matches, too.
+//!   multiple, is taken for a new one. Where one probe is in flight at a time (the default), a probe
+//!   must match in time, too.
 //! - Times wrap: after 49.7 days (35 minutes in a 32-bit word with its default tick). A breaker that
 //!   opened and was not called since reads a time just after the wrap as just after it opened, and
 //!   refuses for its open time once more. It never admits early.

@@ -174,6 +174,7 @@ pub enum Cause {
     ProbesSucceeded,
     /// An operator said so.
     Manual,
-    /// The word held bits that are no state; it was replaced by a fresh, closed one.
+    /// The word held bits that are no state; it was replaced by a fresh, closed one. `from` says
+    /// closed, whatever the bits looked like.
     CorruptWord,
 }

@@ -55,6 +55,10 @@ pub(crate) enum TripRule {
 ///
 /// Durations are rounded up to milliseconds, and in 32-bit words to ticks.
 ///
+/// With the feature `serde` it can stand in a file: the names of durations end in `_ms`, what is left
+/// out has its default, and `trip` is `{"consecutive": {"failures": 5}}`, `{"within": {"failures": 5,
+/// "window_ms": 60000}}` or `"tally_only"`.
+///
 /// ```
 /// use atomic_breaker::Config;
 /// use core::time::Duration;
@@ -174,7 +178,9 @@ impl Config {
     /// that tripped together does not come back in step.
     ///
     /// It is added, never taken off: an open time is at least what was configured, or what
-    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for.
+    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. Drawn anew for each trip,
+    /// from the seed, the epoch and the time. On a microcontroller whose clock starts at 0 give
+    /// each device a [`seed`](Self::seed) or its clock an [`entropy`](crate::Clock::entropy).
     pub const fn jitter_percent(mut self, percent: u32) -> Self {
         self.jitter_percent = percent;
         self
