@@ -109,11 +109,6 @@ impl<B: Bits> Timeline<B> {
         (ticks != 0).then(|| self.ms(ticks) - (now_ms & self.below_a_tick()))
     }
 
-    /// Whether `time` is the same as `last` or lies in the half of the range before it.
-    pub(crate) const fn is_not_after(time: u32, last: u32) -> bool {
-        last.wrapping_sub(time) & Self::MASK <= Self::MAX_TICKS
-    }
-
     /// The clock's reading for a stored time, given a reading taken later: when the time was, in
     /// the clock's own milliseconds.
     pub(crate) fn reading(self, now_ms: u32, then: u32) -> u32 {

@@ -13,3 +13,8 @@
 
 pub mod compile_fail;
 pub mod reference;
+
+/// The code blocks of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod readme {}

@@ -223,7 +223,8 @@ impl Config {
     }
 
     /// Successful calls that take at least `limit` count as failures of weight 1. Every call then
-    /// reads the clock twice. Off by default.
+    /// reads the clock twice. Off by default. (A call that starts in the one millisecond in which the
+    /// clock reads 0 is measured 1 ms short.)
     pub const fn slow_call(mut self, limit: Duration) -> Self {
         self.slow_call_ms = Some(ms(limit));
         self

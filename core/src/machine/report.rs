@@ -6,7 +6,6 @@ use crate::clock::{Clock, Now};
 use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::outcome::Failure;
-use crate::time::Timeline;
 use crate::word::Bits;
 
 /// A failure on its way into the word.
@@ -30,8 +29,7 @@ impl<B: Bits> Machine<'_, B> {
             && match (circuit.phase, granted.phase) {
                 (Phase::Closed { .. }, Phase::Closed { .. }) => true,
                 (Phase::HalfOpen { last, .. }, Phase::HalfOpen { last: mine, .. }) => {
-                    mine == last
-                        || (self.config.probes > 1 && Timeline::<B>::is_not_after(mine, last))
+                    mine == last || self.config.probes > 1
                 }
                 _ => false,
             }
