@@ -1,0 +1,65 @@
+//! Races for the second word, the history of the last calls.
+
+use std::time::Duration;
+
+use atomic_breaker::tally::Call;
+use atomic_breaker::{Cause, Config, LastCalls, State, Tally, Verdict};
+use loom::sync::Arc;
+use loom::thread;
+
+use super::memory::LoomWord;
+use super::{breaker_with, model};
+
+fn last_calls(calls: u32, min_calls: u32) -> LastCalls<LoomWord> {
+    LastCalls::over(LoomWord::new(), calls, min_calls, 100)
+}
+
+#[test]
+fn two_calls_recorded_at_once_are_both_remembered() {
+    model("two records", || {
+        let tally = Arc::new(last_calls(4, 4));
+        let other = tally.clone();
+        let there = thread::spawn(move || {
+            let _ = other.record(Call::failure(0, 1));
+        });
+        let _ = tally.record(Call::success(0));
+        there.join().unwrap();
+        assert_eq!(tally.seen_and_failed(), (2, 1));
+    });
+}
+
+#[test]
+fn a_record_of_an_earlier_epoch_never_mixes_with_a_later_one() {
+    model("old record against new epoch", || {
+        let tally = Arc::new(last_calls(4, 2));
+        let _ = tally.record(Call::failure(1, 1));
+        let other = tally.clone();
+        let old = thread::spawn(move || {
+            let _ = other.record(Call::failure(1, 1));
+        });
+        let verdict = tally.record(Call::failure(4, 1));
+        old.join().unwrap();
+        assert_eq!(verdict, Verdict::Keep, "one failure of the new epoch");
+        assert_eq!(tally.seen_and_failed(), (1, 1));
+    });
+}
+
+#[test]
+fn two_failures_that_both_reach_the_ratio_trip_once() {
+    model("ratio against ratio", || {
+        let config = Config::new().tally_only().open_for(Duration::from_secs(1));
+        let (breaker, heard) = breaker_with(config, last_calls(2, 1));
+        let other = breaker.clone();
+        let there = thread::spawn(move || {
+            if let Ok(permit) = other.acquire() {
+                permit.failure();
+            }
+        });
+        if let Ok(permit) = breaker.acquire() {
+            permit.failure();
+        }
+        there.join().unwrap();
+        assert_eq!(breaker.state(), State::Open);
+        assert_eq!(heard.causes(), [Cause::FailureRatio]);
+    });
+}
