@@ -1,0 +1,170 @@
+//! B11: observers; the event log.
+
+use std::time::Duration;
+
+use atomic_breaker::word::{AtomicU32, AtomicU64};
+use atomic_breaker::{
+    Breaker, Cause, Config, EventLog, Failure, LastCalls, ManualClock, Observer, Outcome, State,
+};
+
+use super::support::{AnyWord, Diary, ms, on_both_words, rules};
+
+fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
+    let clock = ManualClock::starting_at(1_000);
+    let diary = Diary::default();
+    let config = rules()
+        .consecutive_failures(1)
+        .open_for(ms(16))
+        .exponential(2, ms(64))
+        .probe_lease(ms(8))
+        .tick_log2_ms(0);
+    let breaker = Breaker::over(W::fresh(), config, &clock).with_observer(&diary);
+
+    breaker.acquire().unwrap().failure();
+    clock.advance(ms(16));
+    breaker.acquire().unwrap().failure();
+    clock.advance(ms(32));
+    let _lost = breaker.acquire().unwrap().into_token();
+    clock.advance(ms(8));
+    breaker.acquire().unwrap().success();
+    breaker.acquire().unwrap().report(Failure::tripping());
+    breaker.reset();
+    breaker.acquire().unwrap().report(Failure::retry_after(ms(1_024)));
+
+    let (closed, open, half_open) = (State::Closed, State::Open, State::HalfOpen);
+    let expected = [
+        (closed, open, Cause::FailureLimit, 1_000, 1, 16),
+        (open, half_open, Cause::OpenTimeOver, 1_016, 1, 0),
+        (half_open, open, Cause::ProbeFailed, 1_016, 2, 32),
+        (open, half_open, Cause::OpenTimeOver, 1_048, 2, 0),
+        (half_open, half_open, Cause::ProbeLost, 1_056, 2, 0),
+        (half_open, closed, Cause::ProbesSucceeded, 1_056, 0, 0),
+        (closed, open, Cause::TripDemanded, 1_056, 1, 16),
+        (open, closed, Cause::Manual, 1_056, 0, 0),
+        (closed, open, Cause::RetryAfter, 1_056, 1, 1_024),
+    ];
+    let told = diary.transitions.borrow();
+    assert_eq!(told.len(), expected.len());
+    for (epoch, (told, expected)) in (1..).zip(told.iter().zip(expected)) {
+        let (from, to, cause, at_ms, trips, open_for_ms) = expected;
+        assert_eq!((told.from, told.to, told.cause), (from, to, cause));
+        assert_eq!((told.at_ms, told.epoch), (at_ms, epoch % W::EPOCHS as u16));
+        assert_eq!((told.trips, told.open_for_ms), (trips, open_for_ms));
+        let open_for = (to == open).then(|| Duration::from_millis(open_for_ms.into()));
+        assert_eq!(told.open_for(), open_for);
+    }
+}
+
+fn refusals_outcomes_and_drops_are_told_each_once<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let diary = Diary::default();
+    let breaker = Breaker::over(W::fresh(), rules().tick_log2_ms(0), &clock).with_observer(&diary);
+
+    breaker.acquire().unwrap().success();
+    breaker.acquire().unwrap().failure();
+    breaker.acquire().unwrap().report(Failure::weighing(2));
+    breaker.acquire().unwrap().report(Outcome::Ignored);
+    breaker.acquire().unwrap().report(Outcome::Success);
+    breaker.acquire().unwrap().cancel();
+    let late = breaker.acquire().unwrap();
+    breaker.trip();
+    late.success();
+    let refused = breaker.acquire().unwrap_err();
+
+    let expected = [
+        Outcome::Success,
+        Failure::new().into(),
+        Failure::weighing(2).into(),
+        Outcome::Ignored,
+        Outcome::Success,
+        Outcome::Success,
+    ];
+    assert_eq!(*diary.outcomes.borrow(), expected, "late ones too");
+    assert_eq!(diary.cancelled.get(), 1);
+    assert_eq!(*diary.refused.borrow(), [refused]);
+}
+
+fn a_token_on_its_way_is_not_told_as_a_drop<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let diary = Diary::default();
+    let breaker = Breaker::over(W::fresh(), rules().tick_log2_ms(0), &clock).with_observer(&diary);
+    let token = breaker.acquire().unwrap().into_token();
+    assert_eq!(diary.cancelled.get(), 0);
+    drop(breaker.resume(token));
+    assert_eq!(diary.cancelled.get(), 1);
+}
+
+on_both_words!(
+    a_whole_life_is_told_transition_by_transition,
+    refusals_outcomes_and_drops_are_told_each_once,
+    a_token_on_its_way_is_not_told_as_a_drop,
+);
+
+#[test]
+fn a_pair_tells_both_and_a_dyn_reference_forwards() {
+    let clock = ManualClock::new();
+    let (first, second) = (Diary::default(), Diary::default());
+    let dynamic: &dyn Observer = &second;
+    let breaker = Breaker::new(Config::new(), &clock).with_observer((&first, dynamic));
+    breaker.acquire().unwrap().success();
+    drop(breaker.acquire().unwrap());
+    breaker.trip();
+    let _ = breaker.acquire();
+    for diary in [&first, &second] {
+        assert_eq!(diary.transitions.borrow().len(), 1);
+        assert_eq!(diary.outcomes.borrow().len(), 1);
+        assert_eq!(diary.refused.borrow().len(), 1);
+        assert_eq!(diary.cancelled.get(), 1);
+    }
+}
+
+#[test]
+fn nobody_listens_to_a_pair_of_nobodies() {
+    assert!(!().is_listening());
+    assert!(!((), ()).is_listening());
+    assert!(((), Diary::default()).is_listening());
+    assert!((Diary::default(), ()).is_listening());
+    assert!(!(&()).is_listening());
+}
+
+#[test]
+fn the_ratio_is_told_as_its_own_cause() {
+    let clock = ManualClock::new();
+    let diary = Diary::default();
+    let breaker = Breaker::new(Config::new(), &clock)
+        .with_tally(LastCalls::new(4, 2, 100))
+        .with_observer(&diary);
+    breaker.acquire().unwrap().failure();
+    breaker.acquire().unwrap().failure();
+    assert_eq!(diary.transitions.borrow()[0].cause, Cause::FailureRatio);
+}
+
+#[test]
+fn the_log_keeps_the_last_transitions_in_order_and_counts_the_lost() {
+    let log = EventLog::<3>::new();
+    let clock = ManualClock::new();
+    let breaker = Breaker::over(AtomicU64::new(0), Config::new(), &clock).with_observer(&log);
+    assert!(log.is_empty());
+    for _ in 0..5 {
+        breaker.reset();
+    }
+    assert_eq!(log.len(), 3);
+    let epochs: Vec<_> = std::iter::from_fn(|| log.pop()).map(|told| told.epoch).collect();
+    assert_eq!(epochs, [3, 4, 5]);
+    assert_eq!((log.take_lost(), log.take_lost()), (2, 0));
+    breaker.trip();
+    assert_eq!(log.pop().map(|told| told.to), Some(State::Open));
+    assert_eq!(log.pop(), None);
+}
+
+#[test]
+fn a_log_in_a_static_takes_the_transitions_of_several_breakers() {
+    static LOG: EventLog<8> = EventLog::new();
+    let clock = ManualClock::new();
+    let one = Breaker::over(AtomicU32::new(0), Config::new(), &clock).with_observer(&LOG);
+    let two = Breaker::over(AtomicU64::new(0), Config::new(), &clock).with_observer(&LOG);
+    one.trip();
+    two.force_open();
+    assert_eq!(LOG.pop().map(|told| told.to), Some(State::Open));
+    assert_eq!(LOG.pop().map(|told| told.to), Some(State::ForcedOpen));
+}

@@ -1,0 +1,116 @@
+//! B6: a permit of an earlier epoch changes nothing, whatever it says.
+
+use atomic_breaker::{Config, Failure, ManualClock, Outcome, Permit};
+
+use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
+
+type Report<W> = fn(Permit<'_, &ManualClock, W>);
+type Change<W> = fn(&Tested<'_, W>, &ManualClock);
+
+/// Everything that a permit can say.
+fn reports<W: AnyWord>() -> [Report<W>; 8] {
+    [
+        |permit| permit.success(),
+        |permit| permit.failure(),
+        |permit| permit.report(Failure::weighing(9)),
+        |permit| permit.report(Failure::tripping()),
+        |permit| permit.report(Failure::retry_after(ms(1_000))),
+        |permit| permit.report(Outcome::Ignored),
+        |permit| permit.cancel(),
+        |permit| drop(permit),
+    ]
+}
+
+/// Ways through one or more transitions, ending in each state.
+fn changes<W: AnyWord>() -> [Change<W>; 9] {
+    [
+        |breaker, _| breaker.trip(),
+        |breaker, _| breaker.reset(),
+        |breaker, _| breaker.force_open(),
+        |breaker, _| breaker.disable(),
+        |breaker, _| {
+            breaker.disable();
+            breaker.enable();
+        },
+        |breaker, _| {
+            breaker.force_open();
+            breaker.release();
+        },
+        |breaker, clock| {
+            breaker.trip();
+            clock.advance(ms(10));
+            let _probe = breaker.acquire().unwrap().into_token();
+        },
+        |breaker, clock| {
+            breaker.trip();
+            clock.advance(ms(10));
+            breaker.acquire().unwrap().failure();
+        },
+        |breaker, clock| {
+            breaker.trip();
+            clock.advance(ms(10));
+            breaker.acquire().unwrap().success();
+            breaker.acquire().unwrap().failure();
+        },
+    ]
+}
+
+fn config() -> Config {
+    rules()
+        .consecutive_failures(2)
+        .open_for(ms(10))
+        .slow_call(ms(5))
+}
+
+fn a_closed_permit_says_nothing_after_any_transition<W: AnyWord>() {
+    for report in reports::<W>() {
+        for change in changes::<W>() {
+            let clock = ManualClock::starting_at(100);
+            let breaker = breaker::<W>(config(), &clock);
+            let permit = breaker.acquire().unwrap();
+            change(&breaker, &clock);
+            let before = breaker.to_bits();
+            report(permit);
+            assert_eq!(breaker.to_bits(), before);
+        }
+    }
+}
+
+fn a_probe_says_nothing_after_any_transition<W: AnyWord>() {
+    for report in reports::<W>() {
+        for change in changes::<W>() {
+            let clock = ManualClock::starting_at(100);
+            let breaker = breaker::<W>(config(), &clock);
+            breaker.trip();
+            clock.advance(ms(10));
+            let probe = breaker.acquire().unwrap();
+            change(&breaker, &clock);
+            let before = breaker.to_bits();
+            report(probe);
+            assert_eq!(breaker.to_bits(), before);
+        }
+    }
+}
+
+fn a_permit_of_a_disabled_breaker_says_nothing<W: AnyWord>() {
+    for report in reports::<W>() {
+        let clock = ManualClock::starting_at(100);
+        let breaker = breaker::<W>(config(), &clock);
+        breaker.disable();
+        let before = breaker.to_bits();
+        report(breaker.acquire().unwrap());
+        assert_eq!(breaker.to_bits(), before);
+
+        let permit = breaker.acquire().unwrap();
+        breaker.enable();
+        let before = breaker.to_bits();
+        report(permit);
+        assert_eq!(breaker.to_bits(), before);
+    }
+}
+
+on_both_words!(
+    a_closed_permit_says_nothing_after_any_transition,
+    a_probe_says_nothing_after_any_transition,
+    a_permit_of_a_disabled_breaker_says_nothing,
+);
