@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::{AtomicU64, Word};
-use atomic_breaker::{Breaker, Config, Failure, ManualClock, State};
+use atomic_breaker::{Breaker, Failure, ManualClock, State};
 
 use super::support::{AnyWord, NoClock, breaker, fail, ms, on_both_words, rules};
 

@@ -36,20 +36,44 @@ fn in_state<W: AnyWord>(state: State, clock: &ManualClock) -> Tested<'_, W> {
 fn table<W: AnyWord>() -> [(&'static str, Command<W>, [Option<State>; 5]); 6] {
     use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open};
     [
-        ("trip", |it| it.trip(), [Some(Open), Some(Open), Some(Open), None, None]),
+        (
+            "trip",
+            |it| it.trip(),
+            [Some(Open), Some(Open), Some(Open), None, None],
+        ),
         (
             "force_open",
             |it| it.force_open(),
-            [Some(ForcedOpen), Some(ForcedOpen), Some(ForcedOpen), None, Some(ForcedOpen)],
+            [
+                Some(ForcedOpen),
+                Some(ForcedOpen),
+                Some(ForcedOpen),
+                None,
+                Some(ForcedOpen),
+            ],
         ),
-        ("release", |it| it.release(), [None, None, None, Some(HalfOpen), None]),
+        (
+            "release",
+            |it| it.release(),
+            [None, None, None, Some(HalfOpen), None],
+        ),
         ("reset", |it| it.reset(), [Some(Closed); 5]),
         (
             "disable",
             |it| it.disable(),
-            [Some(Disabled), Some(Disabled), Some(Disabled), Some(Disabled), None],
+            [
+                Some(Disabled),
+                Some(Disabled),
+                Some(Disabled),
+                Some(Disabled),
+                None,
+            ],
         ),
-        ("enable", |it| it.enable(), [None, None, None, None, Some(Closed)]),
+        (
+            "enable",
+            |it| it.enable(),
+            [None, None, None, None, Some(Closed)],
+        ),
     ]
 }
 
@@ -108,7 +132,11 @@ fn a_trip_by_hand_grows_with_trips_but_not_when_open_already<W: AnyWord>() {
     clock.advance(ms(4));
     breaker.trip();
     assert_eq!(breaker.snapshot().trips(), 1);
-    assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(ms(10)), "anew");
+    assert_eq!(
+        breaker.acquire().unwrap_err().retry_in(),
+        Some(ms(10)),
+        "anew"
+    );
     clock.advance(ms(10));
     let _probe = breaker.acquire().unwrap();
     breaker.trip();
@@ -123,7 +151,10 @@ fn forced_open_refuses_for_ever_and_says_so<W: AnyWord>() {
     for _ in 0..20 {
         clock.advance(ms(10_000));
         let rejected = breaker.acquire().unwrap_err();
-        assert_eq!((rejected.state(), rejected.retry_in()), (State::ForcedOpen, None));
+        assert_eq!(
+            (rejected.state(), rejected.retry_in()),
+            (State::ForcedOpen, None)
+        );
     }
 }
 

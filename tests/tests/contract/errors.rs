@@ -38,16 +38,25 @@ fn a_refusal_says_that_it_was_refused_and_how_long_to_wait() {
     let clock = ManualClock::new();
     let breaker = open(&clock);
     let rejected = breaker.acquire().unwrap_err();
-    assert_eq!(rejected.to_string(), "circuit breaker is open, retry in 4.2s");
+    assert_eq!(
+        rejected.to_string(),
+        "circuit breaker is open, retry in 4.2s"
+    );
 
     clock.advance(ms(4_200));
     let _probe = breaker.acquire().unwrap();
     let rejected = breaker.acquire().unwrap_err();
-    assert_eq!(rejected.to_string(), "circuit breaker is half-open, retry in 30s");
+    assert_eq!(
+        rejected.to_string(),
+        "circuit breaker is half-open, retry in 30s"
+    );
 
     breaker.force_open();
     let rejected = breaker.acquire().unwrap_err();
-    assert_eq!(rejected.to_string(), "circuit breaker is forced open, until it is released");
+    assert_eq!(
+        rejected.to_string(),
+        "circuit breaker is forced open, until it is released"
+    );
 }
 
 #[test]
@@ -76,7 +85,10 @@ fn a_refusal_turns_into_a_call_error_by_the_question_mark() {
     }
     let clock = ManualClock::new();
     assert_eq!(two_steps(&Breaker::new(Config::new(), &clock)), Ok(()));
-    assert!(matches!(two_steps(&open(&clock)), Err(CallError::Rejected(_))));
+    assert!(matches!(
+        two_steps(&open(&clock)),
+        Err(CallError::Rejected(_))
+    ));
 }
 
 #[test]
@@ -87,7 +99,10 @@ fn a_refused_call_falls_back_to_a_value_or_another_call_in_one_expression() {
     assert_eq!(call().unwrap_or(2), 2);
     assert_eq!(call().or_else(|_| Ok::<_, NoAnswer>(3)), Ok(3));
     assert_eq!(call().or_if_rejected(|_| Ok(4)), Ok(4));
-    assert_eq!(call().or_if_rejected(|_| Err(no_answer())), Err(no_answer()));
+    assert_eq!(
+        call().or_if_rejected(|_| Err(no_answer())),
+        Err(no_answer())
+    );
     assert_eq!(
         call().or_if_rejected(|rejected| Ok(rejected.retry_in_ms().unwrap())),
         Ok(4_200)

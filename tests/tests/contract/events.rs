@@ -29,7 +29,10 @@ fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
     breaker.acquire().unwrap().success();
     breaker.acquire().unwrap().report(Failure::tripping());
     breaker.reset();
-    breaker.acquire().unwrap().report(Failure::retry_after(ms(1_024)));
+    breaker
+        .acquire()
+        .unwrap()
+        .report(Failure::retry_after(ms(1_024)));
 
     let (closed, open, half_open) = (State::Closed, State::Open, State::HalfOpen);
     let expected = [
@@ -149,7 +152,9 @@ fn the_log_keeps_the_last_transitions_in_order_and_counts_the_lost() {
         breaker.reset();
     }
     assert_eq!(log.len(), 3);
-    let epochs: Vec<_> = std::iter::from_fn(|| log.pop()).map(|told| told.epoch).collect();
+    let epochs: Vec<_> = std::iter::from_fn(|| log.pop())
+        .map(|told| told.epoch)
+        .collect();
     assert_eq!(epochs, [3, 4, 5]);
     assert_eq!((log.take_lost(), log.take_lost()), (2, 0));
     breaker.trip();

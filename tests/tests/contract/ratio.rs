@@ -1,1 +1,219 @@
-//! To come.
+//! B2: the share of the last calls.
+
+use atomic_breaker::tally::Call;
+use atomic_breaker::word::{AtomicU32, AtomicU64, NativeWord};
+use atomic_breaker::{Breaker, LastCalls, ManualClock, State, Tally, Verdict};
+
+use super::support::{AnyWord, ms, on_both_words, rules};
+
+type Watched<'a, W> = Breaker<&'a ManualClock, NativeWord, LastCalls<W>>;
+
+/// Trips by its tally alone.
+fn breaker<W: AnyWord>(
+    clock: &ManualClock,
+    calls: u32,
+    min_calls: u32,
+    percent: u32,
+) -> Watched<'_, W> {
+    let tally = LastCalls::over(W::fresh(), calls, min_calls, percent);
+    let config = rules().tally_only().open_for(ms(10));
+    Breaker::from_parts(NativeWord::new(0), config, clock, tally, ())
+}
+
+/// Reports calls: `x` failed, `.` succeeded.
+fn play<W: AnyWord>(breaker: &Watched<'_, W>, calls: &str) {
+    for call in calls.chars() {
+        let permit = breaker.acquire().unwrap();
+        match call {
+            'x' => permit.failure(),
+            _ => permit.success(),
+        }
+    }
+}
+
+fn trips_at_exactly_the_share_once_enough_calls_were_seen<W: AnyWord>() {
+    let clock = ManualClock::new();
+    for (calls, trips) in [
+        ("xxx", false),
+        ("xxxx", true),
+        ("..xx", true),
+        ("...x", false),
+        ("...xx", false),
+        ("...xxx", true),
+        ("xxx.x", true),
+    ] {
+        let breaker = breaker::<W>(&clock, 10, 4, 50);
+        play(&breaker, calls);
+        assert_eq!(breaker.state() == State::Open, trips, "{calls}");
+    }
+}
+
+fn only_a_failure_trips<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(&clock, 10, 4, 50);
+    play(&breaker, "xxx.");
+    assert_eq!(
+        breaker.state(),
+        State::Closed,
+        "three of four, but the fourth succeeded"
+    );
+    play(&breaker, "x");
+    assert_eq!(breaker.state(), State::Open);
+}
+
+fn calls_leave_the_window_one_by_one<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(&clock, 5, 5, 80);
+    play(&breaker, "xxx..");
+    assert_eq!(breaker.tally().seen_and_failed(), (5, 3));
+    play(&breaker, "..");
+    assert_eq!(breaker.tally().seen_and_failed(), (5, 1));
+    play(&breaker, "xxx");
+    assert_eq!(breaker.state(), State::Closed, "3 of the last 5");
+    play(&breaker, "x");
+    assert_eq!(breaker.state(), State::Open, "4 of the last 5");
+}
+
+fn a_full_history_keeps_sliding<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let most = LastCalls::<W>::MAX_CALLS;
+    let breaker = breaker::<W>(&clock, most, most, 100);
+    play(&breaker, ".");
+    for failed in 1..most {
+        play(&breaker, "x");
+        assert_eq!(breaker.tally().seen_and_failed(), (failed + 1, failed));
+    }
+    assert_eq!(breaker.state(), State::Closed);
+    play(&breaker, "x");
+    assert_eq!(breaker.state(), State::Open, "the success has left");
+    assert_eq!(breaker.tally().seen_and_failed(), (most, most));
+}
+
+fn what_was_learned_before_a_trip_is_forgotten_after_it<W: AnyWord>() {
+    let clock = ManualClock::new();
+    for reopen in [false, true] {
+        let breaker = breaker::<W>(&clock, 10, 4, 50);
+        play(&breaker, "xxxx");
+        clock.advance(ms(10));
+        if reopen {
+            breaker.acquire().unwrap().failure();
+            clock.advance(ms(10));
+        }
+        breaker.acquire().unwrap().success();
+        assert_eq!(breaker.state(), State::Closed);
+        play(&breaker, "xxx");
+        assert_eq!(
+            breaker.tally().seen_and_failed(),
+            (3, 3),
+            "probes are not recorded"
+        );
+        assert_eq!(breaker.state(), State::Closed);
+    }
+}
+
+fn an_outcome_of_an_earlier_epoch_is_not_recorded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(&clock, 10, 4, 50);
+    let late = [(); 3].map(|()| breaker.acquire().unwrap());
+    breaker.reset();
+    play(&breaker, "x");
+    for permit in late {
+        permit.failure();
+    }
+    assert_eq!(breaker.tally().seen_and_failed(), (1, 1));
+}
+
+fn ignored_and_dropped_calls_are_not_recorded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(&clock, 10, 1, 100);
+    breaker
+        .acquire()
+        .unwrap()
+        .report(atomic_breaker::Outcome::Ignored);
+    drop(breaker.acquire().unwrap());
+    assert_eq!(breaker.tally().seen_and_failed(), (0, 0));
+}
+
+fn the_rules_of_word_and_tally_are_one_or_the_other<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let both = || {
+        Breaker::over(
+            W::fresh(),
+            rules().consecutive_failures(3).tick_log2_ms(0),
+            &clock,
+        )
+        .with_tally(LastCalls::over(W::fresh(), 10, 6, 50))
+    };
+    let row = both();
+    for _ in 0..3 {
+        row.acquire().unwrap().failure();
+    }
+    assert_eq!(
+        row.state(),
+        State::Open,
+        "3 in a row, too few calls for the share"
+    );
+    let share = both();
+    for _ in 0..3 {
+        share.acquire().unwrap().success();
+        assert_eq!(share.state(), State::Closed);
+        share.acquire().unwrap().failure();
+    }
+    assert_eq!(share.state(), State::Open, "half of 6, never 3 in a row");
+}
+
+fn a_slow_success_is_recorded_as_a_failure<W: AnyWord>() {
+    let clock = ManualClock::starting_at(1);
+    let tally = LastCalls::over(W::fresh(), 10, 5, 100);
+    let config = rules().tally_only().slow_call(ms(5));
+    let breaker = Breaker::from_parts(NativeWord::new(0), config, &clock, tally, ());
+    let permit = breaker.acquire().unwrap();
+    clock.advance(ms(5));
+    permit.success();
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.tally().seen_and_failed(), (2, 1));
+}
+
+fn epochs_of_the_tally_are_told_apart_across_their_wrap<W: AnyWord>() {
+    let tally = LastCalls::over(W::fresh(), 10, 10, 100);
+    for epoch in 0..100_u16 {
+        let verdict = tally.record(Call::failure(epoch, 1));
+        assert_eq!(
+            (verdict, tally.seen_and_failed()),
+            (Verdict::Keep, (1, 1)),
+            "{epoch}"
+        );
+        for earlier in 1..8 {
+            let _ = tally.record(Call::failure(epoch.wrapping_sub(earlier), 1));
+        }
+        assert_eq!(tally.seen_and_failed(), (1, 1), "{epoch}");
+    }
+}
+
+#[test]
+fn an_empty_history_takes_any_epoch() {
+    for epoch in 0..32 {
+        let tally = LastCalls::new(10, 10, 100);
+        let _ = tally.record(Call::success(epoch));
+        assert_eq!(tally.seen_and_failed(), (1, 0), "{epoch}");
+    }
+}
+
+#[test]
+fn a_history_holds_59_or_27_calls() {
+    assert_eq!(LastCalls::<AtomicU64>::MAX_CALLS, 59);
+    assert_eq!(LastCalls::<AtomicU32>::MAX_CALLS, 27);
+}
+
+on_both_words!(
+    trips_at_exactly_the_share_once_enough_calls_were_seen,
+    only_a_failure_trips,
+    calls_leave_the_window_one_by_one,
+    a_full_history_keeps_sliding,
+    what_was_learned_before_a_trip_is_forgotten_after_it,
+    an_outcome_of_an_earlier_epoch_is_not_recorded,
+    ignored_and_dropped_calls_are_not_recorded,
+    the_rules_of_word_and_tally_are_one_or_the_other,
+    a_slow_success_is_recorded_as_a_failure,
+    epochs_of_the_tally_are_told_apart_across_their_wrap,
+);

@@ -12,8 +12,14 @@ fn a_closed_snapshot_counts_failures<W: AnyWord>() {
     assert_eq!((snapshot.state(), snapshot.failures()), (State::Closed, 3));
     assert_eq!((snapshot.trips(), snapshot.probes_in_flight()), (0, 0));
     assert_eq!((snapshot.opened_at_ms(), snapshot.open_for()), (None, None));
-    assert_eq!((snapshot.retry_in(), snapshot.is_due()), (Some(ms(0)), false));
-    assert_eq!(format!("{snapshot:?}"), "Snapshot { state: Closed, epoch: 0, failures: 3 }");
+    assert_eq!(
+        (snapshot.retry_in(), snapshot.is_due()),
+        (Some(ms(0)), false)
+    );
+    assert_eq!(
+        format!("{snapshot:?}"),
+        "Snapshot { state: Closed, epoch: 0, failures: 3 }"
+    );
 }
 
 fn an_open_snapshot_tells_when_it_opened_and_what_is_left<W: AnyWord>() {
@@ -22,10 +28,16 @@ fn an_open_snapshot_tells_when_it_opened_and_what_is_left<W: AnyWord>() {
     breaker.trip();
     clock.advance(ms(20));
     let snapshot = breaker.snapshot();
-    assert_eq!((snapshot.state(), snapshot.trips(), snapshot.epoch()), (State::Open, 1, 1));
+    assert_eq!(
+        (snapshot.state(), snapshot.trips(), snapshot.epoch()),
+        (State::Open, 1, 1)
+    );
     assert_eq!(snapshot.opened_at_ms(), Some(1_000));
     assert_eq!(snapshot.open_for(), Some(ms(62)));
-    assert_eq!((snapshot.retry_in(), snapshot.is_due()), (Some(ms(42)), false));
+    assert_eq!(
+        (snapshot.retry_in(), snapshot.is_due()),
+        (Some(ms(42)), false)
+    );
     assert_eq!(
         format!("{snapshot:?}"),
         "Snapshot { state: Open, epoch: 1, trips: 1, opened_at_ms: Some(1000), \
@@ -49,7 +61,11 @@ fn an_open_breaker_that_is_due_stays_open_until_somebody_calls<W: AnyWord>() {
 
 fn a_half_open_snapshot_counts_probes_and_successes<W: AnyWord>() {
     let clock = ManualClock::new();
-    let config = rules().open_for(ms(10)).probes(2).close_after(4).probe_lease(ms(100));
+    let config = rules()
+        .open_for(ms(10))
+        .probes(2)
+        .close_after(4)
+        .probe_lease(ms(100));
     let breaker = breaker::<W>(config, &clock);
     breaker.trip();
     clock.advance(ms(10));
@@ -63,7 +79,10 @@ fn a_half_open_snapshot_counts_probes_and_successes<W: AnyWord>() {
     let _second = breaker.acquire().unwrap();
     clock.advance(ms(30));
     let full = breaker.snapshot();
-    assert_eq!((full.probes_in_flight(), full.retry_in()), (2, Some(ms(70))));
+    assert_eq!(
+        (full.probes_in_flight(), full.retry_in()),
+        (2, Some(ms(70)))
+    );
     assert_eq!(
         format!("{full:?}"),
         "Snapshot { state: HalfOpen, epoch: 2, trips: 1, probes_in_flight: 2, successes: 1, \
@@ -79,10 +98,16 @@ fn held_snapshots_say_nothing_else<W: AnyWord>() {
     let breaker = breaker::<W>(rules(), &clock);
     breaker.force_open();
     assert_eq!(breaker.snapshot().retry_in(), None);
-    assert_eq!(format!("{:?}", breaker.snapshot()), "Snapshot { state: ForcedOpen, epoch: 1 }");
+    assert_eq!(
+        format!("{:?}", breaker.snapshot()),
+        "Snapshot { state: ForcedOpen, epoch: 1 }"
+    );
     breaker.disable();
     assert_eq!(breaker.snapshot().retry_in(), Some(ms(0)));
-    assert_eq!(format!("{:?}", breaker.snapshot()), "Snapshot { state: Disabled, epoch: 2 }");
+    assert_eq!(
+        format!("{:?}", breaker.snapshot()),
+        "Snapshot { state: Disabled, epoch: 2 }"
+    );
 }
 
 fn epochs_wrap_where_documented<W: AnyWord>() {

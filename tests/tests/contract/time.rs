@@ -19,7 +19,11 @@ fn an_open_time_across_the_wrap_is_exact<W: AnyWord>() {
         let breaker = breaker::<W>(rules().open_for(ms(62)), &clock);
         breaker.trip();
         for left in (1..=62).rev() {
-            assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(ms(left)), "{start}");
+            assert_eq!(
+                breaker.acquire().unwrap_err().retry_in(),
+                Some(ms(left)),
+                "{start}"
+            );
             clock.advance(ms(1));
         }
         assert!(breaker.acquire().is_ok(), "{start}");
@@ -87,7 +91,10 @@ fn a_step_back_within_the_guard_never_admits_and_delays_by_as_much<W: AnyWord>()
 
 fn a_step_back_takes_no_fresh_probe_away_and_ends_no_window<W: AnyWord>() {
     let clock = ManualClock::starting_at(100);
-    let config = rules().open_for(ms(0)).failures_within(9, ms(10)).probe_lease(ms(10));
+    let config = rules()
+        .open_for(ms(0))
+        .failures_within(9, ms(10))
+        .probe_lease(ms(10));
     let breaker = breaker::<W>(config, &clock);
     fail(&breaker, 1);
     clock.step_back(ms(W::GUARD.into()));
@@ -105,7 +112,14 @@ fn long_idling_admits_all_along_until_the_guard<W: AnyWord>() {
     let open_for = 20;
     // Any time between the deadline and the guard band, by its ends and some between.
     let last = W::WRAP - u64::from(W::GUARD) - 1;
-    for idle in [open_for, open_for + 1, W::WRAP / 3, W::WRAP / 2 + 1, last - 1, last] {
+    for idle in [
+        open_for,
+        open_for + 1,
+        W::WRAP / 3,
+        W::WRAP / 2 + 1,
+        last - 1,
+        last,
+    ] {
         let clock = ManualClock::starting_at(777);
         let breaker = breaker::<W>(rules().open_for(ms(open_for)), &clock);
         breaker.trip();

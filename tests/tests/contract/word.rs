@@ -1,1 +1,240 @@
-//! To come.
+//! B17: the word anywhere, and what is found there.
+
+use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, SectionWord};
+use atomic_breaker::{Breaker, Cause, Config, ManualClock, State};
+
+use super::support::{AnyWord, Diary, breaker, fail, ms, on_both_words, rules};
+
+fn zero_is_a_fresh_closed_breaker<W: AnyWord>() {
+    let clock = ManualClock::starting_at(12_345);
+    let breaker = breaker::<W>(rules(), &clock);
+    assert_eq!(breaker.to_bits(), W::Bits::FRESH);
+    assert_eq!(breaker.to_bits().to_u64(), 0);
+    assert_eq!(breaker.state(), State::Closed);
+    assert!(breaker.acquire().is_ok());
+}
+
+fn a_breaker_goes_on_where_its_bits_stood<W: AnyWord>() {
+    let clock = ManualClock::starting_at(1_000);
+    let config = rules().open_for(ms(62)).tick_log2_ms(0);
+    let before = breaker::<W>(config, &clock);
+    fail(&before, 3);
+    let after = Breaker::<_, W>::from_bits(before.to_bits(), config, &clock).unwrap();
+    assert_eq!(after.snapshot(), before.snapshot());
+    fail(&after, 2);
+    assert_eq!(after.state(), State::Open, "3 before, 2 after");
+
+    let again = Breaker::<_, W>::from_bits(after.to_bits(), config, &clock).unwrap();
+    clock.advance(ms(61));
+    assert!(again.acquire().is_err());
+    clock.advance(ms(1));
+    assert!(again.acquire().is_ok());
+}
+
+fn two_breakers_over_one_word_are_one<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let word = W::fresh();
+    let config = rules().tick_log2_ms(0);
+    let here = Breaker::over(&word, config, &clock);
+    let there = Breaker::over(&word, config, &clock);
+    let permit = here.acquire().unwrap().into_token();
+    here.acquire().unwrap().failure();
+    assert_eq!(there.snapshot().failures(), 1);
+    there.resume(permit).failure();
+    assert_eq!(here.snapshot().failures(), 2);
+    there.force_open();
+    assert!(here.acquire().is_err());
+}
+
+fn a_lower_limit_taken_up_on_a_live_word_trips_with_the_next_failure<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let word = W::fresh();
+    let config = rules().tick_log2_ms(0);
+    let lenient = Breaker::over(&word, config.consecutive_failures(100), &clock);
+    for _ in 0..50 {
+        lenient.acquire().unwrap().failure();
+    }
+    let strict = Breaker::over(&word, config.consecutive_failures(3), &clock);
+    assert!(strict.acquire().is_ok());
+    strict.acquire().unwrap().failure();
+    assert_eq!(strict.state(), State::Open);
+}
+
+fn fewer_probes_and_successes_taken_up_on_a_live_word_do_not_wedge<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let word = W::fresh();
+    let config = rules().open_for(ms(0)).probe_lease(ms(10)).tick_log2_ms(0);
+    let wide = Breaker::over(&word, config.probes(5).close_after(9), &clock);
+    wide.trip();
+    for _ in 0..4 {
+        wide.acquire().unwrap().success();
+    }
+    let _probes = [(); 5].map(|()| wide.acquire().unwrap().into_token());
+
+    let narrow = Breaker::over(&word, config.close_after(2), &clock);
+    assert!(narrow.acquire().is_err(), "more in flight than it allows");
+    clock.advance(ms(10));
+    narrow.acquire().unwrap().success();
+    narrow.acquire().unwrap().success();
+    assert_eq!(narrow.state(), State::Closed);
+}
+
+fn a_corrupt_word_in_use_is_healed_and_told_once<W: AnyWord>() {
+    // Closed with trips; open without trips; neither forced open nor disabled.
+    let layout = if W::EPOCHS == 16 { 14 } else { 27 };
+    for corrupt in [1_u64 << layout, 1, 3] {
+        let clock = ManualClock::starting_at(9);
+        let diary = Diary::default();
+        let word = W::from(W::Bits::from_u64(corrupt));
+        let breaker = Breaker::over(
+            word,
+            rules().consecutive_failures(2).tick_log2_ms(0),
+            &clock,
+        )
+        .with_observer(&diary);
+        assert!(breaker.check().is_err());
+        assert_eq!(breaker.state(), State::Closed, "as it will be");
+        assert_eq!(breaker.snapshot().failures(), 0);
+
+        breaker.acquire().unwrap().success();
+        breaker.acquire().unwrap().failure();
+        assert_eq!(breaker.check(), Ok(()));
+        let told = diary.transitions.borrow();
+        assert_eq!(told.len(), 1, "{corrupt:#x}");
+        assert_eq!(
+            (told[0].cause, told[0].to),
+            (Cause::CorruptWord, State::Closed)
+        );
+        assert_eq!((told[0].epoch, told[0].at_ms), (1, 9));
+        drop(told);
+        breaker.acquire().unwrap().failure();
+        assert_eq!(breaker.state(), State::Open, "it protects again");
+    }
+}
+
+fn every_command_heals_a_corrupt_word_first<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let diary = Diary::default();
+    let word = W::from(W::Bits::from_u64(3));
+    let breaker = Breaker::over(word, rules().tick_log2_ms(0), &clock).with_observer(&diary);
+    breaker.trip();
+    let causes: Vec<_> = diary
+        .transitions
+        .borrow()
+        .iter()
+        .map(|told| told.cause)
+        .collect();
+    assert_eq!(causes, [Cause::CorruptWord, Cause::Manual]);
+    assert_eq!(breaker.state(), State::Open);
+}
+
+fn bits_that_are_no_state_make_no_breaker<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let corrupt = W::Bits::from_u64(1);
+    let error = Breaker::<_, W>::from_bits(corrupt, rules().tick_log2_ms(0), &clock).unwrap_err();
+    assert_eq!(error.bits(), 1);
+}
+
+on_both_words!(
+    zero_is_a_fresh_closed_breaker,
+    a_breaker_goes_on_where_its_bits_stood,
+    two_breakers_over_one_word_are_one,
+    a_lower_limit_taken_up_on_a_live_word_trips_with_the_next_failure,
+    fewer_probes_and_successes_taken_up_on_a_live_word_do_not_wedge,
+    a_corrupt_word_in_use_is_healed_and_told_once,
+    every_command_heals_a_corrupt_word_first,
+    bits_that_are_no_state_make_no_breaker,
+);
+
+#[test]
+fn each_kind_of_corruption_is_named() {
+    let said = |result: Result<u32, atomic_breaker::CorruptWord>| result.unwrap_err().to_string();
+    let of = |fault: &str, bits: u32| {
+        format!(
+            "{bits:#x} is not the state of a circuit breaker: {fault}; start from 0, a closed \
+             breaker"
+        )
+    };
+    let trips = 1 << 14;
+    let time = 1 << 17;
+    let cases = [
+        (trips, "it is closed, yet counts trips"),
+        (time, "it has a window of failures, but no failure"),
+        (1, "it is open, yet never tripped"),
+        (
+            1 | 177 << 2 | trips,
+            "its open time is longer than any breaker sets",
+        ),
+        (3, "it is neither forced open nor disabled"),
+        (3 | 3 << 2, "it is neither forced open nor disabled"),
+        (3 | 1 << 2 | trips, "it is neither forced open nor disabled"),
+        (3 | 2 << 2 | time, "it is neither forced open nor disabled"),
+    ];
+    for (bits, fault) in cases {
+        assert_eq!(said(bits.check()), of(fault, bits));
+    }
+    // The neighbours of those words are fine.
+    for bits in [
+        time | 1 << 2,
+        1 | trips,
+        1 | 176 << 2 | trips,
+        3 | 1 << 2,
+        3 | 2 << 2,
+    ] {
+        assert_eq!(bits.check(), Ok(bits), "{bits:#x}");
+    }
+    // The wide word names its bits, too.
+    let error = 0xFFFF_FFFF_FFFF_FFFF_u64.check().unwrap_err();
+    assert!(error.to_string().starts_with("0xffffffffffffffff is not"));
+}
+
+#[test]
+fn a_word_behind_a_critical_section_behaves_as_an_atomic_one() {
+    let clock = ManualClock::new();
+    let section = SectionWord::new();
+    let atomic = AtomicU64::new(0);
+    let config = Config::new().consecutive_failures(2).open_for(ms(10));
+    let one = Breaker::over(&section, config, &clock);
+    let other = Breaker::over(&atomic, config, &clock);
+    for step in 0..200_u32 {
+        clock.advance(ms(u64::from(step % 7)));
+        for breaker in [&one as &dyn Step, &other] {
+            breaker.step(step);
+        }
+        assert_eq!(one.to_bits(), other.to_bits(), "after step {step}");
+    }
+    assert_eq!(
+        format!("{section:?}"),
+        format!("SectionWord({})", one.to_bits())
+    );
+    let copy = SectionWord::from(one.to_bits());
+    assert_eq!(Breaker::over(copy, config, &clock).to_bits(), one.to_bits());
+}
+
+/// One step of a scripted life.
+trait Step {
+    fn step(&self, number: u32);
+}
+
+impl<W: atomic_breaker::word::Word> Step for Breaker<&ManualClock, W> {
+    fn step(&self, number: u32) {
+        if number.is_multiple_of(31) {
+            self.reset();
+        }
+        if let Ok(permit) = self.acquire() {
+            match number * 7 % 5 {
+                0 | 1 => permit.failure(),
+                2 => drop(permit),
+                _ => permit.success(),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_narrow_word_serves_on_a_wide_machine() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::over(AtomicU32::new(0), Config::new(), &clock);
+    fail(&breaker, 5);
+    assert_eq!(breaker.acquire().unwrap_err().state(), State::Open);
+}
