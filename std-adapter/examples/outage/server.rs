@@ -1,0 +1,83 @@
+//! The server: this program once more, as a child process.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::scenario::{Mode, SLOW};
+
+/// The argument that makes this program the server.
+pub(crate) const ARGUMENT: &str = "serve";
+
+/// What a caller sends, and gets back.
+pub(crate) const MESSAGE: [u8; 4] = *b"ping";
+
+/// Answers every connection's message with the same message, as the mode says. Ends with its parent.
+pub(crate) fn serve(mode: Mode, port: u16) -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    println!("{}", listener.local_addr()?.port());
+    // The parent holds the other end; when it ends, however it ends, this read does too.
+    thread::spawn(|| {
+        let _ = io::stdin().read(&mut [0]);
+        std::process::exit(0);
+    });
+    let mut kept = Vec::new();
+    for connection in listener.incoming() {
+        match (mode, connection) {
+            (_, Err(_)) => {}
+            (Mode::Hanging, Ok(connection)) => kept.push(connection),
+            (mode, Ok(connection)) => {
+                thread::spawn(move || answer(connection, mode));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn answer(mut connection: TcpStream, mode: Mode) -> io::Result<()> {
+    connection.set_read_timeout(Some(Duration::from_secs(1)))?;
+    let mut message = MESSAGE;
+    connection.read_exact(&mut message)?;
+    if mode == Mode::Slow {
+        thread::sleep(SLOW);
+    }
+    connection.write_all(&message)
+}
+
+/// The child process, killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// Starts the server and waits until it listens; with port 0 at a free one.
+    pub(crate) fn start(mode: Mode, port: u16) -> io::Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args([ARGUMENT, mode.name(), &port.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            BufReader::new(output).read_line(&mut line)?;
+        }
+        let port = line.trim().parse().map_err(|_| {
+            let _ = child.kill();
+            io::Error::other("the server did not start")
+        })?;
+        Ok(Self {
+            child,
+            address: (Ipv4Addr::LOCALHOST, port).into(),
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
