@@ -28,6 +28,11 @@ pub(crate) const fn ticks(precision: u32, code: u32) -> u32 {
     ((1 << stored) | (code & ((1 << stored) - 1))) << (exponent - 1)
 }
 
+/// A time as it comes back from the word: the smallest one with a code that is at least `ticks`.
+pub(crate) const fn stored(precision: u32, wanted: u32) -> u32 {
+    ticks(precision, code(precision, wanted))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atomic_breaker::word::{AtomicU32, AtomicU64};
 use atomic_breaker::{Breaker, Clock, Config, Failure, ManualClock, State};
 
-use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
+use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules};
 
 /// How long the breaker stays open after a trip at once, by its own word.
 fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
@@ -317,3 +317,18 @@ on_both_words!(
     jitter_lengthens_a_minimum_open_time,
     less_than_a_millisecond_is_rounded_up,
 );
+
+#[test]
+fn the_observer_is_told_the_open_time_that_the_word_stores() {
+    let clock = ManualClock::new();
+    let diary = Diary::default();
+    let config = rules().open_for(ms(81)).tick_log2_ms(0);
+    let breaker = Breaker::over(AtomicU32::new(0), config, &clock).with_observer(&diary);
+    breaker.trip();
+    assert_eq!(
+        diary.transitions.borrow()[0].open_for(),
+        Some(ms(84)),
+        "five bits: 21 · 4"
+    );
+    assert_eq!(breaker.snapshot().open_for(), Some(ms(84)));
+}
