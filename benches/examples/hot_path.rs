@@ -17,6 +17,10 @@ impl Clock for Ticks {
 /// Acquires and succeeds.
 #[unsafe(no_mangle)]
 #[inline(never)]
+#[expect(
+    clippy::no_mangle_with_rust_abi,
+    reason = "found by its name, called by nobody"
+)]
 fn closed_success_by_permit(breaker: &Breaker<Ticks>) -> bool {
     match breaker.acquire() {
         Ok(permit) => {
@@ -30,6 +34,10 @@ fn closed_success_by_permit(breaker: &Breaker<Ticks>) -> bool {
 /// Guards a closure that cannot fail.
 #[unsafe(no_mangle)]
 #[inline(never)]
+#[expect(
+    clippy::no_mangle_with_rust_abi,
+    reason = "found by its name, called by nobody"
+)]
 fn closed_success_by_call(breaker: &Breaker<Ticks>, x: u32) -> Result<u32, CallError<()>> {
     breaker.call(|| Ok(x.wrapping_add(1)))
 }
@@ -40,6 +48,10 @@ static IN_FLASH: Breaker<Ticks, &AtomicU32> = Breaker::over(&WORD, Config::new()
 /// A breaker whose rules are known at compile time, over a word of its own.
 #[unsafe(no_mangle)]
 #[inline(never)]
+#[expect(
+    clippy::no_mangle_with_rust_abi,
+    reason = "found by its name, called by nobody"
+)]
 fn closed_success_in_flash() -> bool {
     match IN_FLASH.acquire() {
         Ok(permit) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Word};
 use atomic_breaker::{
-    Breaker, Cause, Config, EventLog, Failure, ManualClock, Outcome, State, Token,
+    Breaker, Cause, Config, EventLog, Failure, ManualClock, Outcome, Permit, Rejected, State, Token,
 };
 use proptest::prelude::*;
 use tests::reference::{Grain, Order, Pass, Reference, Report, Rules, Trip};
@@ -280,7 +280,7 @@ fn survives<W: Word + From<W::Bits>>(
     let mut held = Vec::new();
     for event in events {
         match *event {
-            Event::Ask => held.extend(real.acquire().map(|permit| permit.into_token())),
+            Event::Ask => held.extend(real.acquire().map(Permit::into_token)),
             Event::Tell(_, _) if held.is_empty() => {}
             Event::Tell(caller, report) => {
                 let token = held.swap_remove(caller % held.len());
@@ -326,18 +326,23 @@ fn keeps_time(
     let wanted = breaker.snapshot();
     prop_assert_eq!(wanted.state(), State::Open);
     let guard = guard_ticks * tick;
-    // Time since the trip, as the clock shows it.
-    let mut now = 0_i64;
+    // Time since the trip, as the clock shows it; the clock starts this far behind zero, so that it
+    // never steps back behind the trip by as much as the guard band, less the tick that is rounded.
+    let below = guard - tick;
+    let mut now = below;
     for &(forward, back) in steps {
-        now += forward as i64;
+        let back = back.min(now + forward);
+        now = now + forward - back;
         clock.advance(Duration::from_millis(forward));
-        // Never back behind the trip by as much as the guard band, less the tick that is rounded.
-        let back = (back as i64).min(now + guard as i64 - tick as i64).max(0);
-        now -= back;
-        clock.step_back(Duration::from_millis(back as u64));
+        clock.step_back(Duration::from_millis(back));
         match breaker.acquire() {
             Ok(_) => {
-                prop_assert!(now >= stored as i64, "early: {} of {}", now, stored);
+                prop_assert!(
+                    now >= below + stored,
+                    "early: {} of {}",
+                    now,
+                    below + stored
+                );
                 return Ok(());
             }
             Err(rejected) => {
@@ -347,10 +352,7 @@ fn keeps_time(
             }
         }
     }
-    let wait = breaker
-        .acquire()
-        .err()
-        .and_then(|rejected| rejected.retry_in());
+    let wait = breaker.acquire().err().and_then(Rejected::retry_in);
     clock.advance(wait.unwrap_or_default());
     prop_assert!(breaker.acquire().is_ok(), "as told");
     Ok(())

@@ -95,7 +95,7 @@ fn latency(time: Duration) -> String {
     match time.as_micros() {
         0 => "below 1 µs".into(),
         us @ 1..1_000 => format!("{us} µs"),
-        us => format!("{:.1} ms", us as f64 / 1e3),
+        _ => format!("{:.1} ms", time.as_secs_f64() * 1e3),
     }
 }
 

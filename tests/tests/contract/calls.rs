@@ -24,7 +24,7 @@ fn run<F: Future>(future: F) -> F::Output {
     }
 }
 
-fn half_open<'a, W: AnyWord>(clock: &'a ManualClock) -> Tested<'a, W> {
+fn half_open<W: AnyWord>(clock: &ManualClock) -> Tested<'_, W> {
     let breaker = breaker::<W>(rules().open_for(ms(0)), clock);
     breaker.trip();
     breaker
@@ -86,8 +86,10 @@ fn a_result_can_be_recorded_by_hand<W: AnyWord>() {
     assert_eq!(breaker.snapshot().failures(), 0);
 }
 
+type Act<W> = fn(&Tested<'_, W>);
+
 /// Ways to panic under guard; each must count as one failure.
-fn panics<W: AnyWord>() -> [(&'static str, fn(&Tested<'_, W>)); 3] {
+fn panics<W: AnyWord>() -> [(&'static str, Act<W>); 3] {
     [
         ("in the operation", |breaker| {
             let _ = breaker.call(|| -> Result<(), ()> { panic!("in the operation") });
@@ -184,9 +186,12 @@ fn a_future_reports_when_it_is_ready<W: AnyWord>() {
     let breaker = half_open::<W>(&clock);
     let is_ready = Cell::new(false);
     let future = || {
-        poll_fn(|_| match is_ready.get() {
-            true => Poll::Ready(Ok::<_, ()>(7)),
-            false => Poll::Pending,
+        poll_fn(|_| {
+            if is_ready.get() {
+                Poll::Ready(Ok::<_, ()>(7))
+            } else {
+                Poll::Pending
+            }
         })
     };
     let mut call = pin!(breaker.call_async(future));

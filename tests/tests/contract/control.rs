@@ -13,6 +13,7 @@ const STATES: [State; 5] = [
 ];
 
 type Command<W> = fn(&Tested<'_, W>);
+type Row<W> = (&'static str, Command<W>, [Option<State>; 5]);
 
 /// A breaker in the given state, with something counted where the state counts.
 fn in_state<W: AnyWord>(state: State, clock: &ManualClock) -> Tested<'_, W> {
@@ -33,7 +34,7 @@ fn in_state<W: AnyWord>(state: State, clock: &ManualClock) -> Tested<'_, W> {
 }
 
 /// Each command, and where it leads from each of the states; `None` where it does nothing.
-fn table<W: AnyWord>() -> [(&'static str, Command<W>, [Option<State>; 5]); 6] {
+fn table<W: AnyWord>() -> [Row<W>; 6] {
     use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open};
     [
         (

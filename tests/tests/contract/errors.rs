@@ -97,7 +97,7 @@ fn a_refused_call_falls_back_to_a_value_or_another_call_in_one_expression() {
     let breaker = open(&clock);
     let call = || breaker.call(|| Ok::<_, NoAnswer>(1));
     assert_eq!(call().unwrap_or(2), 2);
-    assert_eq!(call().or_else(|_| Ok::<_, NoAnswer>(3)), Ok(3));
+    assert_eq!(call().or(Ok::<_, NoAnswer>(3)), Ok(3));
     assert_eq!(call().or_if_rejected(|_| Ok(4)), Ok(4));
     assert_eq!(
         call().or_if_rejected(|_| Err(no_answer())),

@@ -16,7 +16,7 @@ fn no_more_probes_are_in_flight_than_allowed<W: AnyWord>() {
         let clock = ManualClock::new();
         let breaker = half_open::<W>(rules().probes(probes), &clock);
         let permits: Vec<_> = (0..probes).map(|_| breaker.acquire().unwrap()).collect();
-        assert!(permits.iter().all(|permit| permit.is_probe()));
+        assert!(permits.iter().all(atomic_breaker::Permit::is_probe));
         let rejected = breaker.acquire().unwrap_err();
         assert_eq!(rejected.state(), State::HalfOpen);
         assert_eq!(u32::from(breaker.snapshot().probes_in_flight()), probes);

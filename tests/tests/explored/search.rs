@@ -140,15 +140,15 @@ impl<W: Cell> Search<W> {
     fn describe(&self, world: &World<W::Bits>, key: &mut Vec<u64>) {
         let reference = &world.reference;
         let tick = reference.rules.grain.tick;
-        let word: u64 = world.bits.into();
+        let bits: u64 = world.bits.into();
         let time_width = W::WIDTH - W::TIME;
-        let time_of = |bits: u64| bits >> W::TIME;
+        let time_of = |word: u64| word >> W::TIME;
         let modulus = 1_u64 << time_width;
         let now = reference.now / tick;
 
         // The real word: everything but epoch and time, and the age of the time.
         let epoch_mask = ((1 << W::EPOCH.1) - 1) << W::EPOCH.0;
-        let below_time = word & ((1 << W::TIME) - 1);
+        let below_time = bits & ((1 << W::TIME) - 1);
         key.push(below_time & !epoch_mask);
         let has_time = match reference.mode {
             Mode::Closed { failures, .. } => failures != 0,
@@ -156,7 +156,7 @@ impl<W: Cell> Search<W> {
             Mode::ForcedOpen | Mode::Disabled => false,
         };
         // Wrapped, so a time just ahead of now is a large number, told apart from all ages.
-        let age = now.wrapping_sub(time_of(word)) % modulus;
+        let age = now.wrapping_sub(time_of(bits)) % modulus;
         let ahead = modulus - age;
         key.push(match has_time {
             false => 0,
@@ -213,7 +213,7 @@ impl<W: Cell> Search<W> {
                 let granted: u64 = (*granted).into();
                 let distance = reference.generation - pass.generation;
                 let is_here = distance == 0 && pass.is_probe;
-                let lag = time_of(word).wrapping_sub(time_of(granted)) % modulus;
+                let lag = time_of(bits).wrapping_sub(time_of(granted)) % modulus;
                 let took = match reference.rules.slow {
                     Some(_) => match reference.now.checked_sub(pass.started) {
                         Some(took) => took.min(self.oldest),

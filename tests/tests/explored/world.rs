@@ -70,6 +70,7 @@ impl Observer for Ear {
     }
 }
 
+type Granted<'a, 'b, W> = Permit<'a, &'b ManualClock, &'b W, (), &'b Ear>;
 type Real<'a, W> = Breaker<&'a ManualClock, &'a W, (), &'a Ear>;
 
 impl<B: Bits> World<B> {
@@ -165,7 +166,7 @@ impl<B: Bits> World<B> {
         &mut self,
         real: &'a Real<'b, W>,
         caller: usize,
-    ) -> Option<(Permit<'a, &'b ManualClock, &'b W, (), &'b Ear>, Pass)> {
+    ) -> Option<(Granted<'a, 'b, W>, Pass)> {
         let ((granted, started), pass) = self.held[caller].take()?;
         Some((real.resume(Token::from_raw(granted, started)), pass))
     }
