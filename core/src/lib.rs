@@ -75,7 +75,6 @@
 )]
 #![no_std]
 #![forbid(unsafe_code)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod acquire;
 mod apply;

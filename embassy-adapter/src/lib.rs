@@ -19,6 +19,11 @@
 //! }
 //! # let _ = task();
 //! ```
+#![cfg_attr(
+    feature = "document-features",
+    doc = "\n# Features\n",
+    doc = document_features::document_features!()
+)]
 #![no_std]
 #![forbid(unsafe_code)]
 

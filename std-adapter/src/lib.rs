@@ -15,6 +15,11 @@
 //! let connection = DATABASE.call(|| TcpStream::connect("127.0.0.1:1"));
 //! assert!(connection.is_err());
 //! ```
+#![cfg_attr(
+    feature = "document-features",
+    doc = "\n# Features\n",
+    doc = document_features::document_features!()
+)]
 #![forbid(unsafe_code)]
 
 mod clock;

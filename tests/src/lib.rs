@@ -3,13 +3,14 @@
 //! | file | what it shows |
 //! |---|---|
 //! | `tests/contract/` | each behaviour, named by its id, and its edges |
-//! | `tests/explored.rs` | every reachable word of small configurations, against the reference |
+//! | `tests/explored/` | every reachable word of small configurations, against the reference |
 //! | `tests/sequences.rs` | random long histories, against the reference |
-//! | `tests/races.rs` | every interleaving of two or three callers, by loom |
-//! | `tests/threads.rs` | real threads |
+//! | `tests/races/` | every interleaving of two or three callers, by loom |
+//! | `tests/threads/` | real threads, more than cores |
+//! | `tests/chaos.rs` | words that fail spuriously, words behind a critical section |
 //! | `tests/promises.rs` | auto traits, sizes, what is `const` |
 //! | [`compile_fail`] | what must not compile, each case with a twin that does |
-//! | [`reference`] | the breaker once more, as a plain struct |
+//! | [`mod@reference`] | the breaker once more, as a plain struct |
 
 pub mod compile_fail;
 pub mod reference;
