@@ -38,8 +38,13 @@
 //! - Everything off the closed path loads `Acquire` and swaps `AcqRel`. This buys one promise: what
 //!   a caller did before a report that changed the word is visible to whoever is refused, probes or
 //!   reports because of it. An adapter that keeps the last error in a cell beside the breaker, and
-//!   hands it out with the refusal, relies on it. A loom model shows the promise to hold, and to
-//!   break when the same code runs with `Relaxed` alone.
+//!   hands it out with the refusal, relies on it.
+//! - Each of the four is needed: the load and the failed exchange acquire for those who are refused
+//!   by what they saw, the exchange releases for them. It acquires, too, as the word may have changed
+//!   and changed back since it was loaded: the bits are the same, the report behind them is not.
+//!
+//! Loom models (`races` of the tests) show the promise to hold, and to break with each of the four
+//! weakened by itself.
 //!
 //! The orderings are arguments of [`Word`], so the models run the shipped code over loom's atomics.
 
@@ -181,7 +186,7 @@ pub(crate) fn read<W: Word>(word: &W) -> W::Bits {
     word.load(Ordering::Acquire)
 }
 
-/// The compare-and-swap. `AcqRel` also when it fails: the loop goes on with what it saw.
+/// The compare-and-swap. Acquires when it fails, as the loop goes on with what it saw.
 #[inline]
 pub(crate) fn swap<W: Word>(word: &W, current: W::Bits, new: W::Bits) -> Result<(), W::Bits> {
     word.compare_exchange_weak(current, new, Ordering::AcqRel, Ordering::Acquire)

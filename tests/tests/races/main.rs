@@ -2,42 +2,28 @@
 //! test.
 //!
 //! The shipped code runs unchanged: only the word is another one, over loom's atomics. Each closure
-//! given to `model` runs once per interleaving.
+//! given to `model` runs once per interleaving. A test compares all that came out of them with all
+//! that may: nothing else happens, and each of these does, so that the model is not blind to it.
 
+mod aba;
 mod memory;
 mod orderings;
 mod probes;
 mod reports;
 mod tally;
 
+use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, Tally, Transition};
+use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, State, Tally, Transition};
 use memory::LoomWord;
 
 /// What observers heard in one interleaving, in the order in which they were told. Not a part of the
 /// model: plain memory of the test.
-#[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<Transition>>>);
-
-impl Heard {
-    fn causes(&self) -> Vec<Cause> {
-        self.0
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|told| told.cause)
-            .collect()
-    }
-
-    fn times(&self, cause: Cause) -> usize {
-        self.causes()
-            .into_iter()
-            .filter(|heard| *heard == cause)
-            .count()
-    }
-}
+#[derive(Default)]
+struct Heard(Mutex<Vec<Transition>>);
 
 impl Observer for Heard {
     fn transition(&self, transition: &Transition) {
@@ -47,37 +33,69 @@ impl Observer for Heard {
 
 type Modelled<T = ()> = Breaker<ManualClock, LoomWord, T, Heard>;
 
-/// A breaker for one interleaving, and what its observer hears.
-fn breaker(config: Config) -> (loom::sync::Arc<Modelled>, Heard) {
-    breaker_with(config, ())
+/// A breaker for one interleaving.
+fn breaker(config: Config) -> loom::sync::Arc<Modelled> {
+    breaker_of(LoomWord::new(), config, ())
 }
 
-fn breaker_with<T: Tally>(config: Config, tally: T) -> (loom::sync::Arc<Modelled<T>>, Heard) {
+fn breaker_of<T: Tally>(word: LoomWord, config: Config, tally: T) -> loom::sync::Arc<Modelled<T>> {
     let clock = ManualClock::starting_at(1_000);
-    let heard = Heard::default();
-    let breaker = Breaker::from_parts(LoomWord::new(), config, clock, tally, heard.clone());
-    (loom::sync::Arc::new(breaker), heard)
+    loom::sync::Arc::new(Breaker::from_parts(
+        word,
+        config,
+        clock,
+        tally,
+        Heard::default(),
+    ))
 }
 
-/// Runs a model, and prints how many interleavings it had.
-fn model(name: &str, interleaving: impl Fn() + Send + Sync + 'static) {
-    bounded(name, None, interleaving);
+/// The causes of all transitions, in the order of their epochs, when everybody has come to rest.
+/// Each epoch was told once, and each transition begins in the state in which the one before ended.
+fn history<T: Tally>(breaker: &Modelled<T>) -> Vec<Cause> {
+    let mut told = breaker.observer().0.lock().unwrap().clone();
+    told.sort_by_key(|transition| transition.epoch);
+    let mut state = State::Closed;
+    for (epoch, transition) in (1..).zip(&told) {
+        assert_eq!(transition.epoch, epoch, "once each: {told:#?}");
+        assert_eq!(transition.from, state, "one chain: {told:#?}");
+        state = transition.to;
+    }
+    let snapshot = breaker.snapshot();
+    assert_eq!(snapshot.state(), state, "nothing untold: {told:#?}");
+    assert_eq!(usize::from(snapshot.epoch()), told.len(), "{told:#?}");
+    told.iter().map(|transition| transition.cause).collect()
+}
+
+/// Runs a model, prints how many interleavings it had, and answers what came out of them.
+fn model<R: Eq + Hash + Send + 'static>(
+    name: &str,
+    interleaving: impl Fn() -> R + Send + Sync + 'static,
+) -> HashSet<R> {
+    bounded(name, None, interleaving)
 }
 
 /// A model in which a thread is preempted at most so often; for three threads, where all
 /// interleavings are too many. Loom's authors find that two or three preemptions show most bugs.
-fn bounded(
+fn bounded<R: Eq + Hash + Send + 'static>(
     name: &str,
     preemptions: Option<usize>,
-    interleaving: impl Fn() + Send + Sync + 'static,
-) {
+    interleaving: impl Fn() -> R + Send + Sync + 'static,
+) -> HashSet<R> {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
     let count = Arc::new(AtomicU32::new(0));
-    let counter = count.clone();
+    let results = Arc::new(Mutex::new(HashSet::new()));
+    let (counter, collected) = (count.clone(), results.clone());
     builder.check(move || {
         counter.fetch_add(1, Ordering::Relaxed);
-        interleaving();
+        let result = interleaving();
+        collected.lock().unwrap().insert(result);
     });
-    println!("{name}: {} interleavings", count.load(Ordering::Relaxed));
+    let results = std::mem::take(&mut *results.lock().unwrap());
+    println!(
+        "{name}: {} interleavings, {} results",
+        count.load(Ordering::Relaxed),
+        results.len(),
+    );
+    results
 }

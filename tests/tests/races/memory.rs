@@ -53,14 +53,35 @@ impl Word for LoomWord {
     }
 }
 
-/// The same word, but deaf to the orderings asked for: everything is relaxed. The control.
-pub(crate) struct RelaxedWord(pub(crate) LoomWord);
+/// The same word with other orderings than those asked for. The control.
+pub(crate) struct Deaf {
+    word: LoomWord,
+    load: Ordering,
+    success: Ordering,
+    failure: Ordering,
+}
 
-impl Word for RelaxedWord {
+impl Deaf {
+    pub(crate) fn with(load: Ordering, success: Ordering, failure: Ordering) -> Self {
+        Self {
+            word: LoomWord::new(),
+            load,
+            success,
+            failure,
+        }
+    }
+
+    /// Everything relaxed.
+    pub(crate) fn relaxed() -> Self {
+        Self::with(Ordering::Relaxed, Ordering::Relaxed, Ordering::Relaxed)
+    }
+}
+
+impl Word for Deaf {
     type Bits = u64;
 
     fn load(&self, _order: Ordering) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.word.load(self.load)
     }
 
     fn compare_exchange_weak(
@@ -70,8 +91,8 @@ impl Word for RelaxedWord {
         _success: Ordering,
         _failure: Ordering,
     ) -> Result<u64, u64> {
-        self.0
-            .compare_exchange_weak(current, new, Ordering::Relaxed, Ordering::Relaxed)
+        self.word
+            .compare_exchange_weak(current, new, self.success, self.failure)
     }
 }
 

@@ -1,17 +1,20 @@
 //! The promise of the orderings: what a caller did before a report that changed the word is visible
-//! to whoever is refused, probes or reports because of it. And the control: with relaxed orderings
-//! alone the same models fail, so they can.
+//! to whoever is refused, probes or reports because of it. And the controls: with weaker orderings the
+//! same models fail, so they can.
 
+use std::sync::Arc as Plain;
 use std::time::Duration;
 
 use atomic_breaker::word::Word;
-use atomic_breaker::{Breaker, Config, ManualClock};
+use atomic_breaker::{Breaker, Config, ManualClock, Observer, Permit, State, Transition};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-use super::memory::{LoomWord, RelaxedWord};
-use super::model;
+use super::memory::{Deaf, LoomWord};
+use super::{bounded, model};
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// A breaker with a cell beside it that only the breaker's word orders, as an adapter would keep the
 /// last error in: relaxed itself, so that loom shows every value that the orderings allow.
@@ -20,76 +23,134 @@ struct Adapter<W> {
     last_error: AtomicU32,
 }
 
-fn adapter<W: Word<Bits = u64>>(word: W, open_for: Duration) -> Arc<Adapter<W>> {
-    let config = Config::new().consecutive_failures(1).open_for(open_for);
+impl<W: Word> Adapter<W> {
+    fn keep(&self) {
+        self.last_error.store(7, Ordering::Relaxed);
+    }
+
+    fn look(&self) {
+        let error = self.last_error.load(Ordering::Relaxed);
+        assert_eq!(error, 7, "the error is there");
+    }
+}
+
+fn adapter<W: Word>(word: W, config: Config) -> Arc<Adapter<W>> {
     Arc::new(Adapter {
         breaker: Breaker::over(word, config, ManualClock::new()),
         last_error: AtomicU32::new(0),
     })
 }
 
+fn tripping() -> Config {
+    Config::new().consecutive_failures(1).open_for(SECOND)
+}
+
 /// One caller keeps its error and trips; another, if refused, reads the error.
-fn a_refused_caller_sees_the_error<W: Word<Bits = u64> + 'static>(word: W) {
-    let adapter = adapter(word, Duration::from_secs(1));
+fn a_refused_caller_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
+    let adapter = adapter(word, tripping());
     let other = adapter.clone();
     let failing = thread::spawn(move || {
         let permit = other.breaker.acquire().unwrap();
-        other.last_error.store(7, Ordering::Relaxed);
+        other.keep();
         permit.failure();
     });
     if adapter.breaker.acquire().is_err() {
-        assert_eq!(
-            adapter.last_error.load(Ordering::Relaxed),
-            7,
-            "the error is there"
-        );
+        adapter.look();
     }
     failing.join().unwrap();
 }
 
 /// One caller keeps its error and trips for no time at all; another, if it probes, reads the error.
-fn a_probe_sees_the_error<W: Word<Bits = u64> + 'static>(word: W) {
-    let adapter = adapter(word, Duration::ZERO);
+fn a_probe_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
+    let adapter = adapter(word, tripping().open_for(Duration::ZERO));
     let other = adapter.clone();
     let failing = thread::spawn(move || {
         let permit = other.breaker.acquire().unwrap();
-        other.last_error.store(7, Ordering::Relaxed);
+        other.keep();
         permit.failure();
     });
     if adapter.breaker.acquire().unwrap().is_probe() {
-        assert_eq!(
-            adapter.last_error.load(Ordering::Relaxed),
-            7,
-            "the error is there"
-        );
+        adapter.look();
     }
     failing.join().unwrap();
 }
 
-/// Two callers fail in turn; the one whose report trips after the other's was counted reads what the
-/// other kept.
-fn a_tripping_report_sees_what_was_counted<W: Word<Bits = u64> + 'static>(word: W) {
-    let config = Config::new().consecutive_failures(2);
-    let adapter = Arc::new(Adapter {
-        breaker: Breaker::over(word, config, ManualClock::new()),
-        last_error: AtomicU32::new(0),
-    });
+/// At the deadline one caller probes, keeps its error and fails. Another one, which wanted to probe
+/// too, loses the exchange, and is refused because of the failure: it knows by the exchange alone.
+fn a_caller_whose_exchange_was_lost_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
+    let adapter = adapter(word, tripping());
+    adapter.breaker.trip();
+    adapter.breaker.clock().advance(SECOND);
     let other = adapter.clone();
     let failing = thread::spawn(move || {
-        let permit = other.breaker.acquire().unwrap();
-        other.last_error.store(7, Ordering::Relaxed);
-        permit.failure();
+        if let Ok(probe) = other.breaker.acquire() {
+            other.keep();
+            probe.failure();
+        }
     });
-    // Closed with one failure counted: the success that clears it sees the error behind it.
-    let failures = adapter.breaker.snapshot().failures();
-    if failures == 1 {
-        assert_eq!(
-            adapter.last_error.load(Ordering::Relaxed),
-            7,
-            "the error is there"
-        );
+    match adapter.breaker.acquire() {
+        Ok(probe) => drop(probe.into_token()),
+        Err(rejected) if rejected.state() == State::Open => adapter.look(),
+        Err(_) => {}
     }
     failing.join().unwrap();
+}
+
+/// One probe keeps something and succeeds; the next one, which gets its slot, reads it.
+fn the_next_probe_sees_what_the_last_one_did<W: Word + Send + Sync + 'static>(word: W) {
+    let adapter = adapter(word, tripping().close_after(2));
+    adapter.breaker.trip();
+    adapter.breaker.clock().advance(SECOND);
+    let probe = adapter.breaker.acquire().unwrap().into_token();
+    let other = adapter.clone();
+    let succeeding = thread::spawn(move || {
+        other.keep();
+        other.breaker.resume(probe).success();
+    });
+    if adapter.breaker.acquire().map(Permit::into_token).is_ok() {
+        adapter.look();
+    }
+    succeeding.join().unwrap();
+}
+
+/// Looks, when told of the trip, at what each of the callers kept before its failure was counted.
+#[derive(Clone)]
+struct Looks(Plain<Vec<AtomicU32>>);
+
+impl Observer for Looks {
+    fn transition(&self, _transition: &Transition) {
+        for error in self.0.iter() {
+            let error = error.load(Ordering::Relaxed);
+            assert_eq!(error, 7, "the error is there");
+        }
+    }
+}
+
+/// Each caller keeps its error and fails; the report that trips reads them all.
+fn the_report_that_trips_sees_every_error<W: Word + Send + Sync + 'static>(word: W, callers: u32) {
+    let errors = Plain::new((0..callers).map(|_| AtomicU32::new(0)).collect());
+    let breaker = Breaker::over(
+        word,
+        Config::new().consecutive_failures(callers),
+        ManualClock::new(),
+    );
+    let breaker = Arc::new(breaker.with_observer(Looks(errors)));
+    let fail = |breaker: &Breaker<ManualClock, W, (), Looks>, caller: usize| {
+        let permit = breaker.acquire().unwrap();
+        breaker.observer().0[caller].store(7, Ordering::Relaxed);
+        permit.failure();
+    };
+    let others: Vec<_> = (1..callers as usize)
+        .map(|caller| {
+            let breaker = breaker.clone();
+            thread::spawn(move || fail(&breaker, caller))
+        })
+        .collect();
+    fail(&breaker, 0);
+    for other in others {
+        other.join().unwrap();
+    }
+    assert_eq!(breaker.state(), State::Open);
 }
 
 #[test]
@@ -102,14 +163,32 @@ fn what_was_done_before_a_trip_is_visible_to_the_refused() {
 #[test]
 fn what_was_done_before_a_trip_is_visible_to_the_probe() {
     model("error before probe", || {
-        a_probe_sees_the_error(LoomWord::new())
+        a_probe_sees_the_error(LoomWord::new());
     });
 }
 
 #[test]
-fn what_was_done_before_a_failure_was_counted_is_visible_to_who_sees_the_count() {
-    model("error before count", || {
-        a_tripping_report_sees_what_was_counted(LoomWord::new());
+fn what_was_done_before_a_trip_is_visible_to_who_lost_the_exchange_and_is_refused() {
+    model("error before lost exchange", || {
+        a_caller_whose_exchange_was_lost_sees_the_error(LoomWord::new());
+    });
+}
+
+#[test]
+fn what_was_done_before_a_probe_succeeded_is_visible_to_the_next_probe() {
+    model("probe before probe", || {
+        the_next_probe_sees_what_the_last_one_did(LoomWord::new());
+    });
+}
+
+#[test]
+fn what_was_done_before_failures_were_counted_is_visible_to_the_report_that_trips() {
+    model("errors before the trip, two callers", || {
+        the_report_that_trips_sees_every_error(LoomWord::new(), 2);
+    });
+    // The first is visible to the third through the second. Bounded, as all orders are too many.
+    bounded("errors before the trip, three callers", Some(2), || {
+        the_report_that_trips_sees_every_error(LoomWord::new(), 3);
     });
 }
 
@@ -117,7 +196,31 @@ fn what_was_done_before_a_failure_was_counted_is_visible_to_who_sees_the_count()
 #[should_panic(expected = "the error is there")]
 fn relaxed_orderings_would_not_show_the_error_to_the_refused() {
     model("control", || {
-        a_refused_caller_sees_the_error(RelaxedWord(LoomWord::new()));
+        a_refused_caller_sees_the_error(Deaf::relaxed());
+    });
+}
+
+#[test]
+#[should_panic(expected = "the error is there")]
+fn a_relaxed_load_would_not_show_the_error_to_the_refused() {
+    model("control", || {
+        a_refused_caller_sees_the_error(Deaf::with(
+            Ordering::Relaxed,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ));
+    });
+}
+
+#[test]
+#[should_panic(expected = "the error is there")]
+fn an_exchange_that_does_not_release_would_not_show_the_error_to_the_refused() {
+    model("control", || {
+        a_refused_caller_sees_the_error(Deaf::with(
+            Ordering::Acquire,
+            Ordering::Acquire,
+            Ordering::Acquire,
+        ));
     });
 }
 
@@ -125,14 +228,34 @@ fn relaxed_orderings_would_not_show_the_error_to_the_refused() {
 #[should_panic(expected = "the error is there")]
 fn relaxed_orderings_would_not_show_the_error_to_the_probe() {
     model("control", || {
-        a_probe_sees_the_error(RelaxedWord(LoomWord::new()))
+        a_probe_sees_the_error(Deaf::relaxed());
     });
 }
 
 #[test]
 #[should_panic(expected = "the error is there")]
-fn relaxed_orderings_would_not_show_the_error_to_who_sees_the_count() {
+fn a_lost_exchange_that_does_not_acquire_would_not_show_the_error_to_the_refused() {
     model("control", || {
-        a_tripping_report_sees_what_was_counted(RelaxedWord(LoomWord::new()));
+        a_caller_whose_exchange_was_lost_sees_the_error(Deaf::with(
+            Ordering::Acquire,
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        ));
+    });
+}
+
+#[test]
+#[should_panic(expected = "the error is there")]
+fn relaxed_orderings_would_not_show_the_next_probe_what_the_last_one_did() {
+    model("control", || {
+        the_next_probe_sees_what_the_last_one_did(Deaf::relaxed());
+    });
+}
+
+#[test]
+#[should_panic(expected = "the error is there")]
+fn relaxed_orderings_would_not_show_the_errors_to_the_report_that_trips() {
+    model("control", || {
+        the_report_that_trips_sees_every_error(Deaf::relaxed(), 2);
     });
 }

@@ -1,12 +1,14 @@
 //! Races of reports and commands for the word.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use atomic_breaker::{Breaker, Cause, Config, ManualClock, State};
+use atomic_breaker::Cause::{CorruptWord, FailureLimit, Manual, OpenTimeOver, ProbesSucceeded};
+use atomic_breaker::{Config, Permit, State};
 use loom::thread;
 
 use super::memory::LoomWord;
-use super::{Heard, bounded, breaker, model};
+use super::{bounded, breaker, breaker_of, history, model};
 
 fn config(failures: u32) -> Config {
     Config::new()
@@ -16,8 +18,8 @@ fn config(failures: u32) -> Config {
 
 #[test]
 fn two_failures_that_both_reach_the_limit_trip_once() {
-    model("trip against trip", || {
-        let (breaker, heard) = breaker(config(1));
+    let histories = model("trip against trip", || {
+        let breaker = breaker(config(1));
         let first = breaker.acquire().unwrap();
         let second = breaker.acquire().unwrap().into_token();
 
@@ -25,65 +27,101 @@ fn two_failures_that_both_reach_the_limit_trip_once() {
         let there = thread::spawn(move || other.resume(second).failure());
         first.failure();
         there.join().unwrap();
-
-        assert_eq!(heard.causes(), [Cause::FailureLimit]);
         assert_eq!(breaker.snapshot().trips(), 1);
+        history(&breaker)
     });
+    assert_eq!(histories, HashSet::from([vec![FailureLimit]]));
+}
+
+#[test]
+fn a_failure_and_an_operator_trip_once() {
+    let histories = model("trip against an operator's trip", || {
+        let breaker = breaker(config(1));
+        let permit = breaker.acquire().unwrap().into_token();
+        let other = breaker.clone();
+        let there = thread::spawn(move || other.trip());
+        breaker.resume(permit).failure();
+        there.join().unwrap();
+        assert_eq!(breaker.snapshot().trips(), 1);
+        history(&breaker)
+    });
+    // The failure is late, or the operator starts the open time anew.
+    assert_eq!(
+        histories,
+        HashSet::from([vec![Manual], vec![FailureLimit, Manual]])
+    );
 }
 
 #[test]
 fn three_failures_are_all_counted() {
     bounded("three failures", Some(3), || {
-        let (breaker, heard) = breaker(config(9));
+        let breaker = breaker(config(9));
         let others = [breaker.clone(), breaker.clone()]
             .map(|breaker| thread::spawn(move || breaker.acquire().unwrap().failure()));
         breaker.acquire().unwrap().failure();
-        others.map(|other| other.join().unwrap());
-
+        for other in others {
+            other.join().unwrap();
+        }
         assert_eq!(breaker.snapshot().failures(), 3);
-        assert_eq!(heard.causes(), []);
+        assert_eq!(history(&breaker), []);
     });
 }
 
 #[test]
 fn a_success_clears_the_failures_before_it_and_none_after() {
-    model("failure against success", || {
-        let (breaker, _heard) = breaker(config(9));
+    let failures = model("failure against success", || {
+        let breaker = breaker(config(9));
         breaker.acquire().unwrap().failure();
 
         let other = breaker.clone();
         let there = thread::spawn(move || other.acquire().unwrap().failure());
         breaker.acquire().unwrap().success();
         there.join().unwrap();
-
-        let failures = breaker.snapshot().failures();
-        assert!(failures == 0 || failures == 1, "{failures}");
+        breaker.snapshot().failures()
     });
+    assert_eq!(failures, HashSet::from([0, 1]));
+}
+
+#[test]
+fn a_success_just_before_the_last_failure_keeps_it_closed() {
+    let ends = model("last failure against success", || {
+        let breaker = breaker(config(2));
+        breaker.acquire().unwrap().failure();
+        let failing = breaker.acquire().unwrap().into_token();
+
+        let other = breaker.clone();
+        let there = thread::spawn(move || other.resume(failing).failure());
+        let _ = breaker.acquire().map(Permit::success);
+        there.join().unwrap();
+        (history(&breaker), breaker.snapshot().failures())
+    });
+    assert_eq!(ends, HashSet::from([(vec![], 1), (vec![FailureLimit], 0)]));
 }
 
 #[test]
 fn a_reset_and_a_trip_happen_one_after_the_other() {
-    model("reset against trip", || {
-        let (breaker, heard) = breaker(config(1));
+    let histories = model("reset against trip", || {
+        let breaker = breaker(config(1));
         let permit = breaker.acquire().unwrap().into_token();
 
         let other = breaker.clone();
         let there = thread::spawn(move || other.reset());
         breaker.resume(permit).failure();
         there.join().unwrap();
-
-        // The reset wins: the failure is of an earlier epoch, or its trip is undone.
         assert_eq!(breaker.state(), State::Closed);
-        assert_eq!(heard.times(Cause::Manual), 1);
-        let trips = heard.times(Cause::FailureLimit);
-        assert_eq!(usize::from(breaker.snapshot().epoch()), 1 + trips);
+        history(&breaker)
     });
+    // The failure is of an earlier epoch, or its trip is undone.
+    assert_eq!(
+        histories,
+        HashSet::from([vec![Manual], vec![FailureLimit, Manual]])
+    );
 }
 
 #[test]
 fn force_open_stands_against_the_success_of_a_probe() {
-    model("force open against a closing success", || {
-        let (breaker, heard) = breaker(config(1));
+    let histories = model("force open against a closing success", || {
+        let breaker = breaker(config(1));
         breaker.trip();
         breaker.clock().advance(Duration::from_secs(1));
         let probe = breaker.acquire().unwrap().into_token();
@@ -92,28 +130,57 @@ fn force_open_stands_against_the_success_of_a_probe() {
         let there = thread::spawn(move || other.force_open());
         breaker.resume(probe).success();
         there.join().unwrap();
-
         assert_eq!(breaker.state(), State::ForcedOpen);
-        assert_eq!(heard.times(Cause::Manual), 2);
-        let closed = heard.times(Cause::ProbesSucceeded);
-        assert_eq!(usize::from(breaker.snapshot().epoch()), 3 + closed);
+        history(&breaker)
     });
+    assert_eq!(
+        histories,
+        HashSet::from([
+            vec![Manual, OpenTimeOver, Manual],
+            vec![Manual, OpenTimeOver, ProbesSucceeded, Manual],
+        ])
+    );
+}
+
+#[test]
+fn a_caller_passes_only_after_the_release() {
+    let passed = model("release against acquire", || {
+        let breaker = breaker(config(1));
+        breaker.force_open();
+        let other = breaker.clone();
+        let there = thread::spawn(move || other.release());
+        let passed = breaker.acquire().map(Permit::into_token).is_ok();
+        there.join().unwrap();
+        assert_eq!(history(&breaker), [Manual, Manual]);
+        assert_eq!(breaker.snapshot().probes_in_flight(), u8::from(passed));
+        passed
+    });
+    assert_eq!(passed, HashSet::from([false, true]));
+}
+
+#[test]
+fn two_operators_disable_once() {
+    let histories = model("disable against disable", || {
+        let breaker = breaker(config(1));
+        let other = breaker.clone();
+        let there = thread::spawn(move || other.disable());
+        breaker.disable();
+        there.join().unwrap();
+        history(&breaker)
+    });
+    assert_eq!(histories, HashSet::from([vec![Manual]]));
 }
 
 #[test]
 fn a_corrupt_word_met_by_two_callers_is_healed_once() {
-    model("corrupt word", || {
-        let clock = ManualClock::new();
-        let heard = Heard::default();
+    let histories = model("corrupt word", || {
         // Open, yet never tripped.
-        let word = LoomWord::of(1);
-        let breaker = Breaker::from_parts(word, config(1), clock, (), heard.clone());
-        let breaker = loom::sync::Arc::new(breaker);
-
+        let breaker = breaker_of(LoomWord::of(1), config(1), ());
         let other = breaker.clone();
         let there = thread::spawn(move || other.acquire().is_ok());
         assert!(breaker.acquire().is_ok());
         assert!(there.join().unwrap());
-        assert_eq!(heard.causes(), [Cause::CorruptWord]);
+        history(&breaker)
     });
+    assert_eq!(histories, HashSet::from([vec![CorruptWord]]));
 }

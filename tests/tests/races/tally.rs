@@ -1,14 +1,15 @@
 //! Races for the second word, the history of the last calls.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use atomic_breaker::tally::Call;
-use atomic_breaker::{Cause, Config, LastCalls, State, Tally, Verdict};
+use atomic_breaker::{Cause, Config, LastCalls, Permit, State, Tally, Verdict};
 use loom::sync::Arc;
 use loom::thread;
 
 use super::memory::LoomWord;
-use super::{breaker_with, model};
+use super::{breaker_of, history, model};
 
 fn last_calls(calls: u32, min_calls: u32) -> LastCalls<LoomWord> {
     LastCalls::over(LoomWord::new(), calls, min_calls, 100)
@@ -46,9 +47,9 @@ fn a_record_of_an_earlier_epoch_never_mixes_with_a_later_one() {
 
 #[test]
 fn two_failures_that_both_reach_the_ratio_trip_once() {
-    model("ratio against ratio", || {
+    let histories = model("ratio against ratio", || {
         let config = Config::new().tally_only().open_for(Duration::from_secs(1));
-        let (breaker, heard) = breaker_with(config, last_calls(2, 1));
+        let breaker = breaker_of(LoomWord::new(), config, last_calls(2, 1));
         let other = breaker.clone();
         let there = thread::spawn(move || {
             if let Ok(permit) = other.acquire() {
@@ -59,7 +60,35 @@ fn two_failures_that_both_reach_the_ratio_trip_once() {
             permit.failure();
         }
         there.join().unwrap();
-        assert_eq!(breaker.state(), State::Open);
-        assert_eq!(heard.causes(), [Cause::FailureRatio]);
+        history(&breaker)
     });
+    assert_eq!(histories, HashSet::from([vec![Cause::FailureRatio]]));
+}
+
+/// The word and the tally are two words: a reset between the failure's look at the first and its
+/// record in the second must not let it count for the new epoch.
+#[test]
+fn a_failure_that_loses_against_a_reset_is_forgotten_by_the_tally() {
+    let seen = model("failure against reset", || {
+        let config = Config::new().tally_only().open_for(Duration::from_secs(1));
+        let breaker = breaker_of(LoomWord::new(), config, last_calls(4, 2));
+        breaker.acquire().unwrap().failure();
+        let late = breaker.acquire().unwrap().into_token();
+        let other = breaker.clone();
+        let there = thread::spawn(move || other.resume(late).failure());
+        breaker.reset();
+        let call = breaker.acquire().map(Permit::failure).is_ok();
+        there.join().unwrap();
+
+        assert!(call, "closed after the reset");
+        assert_eq!(breaker.state(), State::Closed, "one failure of two");
+        (history(&breaker), breaker.tally().seen_and_failed())
+    });
+    assert_eq!(
+        seen,
+        HashSet::from([
+            (vec![Cause::Manual], (1, 1)),
+            (vec![Cause::FailureRatio, Cause::Manual], (1, 1)),
+        ])
+    );
 }

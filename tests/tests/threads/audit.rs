@@ -1,0 +1,163 @@
+//! What is written down while threads run, and what must add up when they rest.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use atomic_breaker::word::{AtomicU32 as Narrow, AtomicU64 as Wide, Word};
+use atomic_breaker::{Cause, Observer, Outcome, Rejected, Snapshot, State, Transition};
+
+/// A word whose documented layout the audit knows.
+pub(crate) trait Cell: Word<Bits: Into<u64>> + Default + Send + Sync {
+    const NAME: &'static str;
+    /// How many epochs there are before they wrap.
+    const EPOCHS: u16;
+    const EPOCH_SHIFT: u32;
+
+    /// The epoch in which a permit was granted.
+    fn epoch(granted: Self::Bits) -> usize {
+        (granted.into() >> Self::EPOCH_SHIFT) as usize % usize::from(Self::EPOCHS)
+    }
+}
+
+impl Cell for Narrow {
+    const NAME: &'static str = "32-bit word";
+    const EPOCHS: u16 = 16;
+    const EPOCH_SHIFT: u32 = 10;
+}
+
+impl Cell for Wide {
+    const NAME: &'static str = "64-bit word";
+    const EPOCHS: u16 = 512;
+    const EPOCH_SHIFT: u32 = 18;
+}
+
+/// A word that lets other threads run between the load and the exchange that belong together, as
+/// few would get in there by chance; and counts the exchanges that were lost to them, as without any
+/// nothing was shown.
+#[derive(Default)]
+pub(crate) struct Contended<W> {
+    word: W,
+    exchanges: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl<W> Contended<W> {
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+impl<W: Word> Word for Contended<W> {
+    type Bits = W::Bits;
+
+    fn load(&self, order: Ordering) -> W::Bits {
+        self.word.load(order)
+    }
+
+    fn compare_exchange_weak(
+        &self,
+        current: W::Bits,
+        new: W::Bits,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W::Bits, W::Bits> {
+        let nth = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        if nth.is_multiple_of(3) {
+            thread::yield_now();
+        }
+        let result = self
+            .word
+            .compare_exchange_weak(current, new, success, failure);
+        if result.is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+/// Writes down all that the breaker tells.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    transitions: Mutex<Vec<Transition>>,
+    /// As many as there are in `transitions`, to be looked at without the lock.
+    told: AtomicU64,
+    refused: AtomicU64,
+    outcomes: AtomicU64,
+    cancelled: AtomicU64,
+}
+
+impl Observer for Ledger {
+    fn transition(&self, transition: &Transition) {
+        self.transitions.lock().unwrap().push(*transition);
+        self.told.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn refused(&self, _rejected: Rejected) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn outcome(&self, _outcome: Outcome) {
+        self.outcomes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) {
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Ledger {
+    /// Whether `more` transitions can follow before the epochs of this round wrap.
+    pub(crate) fn has_room_for<W: Cell>(&self, more: u64) -> bool {
+        self.told.load(Ordering::Relaxed) + more < u64::from(W::EPOCHS)
+    }
+
+    /// Refusals, reports and drops: every call comes to exactly one of them.
+    pub(crate) fn calls_ended(&self) -> u64 {
+        [&self.refused, &self.outcomes, &self.cancelled]
+            .map(|count| count.load(Ordering::Relaxed))
+            .iter()
+            .sum()
+    }
+
+    /// What was told since the last call, as a chain from one snapshot to the next: every epoch is
+    /// told exactly once, and begins in the state in which the one before it ended.
+    pub(crate) fn chain<W: Cell>(&self, before: &Snapshot, after: &Snapshot) -> Vec<Transition> {
+        let since = |epoch: u16| epoch.wrapping_sub(before.epoch()) % W::EPOCHS;
+        let mut told = std::mem::take(&mut *self.transitions.lock().unwrap());
+        self.told.store(0, Ordering::Relaxed);
+        assert!(
+            told.len() < usize::from(W::EPOCHS),
+            "the round was too long"
+        );
+
+        told.sort_by_key(|transition| since(transition.epoch));
+        let mut state = before.state();
+        for (place, transition) in (1..).zip(&told) {
+            assert_eq!(since(transition.epoch), place, "once each: {told:#?}");
+            assert_eq!(transition.from, state, "one chain: {told:#?}");
+            assert!(is_an_arrow(transition), "{transition:?}");
+            state = transition.to;
+        }
+        assert_eq!(state, after.state(), "nothing untold: {told:#?}");
+        assert_eq!(usize::from(since(after.epoch())), told.len(), "{told:#?}");
+        told
+    }
+}
+
+/// Whether the life cycle has this arrow. No lease ends in these tests.
+fn is_an_arrow(transition: &Transition) -> bool {
+    use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open};
+
+    match (transition.cause, transition.from, transition.to) {
+        (Cause::FailureLimit, Closed, Open)
+        | (Cause::OpenTimeOver, Open, HalfOpen)
+        | (Cause::ProbeFailed, HalfOpen, Open)
+        | (Cause::ProbesSucceeded, HalfOpen, Closed)
+        | (Cause::Manual, ForcedOpen, HalfOpen)
+        | (Cause::Manual, _, Closed) => true,
+        (Cause::Manual, from, Open) => !matches!(from, ForcedOpen | Disabled),
+        (Cause::Manual, from, ForcedOpen | Disabled) => from != transition.to,
+        _ => false,
+    }
+}

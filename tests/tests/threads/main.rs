@@ -1,0 +1,85 @@
+//! Real threads, more of them than cores: what no model of two or three callers can show.
+//!
+//! Epochs wrap, and a permit that lives through a whole turn of them is taken for a new one. That is
+//! documented and not what is tested here, so callers stop, and wait for each other, before a turn is
+//! over: the work comes in rounds, and each round is audited when everybody has come to rest.
+
+mod audit;
+mod mixed;
+mod storm;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+
+/// Runs `work` on so many threads at once, and `meanwhile` on this one; then, when all have come to
+/// rest, `audit`; so many times. A panic of any of them ends the rounds and is passed on.
+fn rounds(
+    threads: u64,
+    rounds: u64,
+    work: impl Fn(&mut Random) + Sync,
+    meanwhile: impl Fn(),
+    mut audit: impl FnMut(),
+) {
+    let barrier = Barrier::new(threads as usize + 1);
+    let is_over = AtomicBool::new(false);
+    let panic = Mutex::new(None::<Box<dyn Any + Send>>);
+    // Whoever panicked out of a round would leave the others waiting for ever.
+    let keep = |result: thread::Result<()>| {
+        if let Err(payload) = result {
+            panic.lock().unwrap().get_or_insert(payload);
+        }
+    };
+    thread::scope(|scope| {
+        for caller in 0..threads {
+            let (barrier, is_over, work, keep) = (&barrier, &is_over, &work, &keep);
+            scope.spawn(move || {
+                let mut random = Random::new(caller);
+                loop {
+                    barrier.wait();
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    keep(catch_unwind(AssertUnwindSafe(|| work(&mut random))));
+                    barrier.wait();
+                }
+            });
+        }
+        for _ in 0..rounds {
+            barrier.wait();
+            keep(catch_unwind(AssertUnwindSafe(&meanwhile)));
+            barrier.wait();
+            keep(catch_unwind(AssertUnwindSafe(&mut audit)));
+            if panic.lock().unwrap().is_some() {
+                break;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        barrier.wait();
+    });
+    if let Some(payload) = panic.into_inner().unwrap() {
+        resume_unwind(payload);
+    }
+}
+
+/// The sequence of the choices; how threads interleave is up to the machine.
+const SEED: u64 = 0x5EED_0F7A_11CA_11E5;
+
+/// Marsaglia's xorshift64.
+struct Random(u64);
+
+impl Random {
+    /// A stream of its own for each thread or run.
+    fn new(stream: u64) -> Self {
+        Self(SEED ^ (stream + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 32) % end
+    }
+}
