@@ -4,13 +4,16 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
+use atomic_breaker::Config;
 use atomic_breaker::word::Bits;
 use tests::reference::{Mode, Order, Reference, Report, Rules};
 
+use super::elsewhere::{Place, places};
 use super::world::{Cell, Event, World};
 
-const REPORTS: [Report; 6] = [
+const REPORTS: [Report; 7] = [
     Report::Success,
+    Report::Failure(0),
     Report::Failure(1),
     Report::Failure(2),
     Report::TripAtOnce,
@@ -43,12 +46,25 @@ fn events(callers: usize) -> Vec<Event> {
 pub(crate) struct Reach {
     pub(crate) callers: usize,
     pub(crate) oldest_permit: u64,
+    /// Whether each state is looked at across the wraps, too.
+    pub(crate) across_wraps: bool,
+}
+
+/// What a search has seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    pub(crate) states: usize,
+    pub(crate) steps: usize,
+    /// Steps taken from states moved across the wraps.
+    pub(crate) steps_elsewhere: usize,
 }
 
 /// A search with everything seen so far.
 pub(crate) struct Search<W: Cell> {
     start: World<W::Bits>,
+    config: Config,
     events: Vec<Event>,
+    elsewhere: Vec<Place>,
     /// Ages in milliseconds beyond this are one age.
     oldest: u64,
     word: PhantomData<W>,
@@ -58,43 +74,49 @@ pub(crate) struct Search<W: Cell> {
 type Origin = (u32, Event);
 
 impl<W: Cell> Search<W> {
-    /// Starts with a closed breaker at the given time and epoch, and so many callers, whose permits
-    /// live through at most so many transitions.
-    pub(crate) fn new(rules: &Rules, (start_ms, epoch): (u64, u32), reach: Reach) -> Self {
-        let bits = W::Bits::from_u64(u64::from(epoch) << W::EPOCH.0);
+    /// Starts with a fresh breaker.
+    pub(crate) fn new(rules: &Rules, reach: Reach) -> Self {
+        let tick = rules.grain.tick;
         let longest = [rules.open_for, rules.lease, 3]
             .into_iter()
             .chain(rules.growth.map(|(_, max)| max))
             .chain(rules.slow)
             .max();
+        // Two ticks of rounding, and one for the step back.
+        let oldest = longest.unwrap_or(0) + 3 * tick;
+        let elsewhere = if reach.across_wraps {
+            places::<W>(tick, oldest.div_ceil(tick))
+        } else {
+            Vec::new()
+        };
         Self {
             start: World {
-                bits,
+                bits: W::Bits::FRESH,
                 held: [None; 3],
-                reference: Reference::new(rules.clone(), start_ms),
+                reference: Reference::new(*rules, 100),
                 behind: 0,
                 oldest_permit: reach.oldest_permit,
             },
+            config: rules.config(),
             events: events(reach.callers),
-            // Two ticks of rounding, and one for the step back.
-            oldest: longest.unwrap_or(0) + 3 * rules.grain.tick,
+            elsewhere,
+            oldest,
             word: PhantomData,
         }
     }
 
-    /// Visits everything; panics with the way there where the two worlds differ. Answers the number
-    /// of states and of steps.
-    pub(crate) fn run(self) -> (usize, usize) {
+    /// Visits everything; panics with the way there where the two worlds differ.
+    pub(crate) fn run(self) -> Extent {
         let mut seen = HashSet::from([self.key(&self.start)]);
         let mut origins: Vec<Option<Origin>> = vec![None];
         let mut queue = VecDeque::from([(0_u32, self.start.clone())]);
-        let mut steps = 0;
+        let mut extent = Extent::default();
         while let Some((index, world)) = queue.pop_front() {
             for &event in &self.events {
-                let Some(result) = world.after::<W>(event) else {
+                let Some(result) = world.after::<W>(self.config, event) else {
                     continue;
                 };
-                steps += 1;
+                extent.steps += 1;
                 match result {
                     Ok(next) => {
                         if seen.insert(self.key(&next)) {
@@ -102,14 +124,34 @@ impl<W: Cell> Search<W> {
                             origins.push(Some((index, event)));
                         }
                     }
-                    Err(difference) => self.fail(&origins, index, event, &difference),
+                    Err(difference) => self.fail(&origins, index, event, None, &difference),
+                }
+            }
+            for &place in &self.elsewhere {
+                let there = world.at::<W>(place);
+                for &event in self.events.iter().filter(|event| event.asks_the_breaker()) {
+                    let Some(result) = there.after::<W>(self.config, event) else {
+                        continue;
+                    };
+                    extent.steps_elsewhere += 1;
+                    if let Err(difference) = result {
+                        self.fail(&origins, index, event, Some(place), &difference);
+                    }
                 }
             }
         }
-        (origins.len(), steps)
+        extent.states = origins.len();
+        extent
     }
 
-    fn fail(&self, origins: &[Option<Origin>], last: u32, event: Event, difference: &str) -> ! {
+    fn fail(
+        &self,
+        origins: &[Option<Origin>],
+        last: u32,
+        event: Event,
+        place: Option<Place>,
+        difference: &str,
+    ) -> ! {
         let mut way = vec![event];
         let mut index = last;
         while let Some((before, event)) = origins[index as usize] {
@@ -118,8 +160,9 @@ impl<W: Cell> Search<W> {
         }
         way.reverse();
         panic!(
-            "after {way:?}\nfrom {} ms, word {:?}, rules {:?}:\n{difference}",
-            self.start.reference.now, self.start.bits, self.start.reference.rules
+            "after {way:?}\nfrom {} ms, before the last step moved to {place:?}, rules {:?}:\n\
+             {difference}",
+            self.start.reference.now, self.start.reference.rules
         );
     }
 

@@ -3,8 +3,10 @@
 use std::cell::Cell as Slot;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Word};
-use atomic_breaker::{Breaker, Failure, ManualClock, Observer, Outcome, Permit, Token, Transition};
-use tests::reference::{Mode, Order, Pass, Reference, Report, Told};
+use atomic_breaker::{
+    Breaker, Config, Failure, ManualClock, Observer, Outcome, Permit, Rejected, Token, Transition,
+};
+use tests::reference::{Order, Pass, Reference, Report, Told, View};
 
 /// A word that the search can make of bits, and whose documented layout it knows.
 pub(crate) trait Cell: Word<Bits: Into<u64> + std::hash::Hash> + From<Self::Bits> {
@@ -41,6 +43,13 @@ pub(crate) enum Event {
     StepBack,
 }
 
+impl Event {
+    /// Whether the breaker takes part; otherwise there is nothing to compare.
+    pub(crate) fn asks_the_breaker(self) -> bool {
+        !matches!(self, Self::Lose(_) | Self::Pass | Self::StepBack)
+    }
+}
+
 /// A permit in both worlds.
 pub(crate) type Held<B> = ((B, u32), Pass);
 
@@ -60,13 +69,50 @@ pub(crate) struct World<B> {
 #[derive(Default)]
 struct Ear {
     told: Slot<Option<Transition>>,
-    times: Slot<u32>,
+    heard: Slot<Heard>,
+}
+
+/// How often each was told, and the last of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    transitions: u32,
+    refused: Option<Rejected>,
+    refusals: u32,
+    outcome: Option<Outcome>,
+    outcomes: u32,
+    cancelled: u32,
+}
+
+impl Ear {
+    fn hear(&self, change: impl FnOnce(&mut Heard)) {
+        let mut heard = self.heard.get();
+        change(&mut heard);
+        self.heard.set(heard);
+    }
 }
 
 impl Observer for Ear {
     fn transition(&self, transition: &Transition) {
         self.told.set(Some(*transition));
-        self.times.set(self.times.get() + 1);
+        self.hear(|heard| heard.transitions += 1);
+    }
+
+    fn refused(&self, rejected: Rejected) {
+        self.hear(|heard| {
+            heard.refused = Some(rejected);
+            heard.refusals += 1;
+        });
+    }
+
+    fn outcome(&self, outcome: Outcome) {
+        self.hear(|heard| {
+            heard.outcome = Some(outcome);
+            heard.outcomes += 1;
+        });
+    }
+
+    fn cancelled(&self) {
+        self.hear(|heard| heard.cancelled += 1);
     }
 }
 
@@ -75,7 +121,11 @@ type Real<'a, W> = Breaker<&'a ManualClock, &'a W, (), &'a Ear>;
 
 impl<B: Bits> World<B> {
     /// Lets something happen in both worlds and compares. `None` where it cannot happen.
-    pub(crate) fn after<W: Cell<Bits = B>>(&self, event: Event) -> Option<Result<Self, String>> {
+    pub(crate) fn after<W: Cell<Bits = B>>(
+        &self,
+        config: Config,
+        event: Event,
+    ) -> Option<Result<Self, String>> {
         let mut next = self.clone();
         if !next.time(event)? {
             return Some(Ok(next.aged()));
@@ -83,13 +133,12 @@ impl<B: Bits> World<B> {
         let word = W::from(self.bits);
         let clock = ManualClock::starting_at(next.reference.now as u32);
         let ear = Ear::default();
-        let config = next.reference.rules.config();
         let real: Real<'_, W> = Breaker::from_parts(&word, config, &clock, (), &ear);
 
         let outcome = next.act(&real, event);
         next.bits = real.to_bits();
         let outcome = outcome
-            .and_then(|()| next.compare_told(&ear, real.snapshot().epoch()))
+            .and_then(|heard| next.compare_told::<W>(&ear, heard))
             .and_then(|()| next.compare_snapshot(&real));
         Some(outcome.map(|()| next.aged()))
     }
@@ -115,19 +164,31 @@ impl<B: Bits> World<B> {
         }
     }
 
-    fn act<W: Cell<Bits = B>>(&mut self, real: &Real<'_, W>, event: Event) -> Result<(), String> {
+    /// Does it in both worlds; answers what the observer must hear besides a transition.
+    fn act<W: Cell<Bits = B>>(
+        &mut self,
+        real: &Real<'_, W>,
+        event: Event,
+    ) -> Result<Heard, String> {
+        let mut heard = Heard::default();
         match event {
-            Event::Ask(caller) => return self.ask(real, caller),
+            Event::Ask(caller) => {
+                heard.refused = self.ask(real, caller)?;
+                heard.refusals = u32::from(heard.refused.is_some());
+            }
             Event::Tell(caller, report) => {
                 if let Some((permit, pass)) = self.take(real, caller) {
                     permit.report(outcome(report));
                     self.reference.hear(pass, report);
+                    heard.outcome = Some(outcome(report));
+                    heard.outcomes = 1;
                 }
             }
             Event::Drop(caller) => {
                 if let Some((permit, pass)) = self.take(real, caller) {
                     drop(permit);
                     self.reference.hear(pass, Report::Nothing);
+                    heard.cancelled = 1;
                 }
             }
             Event::Operator(order) => {
@@ -143,20 +204,25 @@ impl<B: Bits> World<B> {
             }
             Event::Lose(_) | Event::Pass | Event::StepBack => {}
         }
-        Ok(())
+        heard.transitions = u32::from(self.reference.told.is_some());
+        Ok(heard)
     }
 
-    fn ask<W: Cell<Bits = B>>(&mut self, real: &Real<'_, W>, caller: usize) -> Result<(), String> {
+    fn ask<W: Cell<Bits = B>>(
+        &mut self,
+        real: &Real<'_, W>,
+        caller: usize,
+    ) -> Result<Option<Rejected>, String> {
         match (real.acquire(), self.reference.ask()) {
             (Ok(permit), Ok(pass)) if permit.is_probe() == pass.is_probe => {
                 self.held[caller] = Some((permit.into_token().into_raw(), pass));
-                Ok(())
+                Ok(None)
             }
             (Err(rejected), Err(wait))
                 if rejected.retry_in_ms().map(u64::from) == wait
                     && rejected.state() == self.reference.state() =>
             {
-                Ok(())
+                Ok(Some(rejected))
             }
             (real, reference) => Err(format!("asked: {real:?}, reference: {reference:?}")),
         }
@@ -171,48 +237,44 @@ impl<B: Bits> World<B> {
         Some((real.resume(Token::from_raw(granted, started)), pass))
     }
 
-    fn compare_told(&self, ear: &Ear, epoch: u16) -> Result<(), String> {
+    fn compare_told<W: Cell>(&self, ear: &Ear, expected: Heard) -> Result<(), String> {
         let told = ear.told.get().map(|told| Told {
             from: told.from,
             to: told.to,
             cause: told.cause,
             trips: told.trips.into(),
             open_for: told.open_for_ms.into(),
+            longest: told.open_for_ms.into(),
         });
+        let epoch = self.reference.generation % (1 << W::EPOCH.1);
+        let now = self.reference.now as u32;
         let numbers_fit = ear
             .told
             .get()
-            .is_none_or(|told| told.epoch == epoch && told.at_ms == self.reference.now as u32);
-        if told == self.reference.told && ear.times.get() <= 1 && numbers_fit {
+            .is_none_or(|told| u64::from(told.epoch) == epoch && told.at_ms == now);
+        let heard = ear.heard.get();
+        if told == self.reference.told && heard == expected && numbers_fit {
             Ok(())
         } else {
-            let (times, expected) = (ear.times.get(), self.reference.told);
+            let reference = self.reference.told;
             Err(format!(
-                "told {times} times, last {told:?}, reference: {expected:?}"
+                "told {told:?}, {heard:?}, reference: {reference:?}, {expected:?}"
             ))
         }
     }
 
     fn compare_snapshot<W: Cell<Bits = B>>(&self, real: &Real<'_, W>) -> Result<(), String> {
         let snapshot = real.snapshot();
-        let reference = &self.reference;
-        let (failures, in_flight, successes) = match &reference.mode {
-            Mode::Closed { failures, .. } => (*failures, 0, 0),
-            Mode::Probing { out, successes, .. } => (0, out.len(), *successes),
-            _ => (0, 0, 0),
-        };
-        let same = snapshot.state() == reference.state()
-            && real.state() == reference.state()
-            && u32::from(snapshot.failures()) == failures
-            && usize::from(snapshot.probes_in_flight()) == in_flight
-            && u32::from(snapshot.successes()) == successes
-            && u32::from(snapshot.trips()) == reference.trips
-            && snapshot.retry_in().map(|time| time.as_millis() as u64) == reference.wait()
+        let epoch = self.reference.generation % (1 << W::EPOCH.1);
+        let same = View::from(snapshot) == self.reference.view()
+            && u64::from(snapshot.epoch()) == epoch
+            && real.state() == self.reference.state()
             && real.check().is_ok();
         if same {
             Ok(())
         } else {
-            Err(format!("{snapshot:?}, reference: {reference:?}"))
+            let (view, reference) = (View::from(snapshot), &self.reference);
+            Err(format!("{view:?}, reference: {reference:?}"))
         }
     }
 

@@ -4,161 +4,22 @@
 //! crate: no bits, no atomics, generations and times that never wrap, the probes in flight as a list
 //! of their numbers. Times are milliseconds; what the word can only store in ticks is rounded here in
 //! plain arithmetic.
+//!
+//! What the word cannot tell is in [`Grain`], and nowhere else. A grain that knows of the wrap of the
+//! time (`Grain::wrapping`) sees ages as the documentation of the limits says; one that does not sees
+//! true ages, however large.
 
 #![expect(missing_docs, reason = "the names of the fields and variants say it")]
 
-use std::time::Duration;
+mod rules;
+mod terms;
+mod view;
 
-use atomic_breaker::{Cause, Config, State};
+pub use rules::{Grain, Rules, Trip, Wrap};
+pub use terms::{Order, Pass, Report, Told};
+pub use view::View;
 
-/// The rules of a breaker, and the coarseness of the word that it lives in.
-#[derive(Clone, Debug)]
-pub struct Rules {
-    pub trip: Trip,
-    pub open_for: u64,
-    /// Factor and maximum.
-    pub growth: Option<(u64, u64)>,
-    pub max_retry_after: Option<u64>,
-    pub probes: usize,
-    pub close_after: u32,
-    pub lease: u64,
-    pub slow: Option<u64>,
-    pub grain: Grain,
-}
-
-/// When failures trip.
-#[derive(Clone, Copy, Debug)]
-pub enum Trip {
-    InARow(u32),
-    Within(u32, u64),
-}
-
-/// What a word cannot tell apart.
-#[derive(Clone, Copy, Debug)]
-pub struct Grain {
-    /// Milliseconds of a tick.
-    pub tick: u64,
-    /// An open time has so many significant bits.
-    pub significant: u32,
-    /// Trips in a row are counted up to here.
-    pub most_trips: u32,
-    /// The longest open time, in ticks.
-    pub longest: u64,
-}
-
-impl Grain {
-    /// The 64-bit word.
-    pub const WIDE: Self = Self {
-        tick: 1,
-        significant: 12,
-        most_trips: 31,
-        longest: 1 << 31,
-    };
-
-    /// The 32-bit word with the given tick.
-    pub const fn narrow(tick: u64) -> Self {
-        Self {
-            tick,
-            significant: 5,
-            most_trips: 7,
-            longest: 1 << 14,
-        }
-    }
-
-    /// A number of milliseconds in whole ticks, no less.
-    fn up(self, ms: u64) -> u64 {
-        ms.div_ceil(self.tick)
-    }
-
-    /// An open time in ticks as it is stored: no less, in few significant bits.
-    fn stored(self, ticks: u64) -> u64 {
-        let mut unit = 1;
-        while ticks.div_ceil(unit) >= 1 << self.significant {
-            unit *= 2;
-        }
-        ticks.div_ceil(unit) * unit
-    }
-}
-
-impl Rules {
-    /// The same rules for the real breaker.
-    pub fn config(&self) -> Config {
-        let ms = Duration::from_millis;
-        let mut config = Config::new()
-            .open_for(ms(self.open_for))
-            .probes(self.probes as u32)
-            .close_after(self.close_after)
-            .probe_lease(ms(self.lease))
-            .tick_log2_ms(self.grain.tick.ilog2());
-        config = match self.trip {
-            Trip::InARow(failures) => config.consecutive_failures(failures),
-            Trip::Within(failures, window) => config.failures_within(failures, ms(window)),
-        };
-        if let Some((factor, max)) = self.growth {
-            config = config.exponential(factor as u32, ms(max));
-        }
-        if let Some(limit) = self.max_retry_after {
-            config = config.max_retry_after(ms(limit));
-        }
-        if let Some(limit) = self.slow {
-            config = config.slow_call(ms(limit));
-        }
-        config
-    }
-
-    fn open_ticks(&self, trips: u32, at_least: u64) -> u64 {
-        let mut open = self.open_for;
-        if let Some((factor, max)) = self.growth {
-            for _ in 1..trips {
-                open = (open * factor).min(max);
-            }
-        }
-        let longest = self.grain.longest * self.grain.tick;
-        let at_least = at_least.min(self.max_retry_after.unwrap_or(longest));
-        self.grain.stored(self.grain.up(open.max(at_least)))
-    }
-}
-
-/// The right to one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pass {
-    pub generation: u64,
-    pub number: u64,
-    pub is_probe: bool,
-    pub started: u64,
-}
-
-/// What is said about a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
-    Success,
-    Failure(u32),
-    TripAtOnce,
-    /// Milliseconds.
-    RetryAfter(u64),
-    Nothing,
-}
-
-/// What an operator says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Trip,
-    ForceOpen,
-    Release,
-    Reset,
-    Disable,
-    Enable,
-}
-
-/// A transition, as an observer is told of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
-    pub from: State,
-    pub to: State,
-    pub cause: Cause,
-    pub trips: u32,
-    pub open_for: u64,
-}
+use atomic_breaker::{Cause, State};
 
 /// Where the breaker stands. Stored times are in ticks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -221,9 +82,9 @@ impl Reference {
     /// How long a caller would have to wait; nobody knows while forced open.
     pub fn wait(&self) -> Option<u64> {
         match &self.mode {
-            Mode::Open { began, lasts } => Some(self.until(began + lasts)),
+            Mode::Open { began, lasts } => Some(self.left(*began, *lasts)),
             Mode::Probing { out, last, .. } if out.len() >= self.slots() => {
-                Some(self.until(last + self.rules.grain.up(self.rules.lease)))
+                Some(self.left(*last, self.rules.grain.up(self.rules.lease)))
             }
             Mode::ForcedOpen => None,
             _ => Some(0),
@@ -268,9 +129,8 @@ impl Reference {
     /// Hears how the call of a pass went.
     pub fn hear(&mut self, pass: Pass, report: Report) {
         self.told = None;
-        let took = self.now.saturating_sub(pass.started);
         let report = match (report, self.rules.slow) {
-            (Report::Success, Some(limit)) if took >= limit => Report::Failure(1),
+            (Report::Success, Some(limit)) if self.took(pass) >= limit => Report::Failure(1),
             _ => report,
         };
         if pass.generation != self.generation || matches!(self.mode, Mode::Disabled) {
@@ -285,6 +145,13 @@ impl Reference {
             Report::Failure(weight) => self.failed(weight),
             Report::TripAtOnce => self.fall(0, Cause::TripDemanded),
             Report::RetryAfter(time) => self.fall(time, Cause::RetryAfter),
+        }
+    }
+
+    /// Takes over the open time that was drawn by lot, in milliseconds.
+    pub fn stay_open_for(&mut self, drawn: u64) {
+        if let Mode::Open { lasts, .. } = &mut self.mode {
+            *lasts = drawn / self.rules.grain.tick;
         }
     }
 
@@ -333,7 +200,11 @@ impl Reference {
 
     fn failed(&mut self, weight: u32) {
         let now = self.stamp();
-        let read = self.now / self.rules.grain.tick;
+        let rules = self.rules;
+        let age = match self.mode {
+            Mode::Closed { window_began, .. } => self.age(window_began),
+            _ => 0,
+        };
         match &mut self.mode {
             Mode::Closed {
                 failures,
@@ -342,10 +213,10 @@ impl Reference {
                 if weight == 0 {
                     return;
                 }
-                let limit = match self.rules.trip {
+                let limit = match rules.trip {
                     Trip::InARow(limit) => limit,
                     Trip::Within(limit, window) => {
-                        let ended = *window_began + self.rules.grain.up(window) <= read;
+                        let ended = age >= rules.grain.up(window).cast_signed();
                         if *failures == 0 || ended {
                             *failures = 0;
                             *window_began = now;
@@ -373,9 +244,13 @@ impl Reference {
     fn open(&mut self, at_least: u64, cause: Cause) {
         let mode = Mode::Open {
             began: self.stamp(),
-            lasts: self.rules.open_ticks(self.trips, at_least),
+            lasts: *self.rules.open_ticks(self.trips, at_least).start(),
         };
         self.go(mode, cause);
+        let longest = *self.rules.open_ticks(self.trips, at_least).end();
+        if let Some(told) = &mut self.told {
+            told.longest = longest * self.rules.grain.tick;
+        }
     }
 
     fn new_round(&mut self, number: u64, cause: Cause) {
@@ -400,6 +275,7 @@ impl Reference {
                 Mode::Open { lasts, .. } => lasts * self.rules.grain.tick,
                 _ => 0,
             },
+            longest: 0,
         });
     }
 
@@ -418,9 +294,36 @@ impl Reference {
         self.rules.grain.up(self.now)
     }
 
-    /// Milliseconds from now until a tick begins.
-    fn until(&self, tick: u64) -> u64 {
-        (tick * self.rules.grain.tick).saturating_sub(self.now)
+    /// How many ticks ago a stored tick was, seen through the word; less than 0 when it is ahead.
+    fn age(&self, then: u64) -> i64 {
+        let age = (self.now / self.rules.grain.tick).cast_signed() - then.cast_signed();
+        let Some(Wrap { ticks, guard }) = self.rules.grain.wrap else {
+            return age;
+        };
+        let seen = age.rem_euclid(ticks);
+        if ticks - seen <= guard {
+            seen - ticks
+        } else {
+            seen
+        }
+    }
+
+    /// Milliseconds until so many ticks have passed since a stored one.
+    fn left(&self, since: u64, wait: u64) -> u64 {
+        let ticks = wait.cast_signed() - self.age(since);
+        let ms = ticks * self.rules.grain.tick.cast_signed();
+        let into_this_tick = (self.now % self.rules.grain.tick).cast_signed();
+        (ms - into_this_tick).max(0).cast_unsigned()
+    }
+
+    /// How long a call took; 0 when the clock stepped back.
+    fn took(&self, pass: Pass) -> u64 {
+        let Some(_) = self.rules.grain.wrap else {
+            return self.now.saturating_sub(pass.started);
+        };
+        // The clock's own readings wrap, too; more than half their range is a step back.
+        let seen = self.now.wrapping_sub(pass.started) % (1 << 32);
+        if seen < 1 << 31 { seen } else { 0 }
     }
 }
 

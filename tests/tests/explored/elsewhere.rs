@@ -1,0 +1,103 @@
+//! The same state at another time and in another epoch: every state is looked at across every wrap.
+
+use atomic_breaker::word::Bits;
+use tests::reference::{Mode, Rules, Trip};
+
+use super::world::{Cell, World};
+
+/// A time and an epoch to go to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// What the clock reads, in ticks since before any wrap.
+    tick: u64,
+    epoch: u64,
+}
+
+/// Places around the wraps, for rules under which an age of more than `oldest` ticks does not matter.
+///
+/// The time takes every distance from two ticks before the wrap, so that times ahead of now wrap
+/// alone, to so long after it that every age has been cut by the wrap in every place. The clock wraps
+/// with it in every second place. The epoch takes all 16 values in the 32-bit word, and in the 64-bit
+/// word those on both sides of its wrap.
+pub(crate) fn places<W: Cell>(tick: u64, oldest: u64) -> Vec<Place> {
+    let distances = oldest + 4;
+    let epochs = 1 << W::EPOCH.1;
+    let clock_wrap = (1 << 33) / tick;
+    let time_wrap = clock_wrap + 3 * (1_u64 << (W::WIDTH - W::TIME));
+    let count = if W::WIDTH == 32 {
+        distances.max(16)
+    } else {
+        distances
+    };
+    (0..count)
+        .map(|number| Place {
+            tick: [clock_wrap, time_wrap][number as usize % 2] - 2 + number % distances,
+            epoch: epochs + (epochs - 4 + number) % epochs,
+        })
+        .collect()
+}
+
+impl<B: Bits + Into<u64>> World<B> {
+    /// This world with all its times and epochs shifted so that it is at `place` now.
+    pub(crate) fn at<W: Cell<Bits = B>>(&self, place: Place) -> Self {
+        let mut there = self.clone();
+        let Rules { trip, grain, .. } = self.reference.rules;
+        let shift = Shift {
+            ticks: place.tick - self.reference.now / grain.tick,
+            epochs: place.epoch.wrapping_sub(self.reference.generation) % (1 << W::EPOCH.1),
+        };
+        let ms = shift.ticks * grain.tick;
+
+        let reference = &mut there.reference;
+        reference.now += ms;
+        reference.generation += shift.epochs;
+        let has_time = match &mut reference.mode {
+            Mode::Closed {
+                failures,
+                window_began,
+            } => {
+                let has_window = *failures != 0 && matches!(trip, Trip::Within(..));
+                *window_began += if has_window { shift.ticks } else { 0 };
+                has_window
+            }
+            Mode::Open { began: time, .. } | Mode::Probing { last: time, .. } => {
+                *time += shift.ticks;
+                true
+            }
+            Mode::ForcedOpen | Mode::Disabled => false,
+        };
+        there.bits = shift.word::<W>(self.bits, has_time);
+        for ((granted, started), pass) in there.held.iter_mut().flatten() {
+            pass.generation += shift.epochs;
+            *granted = shift.word::<W>(*granted, pass.is_probe);
+            if *started != 0 {
+                pass.started += ms;
+                // 0 says that nothing is measured; a start at 0 is taken for 1.
+                pass.started += u64::from(pass.started.is_multiple_of(1 << 32));
+                *started = pass.started as u32;
+            }
+        }
+        there
+    }
+}
+
+struct Shift {
+    ticks: u64,
+    epochs: u64,
+}
+
+impl Shift {
+    /// A word with its epoch and, if it has one, its time shifted.
+    fn word<W: Cell<Bits: Into<u64>>>(&self, word: W::Bits, has_time: bool) -> W::Bits {
+        let bits: u64 = word.into();
+        let bits = add(bits, W::EPOCH, self.epochs);
+        let ticks = if has_time { self.ticks } else { 0 };
+        W::Bits::from_u64(add(bits, (W::TIME, W::WIDTH - W::TIME), ticks))
+    }
+}
+
+/// Adds to a field of a word: wraps within it.
+fn add(bits: u64, (shift, width): (u32, u32), more: u64) -> u64 {
+    let mask = ((1 << width) - 1) << shift;
+    bits & !mask | bits.wrapping_add(more << shift) & mask
+}

@@ -1,0 +1,19 @@
+//! Random long histories with long times, against the reference; random words; random clocks.
+//!
+//! What the exploration leaves out: large counts and times, all rules combined, hundreds of
+//! transitions, clocks that idle for longer than the word can tell or step back far.
+//!
+//! | module | property |
+//! |---|---|
+//! | `history` | a history on either word comes out as the reference's, past every wrap of the time |
+//! | `clock` | what the documentation of the wrap promises, whatever the clock does |
+//! | `corrupt` | any bits are a state or are healed once, and no history wedges |
+//! | `jitter` | open times lie within their bounds and spread over them |
+//!
+//! A failure shrinks, prints its seed, and is kept beside the module in `*.proptest-regressions`.
+
+mod any;
+mod clock;
+mod corrupt;
+mod history;
+mod jitter;
