@@ -3,8 +3,8 @@
 //! | file | what it shows |
 //! |---|---|
 //! | `tests/contract/` | each behaviour, named by its id, and its edges |
-//! | `tests/explored/` | every reachable word of small configurations, against the reference |
-//! | `tests/sequences.rs` | random long histories, against the reference |
+//! | `tests/explored/` | every reachable state of small configurations, across every wrap, against the reference |
+//! | `tests/sequences/` | random long histories, words, clocks, against the reference |
 //! | `tests/races/` | every interleaving of two or three callers, by loom |
 //! | `tests/threads/` | real threads, more than cores |
 //! | `tests/chaos.rs` | words that fail spuriously, words behind a critical section |

@@ -17,6 +17,7 @@
 //! | `calls` | B8 classifiers, B20 panics, futures, tokens |
 //! | `ratio` | B2 the share of the last calls |
 //! | `config` | what does not fit, and what is said |
+//! | `files` | configurations from a file |
 
 mod calls;
 mod closed;
@@ -24,6 +25,7 @@ mod config;
 mod control;
 mod errors;
 mod events;
+mod files;
 mod half_open;
 mod open;
 mod ratio;

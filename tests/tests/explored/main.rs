@@ -3,7 +3,7 @@
 //! Breadth-first over every state that a small configuration can reach with three callers, each
 //! without a permit or with one of this or an earlier epoch, and every operation in every state. At
 //! each step the real breaker, driven through its public door, is compared with the reference: the
-//! answer, the time to wait, the snapshot, and the transition told to the observer.
+//! answer, the time to wait, the snapshot, and everything told to the observer.
 //!
 //! # What counts as the same state
 //!
@@ -16,13 +16,24 @@
 //! - the counts in the word at the time of a grant, which nothing looks at.
 //!
 //! The wraps are not abstracted away. Each state found is also moved, with its permits, to other times
-//! and epochs (`elsewhere`): to every distance from the wrap of the time and of the clock that a stored
-//! time can span, to all 16 epochs of the 32-bit word and to both sides of the wrap in the 64-bit word.
-//! There, every event happens once more and is compared. The reference knows neither epochs nor wraps.
+//! and epochs (`elsewhere`): to every distance from the wrap of the time that a stored time can span,
+//! in every second one of which the clock wraps with it; to all 16 epochs of the 32-bit word, and to
+//! both sides of the wrap in the 64-bit word. Each distance is paired with one or two epochs, not with
+//! all. There, every operation happens once more and is compared. The reference knows neither epochs
+//! nor wraps.
 //!
 //! A permit is taken away (lost for good, its slot waits for the lease) when it has lived through so
-//! many transitions: two where three callers are explored, and where two are, all that the 32-bit word
-//! can tell apart, 15. What comes after is the documented aliasing, pinned by `alias`.
+//! many transitions as the table says; 15 are all that the 32-bit word can tell apart. What comes after
+//! is the documented aliasing, pinned by `alias`.
+//!
+//! | word, tick | callers | transitions of a permit | across the wraps |
+//! |---|---|---|---|
+//! | 32 bits, 1 ms | 3 | 2 | yes |
+//! | 32 bits, 1 ms | 2 | 15 | all but the configuration with slow calls |
+//! | 32 bits, 2 ms | 3 | 2 | no |
+//! | 32 bits, 2 ms | 2 | 2 | yes |
+//! | 64 bits, 1 ms | 3 | 2 | no |
+//! | 64 bits, 1 ms | 2 | 2 | yes |
 
 mod alias;
 mod elsewhere;

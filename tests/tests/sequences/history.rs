@@ -177,8 +177,9 @@ impl<W: Word> Pair<'_, W> {
     }
 }
 
-/// No single event moves the clock further, so that the whole history stays in range: a hundred days.
-const MOST_AT_ONCE: u64 = 100 * 86_400_000;
+/// No single event moves the clock further, so that the whole history stays in range: 200 days, which
+/// is four wraps of the 64-bit word.
+const MOST_AT_ONCE: u64 = 200 * 86_400_000;
 
 /// Where the reference's own time starts, a multiple of every wrap: a history cannot step back to 0.
 const ORIGIN: u64 = 1 << 44;
