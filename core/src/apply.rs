@@ -7,7 +7,7 @@ use crate::machine::Step;
 use crate::observer::{Cause, Observer, Transition};
 use crate::state::State;
 use crate::tally::Tally;
-use crate::word::{self, Word};
+use crate::word::{self, Bits, Word, open_time};
 
 impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// Applies `step` to the word until nobody else was faster, and tells the observer if that made
@@ -65,7 +65,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
             return;
         }
         let open_for = match next.phase {
-            Phase::Open { open_for, .. } => open_for,
+            // The word rounds it up.
+            Phase::Open { open_for, .. } => {
+                open_time::stored(<W::Bits as Bits>::LAYOUT.precision, open_for)
+            }
             _ => 0,
         };
         self.observer.transition(&Transition {

@@ -5,7 +5,7 @@ use crate::circuit::{Circuit, Phase};
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::outcome::Failure;
-use crate::word::{Bits, open_time};
+use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
     /// Opens, one trip further in a row.
@@ -41,7 +41,7 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// The open time in ticks: `open_for · factor^(trips - 1)` up to its maximum, at least what
-    /// the failure asks for, and a random part on top; rounded up to what the word can store.
+    /// the failure asks for, and a random part on top.
     fn open_time(self, trips: u32, shortest_ms: u32, dice: u32) -> u32 {
         let config = self.config;
         let mut open_ms = config.open_for_ms;
@@ -55,8 +55,7 @@ impl<B: Bits> Machine<'_, B> {
         let open = self.time.ticks(open_ms.max(shortest_ms.min(longest_ms)));
         // `Timeline::ticks` and this sum stay within what the word can tell: `Config::check` sees
         // to it for everything configured, `min` for a minimum asked for without a limit.
-        let open = (open + self.jitter(open, dice)).min(B::LAYOUT.max_ticks());
-        open_time::stored(B::LAYOUT.precision, open)
+        (open + self.jitter(open, dice)).min(B::LAYOUT.max_ticks())
     }
 
     /// A part of `open` between nothing and the configured percentage, without a division.
