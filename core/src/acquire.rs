@@ -20,6 +20,19 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     ///
     /// # Errors
     /// [`Rejected`] says how long to wait.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    /// # fn ping() -> bool { true }
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// match breaker.acquire() {
+    ///     Ok(permit) if ping() => permit.success(),
+    ///     Ok(permit) => permit.failure(),
+    ///     Err(rejected) => println!("not tried: {rejected}"),
+    /// }
+    /// ```
     #[inline]
     pub fn acquire(&self) -> Result<Permit<'_, C, W, T, O>, Rejected> {
         let seen = word::glance(&self.word);

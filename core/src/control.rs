@@ -11,6 +11,20 @@ use crate::word::Word;
 
 /// Manual control: each command is one compare-and-swap and begins an epoch, so that reports of
 /// calls that were under way change nothing. A command that does not apply changes nothing at all.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, State};
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::new(Config::new(), &clock);
+///
+/// breaker.force_open();
+/// assert!(breaker.acquire().is_err(), "while the operator works on the device");
+/// breaker.release();
+/// assert!(breaker.acquire().is_ok_and(|permit| permit.is_probe()), "it has to prove itself");
+/// breaker.reset();
+/// assert_eq!(breaker.state(), State::Closed);
+/// ```
 impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// Opens for the configured time, as a failure would. An open breaker starts its time anew. Does
     /// nothing while forced open or disabled.
