@@ -16,7 +16,7 @@ pub(crate) const MESSAGE: [u8; 4] = *b"ping";
 
 /// Answers every connection's message with the same message, as the mode says. Ends with its parent.
 pub(crate) fn serve(mode: Mode, port: u16) -> io::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    let listener = listen(port)?;
     println!("{}", listener.local_addr()?.port());
     // The parent holds the other end; when it ends, however it ends, this read does too.
     thread::spawn(|| {
@@ -34,6 +34,19 @@ pub(crate) fn serve(mode: Mode, port: u16) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Listens at the port, and waits a little for it: while nobody listened there, a caller on this
+/// machine may by chance have been given it for its own end of a connection.
+fn listen(port: u16) -> io::Result<TcpListener> {
+    let mut tries = 50;
+    loop {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => tries -= 1,
+            result => return result,
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn answer(mut connection: TcpStream, mode: Mode) -> io::Result<()> {
