@@ -51,8 +51,9 @@ impl Failure {
         Self::weighing(1)
     }
 
-    /// A failure that counts as `weight` failures. With weight 0 it adds nothing while closed; a
-    /// probe that fails opens the breaker whatever its weight.
+    /// A failure that counts as `weight` failures, and as one call for a [`Tally`](crate::Tally).
+    /// With weight 0 it counts nowhere while closed, nor ends a row of failures; a probe that fails
+    /// opens the breaker whatever its weight.
     pub const fn weighing(weight: u16) -> Self {
         Self {
             weight,

@@ -40,7 +40,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         let mut verdict = None;
         self.settle(ticket, |circuit, now| {
             let ratio_reached = match circuit.phase {
-                Phase::Closed { .. } if T::ENABLED => {
+                // A failure that weighs nothing counts nowhere.
+                Phase::Closed { .. } if T::ENABLED && failure.weight > 0 => {
                     let call = Call::failure(circuit.epoch as u16, failure.weight);
                     *verdict.get_or_insert_with(|| self.tally.record(call)) == Verdict::Trip
                 }

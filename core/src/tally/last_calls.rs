@@ -13,8 +13,10 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// ```
 ///
 /// Each call shifts one bit in (1 = failed). Next to the history stand the low four bits of the
-/// epoch, so one compare-and-swap both forgets what was learned before a trip and records, and no
-/// late outcome can slip in. That leaves room for the last 59 calls (27 in a 32-bit word).
+/// epoch. A call of another epoch begins a new history, so one compare-and-swap both forgets what
+/// was learned before a trip and records. A late outcome never mixes with newer ones; at worst, if
+/// a transition comes between its look at the word and its record here, it makes the newer history
+/// begin again. That leaves room for the last 59 calls (27 in a 32-bit word).
 ///
 /// Recording costs a compare-and-swap per closed call, on memory that all callers share; take the
 /// word's own rules where that matters.
@@ -120,10 +122,7 @@ impl<W: Word> Tally for LastCalls<W> {
         let epoch = u64::from(call.epoch) & EPOCH_MASK;
         let mut bits = word::read(&self.word);
         loop {
-            let history = History::unpack(bits);
-            let Some(next) = history.push(epoch, call.failure.is_some(), self.calls) else {
-                return Verdict::Keep;
-            };
+            let next = History::unpack(bits).push(epoch, call.failure.is_some(), self.calls);
             match word::swap(&self.word, bits, next.pack()) {
                 Ok(()) => return self.verdict(next),
                 Err(found) => bits = found,
@@ -153,14 +152,12 @@ impl History {
         B::from_u64(self.calls << EPOCH_BITS | self.epoch)
     }
 
-    /// The history with one more call; `None` when the call is of an older epoch.
-    fn push(self, epoch: u64, failed: bool, limit: u32) -> Option<Self> {
-        let ahead = epoch.wrapping_sub(self.epoch) & EPOCH_MASK;
-        let calls = match ahead {
-            0 => self.calls.max(1),
-            _ if ahead <= EPOCH_MASK / 2 => 1,
-            _ if self.calls == 0 => 1,
-            _ => return None,
+    /// The history with one more call; a new history when the call is of another epoch.
+    fn push(self, epoch: u64, failed: bool, limit: u32) -> Self {
+        let calls = if epoch == self.epoch {
+            self.calls.max(1)
+        } else {
+            1
         };
         let longer = calls << 1 | u64::from(failed);
         let full = 1 << limit;
@@ -169,7 +166,7 @@ impl History {
         } else {
             longer
         };
-        Some(Self { epoch, calls })
+        Self { epoch, calls }
     }
 
     fn seen_and_failed(self) -> (u32, u32) {

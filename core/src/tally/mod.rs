@@ -12,8 +12,9 @@ pub use last_calls::LastCalls;
 ///
 /// # What an implementation must do
 ///
-/// - Remember only outcomes of one epoch: a call of a newer epoch than the last one starts afresh, a
-///   call of an older one is not recorded. So nothing learned before a trip counts after it.
+/// - Never mix outcomes of different epochs: nothing learned before a trip counts after it. Between
+///   two closed times lie any number of transitions, so a tally that keeps only some bits of the
+///   epoch can tell "another" from "the same", but not "newer" from "older".
 /// - Be shared without blocking, by any number of threads and handlers.
 /// - Answer [`Verdict::Trip`] only to failures; the verdict on a success is not asked for.
 pub trait Tally {
@@ -24,7 +25,8 @@ pub trait Tally {
     fn record(&self, call: Call) -> Verdict;
 }
 
-/// The outcome of a call made while closed, as a [`Tally`] sees it.
+/// The outcome of a call made while closed, as a [`Tally`] sees it. Ignored calls and failures of
+/// weight 0 are not shown to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {

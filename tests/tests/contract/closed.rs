@@ -1,108 +1,8 @@
-//! B1: closed calls; B2: when failures trip; B8: what they weigh.
+//! B2: when failures trip; B8: what they weigh.
 
-use std::cell::Cell;
-use std::sync::atomic::Ordering;
+use atomic_breaker::{Failure, ManualClock, Outcome, State};
 
-use atomic_breaker::word::{AtomicU64, Word};
-use atomic_breaker::{Breaker, Failure, ManualClock, State};
-
-use super::support::{AnyWord, NoClock, breaker, fail, ms, on_both_words, rules};
-
-/// Counts how the word is used.
-struct Counting {
-    word: AtomicU64,
-    loads: Cell<u32>,
-    swaps: Cell<u32>,
-}
-
-impl Counting {
-    fn new() -> Self {
-        Self {
-            word: AtomicU64::new(0),
-            loads: Cell::new(0),
-            swaps: Cell::new(0),
-        }
-    }
-
-    /// Loads and swaps since last asked.
-    fn taken(&self) -> (u32, u32) {
-        (self.loads.take(), self.swaps.take())
-    }
-}
-
-impl Word for Counting {
-    type Bits = u64;
-
-    fn load(&self, order: Ordering) -> u64 {
-        self.loads.set(self.loads.get() + 1);
-        self.word.load(order)
-    }
-
-    fn compare_exchange_weak(
-        &self,
-        current: u64,
-        new: u64,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<u64, u64> {
-        self.swaps.set(self.swaps.get() + 1);
-        self.word.compare_exchange(current, new, success, failure)
-    }
-}
-
-#[test]
-fn a_closed_success_is_two_loads_no_swap_and_no_clock() {
-    let word = Counting::new();
-    let breaker = Breaker::over(&word, rules(), NoClock);
-    for _ in 0..3 {
-        assert_eq!(breaker.call(|| Ok::<_, ()>(1)), Ok(1));
-        assert_eq!(word.taken(), (2, 0));
-    }
-}
-
-#[test]
-fn a_closed_permit_that_is_dropped_is_one_load() {
-    let word = Counting::new();
-    let breaker = Breaker::over(&word, rules(), NoClock);
-    drop(breaker.acquire().unwrap());
-    assert_eq!(word.taken(), (1, 0));
-}
-
-#[test]
-fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock() {
-    let word = Counting::new();
-    let breaker = Breaker::over(&word, rules().consecutive_failures(3), NoClock);
-    breaker.acquire().unwrap().failure();
-    assert_eq!(word.taken(), (2, 1));
-    assert_eq!(breaker.snapshot_failures(), 1);
-}
-
-#[test]
-fn a_success_after_failures_clears_them_with_one_swap_and_then_none() {
-    let word = Counting::new();
-    let breaker = Breaker::over(&word, rules().consecutive_failures(3), NoClock);
-    breaker.acquire().unwrap().failure();
-    word.taken();
-    breaker.acquire().unwrap().success();
-    assert_eq!(word.taken().1, 1);
-    breaker.acquire().unwrap().success();
-    assert_eq!(word.taken(), (2, 0));
-}
-
-/// Failures without the clock that a snapshot reads.
-trait SnapshotFailures {
-    fn snapshot_failures(&self) -> u16;
-}
-
-impl<W: Word<Bits = u64>> SnapshotFailures for Breaker<NoClock, W> {
-    fn snapshot_failures(&self) -> u16 {
-        let clock = ManualClock::new();
-        <Breaker<_>>::from_bits(self.to_bits(), rules(), &clock)
-            .unwrap()
-            .snapshot()
-            .failures()
-    }
-}
+use super::support::{AnyWord, breaker, fail, ms, on_both_words, rules};
 
 fn trips_at_the_limit_of_failures_in_a_row<W: AnyWord>() {
     for limit in [1, 2, 5, W::MAX_FAILURES] {
@@ -131,10 +31,7 @@ fn ignored_and_dropped_calls_neither_count_nor_clear<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().consecutive_failures(3), &clock);
     fail(&breaker, 2);
-    breaker
-        .acquire()
-        .unwrap()
-        .report(atomic_breaker::Outcome::Ignored);
+    breaker.acquire().unwrap().report(Outcome::Ignored);
     drop(breaker.acquire().unwrap());
     breaker.acquire().unwrap().cancel();
     assert_eq!(breaker.snapshot().failures(), 2);
@@ -277,6 +174,66 @@ fn a_call_during_which_the_clock_steps_back_is_not_slow<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
+fn a_window_that_is_over_is_counted_until_the_next_failure<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().failures_within(3, ms(100)), &clock);
+    fail(&breaker, 2);
+    clock.advance(ms(5_000));
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.snapshot().failures(), 2);
+    breaker.acquire().unwrap().report(Failure::weighing(2));
+    assert_eq!(breaker.snapshot().failures(), 2, "of the next window");
+}
+
+fn weights_within_a_window_add_up_and_the_first_may_trip_by_itself<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().failures_within(W::MAX_FAILURES, ms(100));
+    for first in [0, 1, 200] {
+        let breaker = breaker::<W>(config, &clock);
+        breaker.acquire().unwrap().report(Failure::weighing(first));
+        assert_eq!(breaker.snapshot().failures(), first);
+        let rest = W::MAX_FAILURES as u16 - first;
+        breaker.acquire().unwrap().report(Failure::weighing(rest));
+        assert_eq!(breaker.state(), State::Open, "{first} and {rest}");
+    }
+    for limit in [1, 3] {
+        let breaker = breaker::<W>(rules().failures_within(limit, ms(100)), &clock);
+        breaker.acquire().unwrap().report(Failure::weighing(3));
+        assert_eq!(breaker.state(), State::Open, "3 of {limit}");
+    }
+}
+
+/// A failure has its own weight, and what says nothing of the resource says nothing by being slow.
+fn only_a_success_can_be_too_slow<W: AnyWord>() {
+    let clock = ManualClock::starting_at(1);
+    let breaker = breaker::<W>(rules().slow_call(ms(10)), &clock);
+    let slow = || {
+        let permit = breaker.acquire().unwrap();
+        clock.advance(ms(50));
+        permit
+    };
+    slow().report(Failure::weighing(3));
+    assert_eq!(breaker.snapshot().failures(), 3);
+    slow().report(Outcome::Ignored);
+    slow().cancel();
+    assert_eq!(breaker.snapshot().failures(), 3);
+    slow().success();
+    assert_eq!(breaker.snapshot().failures(), 4, "a failure of weight 1");
+}
+
+/// The start is kept as a number that is not zero: 1 where the clock reads 0.
+fn a_call_that_starts_and_ends_where_the_clock_reads_zero_is_not_slow<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().consecutive_failures(1).slow_call(ms(1));
+    let breaker = breaker::<W>(config, &clock);
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Closed);
+    let permit = breaker.acquire().unwrap();
+    clock.advance(ms(2));
+    permit.success();
+    assert_eq!(breaker.state(), State::Open, "1 ms short, as documented");
+}
+
 on_both_words!(
     trips_at_the_limit_of_failures_in_a_row,
     a_success_between_ends_the_row,
@@ -291,4 +248,8 @@ on_both_words!(
     a_fast_success_clears_failures_where_slow_calls_are_measured,
     a_slow_probe_reopens,
     a_call_during_which_the_clock_steps_back_is_not_slow,
+    a_window_that_is_over_is_counted_until_the_next_failure,
+    weights_within_a_window_add_up_and_the_first_may_trip_by_itself,
+    only_a_success_can_be_too_slow,
+    a_call_that_starts_and_ends_where_the_clock_reads_zero_is_not_slow,
 );

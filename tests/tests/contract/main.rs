@@ -4,7 +4,8 @@
 //!
 //! | file | behaviours |
 //! |---|---|
-//! | `closed` | B1 closed calls, B2 trip rules, B8 weights |
+//! | `cost` | B1 closed calls; loads, swaps and clock readings of everything else |
+//! | `closed` | B2 trip rules, B8 weights |
 //! | `open` | B3 refusal and deadline, B7 growth and jitter, B9 minimum open time |
 //! | `half_open` | B4 probes, B5 lost and dropped probes |
 //! | `stale` | B6 late reports |
@@ -23,6 +24,7 @@ mod calls;
 mod closed;
 mod config;
 mod control;
+mod cost;
 mod errors;
 mod events;
 mod files;

@@ -1,8 +1,8 @@
 //! B2: the share of the last calls.
 
 use atomic_breaker::tally::Call;
-use atomic_breaker::word::{AtomicU32, AtomicU64, NativeWord};
-use atomic_breaker::{Breaker, LastCalls, ManualClock, State, Tally, Verdict};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, NativeWord};
+use atomic_breaker::{Breaker, Failure, LastCalls, ManualClock, State, Tally, Verdict};
 
 use super::support::{AnyWord, ms, on_both_words, rules};
 
@@ -174,19 +174,113 @@ fn a_slow_success_is_recorded_as_a_failure<W: AnyWord>() {
     assert_eq!(breaker.tally().seen_and_failed(), (2, 1));
 }
 
-fn epochs_of_the_tally_are_told_apart_across_their_wrap<W: AnyWord>() {
-    let tally = LastCalls::over(W::fresh(), 10, 10, 100);
-    for epoch in 0..100_u16 {
-        let verdict = tally.record(Call::failure(epoch, 1));
-        assert_eq!(
-            (verdict, tally.seen_and_failed()),
-            (Verdict::Keep, (1, 1)),
-            "{epoch}"
-        );
-        for earlier in 1..8 {
-            let _ = tally.record(Call::failure(epoch.wrapping_sub(earlier), 1));
+/// Whether it lies before or after cannot be told, as any number of transitions may lie between.
+fn a_call_of_any_other_epoch_begins_a_new_history<W: AnyWord>() {
+    for (epoch, other) in
+        (0..32_u16).flat_map(|epoch| (1..16).map(move |ahead| (epoch, epoch + ahead)))
+    {
+        let tally = LastCalls::over(W::fresh(), 10, 2, 100);
+        for epoch in [epoch, other, epoch] {
+            let verdict = tally.record(Call::failure(epoch, 1));
+            assert_eq!(
+                (verdict, tally.seen_and_failed()),
+                (Verdict::Keep, (1, 1)),
+                "{epoch}"
+            );
         }
-        assert_eq!(tally.seen_and_failed(), (1, 1), "{epoch}");
+    }
+}
+
+/// The number of transitions between two closed times depends on how many probes failed; the tally
+/// must know its own epoch from a new one after any number.
+fn the_share_trips_again_after_an_outage_of_any_length<W: AnyWord>() {
+    let clock = ManualClock::new();
+    for failed_probes in 0..40 {
+        let breaker = breaker::<W>(&clock, 10, 4, 50);
+        play(&breaker, "xxxx");
+        for _ in 0..failed_probes {
+            clock.advance(ms(10));
+            breaker.acquire().unwrap().failure();
+        }
+        clock.advance(ms(10));
+        breaker.acquire().unwrap().success();
+        play(&breaker, "xxxx");
+        assert_eq!(
+            breaker.state(),
+            State::Open,
+            "4 of 4 failed after {failed_probes} failed probes"
+        );
+    }
+}
+
+fn a_weightless_failure_is_no_failure_of_the_share<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(&clock, 10, 1, 1);
+    for _ in 0..4 {
+        breaker.acquire().unwrap().report(Failure::weighing(0));
+        assert_eq!(
+            breaker.state(),
+            State::Closed,
+            "it adds nothing while closed"
+        );
+    }
+    assert_eq!(breaker.tally().seen_and_failed().1, 0);
+}
+
+fn shares_that_are_no_whole_percent_are_not_rounded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    for (calls, percent, trips) in [
+        ("..x", 33, true),
+        ("..x", 34, false),
+        (".xx", 66, true),
+        (".xx", 67, false),
+        ("......x", 14, true),
+        ("......x", 15, false),
+        ("x", 100, true),
+    ] {
+        let seen = calls.len() as u32;
+        let breaker = breaker::<W>(&clock, 20, seen, percent);
+        play(&breaker, calls);
+        assert_eq!(breaker.state() == State::Open, trips, "{calls} {percent} %");
+    }
+}
+
+fn a_call_weighs_one_in_the_share_whatever_its_weight<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(&clock, 10, 4, 50);
+    play(&breaker, "...");
+    breaker
+        .acquire()
+        .unwrap()
+        .report(Failure::weighing(u16::MAX));
+    assert_eq!(breaker.tally().seen_and_failed(), (4, 1));
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+fn what_happens_while_disabled_is_not_recorded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(&clock, 10, 1, 1);
+    breaker.disable();
+    play(&breaker, "xx.x");
+    assert_eq!(breaker.tally().seen_and_failed(), (0, 0));
+}
+
+/// From outside, or from a time with other numbers: any bits are a history.
+fn any_bits_are_a_history_that_slides_on<W: AnyWord>() {
+    for bits in [
+        u64::MAX,
+        0x5555_5555_5555_5550,
+        0xFFFF_FFF0,
+        1 << 31,
+        16,
+        15,
+    ] {
+        let word = W::from(W::Bits::from_u64(bits));
+        let tally = LastCalls::over(word, 5, 5, 100);
+        for _ in 0..5 {
+            let _ = tally.record(Call::success((bits & 15) as u16));
+        }
+        assert_eq!(tally.seen_and_failed(), (5, 0), "{bits:#x}");
     }
 }
 
@@ -215,5 +309,11 @@ on_both_words!(
     ignored_and_dropped_calls_are_not_recorded,
     the_rules_of_word_and_tally_are_one_or_the_other,
     a_slow_success_is_recorded_as_a_failure,
-    epochs_of_the_tally_are_told_apart_across_their_wrap,
+    a_call_of_any_other_epoch_begins_a_new_history,
+    the_share_trips_again_after_an_outage_of_any_length,
+    a_weightless_failure_is_no_failure_of_the_share,
+    shares_that_are_no_whole_percent_are_not_rounded,
+    a_call_weighs_one_in_the_share_whatever_its_weight,
+    what_happens_while_disabled_is_not_recorded,
+    any_bits_are_a_history_that_slides_on,
 );

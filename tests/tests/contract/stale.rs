@@ -22,7 +22,7 @@ fn reports<W: AnyWord>() -> [Report<W>; 8] {
 }
 
 /// Ways through one or more transitions, ending in each state.
-fn changes<W: AnyWord>() -> [Change<W>; 9] {
+fn changes<W: AnyWord>() -> [Change<W>; 11] {
     [
         |breaker, _| breaker.trip(),
         |breaker, _| breaker.reset(),
@@ -51,6 +51,18 @@ fn changes<W: AnyWord>() -> [Change<W>; 9] {
             clock.advance(ms(10));
             breaker.acquire().unwrap().success();
             breaker.acquire().unwrap().failure();
+        },
+        |breaker, clock| {
+            breaker.trip();
+            clock.advance(ms(10));
+            let _lost = breaker.acquire().unwrap().into_token();
+            clock.advance(ms(10_000));
+            let _new = breaker.acquire().unwrap().into_token();
+        },
+        // Closed and clear again, a moment later.
+        |breaker, clock| {
+            clock.advance(ms(3));
+            breaker.reset();
         },
     ]
 }
@@ -109,7 +121,27 @@ fn a_permit_of_a_disabled_breaker_says_nothing<W: AnyWord>() {
     }
 }
 
+fn of_several_probes_the_first_failure_silences_the_rest<W: AnyWord>() {
+    for report in reports::<W>() {
+        let clock = ManualClock::starting_at(100);
+        let breaker = breaker::<W>(config().probes(3), &clock);
+        breaker.trip();
+        clock.advance(ms(10));
+        let [one, other, third] = [(); 3].map(|()| breaker.acquire().unwrap());
+        one.failure();
+        let before = breaker.to_bits();
+        report(other);
+        assert_eq!(breaker.to_bits(), before, "open");
+        clock.advance(ms(10));
+        let _new = breaker.acquire().unwrap().into_token();
+        let before = breaker.to_bits();
+        report(third);
+        assert_eq!(breaker.to_bits(), before, "half-open again");
+    }
+}
+
 on_both_words!(
+    of_several_probes_the_first_failure_silences_the_rest,
     a_closed_permit_says_nothing_after_any_transition,
     a_probe_says_nothing_after_any_transition,
     a_permit_of_a_disabled_breaker_says_nothing,

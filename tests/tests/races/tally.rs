@@ -30,8 +30,8 @@ fn two_calls_recorded_at_once_are_both_remembered() {
 }
 
 #[test]
-fn a_record_of_an_earlier_epoch_never_mixes_with_a_later_one() {
-    model("old record against new epoch", || {
+fn records_of_two_epochs_never_mix() {
+    model("record against record of another epoch", || {
         let tally = Arc::new(last_calls(4, 2));
         let _ = tally.record(Call::failure(1, 1));
         let other = tally.clone();
@@ -41,7 +41,7 @@ fn a_record_of_an_earlier_epoch_never_mixes_with_a_later_one() {
         let verdict = tally.record(Call::failure(4, 1));
         old.join().unwrap();
         assert_eq!(verdict, Verdict::Keep, "one failure of the new epoch");
-        assert_eq!(tally.seen_and_failed(), (1, 1));
+        assert_eq!(tally.seen_and_failed(), (1, 1), "of the one or the other");
     });
 }
 

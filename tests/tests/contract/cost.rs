@@ -1,0 +1,252 @@
+//! B1, B10, B12: what each use of the breaker costs, in loads, swaps and readings of the clock.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use atomic_breaker::word::Word;
+use atomic_breaker::{Breaker, Clock, Config, Outcome, State};
+
+use super::support::{AnyWord, NoClock, ms, on_both_words, rules};
+
+/// Counts how the word is used.
+struct Counting<W> {
+    word: W,
+    loads: Cell<u32>,
+    swaps: Cell<u32>,
+}
+
+impl<W: AnyWord> Counting<W> {
+    fn fresh() -> Self {
+        Self {
+            word: W::fresh(),
+            loads: Cell::new(0),
+            swaps: Cell::new(0),
+        }
+    }
+
+    /// Loads and swaps since last asked.
+    fn taken(&self) -> (u32, u32) {
+        (self.loads.take(), self.swaps.take())
+    }
+}
+
+impl<W: Word> Word for Counting<W> {
+    type Bits = W::Bits;
+
+    fn load(&self, order: Ordering) -> W::Bits {
+        self.loads.set(self.loads.get() + 1);
+        self.word.load(order)
+    }
+
+    fn compare_exchange_weak(
+        &self,
+        current: W::Bits,
+        new: W::Bits,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W::Bits, W::Bits> {
+        self.swaps.set(self.swaps.get() + 1);
+        self.word
+            .compare_exchange_weak(current, new, success, failure)
+    }
+}
+
+/// A clock that counts its readings.
+#[derive(Default)]
+struct Watched {
+    ms: Cell<u32>,
+    readings: Cell<u32>,
+}
+
+impl Clock for Watched {
+    fn now_ms(&self) -> u32 {
+        self.readings.set(self.readings.get() + 1);
+        self.ms.get()
+    }
+}
+
+const fn fine(config: Config) -> Config {
+    config.tick_log2_ms(0)
+}
+
+fn a_closed_success_is_two_loads_no_swap_and_no_clock<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    for config in [
+        rules(),
+        rules().failures_within(3, ms(100)),
+        rules().probes(2).jitter_percent(10),
+    ] {
+        let breaker = Breaker::over(&word, fine(config), NoClock);
+        for _ in 0..3 {
+            assert_eq!(breaker.call(|| Ok::<_, ()>(1)), Ok(1));
+            assert_eq!(word.taken(), (2, 0));
+        }
+    }
+}
+
+fn a_closed_permit_that_is_dropped_or_ignored_is_one_load<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let breaker = Breaker::over(&word, fine(rules()), NoClock);
+    drop(breaker.acquire().unwrap());
+    assert_eq!(word.taken(), (1, 0));
+    breaker.acquire().unwrap().report(Outcome::Ignored);
+    assert_eq!(word.taken(), (1, 0));
+}
+
+fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let breaker = Breaker::over(&word, fine(rules().consecutive_failures(3)), NoClock);
+    for _ in 0..2 {
+        breaker.acquire().unwrap().failure();
+        assert_eq!(word.taken(), (2, 1));
+    }
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let breaker = Breaker::over(&word, fine(rules().consecutive_failures(3)), NoClock);
+    breaker.acquire().unwrap().failure();
+    word.taken();
+    breaker.acquire().unwrap().success();
+    assert_eq!(word.taken().1, 1);
+    breaker.acquire().unwrap().success();
+    assert_eq!(word.taken(), (2, 0));
+}
+
+/// Also after an outage: what is left in the word then is the epoch alone.
+fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
+    for _ in 0..W::EPOCHS {
+        breaker.reset();
+        word.taken();
+        breaker.acquire().unwrap().success();
+        assert_eq!(word.taken(), (2, 0));
+    }
+}
+
+fn a_refusal_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
+    breaker.trip();
+    word.taken();
+    breaker.clock().readings.take();
+    let _ = breaker.acquire().unwrap_err();
+    assert_eq!(word.taken().1, 0);
+    assert_eq!(breaker.clock().readings.take(), 1);
+
+    breaker.force_open();
+    word.taken();
+    breaker.clock().readings.take();
+    let _ = breaker.acquire().unwrap_err();
+    assert_eq!(word.taken().1, 0);
+    assert_eq!(
+        breaker.clock().readings.take(),
+        0,
+        "nobody knows for how long"
+    );
+}
+
+fn a_probe_is_admitted_and_reports_by_one_swap_each<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let config = rules().open_for(ms(0)).probes(2).close_after(3);
+    let breaker = Breaker::over(&word, fine(config), Watched::default());
+    breaker.trip();
+    word.taken();
+    for _ in 0..2 {
+        let permit = breaker.acquire().unwrap();
+        assert_eq!(word.taken().1, 1, "admitted");
+        permit.success();
+        assert_eq!(word.taken().1, 1, "succeeded");
+    }
+    drop(breaker.acquire().unwrap());
+    assert_eq!(word.taken().1, 2, "admitted and given back");
+    breaker.acquire().unwrap().failure();
+    assert_eq!(word.taken().1, 2, "admitted and reopened");
+}
+
+fn a_command_is_one_swap_or_none<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
+    let swaps = |command: &dyn Fn()| {
+        word.taken();
+        command();
+        word.taken().1
+    };
+    assert_eq!(swaps(&|| breaker.enable()), 0);
+    assert_eq!(swaps(&|| breaker.release()), 0);
+    assert_eq!(swaps(&|| breaker.trip()), 1);
+    assert_eq!(swaps(&|| breaker.force_open()), 1);
+    assert_eq!(swaps(&|| breaker.force_open()), 0);
+    assert_eq!(swaps(&|| breaker.trip()), 0);
+    assert_eq!(swaps(&|| breaker.release()), 1);
+    assert_eq!(swaps(&|| breaker.disable()), 1);
+    assert_eq!(swaps(&|| breaker.disable()), 0);
+    assert_eq!(swaps(&|| breaker.enable()), 1);
+    assert_eq!(swaps(&|| breaker.reset()), 1);
+}
+
+fn a_late_report_swaps_nothing<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
+    let late = [(); 2].map(|()| breaker.acquire().unwrap());
+    breaker.trip();
+    word.taken();
+    let [one, other] = late;
+    one.success();
+    other.failure();
+    assert_eq!(word.taken().1, 0);
+}
+
+fn looking_is_one_load_in_every_state<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let config = rules().open_for(ms(0));
+    let breaker = Breaker::over(&word, fine(config), Watched::default());
+    let look = || {
+        word.taken();
+        breaker.clock().readings.take();
+        let _ = breaker.snapshot();
+        assert_eq!(word.taken(), (1, 0));
+        assert_eq!(breaker.clock().readings.take(), 1);
+        let state = breaker.state();
+        assert_eq!(word.taken(), (1, 0));
+        let _ = breaker.to_bits();
+        assert_eq!(word.taken(), (1, 0));
+        assert_eq!(breaker.clock().readings.take(), 0, "{state}");
+    };
+    look();
+    breaker.trip();
+    look();
+    let _probe = breaker.acquire().unwrap();
+    look();
+    breaker.force_open();
+    look();
+    breaker.disable();
+    look();
+}
+
+fn measuring_slow_calls_reads_the_clock_twice_a_call<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let config = rules().slow_call(ms(10));
+    let breaker = Breaker::over(&word, fine(config), Watched::default());
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.clock().readings.take(), 2);
+    assert_eq!(word.taken().1, 0);
+    breaker.acquire().unwrap().failure();
+    assert_eq!(breaker.clock().readings.take(), 1, "failed, slow or not");
+}
+
+on_both_words!(
+    a_closed_success_is_two_loads_no_swap_and_no_clock,
+    a_closed_permit_that_is_dropped_or_ignored_is_one_load,
+    a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock,
+    a_success_after_failures_clears_them_with_one_swap_and_then_none,
+    a_closed_success_is_as_cheap_in_every_epoch,
+    a_refusal_swaps_nothing_and_reads_the_clock_once,
+    a_probe_is_admitted_and_reports_by_one_swap_each,
+    a_command_is_one_swap_or_none,
+    a_late_report_swaps_nothing,
+    looking_is_one_load_in_every_state,
+    measuring_slow_calls_reads_the_clock_twice_a_call,
+);
