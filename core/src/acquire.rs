@@ -50,22 +50,32 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         })
     }
 
+    /// Not closed, or slow calls are measured.
     #[cold]
     #[inline(never)]
     fn acquire_cold(&self) -> Result<Ticket<W::Bits>, Rejected> {
-        let machine = self.machine();
-        match self.apply(|circuit, now| machine.admit(circuit, now)) {
-            Ok(granted) => Ok(Ticket {
-                granted,
-                started_ms: self
-                    .config
-                    .slow_call_ms
-                    .map(|_| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN)),
-            }),
-            Err(rejected) => {
-                self.observer.refused(rejected);
-                Err(rejected)
-            }
+        let refused = self
+            .machine()
+            .refuse(word::read(&self.word), &self.clock)
+            .map_or_else(|| self.admit(), Err);
+        if let Err(rejected) = refused {
+            self.observer.refused(rejected);
         }
+        refused
+    }
+
+    /// Apart, so that a refusal saves no registers for it.
+    #[cold]
+    #[inline(never)]
+    fn admit(&self) -> Result<Ticket<W::Bits>, Rejected> {
+        let machine = self.machine();
+        let granted = self.apply(|circuit, now| machine.admit(circuit, now))?;
+        Ok(Ticket {
+            granted,
+            started_ms: self
+                .config
+                .slow_call_ms
+                .map(|_| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN)),
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Where the time comes from.
 
-use core::cell::OnceCell;
+use core::cell::Cell;
 use core::time::Duration;
 
 use crate::config::ms;
@@ -127,6 +127,7 @@ impl Default for ManualClock {
 }
 
 impl Clock for ManualClock {
+    #[inline]
     fn now_ms(&self) -> u32 {
         word::read(&self.ms)
     }
@@ -135,19 +136,23 @@ impl Clock for ManualClock {
 /// One reading of a clock, taken when it is first asked for.
 pub(crate) struct Now<'a, C> {
     clock: &'a C,
-    ms: OnceCell<u32>,
+    ms: Cell<Option<u32>>,
 }
 
 impl<'a, C: Clock> Now<'a, C> {
     pub(crate) const fn new(clock: &'a C) -> Self {
         Self {
             clock,
-            ms: OnceCell::new(),
+            ms: Cell::new(None),
         }
     }
 
+    // Inlined, so that the compiler sees which reading is the first: a `OnceCell` asks every time.
+    #[inline]
     pub(crate) fn ms(&self) -> u32 {
-        *self.ms.get_or_init(|| self.clock.now_ms())
+        let ms = self.ms.get().unwrap_or_else(|| self.clock.now_ms());
+        self.ms.set(Some(ms));
+        ms
     }
 
     pub(crate) fn entropy(&self) -> u32 {

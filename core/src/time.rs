@@ -37,13 +37,6 @@ impl<B> Clone for Timeline<B> {
 
 impl<B> Copy for Timeline<B> {}
 
-/// How far a reading is from a stored time.
-enum Distance {
-    After(u32),
-    /// The clock stepped back, or the stored time was rounded up.
-    Before(u32),
-}
-
 impl<B: Bits> Timeline<B> {
     const MASK: u32 = B::LAYOUT.time.max();
     const GUARD: u32 = B::LAYOUT.guard;
@@ -80,43 +73,42 @@ impl<B: Bits> Timeline<B> {
         ticks << self.shift
     }
 
-    fn distance(self, now_ms: u32, then: u32) -> Distance {
-        let age = (now_ms >> self.shift).wrapping_sub(then) & Self::MASK;
-        let behind = then.wrapping_sub(now_ms >> self.shift) & Self::MASK;
-        if behind != 0 && behind <= Self::GUARD {
-            Distance::Before(behind)
-        } else {
-            Distance::After(age)
-        }
+    /// The ticks from `then` to a reading, modulo the wrap. A clock that stepped back behind `then`
+    /// reads up to [`GUARD`](Self::GUARD) ticks before it, that is just below the wrap.
+    fn since(self, now_ms: u32, then: u32) -> u32 {
+        (now_ms >> self.shift).wrapping_sub(then) & Self::MASK
     }
 
     /// How long ago `then` was, in ticks; 0 when the clock stepped back behind it.
     pub(crate) fn age(self, now_ms: u32, then: u32) -> u32 {
-        match self.distance(now_ms, then) {
-            Distance::After(age) => age,
-            Distance::Before(_) => 0,
+        let age = self.since(now_ms, then);
+        if age > Self::MASK - Self::GUARD {
+            0
+        } else {
+            age
         }
     }
 
     /// The milliseconds left until `wait` ticks have passed since `then`; `None` when they have.
     /// The deadline belongs to the time after: at exactly `then + wait` nothing is left.
+    #[inline]
     pub(crate) fn left(self, now_ms: u32, then: u32, wait: u32) -> Option<u32> {
-        let ticks = match self.distance(now_ms, then) {
-            Distance::After(age) => wait.saturating_sub(age),
-            Distance::Before(behind) => wait + behind,
-        };
+        let age = self.since(now_ms, then);
+        // Counted from the start of the guard band, where what is before `then` comes first.
+        if age.wrapping_add(Self::GUARD) & Self::MASK >= wait + Self::GUARD {
+            return None;
+        }
+        let ticks = wait.wrapping_sub(age) & Self::MASK;
         // The reading was rounded down, so the first of these ticks is partly over.
-        (ticks != 0).then(|| self.ms(ticks) - (now_ms & self.below_a_tick()))
+        Some(self.ms(ticks) - (now_ms & self.below_a_tick()))
     }
 
     /// The clock's reading for a stored time, given a reading taken later: when the time was, in
     /// the clock's own milliseconds.
     pub(crate) fn reading(self, now_ms: u32, then: u32) -> u32 {
-        match self.distance(now_ms, then) {
-            Distance::After(age) => (now_ms & !self.below_a_tick()).wrapping_sub(self.ms(age)),
-            Distance::Before(behind) => {
-                (now_ms & !self.below_a_tick()).wrapping_add(self.ms(behind))
-            }
-        }
+        let guarded = self.since(now_ms, then).wrapping_add(Self::GUARD) & Self::MASK;
+        (now_ms & !self.below_a_tick())
+            .wrapping_sub(self.ms(guarded))
+            .wrapping_add(self.ms(Self::GUARD))
     }
 }

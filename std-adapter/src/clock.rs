@@ -23,6 +23,7 @@ static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 static ENTROPY: LazyLock<u32> = LazyLock::new(|| RandomState::new().hash_one(0) as u32);
 
 impl Clock for StdClock {
+    #[inline]
     fn now_ms(&self) -> u32 {
         let age = ORIGIN.elapsed();
         (age.as_secs() as u32)

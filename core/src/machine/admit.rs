@@ -5,9 +5,26 @@ use crate::circuit::{Circuit, Phase};
 use crate::clock::{Clock, Now};
 use crate::error::Rejected;
 use crate::observer::Cause;
+use crate::state::State;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
+    /// Refuses a call if the word is open and its time not over: all that most calls need during an
+    /// outage. Whatever else the word says is left to [`admit`](Self::admit).
+    #[inline]
+    pub(crate) fn refuse(self, word: B, clock: &impl Clock) -> Option<Rejected> {
+        match Circuit::decode(word) {
+            Ok(Circuit {
+                phase: Phase::Open { open_for, since },
+                ..
+            }) => self
+                .time
+                .left(clock.now_ms(), since, open_for)
+                .map(|retry_in_ms| Rejected::new(State::Open, retry_in_ms)),
+            _ => None,
+        }
+    }
+
     /// Admits a call or refuses it.
     pub(crate) fn admit(
         self,
