@@ -17,6 +17,8 @@ use crate::word::{self, AtomicU32};
 /// - **Monotonic, nearly**: readings may step back by less than the guard band of the word (65.5 s
 ///   in 64-bit words, 64 ticks in 32-bit words), as readings of two threads do when they cross. A
 ///   wall clock that is set is not a clock.
+/// - **As exact as its user wants the times**: what a breaker measures may end early or late by one
+///   step of its clock. A millisecond is exact enough.
 /// - **Never fail, block or panic.** It is read in interrupt handlers.
 /// - **The same for everybody who shares a word.**
 ///

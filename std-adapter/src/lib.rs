@@ -23,6 +23,8 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+#[cfg(feature = "coarse")]
+mod coarse;
 
 #[doc(no_inline)]
 pub use atomic_breaker::{
@@ -31,9 +33,12 @@ pub use atomic_breaker::{
     Token, Transition, word,
 };
 pub use clock::StdClock;
+#[cfg(feature = "coarse")]
+pub use coarse::CoarseClock;
 
-/// A breaker with the clock of `std`.
-pub type Breaker<T = (), O = ()> = atomic_breaker::Breaker<StdClock, word::NativeWord, T, O>;
+/// A breaker with the clock of `std`, and, if wanted, a tally, an observer, another clock.
+pub type Breaker<T = (), O = (), C = StdClock> =
+    atomic_breaker::Breaker<C, word::NativeWord, T, O>;
 
 /// A closed breaker, for a `static`, a field or an `Arc`.
 ///

@@ -42,6 +42,26 @@ fn the_clock_counts_milliseconds_from_one_origin() {
     assert!(counted <= begin.elapsed().as_millis() + 1, "{counted}");
 }
 
+/// A kernel's step is at most 10 ms.
+#[cfg(feature = "coarse")]
+#[test]
+fn the_coarse_clock_keeps_up_with_the_exact_one() {
+    use atomic_breaker_std::CoarseClock;
+
+    let (begin, before) = (Instant::now(), CoarseClock.now_ms());
+    let mut last = before;
+    for _ in 0..100 {
+        thread::sleep(Duration::from_millis(1));
+        let now = CoarseClock.now_ms();
+        assert!(now.wrapping_sub(last) <= u32::MAX / 2, "{last} then {now}");
+        last = now;
+    }
+    let counted = u128::from(last.wrapping_sub(before));
+    assert!(counted >= 90, "{counted}");
+    assert!(counted <= begin.elapsed().as_millis() + 10, "{counted}");
+    assert_eq!(CoarseClock.entropy(), StdClock.entropy());
+}
+
 #[test]
 fn the_entropy_is_drawn_once_per_process() {
     let drawn = StdClock.entropy();
