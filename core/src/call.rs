@@ -94,14 +94,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// # assert_eq!(pin!(answer).poll(&mut context), Poll::Ready(Ok(42)));
     /// ```
     #[inline]
-    pub async fn call_async<R, E, F>(
+    pub fn call_async<R, E, F>(
         &self,
         operation: impl FnOnce() -> F,
-    ) -> Result<R, CallError<E>>
+    ) -> impl Future<Output = Result<R, CallError<E>>>
     where
         F: Future<Output = Result<R, E>>,
     {
-        self.call_async_with(AnyError, operation).await
+        self.call_async_with(AnyError, operation)
     }
 
     /// [`call_async`](Self::call_async) with a classifier that says what the result means.
