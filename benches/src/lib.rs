@@ -1,1 +1,35 @@
-//! Measurements.
+//! Every performance claim of this project, to be checked with one command, beside the crates in
+//! use today. What came out, and what it does not show, stands in `docs/performance.md`.
+//!
+//! | command | what |
+//! |---|---|
+//! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, who does what |
+//! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
+//! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |
+//! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, by criterion |
+//! | `.ci/locked-counts` | instructions and bytes of code, exact, compared with what is locked |
+//!
+//! | module | what |
+//! |---|---|
+//! | [`contestant`] | the crates compared, one file each, behind the same door |
+//! | [`cases`], [`yardstick`] | what is measured of each, and what it is measured by |
+//! | [`rounds`] | how: many short rounds, interleaved, on pinned threads |
+//! | [`storm`], [`scenario`] | not how fast, but what they do |
+//! | [`table`], [`picture`] | Markdown and SVG |
+#![allow(
+    missing_debug_implementations,
+    reason = "not all contestants can be shown"
+)]
+#![allow(
+    clippy::missing_panics_doc,
+    reason = "panics where a contestant does not do what is measured"
+)]
+
+pub mod cases;
+pub mod contestant;
+pub mod picture;
+pub mod rounds;
+pub mod scenario;
+pub mod storm;
+pub mod table;
+pub mod yardstick;

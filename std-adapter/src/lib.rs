@@ -37,8 +37,7 @@ pub use clock::StdClock;
 pub use coarse::CoarseClock;
 
 /// A breaker with the clock of `std`, and, if wanted, a tally, an observer, another clock.
-pub type Breaker<T = (), O = (), C = StdClock> =
-    atomic_breaker::Breaker<C, word::NativeWord, T, O>;
+pub type Breaker<T = (), O = (), C = StdClock> = atomic_breaker::Breaker<C, word::NativeWord, T, O>;
 
 /// A closed breaker, for a `static`, a field or an `Arc`.
 ///

@@ -1,0 +1,222 @@
+//! Every case of the run, by contestant and column.
+
+use benches::cases;
+use benches::contestant::{
+    AsyncCaller, AtomicBreaker, Bare, BreakerCrate, CircuitBreakerCrate, CircuitbreakerRs, Coarse,
+    Contestant, Failsafe, Nobreak, Recloser, RecloserFutures, TowerResilience,
+};
+use benches::rounds::{Case, Figure, cores, measure};
+use benches::table::Table;
+use benches::yardstick;
+
+/// What is measured of each contestant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    Closed,
+    ClosedByTwo,
+    Failing,
+    Refused,
+    RefusedByTwo,
+    Future,
+}
+
+impl Column {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Closed,
+        Self::ClosedByTwo,
+        Self::Failing,
+        Self::Refused,
+        Self::RefusedByTwo,
+        Self::Future,
+    ];
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::ClosedByTwo => "closed, two threads",
+            Self::Failing => "failing, not tripping",
+            Self::Refused => "refused",
+            Self::RefusedByTwo => "refused, two threads",
+            Self::Future => "future, closed",
+        }
+    }
+}
+
+/// A contestant and its figures; `None` where it cannot do it.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) figures: [Option<Figure>; 6],
+}
+
+impl Row {
+    pub(crate) fn get(&self, column: Column) -> Option<Figure> {
+        self.figures[column as usize]
+    }
+
+    pub(crate) fn median(&self, column: Column) -> Option<f64> {
+        self.get(column).map(|figure| figure.median)
+    }
+}
+
+/// Something known, by one thread and by two.
+pub(crate) struct Yardstick {
+    pub(crate) name: String,
+    pub(crate) figures: [Figure; 2],
+}
+
+/// All figures of one run.
+pub(crate) struct Measured {
+    pub(crate) bare: Row,
+    pub(crate) ours: Row,
+    pub(crate) coarse: Row,
+    pub(crate) peers: Vec<Row>,
+    pub(crate) yardsticks: Vec<Yardstick>,
+}
+
+/// The cases of the run; a row remembers which are its own.
+#[derive(Default)]
+struct Cases(Vec<Case>);
+
+struct Place {
+    name: &'static str,
+    cases: [Option<usize>; 6],
+}
+
+impl Cases {
+    fn add(&mut self, case: Case) -> usize {
+        self.0.push(case);
+        self.0.len() - 1
+    }
+
+    /// A contestant for closures.
+    fn closures<C: Contestant>(&mut self) -> Place {
+        let two = 2.min(cores());
+        Place {
+            name: C::NAME,
+            cases: [
+                Some(self.add(cases::closed::<C>())),
+                Some(self.add(cases::closed::<C>().by(two))),
+                Some(self.add(cases::failing::<C>())),
+                Some(self.add(cases::refused::<C>())),
+                Some(self.add(cases::refused::<C>().by(two))),
+                None,
+            ],
+        }
+    }
+
+    /// A contestant for closures and, in the form `F`, for futures.
+    fn futures<C, F>(&mut self) -> Place
+    where
+        C: Contestant,
+        F: Contestant,
+        for<'a> F::Caller<'a>: AsyncCaller,
+    {
+        let mut place = self.closures::<C>();
+        place.cases[Column::Future as usize] = Some(self.add(cases::closed_async::<F>()));
+        place
+    }
+
+    /// What cannot refuse.
+    fn bare(&mut self) -> Place {
+        Place {
+            name: Bare::NAME,
+            cases: [
+                Some(self.add(cases::closed::<Bare>())),
+                Some(self.add(cases::closed::<Bare>().by(2.min(cores())))),
+                Some(self.add(cases::failing::<Bare>())),
+                None,
+                None,
+                Some(self.add(cases::closed_async::<Bare>())),
+            ],
+        }
+    }
+}
+
+impl Measured {
+    pub(crate) fn now(rounds: usize) -> Self {
+        let mut cases = Cases::default();
+        let bare = cases.bare();
+        let ours = cases.futures::<AtomicBreaker, AtomicBreaker>();
+        let coarse = cases.futures::<Coarse, Coarse>();
+        let peers = [
+            cases.futures::<Failsafe, Failsafe>(),
+            cases.futures::<Recloser, RecloserFutures>(),
+            cases.futures::<TowerResilience, TowerResilience>(),
+            cases.futures::<CircuitbreakerRs, CircuitbreakerRs>(),
+            cases.closures::<CircuitBreakerCrate>(),
+            cases.futures::<BreakerCrate, BreakerCrate>(),
+            cases.futures::<Nobreak, Nobreak>(),
+        ];
+        let makes = yardstick::SHARED.into_iter().chain(yardstick::CLOCKS);
+        let yardsticks: Vec<_> = makes
+            .map(|make| {
+                let places = [1, 2.min(cores())].map(|threads| cases.add(make().by(threads)));
+                (make().name, places)
+            })
+            .collect();
+
+        let figures = measure(&cases.0, rounds);
+        let row = |place: Place| Row {
+            name: place.name,
+            figures: place.cases.map(|case| case.map(|case| figures[case])),
+        };
+        Self {
+            bare: row(bare),
+            ours: row(ours),
+            coarse: row(coarse),
+            peers: peers.into_iter().map(row).collect(),
+            yardsticks: yardsticks
+                .into_iter()
+                .map(|(name, places)| Yardstick {
+                    name,
+                    figures: places.map(|place| figures[place]),
+                })
+                .collect(),
+        }
+    }
+
+    /// The fastest peer.
+    pub(crate) fn best_peer(&self, column: Column) -> f64 {
+        let peers = self.peers.iter().filter_map(|peer| peer.median(column));
+        peers.fold(f64::INFINITY, f64::min)
+    }
+
+    pub(crate) fn yardstick(&self, name: &str) -> f64 {
+        let found = self
+            .yardsticks
+            .iter()
+            .find(|yardstick| yardstick.name == name);
+        found.expect("it was measured").figures[0].median
+    }
+
+    pub(crate) fn table(&self) -> Table {
+        let titles = Column::ALL.map(Column::title);
+        let mut table = Table::new(["crate"].into_iter().chain(titles));
+        for row in [&self.bare, &self.ours, &self.coarse]
+            .into_iter()
+            .chain(&self.peers)
+        {
+            let figures = row
+                .figures
+                .map(|figure| figure.map_or("–".into(), |f| f.to_string()));
+            table.row([row.name.to_string()].into_iter().chain(figures));
+        }
+        for ours in [&self.ours, &self.coarse] {
+            let ratios = Column::ALL.map(|column| match ours.median(column) {
+                Some(median) => format!("**{:.1} ×**", self.best_peer(column) / median),
+                None => "–".into(),
+            });
+            let name = format!("best peer ÷ {}", ours.name);
+            table.row([name].into_iter().chain(ratios));
+        }
+        table
+    }
+
+    pub(crate) fn yardsticks(&self) -> Table {
+        let mut table = Table::new(["", "one thread", "two threads"]);
+        for Yardstick { name, figures } in &self.yardsticks {
+            table.row([name.clone(), figures[0].to_string(), figures[1].to_string()]);
+        }
+        table
+    }
+}

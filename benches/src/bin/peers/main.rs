@@ -1,0 +1,85 @@
+//! All crates beside each other, in one run: what a call costs, and who does what.
+//!
+//! ```console
+//! cargo run --release -p benches --bin peers [-- picture.svg]
+//! ```
+//!
+//! Prints Markdown, takes about 20 seconds, and draws a picture if told where.
+
+mod claims;
+mod columns;
+mod picture;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::{env, panic};
+
+use benches::contestant::{
+    AtomicBreaker, BreakerCrate, CircuitBreakerCrate, CircuitbreakerRs, Failsafe, Nobreak,
+    Recloser, RecloserFutures, TowerResilience,
+};
+use benches::rounds::cores;
+use benches::scenario::{self, SITUATIONS};
+use benches::table::Table;
+use columns::Measured;
+
+const ROUNDS: usize = 101;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let picture = env::args_os().nth(1).map(PathBuf::from);
+    let measured = Measured::now(ROUNDS);
+
+    println!("## What a call costs\n");
+    println!(
+        "Nanoseconds per call: median of {ROUNDS} interleaved rounds (quartiles), {} cores.\n",
+        cores()
+    );
+    println!("{}", measured.table());
+    println!("## Yardsticks\n");
+    println!("{}", measured.yardsticks());
+    println!("## What is claimed\n");
+    println!("{}", claims::table(&measured));
+    who_does_what();
+
+    if let Some(path) = picture {
+        picture::draw(&path, &measured)?;
+        eprintln!("drew {}", path.display());
+    }
+    Ok(())
+}
+
+fn who_does_what() {
+    // Contestants panic on purpose here.
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let behaviours = [
+        scenario::of_futures::<AtomicBreaker, AtomicBreaker>(),
+        scenario::of_futures::<Failsafe, Failsafe>(),
+        scenario::of_futures::<Recloser, RecloserFutures>(),
+        scenario::of_futures::<TowerResilience, TowerResilience>(),
+        scenario::of_futures::<CircuitbreakerRs, CircuitbreakerRs>(),
+        scenario::of_closures::<CircuitBreakerCrate>(),
+        scenario::of_futures::<BreakerCrate, BreakerCrate>(),
+        scenario::of_futures::<Nobreak, Nobreak>(),
+    ];
+    panic::set_hook(report);
+
+    println!("## Who does what\n");
+    println!(
+        "Set up for three failures, {:?} open, one probe.\n",
+        scenario::OPEN_FOR
+    );
+    let mut table = Table::new(
+        ["situation"]
+            .into_iter()
+            .chain(behaviours.iter().map(|b| b.name)),
+    );
+    for (number, situation) in SITUATIONS.into_iter().enumerate() {
+        let answers = behaviours.iter().map(|b| b.answers[number].as_str());
+        table.row([situation].into_iter().chain(answers));
+    }
+    println!("{table}");
+    for behaviour in behaviours.iter().filter(|b| !b.design.is_empty()) {
+        println!("- {}: {}.", behaviour.name, behaviour.design);
+    }
+}

@@ -1,0 +1,226 @@
+//! Many short rounds, interleaved.
+//!
+//! Timings on one machine drift by a third from minute to minute. So all cases are measured in one
+//! run, each for about a millisecond, turn by turn, many times; of the rounds the median is told,
+//! with the quartiles as spread. Threads are started once, pinned, and meet at a spinning barrier
+//! before each lap; each measures its own time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fmt, hint, process};
+
+/// What threads do in a lap, all with the same subject.
+pub trait Subject: Send + Sync {
+    /// Makes `calls` calls.
+    fn lap(&self, calls: u64);
+}
+
+impl<F: Fn(u64) + Send + Sync> Subject for F {
+    fn lap(&self, calls: u64) {
+        self(calls);
+    }
+}
+
+/// Something to measure.
+pub struct Case {
+    /// What it is called in tables.
+    pub name: String,
+    make: Box<dyn Fn() -> Arc<dyn Subject> + Send + Sync>,
+    most_calls: u64,
+    threads: usize,
+}
+
+impl Case {
+    /// A case that starts each lap with what `make` makes.
+    pub fn new<S: Subject + 'static>(
+        name: impl Into<String>,
+        make: impl Fn() -> S + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            make: Box::new(move || Arc::new(make())),
+            most_calls: u64::MAX,
+            threads: 1,
+        }
+    }
+
+    /// By so many threads at once, each on a core of its own; the others wait meanwhile.
+    #[must_use]
+    pub fn by(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Of which a thread may make no more than `calls` calls in a lap.
+    #[must_use]
+    pub fn at_most(mut self, calls: u64) -> Self {
+        self.most_calls = calls;
+        self
+    }
+
+    /// As many calls as one thread makes in about the time of a lap.
+    fn calls_per_lap(&self) -> u64 {
+        let mut calls = 64;
+        loop {
+            let subject = (self.make)();
+            let begin = Instant::now();
+            subject.lap(calls);
+            if begin.elapsed() >= LAP / 4 || calls * 2 > self.most_calls {
+                return (calls * 4).min(self.most_calls);
+            }
+            calls *= 2;
+        }
+    }
+}
+
+const LAP: Duration = Duration::from_millis(1);
+
+/// Nanoseconds per call, as each thread sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Half of the rounds were faster.
+    pub median: f64,
+    /// A quarter of the rounds was faster.
+    pub low: f64,
+    /// A quarter of the rounds was slower.
+    pub high: f64,
+}
+
+impl Figure {
+    /// The median and quartiles of measured values.
+    ///
+    /// # Panics
+    /// Without values.
+    pub fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        Self {
+            median: values[values.len() / 2],
+            low: values[values.len() / 4],
+            high: values[values.len() * 3 / 4],
+        }
+    }
+
+    /// Calls per microsecond of `threads` threads together.
+    #[expect(clippy::cast_precision_loss, reason = "a few threads")]
+    pub fn throughput(self, threads: usize) -> f64 {
+        threads as f64 * 1_000.0 / self.median
+    }
+}
+
+impl fmt::Display for Figure {
+    /// Two figures after the point below 10, one below 100, none above; the quartiles in brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = match self.median {
+            ..10.0 => 2,
+            ..100.0 => 1,
+            _ => 0,
+        };
+        let Self { median, low, high } = self;
+        write!(f, "{median:.digits$} ({low:.digits$}–{high:.digits$})")
+    }
+}
+
+/// How many threads can have a core of their own.
+pub fn cores() -> usize {
+    core_affinity::get_core_ids().map_or(1, |cores| cores.len())
+}
+
+/// Measures all cases by turns, `rounds` times.
+///
+/// # Panics
+/// When a case wants more threads than the machine has cores.
+pub fn measure(cases: &[Case], rounds: usize) -> Vec<Figure> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    let most = cases.iter().map(|case| case.threads).max().unwrap_or(1);
+    assert!(
+        most <= cores.len(),
+        "{most} threads need as many cores, there are {}",
+        cores.len()
+    );
+    let calls: Vec<u64> = cases.iter().map(Case::calls_per_lap).collect();
+    let barrier = SpinBarrier::new(most);
+    let subject = Mutex::new(None::<Arc<dyn Subject>>);
+    // One value per case and round: the mean of the threads.
+    let times = Mutex::new(vec![vec![0.0; rounds]; cases.len()]);
+
+    thread::scope(|scope| {
+        for (thread, core) in cores.into_iter().take(most).enumerate() {
+            let (calls, barrier, subject, times) = (&calls, &barrier, &subject, &times);
+            scope.spawn(move || {
+                core_affinity::set_for_current(core);
+                let _guard = AbortOnPanic;
+                for round in 0..rounds {
+                    for turn in 0..cases.len() {
+                        // Nobody always runs after the same neighbour.
+                        let case = (turn + round) % cases.len();
+                        if thread == 0 {
+                            *lock(subject) = Some((cases[case].make)());
+                        }
+                        barrier.wait();
+                        let mine = lock(subject).clone().expect("just made");
+                        barrier.wait();
+                        let threads = cases[case].threads;
+                        if thread < threads {
+                            let begin = Instant::now();
+                            mine.lap(calls[case]);
+                            let took = begin.elapsed();
+                            lock(times)[case][round] += per_call(took, calls[case], threads);
+                        }
+                        barrier.wait();
+                    }
+                }
+            });
+        }
+    });
+    let times = times.into_inner().expect("nobody panicked");
+    times.into_iter().map(Figure::of).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panicked")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2⁵³")]
+fn per_call(took: Duration, calls: u64, threads: usize) -> f64 {
+    took.as_nanos() as f64 / calls as f64 / threads as f64
+}
+
+/// Ends the program when its thread panics, as the others would spin for ever.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            process::abort();
+        }
+    }
+}
+
+/// Lets all threads go within some nanoseconds; a barrier that sleeps wakes them microseconds
+/// apart.
+#[derive(Debug)]
+pub struct SpinBarrier {
+    threads: usize,
+    arrived: AtomicUsize,
+}
+
+impl SpinBarrier {
+    /// For so many threads.
+    pub const fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            arrived: AtomicUsize::new(0),
+        }
+    }
+
+    /// Waits until all have come.
+    pub fn wait(&self) {
+        let mine = self.arrived.fetch_add(1, Ordering::AcqRel);
+        let all = (mine / self.threads + 1) * self.threads;
+        while self.arrived.load(Ordering::Acquire) < all {
+            hint::spin_loop();
+        }
+    }
+}
