@@ -1,0 +1,34 @@
+//! Probes: one compare-and-swap in, one out.
+
+use std::hint::black_box;
+
+use atomic_breaker::ManualClock;
+use atomic_breaker::word::{AtomicU32, AtomicU64};
+use criterion::{BenchmarkId, Criterion};
+
+use super::{AnyWord, LATER, RULES, breaker};
+
+pub(crate) fn on_both_words(criterion: &mut Criterion) {
+    on::<AtomicU64>(criterion);
+    on::<AtomicU32>(criterion);
+}
+
+fn on<W: AnyWord>(criterion: &mut Criterion) {
+    let clock = ManualClock::new();
+    let mut group = criterion.benchmark_group("half-open");
+    let id = |name| BenchmarkId::new(name, W::NAME);
+
+    group.bench_function(id("admitted and given back"), |bencher| {
+        let breaker = breaker::<W>(RULES, &clock);
+        breaker.trip();
+        clock.advance(LATER);
+        bencher.iter(|| drop(black_box(&breaker).acquire().expect("a slot is free")));
+    });
+    group.bench_function(id("refused, all slots taken"), |bencher| {
+        let breaker = breaker::<W>(RULES, &clock);
+        breaker.trip();
+        clock.advance(LATER);
+        let _probe = breaker.acquire().expect("the open time is over");
+        bencher.iter(|| black_box(&breaker).acquire().is_err());
+    });
+}

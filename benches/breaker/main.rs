@@ -1,0 +1,56 @@
+//! Each step of the breaker on its own, on both words, by criterion.
+//!
+//! ```console
+//! cargo bench -p benches --bench breaker [-- part-of-a-name]
+//! ```
+//!
+//! About 2 minutes. Where time is not the subject, the clock stands still. One thread; for more see
+//! the program `contention`, for others' breakers the program `peers`.
+
+mod closed;
+mod failing;
+mod half_open;
+mod refusal;
+mod tally;
+mod transition;
+
+use std::time::Duration;
+
+use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
+use atomic_breaker::{Breaker, Config, ManualClock};
+use criterion::{Criterion, criterion_group, criterion_main};
+
+/// A word of either size.
+trait AnyWord: Word + Default + 'static {
+    /// Ends the name of a benchmark.
+    const NAME: &'static str;
+}
+
+impl AnyWord for AtomicU64 {
+    const NAME: &'static str = "64 bits";
+}
+
+impl AnyWord for AtomicU32 {
+    const NAME: &'static str = "32 bits";
+}
+
+const OPEN_FOR: Duration = Duration::from_secs(1);
+
+/// After the open time, in any tick.
+const LATER: Duration = Duration::from_secs(2);
+
+const RULES: Config = Config::new().consecutive_failures(5).open_for(OPEN_FOR);
+
+fn breaker<W: AnyWord>(rules: Config, clock: &ManualClock) -> Breaker<&ManualClock, W> {
+    Breaker::over(W::default(), rules, clock)
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2));
+    targets = closed::on_both_words, failing::on_both_words, refusal::on_both_words,
+        half_open::on_both_words, transition::on_both_words, tally::on_both_words
+}
+criterion_main!(benches);
