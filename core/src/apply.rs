@@ -17,7 +17,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// succeeded, or spuriously.
     pub(crate) fn apply<E>(
         &self,
-        mut step: impl FnMut(Circuit, &Now<'_, C>) -> Result<Step, E>,
+        mut step: impl FnMut(Circuit, W::Bits, &Now<'_, C>) -> Result<Step, E>,
     ) -> Result<W::Bits, E> {
         let mut seen = word::read(&self.word);
         loop {
@@ -29,7 +29,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
                     .unwrap_or_else(|found| found);
                 continue;
             };
-            let swapped = match step(circuit, &now)? {
+            let swapped = match step(circuit, seen, &now)? {
                 Step::Stay => return Ok(seen),
                 Step::Within(next) => self.swap(seen, next),
                 Step::To(next, cause) => self.go(seen, circuit.state(), next, cause, &now),

@@ -71,18 +71,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
 
     /// Applies what a permit says, if it still holds.
     fn settle(&self, ticket: Ticket<W::Bits>, mut step: impl FnMut(Circuit, &Now<'_, C>) -> Step) {
-        // A permit granted by a corrupt word holds nowhere; the loop still meets the word, and heals
-        // it.
-        let granted = Circuit::decode(ticket.granted).ok();
         let machine = self.machine();
-        let Ok(_) = self.apply(|circuit, now| {
-            Ok::<_, Infallible>(
-                if granted.is_some_and(|granted| machine.holds(circuit, granted)) {
-                    step(circuit, now)
-                } else {
-                    Step::Stay
-                },
-            )
+        let Ok(_) = self.apply(|circuit, word, now| {
+            Ok::<_, Infallible>(if machine.holds(circuit, word, ticket.granted) {
+                step(circuit, now)
+            } else {
+                Step::Stay
+            })
         });
     }
 

@@ -6,7 +6,7 @@ use crate::clock::{Clock, Now};
 use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::outcome::Failure;
-use crate::word::Bits;
+use crate::word::{Bits, Field};
 
 /// A failure on its way into the word.
 #[derive(Clone, Copy, Debug)]
@@ -17,20 +17,21 @@ pub(crate) struct Fail {
 }
 
 impl<B: Bits> Machine<'_, B> {
-    /// Whether the word is still in the epoch in which the permit was granted. `granted` is the
-    /// word at that time.
+    /// Whether the word, which holds `circuit`, is still in the epoch in which the permit was granted.
+    /// `granted` is the word at that time.
     ///
     /// Epochs wrap, so a permit that lives through exactly 512 transitions (16 in a 32-bit word),
     /// or a multiple, is taken for a new one. A probe must also fit in time: where one probe is
     /// in flight at a time, it must have been admitted in the very tick of the last admission, so
     /// an old one passes for a new one only if the time has come round, too.
-    pub(crate) fn holds(self, circuit: Circuit, granted: Circuit) -> bool {
-        circuit.epoch == granted.epoch
-            && match (circuit.phase, granted.phase) {
-                (Phase::Closed { .. }, Phase::Closed { .. }) => true,
-                (Phase::HalfOpen { last, .. }, Phase::HalfOpen { last: mine, .. }) => {
-                    mine == last || self.config.probes > 1
-                }
+    pub(crate) fn holds(self, circuit: Circuit, word: B, granted: B) -> bool {
+        let changed = word.to_u64() ^ granted.to_u64();
+        let is_same = |field: Field| field.get(changed) == 0;
+        is_same(B::LAYOUT.state)
+            && is_same(B::LAYOUT.epoch)
+            && match circuit.phase {
+                Phase::Closed { .. } => true,
+                Phase::HalfOpen { .. } => is_same(B::LAYOUT.time) || self.config.probes > 1,
                 _ => false,
             }
     }

@@ -56,7 +56,7 @@ mod section;
 
 pub use bits::{Bits, NativeBits, NativeWord};
 pub use layout::Layout;
-pub(crate) use layout::Peek;
+pub(crate) use layout::{Field, Peek};
 #[cfg(feature = "wide")]
 pub use section::SectionWord;
 
