@@ -1,0 +1,18 @@
+//! A closure, 64 bits in a critical section.
+#![no_std]
+#![no_main]
+
+// Provides the critical section.
+use cortex_m as _;
+
+use atomic_breaker::word::SectionWord;
+use atomic_breaker::{Breaker, Config};
+use code_size::{Ticks, answer, operation};
+
+static WORD: SectionWord = SectionWord::new();
+static DEVICE: Breaker<Ticks, &SectionWord> = Breaker::over(&WORD, Config::new(), Ticks);
+
+#[unsafe(no_mangle)]
+extern "C" fn entry() -> u32 {
+    answer(DEVICE.call(operation))
+}
