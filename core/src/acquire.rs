@@ -69,7 +69,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     #[inline(never)]
     fn admit(&self) -> Result<Ticket<W::Bits>, Rejected> {
         let machine = self.machine();
-        let granted = self.apply(|circuit, _, now| machine.admit(circuit, now))?;
+        let granted = self.apply(|circuit, now| machine.admit(circuit, now))?;
         Ok(Ticket {
             granted,
             started_ms: self

@@ -1,13 +1,13 @@
 //! The one compare-and-swap loop: takes a step of the machine to the word, and tells the observer.
 
 use crate::breaker::Breaker;
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::machine::Step;
 use crate::observer::{Cause, Observer, Transition};
 use crate::state::State;
 use crate::tally::Tally;
-use crate::word::{self, Bits, Word, open_time};
+use crate::word::{self, Word};
 
 impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// Applies `step` to the word until nobody else was faster, and tells the observer if that made
@@ -17,7 +17,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// succeeded, or spuriously.
     pub(crate) fn apply<E>(
         &self,
-        mut step: impl FnMut(Circuit, W::Bits, &Now<'_, C>) -> Result<Step, E>,
+        mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Result<Step<W::Bits>, E>,
     ) -> Result<W::Bits, E> {
         let mut seen = word::read(&self.word);
         loop {
@@ -29,7 +29,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
                     .unwrap_or_else(|found| found);
                 continue;
             };
-            let swapped = match step(circuit, seen, &now)? {
+            let swapped = match step(circuit, &now)? {
                 Step::Stay => return Ok(seen),
                 Step::Within(next) => self.swap(seen, next),
                 Step::To(next, cause) => self.go(seen, circuit.state(), next, cause, &now),
@@ -46,38 +46,34 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         &self,
         seen: W::Bits,
         from: State,
-        next: Circuit,
+        next: Circuit<W::Bits>,
         cause: Cause,
         now: &Now<'_, C>,
     ) -> Result<W::Bits, W::Bits> {
         let bits = self.swap(seen, next)?;
-        self.tell(from, next, cause, now);
+        if self.observer.is_listening() {
+            self.tell(from, next, cause, now);
+        }
         Ok(bits)
     }
 
-    fn swap(&self, seen: W::Bits, next: Circuit) -> Result<W::Bits, W::Bits> {
-        let bits = next.encode();
-        word::swap(&self.word, seen, bits).map(|()| bits)
+    fn swap(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<W::Bits, W::Bits> {
+        word::swap(&self.word, seen, next.bits()).map(|()| next.bits())
     }
 
-    fn tell(&self, from: State, next: Circuit, cause: Cause, now: &Now<'_, C>) {
-        if !self.observer.is_listening() {
-            return;
-        }
-        let open_for = match next.phase {
-            // The word rounds it up.
-            Phase::Open { open_for, .. } => {
-                open_time::stored(<W::Bits as Bits>::LAYOUT.precision, open_for)
-            }
+    fn tell(&self, from: State, next: Circuit<W::Bits>, cause: Cause, now: &Now<'_, C>) {
+        let to = next.state();
+        let open_for = match to {
+            State::Open => next.open_for(),
             _ => 0,
         };
         self.observer.transition(&Transition {
             from,
-            to: next.state(),
+            to,
             cause,
             at_ms: now.ms(),
-            epoch: next.epoch as u16,
-            trips: next.trips as u8,
+            epoch: next.epoch() as u16,
+            trips: next.trips() as u8,
             open_for_ms: self.machine().time.ms(open_for),
         });
     }

@@ -62,6 +62,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     fn obey(&self, command: Command) {
         let machine = self.machine();
         let Ok(_) =
-            self.apply(|circuit, _, now| Ok::<_, Infallible>(machine.obey(circuit, command, now)));
+            self.apply(|circuit, now| Ok::<_, Infallible>(machine.obey(circuit, command, now)));
     }
 }

@@ -43,7 +43,7 @@
 //! | [`clock`] | where the time comes from |
 //! | [`config`] | the rules, checked against the word |
 //! | [`word`] | the atomic word, its layouts, the memory orderings |
-//! | `time`, `circuit` | times that wrap; the word unpacked |
+//! | `time`, `circuit` | times that wrap; the word as a value |
 //! | [`state`] | the life cycle |
 //! | `breaker` | [`Breaker`] and how to make one |
 //! | `acquire`, `permit`, `token` | the way in; [`Permit`] and, on its way elsewhere, [`Token`] |

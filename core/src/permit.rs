@@ -4,10 +4,11 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 
 use crate::breaker::Breaker;
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::Clock;
 use crate::observer::Observer;
 use crate::outcome::{AnyError, Classify, Failure, Outcome};
+use crate::state::State;
 use crate::tally::Tally;
 use crate::token::{Ticket, Token};
 use crate::word::{self, NativeWord, Peek, Word};
@@ -96,13 +97,7 @@ impl<'a, C: Clock, W: Word, T: Tally, O: Observer> Permit<'a, C, W, T, O> {
 
     /// Whether this call is a probe: admitted while half-open.
     pub fn is_probe(&self) -> bool {
-        matches!(
-            Circuit::decode(self.ticket.granted),
-            Ok(Circuit {
-                phase: Phase::HalfOpen { .. },
-                ..
-            })
-        )
+        Circuit::decode(self.ticket.granted).is_ok_and(|seen| seen.state() == State::HalfOpen)
     }
 
     /// The permit without its breaker, to be reported elsewhere.

@@ -3,11 +3,12 @@
 use core::convert::Infallible;
 
 use crate::breaker::Breaker;
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::machine::{Fail, Machine, Step};
 use crate::observer::Observer;
 use crate::outcome::Failure;
+use crate::state::State;
 use crate::tally::{Call, Tally, Verdict};
 use crate::token::Ticket;
 use crate::word::{Peek, Word};
@@ -24,9 +25,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         let machine = self.machine();
         let mut is_recorded = !T::ENABLED;
         self.settle(ticket, |circuit, _| {
-            if !is_recorded && matches!(circuit.phase, Phase::Closed { .. }) {
+            if !is_recorded && circuit.state() == State::Closed {
                 // Only a failure can trip.
-                let _ = self.tally.record(Call::success(circuit.epoch as u16));
+                let _ = self.tally.record(Call::success(circuit.epoch() as u16));
                 is_recorded = true;
             }
             machine.succeed(circuit)
@@ -39,10 +40,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         let machine = self.machine();
         let mut verdict = None;
         self.settle(ticket, |circuit, now| {
-            let ratio_reached = match circuit.phase {
+            let ratio_reached = match circuit.state() {
                 // A failure that weighs nothing counts nowhere.
-                Phase::Closed { .. } if T::ENABLED && failure.weight > 0 => {
-                    let call = Call::failure(circuit.epoch as u16, failure.weight);
+                State::Closed if T::ENABLED && failure.weight > 0 => {
+                    let call = Call::failure(circuit.epoch() as u16, failure.weight);
                     *verdict.get_or_insert_with(|| self.tally.record(call)) == Verdict::Trip
                 }
                 _ => false,
@@ -70,10 +71,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     }
 
     /// Applies what a permit says, if it still holds.
-    fn settle(&self, ticket: Ticket<W::Bits>, mut step: impl FnMut(Circuit, &Now<'_, C>) -> Step) {
+    fn settle(
+        &self,
+        ticket: Ticket<W::Bits>,
+        mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Step<W::Bits>,
+    ) {
         let machine = self.machine();
-        let Ok(_) = self.apply(|circuit, word, now| {
-            Ok::<_, Infallible>(if machine.holds(circuit, word, ticket.granted) {
+        let Ok(_) = self.apply(|circuit, now| {
+            Ok::<_, Infallible>(if machine.holds(circuit, ticket.granted) {
                 step(circuit, now)
             } else {
                 Step::Stay

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::breaker::Breaker;
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::Clock;
 use crate::observer::Observer;
 use crate::state::State;
@@ -153,13 +153,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         Circuit::decode(bits).map_or(State::Closed, Circuit::state)
     }
 
-    fn describe(&self, circuit: Circuit, now_ms: u32) -> Snapshot {
+    fn describe(&self, circuit: Circuit<W::Bits>, now_ms: u32) -> Snapshot {
         let machine = self.machine();
+        let state = circuit.state();
         let mut snapshot = Snapshot {
-            state: circuit.state(),
-            epoch: circuit.epoch as u16,
+            state,
+            epoch: circuit.epoch() as u16,
             failures: 0,
-            trips: circuit.trips as u8,
+            trips: circuit.trips() as u8,
             probes_in_flight: 0,
             successes: 0,
             opened_at_ms: None,
@@ -167,30 +168,26 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
             retry_in_ms: Some(0),
             is_due: false,
         };
-        match circuit.phase {
-            Phase::Closed { failures, .. } => snapshot.failures = failures as u16,
-            Phase::Open { open_for, since } => {
-                snapshot.opened_at_ms = Some(machine.time.reading(now_ms, since));
-                snapshot.open_for_ms = Some(machine.time.ms(open_for));
-                let left = machine.time.left(now_ms, since, open_for);
+        match state {
+            State::Closed => snapshot.failures = circuit.failures() as u16,
+            State::Open => {
+                snapshot.opened_at_ms = Some(machine.time.reading(now_ms, circuit.time()));
+                snapshot.open_for_ms = Some(machine.time.ms(circuit.open_for()));
+                let left = machine.open_time_left(circuit, now_ms);
                 snapshot.retry_in_ms = Some(left.unwrap_or(0));
                 snapshot.is_due = left.is_none();
             }
-            Phase::HalfOpen {
-                in_flight,
-                successes,
-                last,
-            } => {
-                snapshot.probes_in_flight = in_flight as u8;
-                snapshot.successes = successes as u8;
-                if in_flight >= machine.slots(successes) {
-                    let left = machine.lease_left(now_ms, last);
+            State::HalfOpen => {
+                snapshot.probes_in_flight = circuit.in_flight() as u8;
+                snapshot.successes = circuit.successes() as u8;
+                if circuit.in_flight() >= machine.slots(circuit.successes()) {
+                    let left = machine.lease_left(circuit, now_ms);
                     snapshot.retry_in_ms = Some(left.unwrap_or(0));
                     snapshot.is_due = left.is_none();
                 }
             }
-            Phase::ForcedOpen => snapshot.retry_in_ms = None,
-            Phase::Disabled => {}
+            State::ForcedOpen => snapshot.retry_in_ms = None,
+            State::Disabled => {}
         }
         snapshot
     }

@@ -1,7 +1,7 @@
 //! Steps of a call that asks to pass.
 
 use super::{Machine, Step};
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::error::Rejected;
 use crate::observer::Cause;
@@ -14,13 +14,10 @@ impl<B: Bits> Machine<'_, B> {
     #[inline]
     pub(crate) fn refuse(self, word: B, clock: &impl Clock) -> Option<Rejected> {
         match Circuit::decode(word) {
-            Ok(Circuit {
-                phase: Phase::Open { open_for, since },
-                ..
-            }) => self
-                .time
-                .left(clock.now_ms(), since, open_for)
-                .map(|retry_in_ms| Rejected::new(State::Open, retry_in_ms)),
+            Ok(circuit) if circuit.state() == State::Open => {
+                let left = self.open_time_left(circuit, clock.now_ms())?;
+                Some(Rejected::new(State::Open, left))
+            }
             _ => None,
         }
     }
@@ -28,24 +25,25 @@ impl<B: Bits> Machine<'_, B> {
     /// Admits a call or refuses it.
     pub(crate) fn admit(
         self,
-        circuit: Circuit,
+        circuit: Circuit<B>,
         now: &Now<'_, impl Clock>,
-    ) -> Result<Step, Rejected> {
-        match circuit.phase {
-            Phase::Closed { .. } | Phase::Disabled => Ok(Step::Stay),
-            Phase::Open { open_for, since } => {
-                let now_ms = now.ms();
-                match self.time.left(now_ms, since, open_for) {
-                    Some(retry_in_ms) => Err(Rejected::new(circuit.state(), retry_in_ms)),
-                    None => Ok(self.first_probe(circuit, now_ms, Cause::OpenTimeOver)),
-                }
+    ) -> Result<Step<B>, Rejected> {
+        let state = circuit.state();
+        let (left, cause) = match state {
+            State::Closed | State::Disabled => return Ok(Step::Stay),
+            State::ForcedOpen => return Err(Rejected::new(state, 0)),
+            State::Open => (self.open_time_left(circuit, now.ms()), Cause::OpenTimeOver),
+            State::HalfOpen if circuit.in_flight() < self.slots(circuit.successes()) => {
+                let next = circuit
+                    .with_probes(circuit.in_flight() + 1, circuit.successes())
+                    .with_time(self.time.stamp(now.ms()));
+                return Ok(Step::Within(next));
             }
-            Phase::HalfOpen {
-                in_flight,
-                successes,
-                last,
-            } => self.admit_probe(circuit, in_flight, successes, last, now.ms()),
-            Phase::ForcedOpen => Err(Rejected::new(circuit.state(), 0)),
+            State::HalfOpen => (self.lease_left(circuit, now.ms()), Cause::ProbeLost),
+        };
+        match left {
+            Some(retry_in_ms) => Err(Rejected::new(state, retry_in_ms)),
+            None => Ok(self.first_probe(circuit, now.ms(), cause)),
         }
     }
 
@@ -55,44 +53,26 @@ impl<B: Bits> Machine<'_, B> {
         self.config.probes.min(needed)
     }
 
-    /// The milliseconds until the probes in flight count as lost. Measured from the last admission,
-    /// so that in sparse traffic no fresh probe is taken away.
-    pub(crate) fn lease_left(self, now_ms: u32, last: u32) -> Option<u32> {
-        let lease = self.time.ticks(self.config.probe_lease_ms);
-        self.time.left(now_ms, last, lease)
+    /// The milliseconds until an open breaker admits a probe.
+    #[inline]
+    pub(crate) fn open_time_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        self.time.left(now_ms, circuit.time(), circuit.open_for())
     }
 
-    fn admit_probe(
-        self,
-        circuit: Circuit,
-        in_flight: u32,
-        successes: u32,
-        last: u32,
-        now_ms: u32,
-    ) -> Result<Step, Rejected> {
-        if in_flight < self.slots(successes) {
-            return Ok(Step::Within(Circuit {
-                phase: Phase::HalfOpen {
-                    in_flight: in_flight + 1,
-                    successes,
-                    last: self.time.stamp(now_ms),
-                },
-                ..circuit
-            }));
-        }
-        match self.lease_left(now_ms, last) {
-            Some(retry_in_ms) => Err(Rejected::new(circuit.state(), retry_in_ms)),
-            None => Ok(self.first_probe(circuit, now_ms, Cause::ProbeLost)),
-        }
+    /// The milliseconds until the probes in flight count as lost. Measured from the last admission,
+    /// so that in sparse traffic no fresh probe is taken away.
+    pub(crate) fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        let lease = self.time.ticks(self.config.probe_lease_ms);
+        self.time.left(now_ms, circuit.time(), lease)
     }
 
     /// Begins a round of probes with one in flight.
-    fn first_probe(self, circuit: Circuit, now_ms: u32, cause: Cause) -> Step {
-        let phase = Phase::HalfOpen {
-            in_flight: 1,
-            successes: 0,
-            last: self.time.stamp(now_ms),
-        };
-        Self::enter(circuit, phase, circuit.trips, cause)
+    fn first_probe(self, circuit: Circuit<B>, now_ms: u32, cause: Cause) -> Step<B> {
+        let next = circuit
+            .enter(State::HalfOpen)
+            .with_probes(1, 0)
+            .with_trips(circuit.trips())
+            .with_time(self.time.stamp(now_ms));
+        Step::To(next, cause)
     }
 }

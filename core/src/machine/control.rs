@@ -1,10 +1,11 @@
 //! Steps that an operator takes.
 
 use super::{Machine, Step};
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::outcome::Failure;
+use crate::state::State;
 use crate::word::Bits;
 
 /// What an operator wants.
@@ -22,28 +23,24 @@ impl<B: Bits> Machine<'_, B> {
     /// Obeys a command, where it applies.
     pub(crate) fn obey(
         self,
-        circuit: Circuit,
+        circuit: Circuit<B>,
         command: Command,
         now: &Now<'_, impl Clock>,
-    ) -> Step {
-        let to = |phase| Self::enter(circuit, phase, 0, Cause::Manual);
-        match (command, circuit.phase) {
-            (Command::Trip, Phase::Closed { .. } | Phase::HalfOpen { .. }) => {
+    ) -> Step<B> {
+        let to = |state| Step::To(circuit.enter(state), Cause::Manual);
+        match (command, circuit.state()) {
+            (Command::Trip, State::Closed | State::HalfOpen) => {
                 self.trip(circuit, Failure::new(), now, Cause::Manual)
             }
             // Open already: the time starts anew, but nothing tripped.
-            (Command::Trip, Phase::Open { .. }) => {
-                self.open(circuit, circuit.trips, Failure::new(), now, Cause::Manual)
+            (Command::Trip, State::Open) => {
+                self.open(circuit, circuit.trips(), Failure::new(), now, Cause::Manual)
             }
-            (Command::ForceOpen, phase) if phase != Phase::ForcedOpen => to(Phase::ForcedOpen),
+            (Command::ForceOpen, state) if state != State::ForcedOpen => to(State::ForcedOpen),
             // Nobody knows how the resource is: the next call finds out.
-            (Command::Release, Phase::ForcedOpen) => to(Phase::HalfOpen {
-                in_flight: 0,
-                successes: 0,
-                last: 0,
-            }),
-            (Command::Reset, _) | (Command::Enable, Phase::Disabled) => to(Phase::CLEAR),
-            (Command::Disable, phase) if phase != Phase::Disabled => to(Phase::Disabled),
+            (Command::Release, State::ForcedOpen) => to(State::HalfOpen),
+            (Command::Reset, _) | (Command::Enable, State::Disabled) => to(State::Closed),
+            (Command::Disable, state) if state != State::Disabled => to(State::Disabled),
             _ => Step::Stay,
         }
     }

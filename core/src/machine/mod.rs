@@ -15,7 +15,7 @@ mod wait;
 pub(crate) use control::Command;
 pub(crate) use report::Fail;
 
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::config::Config;
 use crate::observer::Cause;
 use crate::time::Timeline;
@@ -38,13 +38,13 @@ impl<B> Copy for Machine<'_, B> {}
 /// What becomes of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Step {
+pub(crate) enum Step<B> {
     /// Nothing to change.
     Stay,
     /// A change within the epoch: a count, a slot.
-    Within(Circuit),
+    Within(Circuit<B>),
     /// A transition.
-    To(Circuit, Cause),
+    To(Circuit<B>, Cause),
 }
 
 impl<'a, B: Bits> Machine<'a, B> {
@@ -54,18 +54,5 @@ impl<'a, B: Bits> Machine<'a, B> {
             config,
             time: Timeline::new(config),
         }
-    }
-
-    /// Into the next epoch.
-    fn enter(from: Circuit, phase: Phase, trips: u32, cause: Cause) -> Step {
-        let epoch = (from.epoch + 1) & B::LAYOUT.epoch.max();
-        Step::To(
-            Circuit {
-                epoch,
-                trips,
-                phase,
-            },
-            cause,
-        )
     }
 }

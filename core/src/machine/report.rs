@@ -1,12 +1,13 @@
 //! Steps of a permit that reports.
 
 use super::{Machine, Step};
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::outcome::Failure;
-use crate::word::{Bits, Field};
+use crate::state::State;
+use crate::word::Bits;
 
 /// A failure on its way into the word.
 #[derive(Clone, Copy, Debug)]
@@ -17,131 +18,113 @@ pub(crate) struct Fail {
 }
 
 impl<B: Bits> Machine<'_, B> {
-    /// Whether the word, which holds `circuit`, is still in the epoch in which the permit was granted.
-    /// `granted` is the word at that time.
+    /// Whether the circuit is still in the epoch in which the permit was granted. `granted` is the
+    /// word at that time.
     ///
     /// Epochs wrap, so a permit that lives through exactly 512 transitions (16 in a 32-bit word),
     /// or a multiple, is taken for a new one. A probe must also fit in time: where one probe is
     /// in flight at a time, it must have been admitted in the very tick of the last admission, so
     /// an old one passes for a new one only if the time has come round, too.
-    pub(crate) fn holds(self, circuit: Circuit, word: B, granted: B) -> bool {
-        let changed = word.to_u64() ^ granted.to_u64();
-        let is_same = |field: Field| field.get(changed) == 0;
-        is_same(B::LAYOUT.state)
-            && is_same(B::LAYOUT.epoch)
-            && match circuit.phase {
-                Phase::Closed { .. } => true,
-                Phase::HalfOpen { .. } => is_same(B::LAYOUT.time) || self.config.probes > 1,
+    pub(crate) fn holds(self, circuit: Circuit<B>, granted: B) -> bool {
+        let layout = B::LAYOUT;
+        circuit.agrees(granted, layout.state)
+            && circuit.agrees(granted, layout.epoch)
+            && match circuit.state() {
+                State::Closed => true,
+                State::HalfOpen => self.config.probes > 1 || circuit.agrees(granted, layout.time),
                 _ => false,
             }
     }
 
     /// A success in the current epoch.
-    pub(crate) fn succeed(self, circuit: Circuit) -> Step {
-        match circuit.phase {
-            Phase::Closed { failures, .. } if failures != 0 => match self.config.trip {
-                TripRule::Consecutive { .. } => Step::Within(Circuit {
-                    phase: Phase::CLEAR,
-                    ..circuit
-                }),
+    pub(crate) fn succeed(self, circuit: Circuit<B>) -> Step<B> {
+        match circuit.state() {
+            State::Closed if circuit.failures() != 0 => match self.config.trip {
+                TripRule::Consecutive { .. } => Step::Within(circuit.cleared()),
                 TripRule::Within { .. } | TripRule::TallyOnly => Step::Stay,
             },
-            Phase::HalfOpen {
-                in_flight,
-                successes,
-                last,
-            } => {
-                let successes = successes + 1;
+            State::HalfOpen => {
+                let successes = circuit.successes() + 1;
                 if successes >= self.config.needed_successes() {
-                    return Self::enter(circuit, Phase::CLEAR, 0, Cause::ProbesSucceeded);
+                    return Step::To(circuit.enter(State::Closed), Cause::ProbesSucceeded);
                 }
-                Step::Within(Circuit {
-                    phase: Phase::HalfOpen {
-                        in_flight: in_flight.saturating_sub(1),
-                        successes,
-                        last,
-                    },
-                    ..circuit
-                })
+                let others = circuit.in_flight().saturating_sub(1);
+                Step::Within(circuit.with_probes(others, successes))
             }
             _ => Step::Stay,
         }
     }
 
     /// A failure in the current epoch.
-    pub(crate) fn fail(self, circuit: Circuit, fail: Fail, now: &Now<'_, impl Clock>) -> Step {
+    pub(crate) fn fail(
+        self,
+        circuit: Circuit<B>,
+        fail: Fail,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
         let failure = fail.failure;
-        match circuit.phase {
-            Phase::Closed { failures, since } => {
-                if failure.retry_after_ms.is_some() {
-                    return self.trip(circuit, fail.failure, now, Cause::RetryAfter);
-                }
-                if failure.trips {
-                    return self.trip(circuit, fail.failure, now, Cause::TripDemanded);
-                }
-                self.count(circuit, failures, since, fail, now)
-            }
-            Phase::HalfOpen { .. } => self.trip(circuit, fail.failure, now, Cause::ProbeFailed),
-            _ => Step::Stay,
-        }
+        let cause = match circuit.state() {
+            State::Closed if failure.retry_after_ms.is_some() => Cause::RetryAfter,
+            State::Closed if failure.trips => Cause::TripDemanded,
+            State::Closed => return self.count(circuit, fail, now),
+            State::HalfOpen => Cause::ProbeFailed,
+            _ => return Step::Stay,
+        };
+        self.trip(circuit, failure, now, cause)
     }
 
     /// A failure that trips only if a limit is reached.
-    fn count(
-        self,
-        circuit: Circuit,
-        failures: u32,
-        since: u32,
-        fail: Fail,
-        now: &Now<'_, impl Clock>,
-    ) -> Step {
+    fn count(self, circuit: Circuit<B>, fail: Fail, now: &Now<'_, impl Clock>) -> Step<B> {
         let weight = u32::from(fail.failure.weight);
         let (limit, counted) = match self.config.trip {
-            _ if weight == 0 => (u32::MAX, None),
+            _ if weight == 0 => return Step::Stay,
             TripRule::TallyOnly => (u32::MAX, None),
-            TripRule::Consecutive { failures: limit } => (limit, Some((failures + weight, 0))),
+            TripRule::Consecutive { failures: limit } => {
+                (limit, Some((circuit.failures() + weight, 0)))
+            }
             TripRule::Within {
                 failures: limit,
                 window_ms,
-            } => {
-                let now_ms = now.ms();
-                let is_over = self.time.age(now_ms, since) >= self.time.ticks(window_ms);
-                let counted = if failures == 0 || is_over {
-                    (weight, self.time.stamp(now_ms))
-                } else {
-                    (failures + weight, since)
-                };
-                (limit, Some(counted))
-            }
+            } => (
+                limit,
+                Some(self.in_window(circuit, weight, window_ms, now.ms())),
+            ),
         };
         match counted {
             Some((failures, _)) if failures >= limit => {
                 self.trip(circuit, fail.failure, now, Cause::FailureLimit)
             }
             _ if fail.ratio_reached => self.trip(circuit, fail.failure, now, Cause::FailureRatio),
-            Some((failures, since)) => Step::Within(Circuit {
-                phase: Phase::Closed { failures, since },
-                ..circuit
-            }),
+            Some((failures, since)) => {
+                Step::Within(circuit.with_failures(failures).with_time(since))
+            }
             None => Step::Stay,
         }
     }
 
+    /// The failures in the window and its start, with one more failure.
+    fn in_window(
+        self,
+        circuit: Circuit<B>,
+        weight: u32,
+        window_ms: u32,
+        now_ms: u32,
+    ) -> (u32, u32) {
+        let age = self.time.age(now_ms, circuit.time());
+        if circuit.failures() == 0 || age >= self.time.ticks(window_ms) {
+            (weight, self.time.stamp(now_ms))
+        } else {
+            (circuit.failures() + weight, circuit.time())
+        }
+    }
+
     /// A permit that ends without saying anything about the resource, in the current epoch.
-    pub(crate) fn give_back(circuit: Circuit) -> Step {
-        match circuit.phase {
-            Phase::HalfOpen {
-                in_flight,
-                successes,
-                last,
-            } => Step::Within(Circuit {
-                phase: Phase::HalfOpen {
-                    in_flight: in_flight.saturating_sub(1),
-                    successes,
-                    last,
-                },
-                ..circuit
-            }),
+    pub(crate) fn give_back(circuit: Circuit<B>) -> Step<B> {
+        match circuit.state() {
+            State::HalfOpen => {
+                let others = circuit.in_flight().saturating_sub(1);
+                Step::Within(circuit.with_probes(others, circuit.successes()))
+            }
             _ => Step::Stay,
         }
     }

@@ -1,43 +1,45 @@
 //! Tripping, and for how long: growth, minimum, jitter.
 
 use super::{Machine, Step};
-use crate::circuit::{Circuit, Phase};
+use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::outcome::Failure;
+use crate::state::State;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
     /// Opens, one trip further in a row.
     pub(super) fn trip(
         self,
-        circuit: Circuit,
+        circuit: Circuit<B>,
         failure: Failure,
         now: &Now<'_, impl Clock>,
         cause: Cause,
-    ) -> Step {
-        let trips = (circuit.trips + 1).min(B::LAYOUT.trips.max());
+    ) -> Step<B> {
+        let trips = (circuit.trips() + 1).min(B::LAYOUT.trips.max());
         self.open(circuit, trips, failure, now, cause)
     }
 
     /// Opens, with the open time that belongs to the number of trips.
     pub(super) fn open(
         self,
-        circuit: Circuit,
+        circuit: Circuit<B>,
         trips: u32,
         failure: Failure,
         now: &Now<'_, impl Clock>,
         cause: Cause,
-    ) -> Step {
+    ) -> Step<B> {
         let since = self.time.stamp(now.ms());
         let shortest = failure.retry_after_ms.unwrap_or(0);
         let seed = self.config.seed.unwrap_or_else(|| now.entropy());
-        let dice = scramble(seed ^ scramble(since ^ circuit.epoch << 23));
-        let phase = Phase::Open {
-            open_for: self.open_time(trips, shortest, dice),
-            since,
-        };
-        Self::enter(circuit, phase, trips, cause)
+        let dice = scramble(seed ^ scramble(since ^ circuit.epoch() << 23));
+        let next = circuit
+            .enter(State::Open)
+            .with_open_for(self.open_time(trips, shortest, dice))
+            .with_trips(trips)
+            .with_time(since);
+        Step::To(next, cause)
     }
 
     /// The open time in ticks: `open_for · factor^(trips - 1)` up to its maximum, at least what

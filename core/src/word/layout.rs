@@ -24,7 +24,8 @@ impl Field {
     }
 
     /// The bits of the word that belong to this field.
-    pub(super) const fn mask(self) -> u64 {
+    #[inline]
+    pub(crate) const fn mask(self) -> u64 {
         (self.max() as u64) << self.shift
     }
 
@@ -47,6 +48,10 @@ pub struct Layout {
     pub(crate) state: Field,
     /// Closed: failures · open: the open time · half-open: in flight, successes · held: which.
     pub(crate) load: Field,
+    /// The low half of `load`: successes so far.
+    pub(crate) successes: Field,
+    /// The high half of `load`: probes in flight.
+    pub(crate) in_flight: Field,
     /// Raised by every transition, wraps.
     pub(crate) epoch: Field,
     /// Trips in a row, saturates.
@@ -80,6 +85,8 @@ impl Layout {
             shift: 0,
             width: state,
         };
+        let successes = state.above(load / 2);
+        let in_flight = successes.above(load / 2);
         let load = state.above(load);
         let epoch = load.above(epoch);
         let trips = epoch.above(trips);
@@ -87,18 +94,14 @@ impl Layout {
         Self {
             state,
             load,
+            successes,
+            in_flight,
             epoch,
             trips,
             time,
             precision,
             guard,
         }
-    }
-
-    /// Half of `load`: probes in flight (high) and successes so far (low).
-    #[inline]
-    pub(crate) const fn half_load(self) -> u32 {
-        self.load.width / 2
     }
 
     /// The largest number of failures that can be counted.
@@ -110,7 +113,7 @@ impl Layout {
     /// The largest number of probes, and of successes that close.
     #[inline]
     pub(crate) const fn max_probes(self) -> u32 {
-        (1 << self.half_load()) - 1
+        self.successes.max()
     }
 
     /// The longest time that can be told from its wrapped twin with room to notice that it has
@@ -138,7 +141,7 @@ const _: () = {
             | layout.time.mask();
         layout.time.shift + layout.time.width == word
             && union == u64::MAX >> (u64::BITS - word)
-            && layout.load.width.is_multiple_of(2)
+            && layout.successes.mask() | layout.in_flight.mask() == layout.load.mask()
             && layout.guard < layout.max_ticks() / 2
             && longest <= layout.load.max()
             && open_time::ticks(layout.precision, longest) == layout.max_ticks()

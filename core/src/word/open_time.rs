@@ -8,14 +8,15 @@
 /// The smallest code whose time is at least `ticks`.
 pub(crate) const fn code(precision: u32, ticks: u32) -> u32 {
     let stored = precision - 1;
-    if ticks >> stored == 0 {
-        return ticks;
+    let mut mantissa = ticks;
+    let mut halvings = 0;
+    // A loop, as counting leading zeros takes more code on a chip without an instruction for it.
+    while mantissa >> precision != 0 {
+        mantissa = mantissa.div_ceil(2);
+        halvings += 1;
     }
-    let shift = u32::BITS - ticks.leading_zeros() - precision;
-    let lost = (1 << shift) - 1;
-    // `ticks >> shift` keeps its leading one, which adds 1 to the exponent; a carry out of the
-    // mantissa moves into the exponent and is right there.
-    (shift << stored) + (ticks >> shift) + (ticks & lost != 0) as u32
+    // From `2^stored` on the mantissa keeps its leading one, which adds 1 to the exponent.
+    (halvings << stored) + mantissa
 }
 
 /// The time that a code stands for, in ticks.
@@ -26,11 +27,6 @@ pub(crate) const fn ticks(precision: u32, code: u32) -> u32 {
         return code;
     }
     ((1 << stored) | (code & ((1 << stored) - 1))) << (exponent - 1)
-}
-
-/// A time as it comes back from the word: the smallest one with a code that is at least `ticks`.
-pub(crate) const fn stored(precision: u32, wanted: u32) -> u32 {
-    ticks(precision, code(precision, wanted))
 }
 
 #[cfg(test)]
