@@ -57,6 +57,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         Ok(bits)
     }
 
+    // A microcontroller has more time than flash: one copy of what may be a loop or a critical
+    // section.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn swap(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<W::Bits, W::Bits> {
         word::swap(&self.word, seen, next.bits()).map(|()| next.bits())
     }

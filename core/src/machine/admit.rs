@@ -29,19 +29,19 @@ impl<B: Bits> Machine<'_, B> {
         now: &Now<'_, impl Clock>,
     ) -> Result<Step<B>, Rejected> {
         let state = circuit.state();
-        let (left, cause) = match state {
+        let (wait, cause) = match state {
             State::Closed | State::Disabled => return Ok(Step::Stay),
             State::ForcedOpen => return Err(Rejected::new(state, 0)),
-            State::Open => (self.open_time_left(circuit, now.ms()), Cause::OpenTimeOver),
+            State::Open => (circuit.open_for(), Cause::OpenTimeOver),
             State::HalfOpen if circuit.in_flight() < self.slots(circuit.successes()) => {
                 let next = circuit
                     .with_probes(circuit.in_flight() + 1, circuit.successes())
                     .with_time(self.time.stamp(now.ms()));
                 return Ok(Step::Within(next));
             }
-            State::HalfOpen => (self.lease_left(circuit, now.ms()), Cause::ProbeLost),
+            State::HalfOpen => (self.lease(), Cause::ProbeLost),
         };
-        match left {
+        match self.time.left(now.ms(), circuit.time(), wait) {
             Some(retry_in_ms) => Err(Rejected::new(state, retry_in_ms)),
             None => Ok(self.first_probe(circuit, now.ms(), cause)),
         }
@@ -62,8 +62,11 @@ impl<B: Bits> Machine<'_, B> {
     /// The milliseconds until the probes in flight count as lost. Measured from the last admission,
     /// so that in sparse traffic no fresh probe is taken away.
     pub(crate) fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
-        let lease = self.time.ticks(self.config.probe_lease_ms);
-        self.time.left(now_ms, circuit.time(), lease)
+        self.time.left(now_ms, circuit.time(), self.lease())
+    }
+
+    fn lease(self) -> u32 {
+        self.time.ticks(self.config.probe_lease_ms)
     }
 
     /// Begins a round of probes with one in flight.
