@@ -5,7 +5,7 @@ use core::convert::Infallible;
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
-use crate::machine::{Fail, Machine, Step};
+use crate::machine::{Machine, Step};
 use crate::observer::Observer;
 use crate::outcome::Failure;
 use crate::state::State;
@@ -20,7 +20,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     #[inline(never)]
     pub(crate) fn succeed(&self, ticket: Ticket<W::Bits>) {
         if self.was_slow(ticket) {
-            return self.fail(ticket, Failure::new());
+            return self.count(ticket, Failure::new().weight);
         }
         let machine = self.machine();
         let mut is_recorded = !T::ENABLED;
@@ -34,25 +34,41 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         });
     }
 
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "where the failure is a constant, as it mostly is, one of the two takes no code"
+    )]
+    pub(crate) fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) {
+        if failure.trips {
+            self.trip_at_once(ticket, failure);
+        } else {
+            self.count(ticket, failure.weight);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    pub(crate) fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) {
+    fn count(&self, ticket: Ticket<W::Bits>, weight: u16) {
         let machine = self.machine();
         let mut verdict = None;
         self.settle(ticket, |circuit, now| {
-            let ratio_reached = match circuit.state() {
-                // A failure that weighs nothing counts nowhere.
-                State::Closed if T::ENABLED && failure.weight > 0 => {
-                    let call = Call::failure(circuit.epoch() as u16, failure.weight);
-                    *verdict.get_or_insert_with(|| self.tally.record(call)) == Verdict::Trip
-                }
-                _ => false,
+            // A failure that weighs nothing counts nowhere.
+            let is_told = T::ENABLED && weight > 0 && circuit.state() == State::Closed;
+            let ratio_reached = is_told && {
+                let call = Call::failure(circuit.epoch() as u16, weight);
+                *verdict.get_or_insert_with(|| self.tally.record(call)) == Verdict::Trip
             };
-            let fail = Fail {
-                failure,
-                ratio_reached,
-            };
-            machine.fail(circuit, fail, now)
+            machine.count(circuit, weight, ratio_reached, now)
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn trip_at_once(&self, ticket: Ticket<W::Bits>, failure: Failure) {
+        let machine = self.machine();
+        self.settle(ticket, |circuit, now| {
+            machine.trip_at_once(circuit, failure, now)
         });
     }
 

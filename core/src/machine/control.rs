@@ -4,7 +4,6 @@ use super::{Machine, Step};
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
-use crate::outcome::Failure;
 use crate::state::State;
 use crate::word::Bits;
 
@@ -30,11 +29,11 @@ impl<B: Bits> Machine<'_, B> {
         let to = |state| Step::To(circuit.enter(state), Cause::Manual);
         match (command, circuit.state()) {
             (Command::Trip, State::Closed | State::HalfOpen) => {
-                self.trip(circuit, Failure::new(), now, Cause::Manual)
+                self.trip(circuit, 0, now, Cause::Manual)
             }
             // Open already: the time starts anew, but nothing tripped.
             (Command::Trip, State::Open) => {
-                self.open(circuit, circuit.trips(), Failure::new(), now, Cause::Manual)
+                self.open(circuit, circuit.trips(), 0, now, Cause::Manual)
             }
             (Command::ForceOpen, state) if state != State::ForcedOpen => to(State::ForcedOpen),
             // Nobody knows how the resource is: the next call finds out.

@@ -13,7 +13,6 @@ mod report;
 mod wait;
 
 pub(crate) use control::Command;
-pub(crate) use report::Fail;
 
 use crate::circuit::Circuit;
 use crate::config::Config;

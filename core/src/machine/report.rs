@@ -9,14 +9,6 @@ use crate::outcome::Failure;
 use crate::state::State;
 use crate::word::Bits;
 
-/// A failure on its way into the word.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fail {
-    pub(crate) failure: Failure,
-    /// The tally says that the failure ratio is reached.
-    pub(crate) ratio_reached: bool,
-}
-
 impl<B: Bits> Machine<'_, B> {
     /// Whether the circuit is still in the epoch in which the permit was granted. `granted` is the
     /// word at that time.
@@ -55,66 +47,72 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// A failure in the current epoch.
-    pub(crate) fn fail(
+    /// A failure in the current epoch that trips at once.
+    pub(crate) fn trip_at_once(
         self,
         circuit: Circuit<B>,
-        fail: Fail,
+        failure: Failure,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
-        let failure = fail.failure;
+        let (shortest_ms, demanded) = match failure.retry_after_ms {
+            Some(ms) => (ms, Cause::RetryAfter),
+            None => (0, Cause::TripDemanded),
+        };
         let cause = match circuit.state() {
-            State::Closed if failure.retry_after_ms.is_some() => Cause::RetryAfter,
-            State::Closed if failure.trips => Cause::TripDemanded,
-            State::Closed => return self.count(circuit, fail, now),
+            State::Closed => demanded,
             State::HalfOpen => Cause::ProbeFailed,
             _ => return Step::Stay,
         };
-        self.trip(circuit, failure, now, cause)
+        self.trip(circuit, shortest_ms, now, cause)
     }
 
-    /// A failure that trips only if a limit is reached.
-    fn count(self, circuit: Circuit<B>, fail: Fail, now: &Now<'_, impl Clock>) -> Step<B> {
-        let weight = u32::from(fail.failure.weight);
-        let (limit, counted) = match self.config.trip {
-            _ if weight == 0 => return Step::Stay,
-            TripRule::TallyOnly => (u32::MAX, None),
-            TripRule::Consecutive { failures: limit } => {
-                (limit, Some((circuit.failures() + weight, 0)))
+    /// A failure in the current epoch that trips if a limit is reached, or if the tally says that
+    /// the failure ratio is.
+    pub(crate) fn count(
+        self,
+        circuit: Circuit<B>,
+        weight: u16,
+        ratio_reached: bool,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
+        let cause = match circuit.state() {
+            State::HalfOpen => Cause::ProbeFailed,
+            State::Closed if weight > 0 => {
+                let (failures, since, limit) = self.counted(circuit, weight.into(), now);
+                if failures >= limit {
+                    Cause::FailureLimit
+                } else if ratio_reached {
+                    Cause::FailureRatio
+                } else {
+                    return Step::Within(circuit.with_failures(failures).with_time(since));
+                }
             }
-            TripRule::Within {
-                failures: limit,
-                window_ms,
-            } => (
-                limit,
-                Some(self.in_window(circuit, weight, window_ms, now.ms())),
-            ),
+            _ => return Step::Stay,
         };
-        match counted {
-            Some((failures, _)) if failures >= limit => {
-                self.trip(circuit, fail.failure, now, Cause::FailureLimit)
-            }
-            _ if fail.ratio_reached => self.trip(circuit, fail.failure, now, Cause::FailureRatio),
-            Some((failures, since)) => {
-                Step::Within(circuit.with_failures(failures).with_time(since))
-            }
-            None => Step::Stay,
-        }
+        self.trip(circuit, 0, now, cause)
     }
 
-    /// The failures in the window and its start, with one more failure.
-    fn in_window(
+    /// The failures with one more, the start of their window, and how many trip.
+    fn counted(
         self,
         circuit: Circuit<B>,
         weight: u32,
-        window_ms: u32,
-        now_ms: u32,
-    ) -> (u32, u32) {
-        let age = self.time.age(now_ms, circuit.time());
-        if circuit.failures() == 0 || age >= self.time.ticks(window_ms) {
-            (weight, self.time.stamp(now_ms))
-        } else {
-            (circuit.failures() + weight, circuit.time())
+        now: &Now<'_, impl Clock>,
+    ) -> (u32, u32, u32) {
+        match self.config.trip {
+            TripRule::Consecutive { failures: limit } => (circuit.failures() + weight, 0, limit),
+            TripRule::Within {
+                failures: limit,
+                window_ms,
+            } => {
+                let age = self.time.age(now.ms(), circuit.time());
+                if circuit.failures() == 0 || age >= self.time.ticks(window_ms) {
+                    (weight, self.time.stamp(now.ms()), limit)
+                } else {
+                    (circuit.failures() + weight, circuit.time(), limit)
+                }
+            }
+            TripRule::TallyOnly => (0, 0, u32::MAX),
         }
     }
 

@@ -4,21 +4,20 @@ use super::{Machine, Step};
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
-use crate::outcome::Failure;
 use crate::state::State;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
-    /// Opens, one trip further in a row.
+    /// Opens, one trip further in a row, for at least `shortest_ms`.
     pub(super) fn trip(
         self,
         circuit: Circuit<B>,
-        failure: Failure,
+        shortest_ms: u32,
         now: &Now<'_, impl Clock>,
         cause: Cause,
     ) -> Step<B> {
         let trips = (circuit.trips() + 1).min(B::LAYOUT.trips.max());
-        self.open(circuit, trips, failure, now, cause)
+        self.open(circuit, trips, shortest_ms, now, cause)
     }
 
     /// Opens, with the open time that belongs to the number of trips.
@@ -26,17 +25,16 @@ impl<B: Bits> Machine<'_, B> {
         self,
         circuit: Circuit<B>,
         trips: u32,
-        failure: Failure,
+        shortest_ms: u32,
         now: &Now<'_, impl Clock>,
         cause: Cause,
     ) -> Step<B> {
         let since = self.time.stamp(now.ms());
-        let shortest = failure.retry_after_ms.unwrap_or(0);
         let seed = self.config.seed.unwrap_or_else(|| now.entropy());
         let dice = scramble(seed ^ scramble(since ^ circuit.epoch() << 23));
         let next = circuit
             .enter(State::Open)
-            .with_open_for(self.open_time(trips, shortest, dice))
+            .with_open_for(self.open_time(trips, shortest_ms, dice))
             .with_trips(trips)
             .with_time(since);
         Step::To(next, cause)
