@@ -59,6 +59,23 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         self.obey(Command::Enable);
     }
 
+    /// Ends the open time: half-open from now on, the next call is a probe. For somebody who knows
+    /// more than the clock does, as one who pings the resource meanwhile. Does nothing in other
+    /// states.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// breaker.trip();
+    /// breaker.probe_now();
+    /// assert!(breaker.acquire().is_ok_and(|permit| permit.is_probe()));
+    /// ```
+    pub fn probe_now(&self) {
+        self.obey(Command::ProbeNow);
+    }
+
     fn obey(&self, command: Command) {
         let machine = self.machine();
         let Ok(_) =

@@ -30,6 +30,8 @@
 //! | 8 | [`Breaker::reset`](crate::Breaker::reset) from any state, [`enable`](crate::Breaker::enable) | `Manual` |
 //! | 9 | [`Breaker::release`](crate::Breaker::release) | `Manual` |
 //! | 10 | [`Breaker::trip`](crate::Breaker::trip) | `Manual` |
+//!
+//! By hand arrow 3 is taken by [`Breaker::probe_now`](crate::Breaker::probe_now), without a probe.
 
 use core::fmt;
 

@@ -16,6 +16,7 @@ pub(crate) enum Command {
     Reset,
     Disable,
     Enable,
+    ProbeNow,
 }
 
 impl<B: Bits> Machine<'_, B> {
@@ -38,6 +39,11 @@ impl<B: Bits> Machine<'_, B> {
             (Command::ForceOpen, state) if state != State::ForcedOpen => to(State::ForcedOpen),
             // Nobody knows how the resource is: the next call finds out.
             (Command::Release, State::ForcedOpen) => to(State::HalfOpen),
+            // Trips in a row count on: should the probe fail, the open time grows.
+            (Command::ProbeNow, State::Open) => {
+                let next = circuit.enter(State::HalfOpen).with_trips(circuit.trips());
+                Step::To(next, Cause::Manual)
+            }
             (Command::Reset, _) | (Command::Enable, State::Disabled) => to(State::Closed),
             (Command::Disable, state) if state != State::Disabled => to(State::Disabled),
             _ => Step::Stay,

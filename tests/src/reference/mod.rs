@@ -165,12 +165,14 @@ impl Reference {
                 State::Open => return self.open(0, Cause::Manual),
                 _ => return,
             },
+            Order::ProbeNow => {
+                if state == State::Open {
+                    self.go(Mode::FREE, Cause::Manual);
+                }
+                return;
+            }
             Order::ForceOpen if state != State::ForcedOpen => Mode::ForcedOpen,
-            Order::Release if state == State::ForcedOpen => Mode::Probing {
-                out: Vec::new(),
-                successes: 0,
-                last: 0,
-            },
+            Order::Release if state == State::ForcedOpen => Mode::FREE,
             Order::Reset => Mode::CLEAR,
             Order::Disable if state != State::Disabled => Mode::Disabled,
             Order::Enable if state == State::Disabled => Mode::CLEAR,
@@ -332,5 +334,12 @@ impl Mode {
     pub const CLEAR: Self = Self::Closed {
         failures: 0,
         window_began: 0,
+    };
+
+    /// Half-open, nobody out yet.
+    const FREE: Self = Self::Probing {
+        out: Vec::new(),
+        successes: 0,
+        last: 0,
     };
 }

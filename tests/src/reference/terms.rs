@@ -31,6 +31,7 @@ pub enum Order {
     Reset,
     Disable,
     Enable,
+    ProbeNow,
 }
 
 /// A transition, as an observer is told of it.

@@ -34,7 +34,7 @@ fn in_state<W: AnyWord>(state: State, clock: &ManualClock) -> Tested<'_, W> {
 }
 
 /// Each command, and where it leads from each of the states; `None` where it does nothing.
-fn table<W: AnyWord>() -> [Row<W>; 6] {
+fn table<W: AnyWord>() -> [Row<W>; 7] {
     use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open};
     [
         (
@@ -75,6 +75,11 @@ fn table<W: AnyWord>() -> [Row<W>; 6] {
             |it| it.enable(),
             [None, None, None, None, Some(Closed)],
         ),
+        (
+            "probe_now",
+            |it| it.probe_now(),
+            [None, Some(HalfOpen), None, None, None],
+        ),
     ]
 }
 
@@ -109,6 +114,7 @@ fn each_command_is_told_once_or_not_at_all<W: AnyWord>() {
                 "release" => breaker.release(),
                 "reset" => breaker.reset(),
                 "disable" => breaker.disable(),
+                "probe_now" => breaker.probe_now(),
                 _ => breaker.enable(),
             }
             let told = diary.transitions.borrow();
@@ -143,6 +149,19 @@ fn a_trip_by_hand_grows_with_trips_but_not_when_open_already<W: AnyWord>() {
     breaker.trip();
     assert_eq!(breaker.snapshot().trips(), 2);
     assert_eq!(breaker.snapshot().open_for(), Some(ms(20)));
+}
+
+fn a_probe_now_goes_on_counting_trips<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)).exponential(2, ms(40)), &clock);
+    breaker.trip();
+    breaker.probe_now();
+    assert_eq!(breaker.snapshot().trips(), 1);
+    breaker.acquire().unwrap().failure();
+    assert_eq!(breaker.snapshot().open_for(), Some(ms(20)));
+    breaker.probe_now();
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Closed);
 }
 
 fn forced_open_refuses_for_ever_and_says_so<W: AnyWord>() {
@@ -199,6 +218,7 @@ fn a_reset_clears_the_count_and_the_growth<W: AnyWord>() {
 on_both_words!(
     each_command_leads_where_it_should_in_one_epoch_or_does_nothing,
     each_command_is_told_once_or_not_at_all,
+    a_probe_now_goes_on_counting_trips,
     a_trip_by_hand_grows_with_trips_but_not_when_open_already,
     forced_open_refuses_for_ever_and_says_so,
     a_released_breaker_finds_out_by_a_probe,

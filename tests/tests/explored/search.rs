@@ -21,13 +21,14 @@ const REPORTS: [Report; 7] = [
     Report::Nothing,
 ];
 
-const ORDERS: [Order; 6] = [
+const ORDERS: [Order; 7] = [
     Order::Trip,
     Order::ForceOpen,
     Order::Release,
     Order::Reset,
     Order::Disable,
     Order::Enable,
+    Order::ProbeNow,
 ];
 
 /// All that can happen.

@@ -199,6 +199,7 @@ impl<B: Bits> World<B> {
                     Order::Reset => real.reset(),
                     Order::Disable => real.disable(),
                     Order::Enable => real.enable(),
+                    Order::ProbeNow => real.probe_now(),
                 }
                 self.reference.obey(order);
             }

@@ -41,6 +41,7 @@ pub(crate) fn orders() -> impl Strategy<Value = Order> {
         1 => Just(Order::Reset),
         1 => Just(Order::Disable),
         2 => Just(Order::Enable),
+        2 => Just(Order::ProbeNow),
     ]
 }
 

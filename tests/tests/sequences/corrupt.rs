@@ -81,6 +81,7 @@ fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event
         Event::Operator(Order::Reset) => real.reset(),
         Event::Operator(Order::Disable) => real.disable(),
         Event::Operator(Order::Enable) => real.enable(),
+        Event::Operator(Order::ProbeNow) => real.probe_now(),
         Event::Advance(ms) => real.clock().advance(Duration::from_millis(ms)),
         Event::StepBack(ms) => real.clock().step_back(Duration::from_millis(ms)),
     }

@@ -125,6 +125,7 @@ impl<W: Word> Pair<'_, W> {
             Order::Reset => self.real.reset(),
             Order::Disable => self.real.disable(),
             Order::Enable => self.real.enable(),
+            Order::ProbeNow => self.real.probe_now(),
         }
         self.reference.obey(order);
     }
