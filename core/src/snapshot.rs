@@ -97,6 +97,11 @@ impl Snapshot {
         }
     }
 
+    /// [`retry_in`](Self::retry_in) in milliseconds.
+    pub const fn retry_in_ms(&self) -> Option<u32> {
+        self.retry_in_ms
+    }
+
     /// Whether the next call becomes the first probe of a round: open, and the open time is over, or
     /// half-open, and the probes in flight are lost.
     pub const fn is_due(&self) -> bool {

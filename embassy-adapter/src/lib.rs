@@ -19,6 +19,17 @@
 //! }
 //! # let _ = task();
 //! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `clock` | [`EmbassyClock`] |
+//! | `ext` | [`BreakerExt`]: what embassy's timers add to every breaker |
+//! | `timeout` | [`TimeLimit`]: calls that may not take for ever |
+//! | `ready` | sleeping until the breaker can admit a call |
+//! | `retry` | [`Retry`]: trying again, never too early |
+//! | `prober` | [`Prober`]: finding out by pings before a real call is risked |
+//! | `changes`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` is core's |
+//! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
@@ -27,29 +38,41 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod changes;
+mod clock;
+mod ext;
+#[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
+mod guarded;
+#[cfg(feature = "defmt")]
+mod log;
+mod prober;
+mod ready;
+mod retry;
+mod share;
+mod timeout;
+
 #[doc(no_inline)]
 pub use atomic_breaker::{
-    AnyError, CallError, Cause, Classify, Clock, Config, ConfigError, Failure, Fallback, Observer,
-    Outcome, Permit, Rejected, Snapshot, State, Tally, Token, Transition, word,
+    AnyError, CallError, Cause, Classify, Clock, Config, ConfigError, EventLog, Failure, Fallback,
+    LastCalls, Observer, Outcome, Permit, Rejected, Snapshot, State, Tally, Token, Transition,
+    word,
 };
-use embassy_time::Instant;
+pub use changes::{Changes, Deaf, Listener, StateWatch, Watching};
+pub use clock::EmbassyClock;
+pub use ext::BreakerExt;
+#[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
+pub use guarded::*;
+#[cfg(feature = "defmt")]
+pub use log::DefmtLog;
+pub use prober::Prober;
+pub use retry::Retry;
+pub use timeout::{TimeLimit, Timed};
 
 /// A breaker with the time of embassy. `Breaker::new(config, EmbassyClock)` is `const`.
 ///
 /// The word is the one that the chip handles natively: 32 bits on Cortex-M and `riscv32`.
 pub type Breaker<W = word::NativeWord, T = (), O = ()> =
     atomic_breaker::Breaker<EmbassyClock, W, T, O>;
-
-/// The time since boot, as [`embassy_time`] tells it. Has no size.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EmbassyClock;
-
-impl Clock for EmbassyClock {
-    fn now_ms(&self) -> u32 {
-        // The low half of a count that never ends: modulo 2³², as the breaker wants it.
-        Instant::now().as_millis() as u32
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,52 @@
+//! The error of a guarded device.
+
+use core::fmt;
+
+use atomic_breaker::{CallError, Rejected};
+
+/// Why a guarded device did not do what was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum GuardedError<E> {
+    /// It was not asked. As an error kind: `Other`.
+    Rejected(Rejected),
+    /// It was asked and failed.
+    Device(E),
+}
+
+impl<E> GuardedError<E> {
+    /// The refusal, if it was one: how long to leave the device alone.
+    pub const fn rejected(&self) -> Option<Rejected> {
+        match self {
+            Self::Rejected(rejected) => Some(*rejected),
+            Self::Device(_) => None,
+        }
+    }
+}
+
+impl<E> From<CallError<E>> for GuardedError<E> {
+    fn from(error: CallError<E>) -> Self {
+        match error {
+            CallError::Rejected(rejected) => Self::Rejected(rejected),
+            CallError::Failed(error) => Self::Device(error),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for GuardedError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(rejected) => rejected.fmt(f),
+            Self::Device(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error> core::error::Error for GuardedError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Rejected(_) => None,
+            Self::Device(error) => error.source(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! I²C.
+
+use atomic_breaker::{Failure, Outcome};
+use embedded_hal::i2c::{AddressMode, Error, ErrorKind, ErrorType, I2c, Operation};
+use embedded_hal_async::i2c::I2c as AsyncI2c;
+
+use super::{Guarded, GuardedError, Weigh};
+use crate::BreakerExt;
+
+/// An I²C bus, or one device's share of it, behind a breaker. Itself an [`I2c`], blocking or async as
+/// the bus is.
+///
+/// Every failure weighs 1, but a lost arbitration is somebody else's turn and says nothing;
+/// [`weighing`](Guarded::weighing) says otherwise. One transaction is one call.
+///
+/// ```
+/// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Failure, GuardedI2c, Outcome};
+/// use embedded_hal::i2c::ErrorKind;
+/// # use embedded_hal::i2c::{ErrorType, I2c, Operation};
+/// # struct Bus;
+/// # impl ErrorType for Bus { type Error = ErrorKind; }
+/// # impl I2c for Bus {
+/// #     fn transaction(&mut self, _: u8, _: &mut [Operation<'_>]) -> Result<(), ErrorKind> {
+/// #         Err(ErrorKind::Bus)
+/// #     }
+/// # }
+/// # struct Thermometer<I>(I);
+/// # impl<I: I2c> Thermometer<I> {
+/// #     fn new(bus: I) -> Self { Self(bus) }
+/// #     fn read(&mut self) -> Result<(), I::Error> { self.0.write(0x48, &[0]) }
+/// # }
+/// # let bus = Bus;
+/// static SENSOR: Breaker = Breaker::new(Config::new().consecutive_failures(4), EmbassyClock);
+///
+/// // A stuck bus is worse than a sensor that does not answer.
+/// fn weigh(kind: ErrorKind) -> Outcome {
+///     match kind {
+///         ErrorKind::Bus => Failure::weighing(3).into(),
+///         ErrorKind::ArbitrationLoss => Outcome::Ignored,
+///         _ => Failure::new().into(),
+///     }
+/// }
+///
+/// // The driver of any crate, over the bus of any HAL.
+/// let mut sensor = Thermometer::new(GuardedI2c::new(bus, &SENSOR).weighing(weigh));
+/// assert!(sensor.read().is_err());
+/// assert_eq!(SENSOR.snapshot().failures(), 3);
+/// ```
+pub type GuardedI2c<D, B> = Guarded<D, B, ErrorKind>;
+
+impl Weigh for ErrorKind {
+    fn weigh(self) -> Outcome {
+        match self {
+            Self::ArbitrationLoss => Outcome::Ignored,
+            _ => Failure::new().into(),
+        }
+    }
+}
+
+impl<E: Error> Error for GuardedError<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Rejected(_) => ErrorKind::Other,
+            Self::Device(error) => error.kind(),
+        }
+    }
+}
+
+impl<D: ErrorType, B> ErrorType for GuardedI2c<D, B> {
+    type Error = GuardedError<D::Error>;
+}
+
+impl<A: AddressMode, D: I2c<A>, B: BreakerExt> I2c<A> for GuardedI2c<D, B> {
+    fn read(&mut self, address: A, read: &mut [u8]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| device.read(address, read))
+    }
+
+    fn write(&mut self, address: A, write: &[u8]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| device.write(address, write))
+    }
+
+    fn write_read(&mut self, address: A, write: &[u8], read: &mut [u8]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| {
+            device.write_read(address, write, read)
+        })
+    }
+
+    fn transaction(
+        &mut self,
+        address: A,
+        operations: &mut [Operation<'_>],
+    ) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| {
+            device.transaction(address, operations)
+        })
+    }
+}
+
+impl<A: AddressMode, D: AsyncI2c<A>, B: BreakerExt> AsyncI2c<A> for GuardedI2c<D, B> {
+    async fn read(&mut self, address: A, read: &mut [u8]) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| device.read(address, read).await)
+            .await
+    }
+
+    async fn write(&mut self, address: A, write: &[u8]) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| {
+            device.write(address, write).await
+        })
+        .await
+    }
+
+    async fn write_read(
+        &mut self,
+        address: A,
+        write: &[u8],
+        read: &mut [u8],
+    ) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| {
+            device.write_read(address, write, read).await
+        })
+        .await
+    }
+
+    async fn transaction(
+        &mut self,
+        address: A,
+        operations: &mut [Operation<'_>],
+    ) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| {
+            device.transaction(address, operations).await
+        })
+        .await
+    }
+}

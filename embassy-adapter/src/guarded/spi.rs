@@ -1,0 +1,105 @@
+//! SPI.
+
+use atomic_breaker::{Failure, Outcome};
+use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
+use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
+
+use super::{Guarded, GuardedError, Weigh};
+use crate::BreakerExt;
+
+/// A device on an SPI bus behind a breaker. Itself an [`SpiDevice`], blocking or async as the device
+/// is.
+///
+/// Every failure weighs 1; [`weighing`](Guarded::weighing) says otherwise. SPI itself hardly notices
+/// that a device is gone: where the driver finds out, guard its calls and not the bus.
+///
+/// ```
+/// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedSpi};
+/// use embedded_hal::spi::SpiDevice;
+///
+/// static FLASH: Breaker = Breaker::new(Config::new(), EmbassyClock);
+///
+/// fn guarded(device: impl SpiDevice) -> impl SpiDevice {
+///     GuardedSpi::new(device, &FLASH)
+/// }
+/// ```
+pub type GuardedSpi<D, B> = Guarded<D, B, ErrorKind>;
+
+impl Weigh for ErrorKind {
+    fn weigh(self) -> Outcome {
+        Failure::new().into()
+    }
+}
+
+impl<E: Error> Error for GuardedError<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Rejected(_) => ErrorKind::Other,
+            Self::Device(error) => error.kind(),
+        }
+    }
+}
+
+impl<D: ErrorType, B> ErrorType for GuardedSpi<D, B> {
+    type Error = GuardedError<D::Error>;
+}
+
+impl<W: Copy + 'static, D: SpiDevice<W>, B: BreakerExt> SpiDevice<W> for GuardedSpi<D, B> {
+    fn read(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| device.read(buffer))
+    }
+
+    fn write(&mut self, buffer: &[W]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| device.write(buffer))
+    }
+
+    fn transfer(&mut self, read: &mut [W], write: &[W]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| device.transfer(read, write))
+    }
+
+    fn transfer_in_place(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| device.transfer_in_place(buffer))
+    }
+
+    fn transaction(&mut self, operations: &mut [Operation<'_, W>]) -> Result<(), Self::Error> {
+        self.call(Error::kind, |device| device.transaction(operations))
+    }
+}
+
+impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: BreakerExt> AsyncSpiDevice<W>
+    for GuardedSpi<D, B>
+{
+    async fn read(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| device.read(buffer).await)
+            .await
+    }
+
+    async fn write(&mut self, buffer: &[W]) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| device.write(buffer).await)
+            .await
+    }
+
+    async fn transfer(&mut self, read: &mut [W], write: &[W]) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| {
+            device.transfer(read, write).await
+        })
+        .await
+    }
+
+    async fn transfer_in_place(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| {
+            device.transfer_in_place(buffer).await
+        })
+        .await
+    }
+
+    async fn transaction(
+        &mut self,
+        operations: &mut [Operation<'_, W>],
+    ) -> Result<(), Self::Error> {
+        self.call_async(Error::kind, async |device| {
+            device.transaction(operations).await
+        })
+        .await
+    }
+}

@@ -1,0 +1,117 @@
+//! Tasks, and a time that stands still until it is told to go on.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Wake, Waker};
+
+use atomic_breaker_embassy::{Breaker, Config, EmbassyClock};
+use core::time::Duration;
+use embassy_time::{Instant, MockDriver};
+
+/// There is one mock time for the whole process.
+static TIME: Mutex<()> = Mutex::new(());
+
+/// Tasks on the mock time, which nobody else has meanwhile.
+pub(crate) struct Sim<'a> {
+    tasks: Vec<Task<'a>>,
+    _time: MutexGuard<'static, ()>,
+}
+
+struct Task<'a> {
+    future: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
+    flag: Arc<Flag>,
+    wakes: Rc<Cell<u32>>,
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl<'a> Sim<'a> {
+    pub(crate) fn new() -> Self {
+        let time = TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        MockDriver::get().reset();
+        Self {
+            tasks: Vec::new(),
+            _time: time,
+        }
+    }
+
+    /// Starts a task; answers how often it has been woken since.
+    pub(crate) fn spawn(&mut self, future: impl Future<Output = ()> + 'a) -> Rc<Cell<u32>> {
+        let wakes = Rc::new(Cell::new(0));
+        self.tasks.push(Task {
+            future: Some(Box::pin(future)),
+            flag: Arc::new(Flag(AtomicBool::new(true))),
+            wakes: wakes.clone(),
+        });
+        self.settle();
+        wakes.set(0);
+        wakes
+    }
+
+    /// Polls whoever was woken, until nobody is.
+    fn settle(&mut self) {
+        while self.tasks.iter_mut().any(Task::turn) {}
+    }
+
+    /// Lets time pass, millisecond by millisecond.
+    pub(crate) fn pass(&mut self, ms: u64) {
+        for _ in 0..ms {
+            MockDriver::get().advance(embassy_time::Duration::from_millis(1));
+            self.settle();
+        }
+        self.settle();
+    }
+
+    /// Lets time pass until the task has ended; answers the milliseconds that took.
+    pub(crate) fn run(&mut self, future: impl Future<Output = ()> + 'a) -> u64 {
+        let begin = Instant::now();
+        self.spawn(future);
+        let mine = self.tasks.len() - 1;
+        while self.tasks[mine].future.is_some() {
+            self.pass(1);
+            assert!(begin.elapsed().as_secs() < 3_600, "it never ends");
+        }
+        begin.elapsed().as_millis()
+    }
+
+    /// Drops the last task.
+    pub(crate) fn drop_last(&mut self) {
+        self.tasks.pop();
+    }
+}
+
+impl Task<'_> {
+    fn turn(&mut self) -> bool {
+        if !self.flag.0.swap(false, Ordering::SeqCst) {
+            return false;
+        }
+        self.wakes.set(self.wakes.get() + 1);
+        let waker = Waker::from(self.flag.clone());
+        let mut context = Context::from_waker(&waker);
+        let future = self.future.as_mut();
+        if future.is_some_and(|future| future.as_mut().poll(&mut context).is_ready()) {
+            self.future = None;
+        }
+        true
+    }
+}
+
+/// Three failures trip for a second.
+pub(crate) const RULES: Config = Config::new()
+    .consecutive_failures(3)
+    .open_for(Duration::from_secs(1));
+
+/// A closed breaker.
+pub(crate) fn breaker(rules: Config) -> Breaker {
+    Breaker::new(rules, EmbassyClock)
+}
