@@ -1,0 +1,10 @@
+//! Tells the linker where the memory layout is.
+
+use std::{env, fs, path::PathBuf};
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("memory.x"), include_bytes!("memory.x")).expect("the folder is there");
+    println!("cargo:rustc-link-search={}", out.display());
+    println!("cargo:rerun-if-changed=memory.x");
+}

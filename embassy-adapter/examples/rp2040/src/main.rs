@@ -1,0 +1,82 @@
+//! A Raspberry Pi Pico that measures the temperature every second and does not hang on its sensor.
+//!
+//! An LM75 on I2C0 (SDA = GP4, SCL = GP5), read by an unmodified driver crate behind a breaker. Pull the
+//! sensor's wire: after three failures the bus is left alone, the LED lights, and every two seconds, then
+//! four, up to a minute, one measurement is tried. Plug it in again, and all is well at the next try.
+//!
+//! With a debug probe: `cargo run --release` in this folder flashes the board and shows the log.
+#![no_std]
+#![no_main]
+
+use core::time::Duration;
+
+use atomic_breaker_embassy::{
+    Breaker, BreakerExt, Config, DefmtLog, EmbassyClock, GuardedI2c, State, StateWatch,
+    word::NativeWord,
+};
+use defmt::info;
+use embassy_executor::Spawner;
+use embassy_rp::gpio::{Level, Output};
+use embassy_rp::i2c::{Blocking, I2c};
+use embassy_rp::peripherals::I2C0;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_time::Timer;
+use lm75::{Address, Lm75};
+use {defmt_rtt as _, panic_probe as _};
+
+type Watch = StateWatch<CriticalSectionRawMutex, 2>;
+
+/// Writes a line per transition, and wakes the tasks that wait for one.
+type Observers = (DefmtLog, &'static Watch);
+
+static STATE: Watch = StateWatch::new();
+
+static SENSOR: Breaker<NativeWord, (), Observers> = Breaker::from_parts(
+    NativeWord::new(0),
+    Config::new()
+        .consecutive_failures(3)
+        .open_for(Duration::from_secs(2))
+        .exponential(2, Duration::from_secs(60))
+        .jitter_percent(10),
+    EmbassyClock,
+    (),
+    (DefmtLog::new("sensor"), &STATE),
+);
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    let board = embassy_rp::init(embassy_rp::config::Config::default());
+    let bus = I2c::new_blocking(
+        board.I2C0,
+        board.PIN_5,
+        board.PIN_4,
+        embassy_rp::i2c::Config::default(),
+    );
+    spawner.spawn(measure(bus).expect("started once"));
+    spawner.spawn(lamp(Output::new(board.PIN_25, Level::Low)).expect("started once"));
+}
+
+#[embassy_executor::task]
+async fn measure(bus: I2c<'static, I2C0, Blocking>) {
+    // The driver sees a bus like any other.
+    let mut thermometer = Lm75::new(GuardedI2c::new(bus, &SENSOR), Address::default());
+    loop {
+        // Sleeps while the sensor is down, instead of asking in vain.
+        SENSOR.ready().await;
+        match thermometer.read_temperature() {
+            Ok(degrees) => info!("{} °C", degrees),
+            Err(_) => info!("no measurement"),
+        }
+        Timer::after_secs(1).await;
+    }
+}
+
+/// Lights while the sensor is given up.
+#[embassy_executor::task]
+async fn lamp(mut led: Output<'static>) {
+    let mut changes = STATE.receiver().expect("one of two");
+    loop {
+        let transition = changes.changed().await;
+        led.set_level(Level::from(transition.to != State::Closed));
+    }
+}
