@@ -3,7 +3,10 @@
 #![no_main]
 
 // Provides the critical section.
+#[cfg(target_arch = "arm")]
 use cortex_m as _;
+#[cfg(target_arch = "riscv32")]
+use riscv as _;
 
 use atomic_breaker::word::SectionWord;
 use atomic_breaker::{Breaker, Config};
