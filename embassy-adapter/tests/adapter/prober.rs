@@ -103,16 +103,17 @@ fn what_an_operator_holds_it_leaves_alone() {
 #[test]
 fn a_breaker_taken_over_during_a_ping_is_left_alone() {
     let breaker = breaker(RULES);
+    let pings = Cell::new(0);
     let mut sim = Sim::new();
     sim.spawn(async {
-        EVERY
-            .run(&breaker, || async {
-                breaker.force_open();
-                Ok::<_, ()>(())
-            })
-            .await;
+        let ping = || {
+            pings.set(pings.get() + 1);
+            breaker.force_open();
+            ready(Ok::<_, ()>(()))
+        };
+        EVERY.run(&breaker, ping).await;
     });
     breaker.trip();
-    sim.pass(300);
-    assert_eq!(breaker.state(), State::ForcedOpen);
+    sim.pass(1_000);
+    assert_eq!((pings.get(), breaker.state()), (1, State::ForcedOpen));
 }

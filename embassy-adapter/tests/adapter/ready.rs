@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, EmbassyClock, State, StateWatch, word::NativeWord,
+    Breaker, BreakerExt, Changes, EmbassyClock, Observer, State, StateWatch, Watching,
+    word::NativeWord,
 };
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_time::Instant;
@@ -202,4 +203,38 @@ fn forced_open_is_looked_at_once_a_second_without_a_watch() {
     breaker.release();
     sim.pass(1_200);
     assert!(done.get());
+}
+
+/// Closes the breaker in the very moment in which somebody begins to listen.
+struct Meddler<'a> {
+    watch: Watch<1>,
+    other: Breaker<&'a NativeWord>,
+}
+
+impl Observer for Meddler<'_> {}
+
+impl Changes for Meddler<'_> {
+    type Listener<'b>
+        = Watching<'b, CriticalSectionRawMutex, 1>
+    where
+        Self: 'b;
+
+    fn listen(&self) -> Self::Listener<'_> {
+        self.other.reset();
+        self.watch.listen()
+    }
+}
+
+#[test]
+fn a_change_just_before_the_sleep_is_not_missed() {
+    let word = NativeWord::new(0);
+    let meddler = Meddler {
+        watch: Watch::new(),
+        other: Breaker::over(&word, RULES, EmbassyClock),
+    };
+    let breaker: Breaker<&NativeWord, (), _> =
+        Breaker::from_parts(&word, RULES, EmbassyClock, (), meddler);
+    let mut sim = Sim::new();
+    breaker.trip();
+    assert_eq!(sim.run(breaker.ready()), 0);
 }
