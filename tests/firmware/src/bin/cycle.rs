@@ -1,0 +1,89 @@
+//! The whole life cycle by embassy's timers, every transition in its millisecond.
+#![no_std]
+#![no_main]
+
+use core::time::Duration;
+
+use atomic_breaker_embassy::{
+    Breaker, Cause, Config, EmbassyClock, EventLog, State, word::NativeWord,
+};
+use embassy_executor::Spawner;
+use embassy_time::{Duration as Ticks, Instant, Timer};
+use firmware::pass;
+
+static LOG: EventLog<16> = EventLog::new();
+
+static DEVICE: Breaker<NativeWord, (), &EventLog<16>> = Breaker::from_parts(
+    NativeWord::new(0),
+    Config::new()
+        .consecutive_failures(3)
+        .open_for(Duration::from_millis(256))
+        .exponential(2, Duration::from_secs(4))
+        .probes(2)
+        .probe_lease(Duration::from_secs(5))
+        .tick_log2_ms(0),
+    EmbassyClock,
+    (),
+    &LOG,
+);
+
+/// Says that the device failed or works.
+async fn device(works: bool) -> Result<(), ()> {
+    Timer::after_millis(5).await;
+    if works { Ok(()) } else { Err(()) }
+}
+
+async fn call(works: bool) -> bool {
+    DEVICE.call_async(|| device(works)).await.is_ok()
+}
+
+/// Sleeps as long as a refusal tells, checks that not a millisecond less would have done.
+async fn sleep_as_told(open_for: u64) {
+    let left = DEVICE.acquire().expect_err("open").retry_in_ms();
+    let left = u64::from(left.expect("not forced open"));
+    assert_eq!(left, open_for);
+    Timer::after(Ticks::from_millis(left - 1)).await;
+    assert!(DEVICE.acquire().is_err(), "a millisecond early");
+    Timer::after_millis(1).await;
+}
+
+#[embassy_executor::main]
+async fn main(_spawner: Spawner) {
+    firmware::start();
+    Timer::after_millis(10).await;
+    let begin = Instant::now().as_millis();
+
+    for _ in 0..3 {
+        assert!(!call(false).await);
+    }
+    sleep_as_told(256).await;
+    assert!(!call(false).await, "a probe that fails");
+    sleep_as_told(512).await;
+    assert!(call(true).await);
+    assert_eq!(DEVICE.state(), State::HalfOpen, "two are wanted");
+    assert!(call(true).await);
+    assert_eq!(DEVICE.state(), State::Closed);
+
+    use Cause::{FailureLimit, OpenTimeOver, ProbeFailed, ProbesSucceeded};
+    use State::{Closed, HalfOpen, Open};
+    let expected = [
+        (Closed, Open, FailureLimit, 15, 256),
+        (Open, HalfOpen, OpenTimeOver, 15 + 256, 0),
+        (HalfOpen, Open, ProbeFailed, 20 + 256, 512),
+        (Open, HalfOpen, OpenTimeOver, 20 + 256 + 512, 0),
+        (HalfOpen, Closed, ProbesSucceeded, 30 + 256 + 512, 0),
+    ];
+    for (from, to, cause, at, open_for) in expected {
+        let told = LOG.pop().expect("a transition");
+        let seen = (
+            told.from,
+            told.to,
+            told.cause,
+            u64::from(told.at_ms) - begin,
+        );
+        assert_eq!(seen, (from, to, cause, at));
+        assert_eq!(told.open_for_ms, open_for);
+    }
+    assert!(LOG.pop().is_none() && LOG.take_lost() == 0);
+    pass!("{} transitions, each in its millisecond", expected.len());
+}

@@ -1,0 +1,128 @@
+//! What differs from board to board: the timer, and an interrupt that a program can ask for.
+
+use core::cell::Cell;
+
+use critical_section::Mutex;
+
+static HANDLER: Mutex<Cell<fn()>> = Mutex::new(Cell::new(|| ()));
+
+/// Sets what happens in the interrupt that [`pend`] asks for, and in each of the timer's.
+pub fn on_interrupt(handler: fn()) {
+    critical_section::with(|section| HANDLER.borrow(section).set(handler));
+}
+
+fn interrupted() {
+    let handler = critical_section::with(|section| HANDLER.borrow(section).get());
+    handler();
+}
+
+#[cfg(target_arch = "arm")]
+pub use by_systick::{hurry, pend, start};
+
+#[cfg(target_arch = "arm")]
+mod by_systick {
+    use cortex_m::peripheral::SCB;
+    use cortex_m::peripheral::syst::SystClkSource;
+    use cortex_m_rt::exception;
+
+    /// The core clock of the emulated board.
+    const HZ: u32 = if cfg!(feature = "microbit") {
+        16_000_000
+    } else if cfg!(feature = "lm3s6965evb") {
+        12_500_000
+    } else if cfg!(feature = "netduinoplus2") {
+        168_000_000
+    } else {
+        20_000_000
+    };
+
+    /// Starts the time. Call it once.
+    pub fn start() -> cortex_m::Peripherals {
+        let mut core = cortex_m::Peripherals::take().expect("started once");
+        core.SYST.set_clock_source(SystClkSource::Core);
+        core.SYST.set_reload(HZ / 1_000 - 1);
+        core.SYST.clear_current();
+        core.SYST.enable_counter();
+        core.SYST.enable_interrupt();
+        core
+    }
+
+    /// From now on a tick every so many nanoseconds: no time any more, but a storm of interrupts.
+    pub fn hurry(timer: &mut cortex_m::peripheral::SYST, every_ns: u32) {
+        timer.set_reload((u64::from(HZ) * u64::from(every_ns) / 1_000_000_000) as u32);
+        timer.clear_current();
+    }
+
+    /// Asks for the interrupt.
+    pub fn pend() {
+        SCB::set_pendsv();
+    }
+
+    #[exception]
+    fn SysTick() {
+        crate::time::tick();
+        super::interrupted();
+    }
+
+    #[exception]
+    fn PendSV() {
+        super::interrupted();
+    }
+}
+
+#[cfg(target_arch = "riscv32")]
+pub use by_mtime::{hurry, pend, start};
+
+#[cfg(target_arch = "riscv32")]
+mod by_mtime {
+    use portable_atomic::{AtomicU32, Ordering};
+    use riscv::interrupt::Interrupt;
+    use riscv::register::{mie, mstatus};
+
+    const MTIME: *mut u64 = 0x0200_BFF8 as *mut u64;
+    const MSIP: *mut u32 = 0x0200_0000 as *mut u32;
+    const MTIMECMP: *mut u64 = 0x0200_4000 as *mut u64;
+    /// Of 10 MHz.
+    const TICKS_PER_MS: u32 = 10_000;
+
+    static INTERVAL: AtomicU32 = AtomicU32::new(TICKS_PER_MS);
+
+    /// Starts the time. Call it once.
+    pub fn start() {
+        // SAFETY: the registers of the emulated board, touched here and in the handler only, which
+        // is not on yet.
+        unsafe {
+            MTIMECMP.write_volatile(MTIME.read_volatile() + u64::from(TICKS_PER_MS));
+            mie::set_mtimer();
+            mie::set_msoft();
+            mstatus::set_mie();
+        }
+    }
+
+    /// From now on a tick every so many nanoseconds: no time any more, but a storm of interrupts.
+    pub fn hurry(_timer: &mut (), every_ns: u32) {
+        INTERVAL.store(every_ns / 100, Ordering::Relaxed);
+    }
+
+    /// Asks for the interrupt.
+    pub fn pend() {
+        // SAFETY: one word, written here and by the handler.
+        unsafe { MSIP.write_volatile(1) };
+    }
+
+    #[riscv_rt::core_interrupt(Interrupt::MachineTimer)]
+    fn machine_timer() {
+        let interval = INTERVAL.load(Ordering::Relaxed);
+        // SAFETY: only this handler writes it once it is on.
+        unsafe { MTIMECMP.write_volatile(MTIMECMP.read_volatile() + u64::from(interval)) };
+        crate::time::tick();
+        super::interrupted();
+    }
+
+    #[riscv_rt::core_interrupt(Interrupt::MachineSoft)]
+    fn machine_soft() {
+        // SAFETY: as in `pend`.
+        unsafe { MSIP.write_volatile(0) };
+        super::interrupted();
+    }
+}

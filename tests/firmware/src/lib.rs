@@ -1,0 +1,30 @@
+//! What the programs in `bin` share: a board that starts, keeps time and ends.
+//!
+//! | program | shows |
+//! |---|---|
+//! | `cycle` | closed, open, half-open and closed again by real embassy timers, every transition in its millisecond |
+//! | `sensor` | an unmodified driver crate on a flaky bus: silent, a NACK storm, a hang, slow recovery |
+//! | `radio` | a task that sleeps in `ready()` while the radio is down, against one that polls |
+//! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
+#![no_std]
+
+mod board;
+mod time;
+
+pub use board::{hurry, on_interrupt, pend, start};
+pub use semihosting::println;
+
+/// Ends the program: it passed, and this is what it checked.
+pub fn passed(checked: core::fmt::Arguments<'_>) -> ! {
+    println!("passed: {checked}");
+    semihosting::process::exit(0)
+}
+
+/// [`passed`] with a format string. A failed assertion ends the program by the panic handler, with an
+/// exit status that is not 0.
+#[macro_export]
+macro_rules! pass {
+    ($($checked:tt)*) => {
+        $crate::passed(format_args!($($checked)*))
+    };
+}
