@@ -17,7 +17,7 @@ fn interrupted() {
 }
 
 #[cfg(target_arch = "arm")]
-pub use by_systick::{hurry, pend, start};
+pub use by_systick::{hurry, pend, reset, start};
 
 #[cfg(target_arch = "arm")]
 mod by_systick {
@@ -58,6 +58,11 @@ mod by_systick {
         SCB::set_pendsv();
     }
 
+    /// Resets the whole chip. RAM keeps its content.
+    pub fn reset() -> ! {
+        SCB::sys_reset()
+    }
+
     #[exception]
     fn SysTick() {
         crate::time::tick();
@@ -71,7 +76,7 @@ mod by_systick {
 }
 
 #[cfg(target_arch = "riscv32")]
-pub use by_mtime::{hurry, pend, start};
+pub use by_mtime::{hurry, pend, reset, start};
 
 #[cfg(target_arch = "riscv32")]
 mod by_mtime {
@@ -108,6 +113,16 @@ mod by_mtime {
     pub fn pend() {
         // SAFETY: one word, written here and by the handler.
         unsafe { MSIP.write_volatile(1) };
+    }
+
+    /// Resets the whole chip. RAM keeps its content.
+    pub fn reset() -> ! {
+        const TEST_DEVICE: *mut u32 = 0x0010_0000 as *mut u32;
+        // SAFETY: the emulated board's register for that.
+        unsafe { TEST_DEVICE.write_volatile(0x7777) };
+        loop {
+            riscv::asm::wfi();
+        }
     }
 
     #[riscv_rt::core_interrupt(Interrupt::MachineTimer)]

@@ -5,13 +5,14 @@
 //! | `cycle` | closed, open, half-open and closed again by real embassy timers, every transition in its millisecond |
 //! | `sensor` | an unmodified driver crate on a flaky bus: silent, a NACK storm, a hang, slow recovery |
 //! | `radio` | a task that sleeps in `ready()` while the radio is down, against one that polls |
+//! | `retained` | the word in RAM that survives resets |
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
 #![no_std]
 
 mod board;
 mod time;
 
-pub use board::{hurry, on_interrupt, pend, start};
+pub use board::{hurry, on_interrupt, pend, reset, start};
 pub use semihosting::println;
 
 /// Ends the program: it passed, and this is what it checked.
