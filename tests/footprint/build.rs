@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 /// Feature, start and size of flash and RAM.
-const BOARDS: [(&str, u32, &str, u32, &str); 4] = [
+const BOARDS: [(&str, u32, &str, u32, &str); 5] = [
     ("MICROBIT", 0, "256K", 0x2000_0000, "16K"),
     ("LM3S6965EVB", 0, "256K", 0x2000_0000, "64K"),
     ("NETDUINOPLUS2", 0x0800_0000, "1M", 0x2000_0000, "112K"),
     ("MPS2_AN505", 0x1000_0000, "4M", 0x3800_0000, "2M"),
+    ("MPS2_AN521", 0x1000_0000, "4M", 0x3800_0000, "2M"),
 ];
 
 fn main() {
