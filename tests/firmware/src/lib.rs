@@ -7,6 +7,7 @@
 //! | `radio` | a task that sleeps in `ready()` while the radio is down, against one that polls |
 //! | `retained` | the word in RAM that survives resets |
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
+//! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores, really parallel, share one breaker; without embassy |
 #![no_std]
 
