@@ -47,31 +47,16 @@ const MANY: u32 = 60_000;
 
 /// Closed calls that fail, fewer than trip.
 pub fn failing<C: Contestant>() -> Case {
-    let case = Case::new(C::NAME, || {
-        let breaker = C::new(Rules {
-            failures: MANY,
-            ..Rules::LASTING
-        });
-        move |calls| {
-            let mut caller = breaker.caller();
-            let failed = count(calls, Answer::Failed, |call| {
-                caller.call(move || {
-                    black_box(if call == u64::MAX {
-                        Ok(call)
-                    } else {
-                        Err(Down)
-                    })
-                })
-            });
-            assert_eq!(failed, calls, "{} tripped early", C::NAME);
-        }
-    });
-    case.at_most(u64::from(MANY) / 2)
+    some_fail::<C>(|call| call != u64::MAX).at_most(u64::from(MANY) / 2)
 }
 
 /// Closed calls of which every `period`-th fails.
 pub fn mixed<C: Contestant>(period: u64) -> Case {
-    let case = Case::new(C::NAME, move || {
+    some_fail::<C>(move |call| call % period == 0).at_most(u64::from(MANY) / 4)
+}
+
+fn some_fail<C: Contestant>(fails: impl Fn(u64) -> bool + Copy + Send + Sync + 'static) -> Case {
+    Case::new(C::NAME, move || {
         let breaker = C::new(Rules {
             failures: MANY,
             ..Rules::LASTING
@@ -79,18 +64,12 @@ pub fn mixed<C: Contestant>(period: u64) -> Case {
         move |calls| {
             let mut caller = breaker.caller();
             let failed = count(calls, Answer::Failed, |call| {
-                caller.call(move || {
-                    black_box(if call % period == 0 {
-                        Err(Down)
-                    } else {
-                        Ok(call)
-                    })
-                })
+                caller.call(move || black_box(if fails(call) { Err(Down) } else { Ok(call) }))
             });
-            assert_eq!(failed, calls.div_ceil(period), "{} tripped", C::NAME);
+            let expected = (0..calls).filter(|call| fails(*call)).count() as u64;
+            assert_eq!(failed, expected, "{} tripped", C::NAME);
         }
-    });
-    case.at_most(u64::from(MANY) / 4)
+    })
 }
 
 /// Calls that are refused.

@@ -222,9 +222,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     }
 
     /// Whether the word holds a state that a breaker can be in, before its first use where the word
-    /// comes from outside, as from RAM that survives a reset. There the clock begins anew: where the
-    /// breaker is open, [`trip`](Self::trip) lets its open time begin anew, too. A breaker that meets a corrupt word in use replaces it by a fresh, closed
+    /// comes from outside. A breaker that meets a corrupt word in use replaces it by a fresh, closed
     /// one.
+    ///
+    /// In RAM that survives a reset the word meets a clock that begins anew: where the breaker is
+    /// open, [`trip`](Self::trip) lets its open time begin anew, too.
     ///
     /// # Errors
     /// [`CorruptWord`] says what is wrong with it.

@@ -77,6 +77,10 @@ impl<B: Bits> Machine<'_, B> {
     ) -> Step<B> {
         let cause = match circuit.state() {
             State::HalfOpen => Cause::ProbeFailed,
+            // The word counts nothing: not to be written for nothing.
+            State::Closed if self.config.trip == TripRule::TallyOnly && !ratio_reached => {
+                return Step::Stay;
+            }
             State::Closed if weight > 0 => {
                 let (failures, since, limit) = self.counted(circuit, weight.into(), now);
                 if failures >= limit {

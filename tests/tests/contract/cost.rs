@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::Word;
-use atomic_breaker::{Breaker, Clock, Config, Outcome, State};
+use atomic_breaker::{Breaker, Clock, Config, LastCalls, Outcome, State};
 
 use super::support::{AnyWord, NoClock, ms, on_both_words, rules};
 
@@ -101,6 +101,21 @@ fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() 
         assert_eq!(word.taken(), (2, 1));
     }
     assert_eq!(breaker.state(), State::Closed);
+}
+
+/// What the tally remembers is its own; the word is not written for it.
+fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let tally = LastCalls::over(W::fresh(), 10, 3, 100);
+    let config = fine(rules().tally_only());
+    let breaker = Breaker::from_parts(&word, config, Watched::default(), tally, ());
+    for _ in 0..2 {
+        breaker.acquire().unwrap().failure();
+        assert_eq!(word.taken().1, 0);
+    }
+    breaker.acquire().unwrap().failure();
+    assert_eq!(word.taken().1, 1, "it trips");
+    assert_eq!(breaker.state(), State::Open);
 }
 
 fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>() {
@@ -241,6 +256,7 @@ on_both_words!(
     a_closed_success_is_two_loads_no_swap_and_no_clock,
     a_closed_permit_that_is_dropped_or_ignored_is_one_load,
     a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock,
+    a_failure_that_only_the_tally_counts_swaps_nothing,
     a_success_after_failures_clears_them_with_one_swap_and_then_none,
     a_closed_success_is_as_cheap_in_every_epoch,
     a_refusal_swaps_nothing_and_reads_the_clock_once,

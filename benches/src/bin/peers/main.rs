@@ -4,7 +4,7 @@
 //! cargo run --release -p benches --bin peers [-- picture.svg]
 //! ```
 //!
-//! Prints Markdown, takes about 20 seconds, and draws a picture if told where.
+//! Prints Markdown, takes about 30 seconds, and draws a picture if told where.
 
 mod claims;
 mod columns;

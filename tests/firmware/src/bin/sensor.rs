@@ -6,8 +6,8 @@
 use core::time::Duration;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Cause, Config, EmbassyClock, EventLog, Failure, GuardedI2c, Outcome,
-    State, word::NativeWord,
+    Breaker, Cause, Config, EmbassyClock, EventLog, Failure, GuardedI2c, Outcome, State,
+    word::NativeWord,
 };
 use embassy_executor::Spawner;
 use embassy_time::{Duration as Ticks, Instant, Timer, block_for};
@@ -197,18 +197,18 @@ async fn main(_spawner: Spawner) {
         with.measured
     );
     assert_eq!(SENSOR.state(), State::Closed);
-    assert!(SENSOR.breaker().check().is_ok());
+    assert!(SENSOR.check().is_ok());
 
     let first = LOG.pop().expect("it tripped");
     assert_eq!(first.cause, Cause::FailureLimit);
-    let (mut demanded, mut transitions, mut last) = (0, 1, first.to);
+    let (mut failed_probes, mut transitions, mut last) = (0, 1, first.to);
     while let Some(told) = LOG.pop() {
         assert_eq!(told.from, last, "the log joins up");
         last = told.to;
         transitions += 1;
-        demanded += u32::from(told.cause == Cause::ProbeFailed);
+        failed_probes += u32::from(told.cause == Cause::ProbeFailed);
     }
-    assert!(demanded > 5 && last == State::Closed && LOG.take_lost() == 0);
+    assert!(failed_probes > 5 && last == State::Closed && LOG.take_lost() == 0);
     pass!(
         "{} instead of {} transactions with a device that was down for 8 of 12 s, blocked {} instead of \
          {} ms, {} measurements instead of {}, {transitions} transitions",
