@@ -6,10 +6,10 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64};
-use atomic_breaker::{Cause, ManualClock, Observer, Transition};
+use atomic_breaker::{Breaker, Cause, ManualClock, Observer, Transition};
 use criterion::{BenchmarkId, Criterion};
 
-use super::{AnyWord, RULES, breaker};
+use super::{AnyWord, RULES, breaker, succeed};
 
 pub(crate) fn on_both_words(criterion: &mut Criterion) {
     criterion.bench_function("closed/bare closure", |bencher| {
@@ -42,10 +42,15 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
 
     group.bench_function(id("permit"), |bencher| {
         let breaker = breaker::<W>(RULES, &clock);
+        bencher.iter(|| black_box(&breaker).acquire().map(succeed));
+    });
+    group.bench_function(id("attempt"), |bencher| {
+        let breaker = breaker::<W>(RULES, &clock);
         bencher.iter(|| {
-            black_box(&breaker)
-                .acquire()
-                .map(atomic_breaker::Permit::success)
+            let attempt = black_box(&breaker).attempt();
+            attempt.map(|attempt| {
+                attempt.success();
+            })
         });
     });
     group.bench_function(id("call"), |bencher| {
@@ -61,19 +66,14 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
         });
     });
     group.bench_function(id("permit, observed"), |bencher| {
-        let breaker = breaker::<W>(RULES, &clock).with_observer(Watching(None.into()));
-        bencher.iter(|| {
-            black_box(&breaker)
-                .acquire()
-                .map(atomic_breaker::Permit::success)
-        });
+        let breaker = Breaker::builder(RULES, &clock)
+            .word(W::default())
+            .observer(Watching(None.into()))
+            .build();
+        bencher.iter(|| black_box(&breaker).acquire().map(succeed));
     });
     group.bench_function(id("permit, measured for slowness"), |bencher| {
         let breaker = breaker::<W>(RULES.slow_call(Duration::from_secs(1)), &clock);
-        bencher.iter(|| {
-            black_box(&breaker)
-                .acquire()
-                .map(atomic_breaker::Permit::success)
-        });
+        bencher.iter(|| black_box(&breaker).acquire().map(succeed));
     });
 }

@@ -31,4 +31,13 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
         let _probe = breaker.acquire().expect("the open time is over");
         bencher.iter(|| black_box(&breaker).acquire().is_err());
     });
+    group.bench_function(id("a lost round, and the next probe"), |bencher| {
+        let breaker = breaker::<W>(RULES, &clock);
+        breaker.trip();
+        bencher.iter(|| {
+            clock.advance(W::LONGEST + LATER);
+            let probe = black_box(&breaker).acquire();
+            probe.expect("the one before is lost").into_token()
+        });
+    });
 }

@@ -4,34 +4,44 @@
 //! cargo bench -p benches --bench breaker [-- part-of-a-name]
 //! ```
 //!
-//! About 2 minutes. Where time is not the subject, the clock stands still. One thread; for more see
+//! About 3 minutes. Where time is not the subject, the clock stands still. One thread; for more see
 //! the program `contention`, for others' breakers the program `peers`.
 
 mod closed;
 mod failing;
 mod half_open;
 mod refusal;
+mod returning;
+mod shared;
 mod tally;
 mod transition;
 
 use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
-use atomic_breaker::{Breaker, Config, ManualClock};
+use atomic_breaker::{AnyBreaker, Breaker, Config, ManualClock, Permit};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 /// A word of either size.
 trait AnyWord: Word + Default + 'static {
     /// Ends the name of a benchmark.
     const NAME: &'static str;
+    /// Failures in a row that it can count.
+    const FAILURES: u32;
+    /// The longest lease that it can hold.
+    const LONGEST: Duration;
 }
 
 impl AnyWord for AtomicU64 {
     const NAME: &'static str = "64 bits";
+    const FAILURES: u32 = 65_535;
+    const LONGEST: Duration = Duration::from_millis(1 << 31);
 }
 
 impl AnyWord for AtomicU32 {
     const NAME: &'static str = "32 bits";
+    const FAILURES: u32 = 255;
+    const LONGEST: Duration = Duration::from_millis(1 << 20);
 }
 
 const OPEN_FOR: Duration = Duration::from_secs(1);
@@ -45,12 +55,22 @@ fn breaker<W: AnyWord>(rules: Config, clock: &ManualClock) -> Breaker<&ManualClo
     Breaker::over(W::default(), rules, clock)
 }
 
+/// As callers do that do not look at the answer.
+fn succeed<H: AnyBreaker>(permit: Permit<H>) {
+    permit.success();
+}
+
+fn fail<H: AnyBreaker>(permit: Permit<H>) {
+    permit.failure();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(2));
     targets = closed::on_both_words, failing::on_both_words, refusal::on_both_words,
-        half_open::on_both_words, transition::on_both_words, tally::on_both_words
+        half_open::on_both_words, returning::on_both_words, transition::on_both_words,
+        shared::on_both_words, tally::on_both_words
 }
 criterion_main!(benches);

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64};
 use atomic_breaker::{Breaker, Clock, ManualClock};
+#[cfg(unix)]
+use atomic_breaker_std::BootClock;
 use atomic_breaker_std::{CoarseClock, StdClock};
 use criterion::{BenchmarkId, Criterion};
 
@@ -14,6 +16,8 @@ pub(crate) fn on_both_words(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("reading");
     group.bench_function("Instant", |bencher| bencher.iter(Instant::now));
     group.bench_function("StdClock", |bencher| bencher.iter(|| StdClock.now_ms()));
+    #[cfg(unix)]
+    group.bench_function("BootClock", |bencher| bencher.iter(|| BootClock.now_ms()));
     group.bench_function("CoarseClock", |bencher| {
         bencher.iter(|| CoarseClock.now_ms());
     });
@@ -24,6 +28,8 @@ pub(crate) fn on_both_words(criterion: &mut Criterion) {
 
 fn on<W: AnyWord>(criterion: &mut Criterion) {
     by::<W>(criterion, "StdClock", StdClock);
+    #[cfg(unix)]
+    by::<W>(criterion, "BootClock", BootClock);
     by::<W>(criterion, "CoarseClock", CoarseClock);
     by::<W>(criterion, "ManualClock", &ManualClock::new());
     let mut group = criterion.benchmark_group("refusal");

@@ -2,11 +2,11 @@
 
 use std::hint::black_box;
 
+use atomic_breaker::ManualClock;
 use atomic_breaker::word::{AtomicU32, AtomicU64};
-use atomic_breaker::{ManualClock, Permit};
 use criterion::{BenchmarkId, Criterion};
 
-use super::{AnyWord, LATER, OPEN_FOR, RULES, breaker};
+use super::{AnyWord, LATER, OPEN_FOR, RULES, breaker, fail, succeed};
 
 pub(crate) fn on_both_words(criterion: &mut Criterion) {
     on::<AtomicU64>(criterion);
@@ -21,9 +21,9 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
     group.bench_function(id("closed, open, half-open, closed"), |bencher| {
         let breaker = breaker::<W>(RULES.consecutive_failures(1), &clock);
         bencher.iter(|| {
-            let _ = black_box(&breaker).acquire().map(Permit::failure);
+            let _ = black_box(&breaker).acquire().map(fail);
             clock.advance(LATER);
-            black_box(&breaker).acquire().map(Permit::success)
+            black_box(&breaker).acquire().map(succeed)
         });
     });
     group.bench_function(id("tripped with growth and jitter"), |bencher| {

@@ -17,21 +17,44 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use atomic_breaker::{Breaker, Config, ManualClock};
+use atomic_breaker::{AnyBreaker, Breaker, Clock, Config, ManualClock, Permit};
 use gungraun::prelude::*;
 
 const OPEN_FOR: Duration = Duration::from_secs(1);
 const RULES: Config = Config::new().consecutive_failures(2).open_for(OPEN_FOR);
+
+/// A clock that stands still, and whose dice always fall the same way.
+struct Fixed(u32);
+
+impl Clock for Fixed {
+    fn now_ms(&self) -> u32 {
+        0
+    }
+
+    fn random(&self) -> u32 {
+        self.0
+    }
+}
+
+/// As callers do that do not look at the answer.
+fn succeed<H: AnyBreaker>(permit: Permit<H>) {
+    permit.success();
+}
+
+fn fail<H: AnyBreaker>(permit: Permit<H>) {
+    permit.failure();
+}
 
 macro_rules! on {
     ($module:ident, $group:ident, $word:ty) => {
         mod $module {
             use super::*;
 
-            use atomic_breaker::{LastCalls, Permit};
+            use atomic_breaker::{LastCalls, Ratio, Rules};
 
             type Word = $word;
             type Subject = Breaker<ManualClock, Word>;
+            type Gradual = Breaker<Fixed, Word>;
             type Tallied = Breaker<ManualClock, Word, LastCalls<Word>>;
 
             fn closed() -> &'static Subject {
@@ -57,24 +80,37 @@ macro_rules! on {
                 breaker
             }
 
-            fn half_open() -> (&'static Subject, Permit<'static, ManualClock, Word>) {
+            fn half_open() -> (&'static Subject, Permit<&'static Subject>) {
                 let breaker = at_the_deadline();
                 (breaker, breaker.acquire().unwrap())
             }
 
-            fn probe() -> Permit<'static, ManualClock, Word> {
+            fn probe() -> Permit<&'static Subject> {
                 half_open().1
             }
 
+            fn long_after_a_probe() -> &'static Subject {
+                let (breaker, probe) = half_open();
+                let _ = probe.into_token();
+                breaker.clock().advance(Duration::from_secs(60));
+                breaker
+            }
+
+            fn returning(dice: u32) -> &'static Gradual {
+                let rules = RULES.gradual_return(50, Duration::from_secs(60));
+                let breaker = Breaker::over(Word::new(0), rules, Fixed(dice));
+                breaker.trip();
+                breaker.probe_now();
+                breaker.acquire().unwrap().success();
+                Box::leak(Box::new(breaker))
+            }
+
             fn tallied() -> &'static Tallied {
-                let last = LastCalls::over(Word::new(0), 20, 10, 50);
-                Box::leak(Box::new(Breaker::from_parts(
-                    Word::new(0),
-                    RULES,
-                    ManualClock::new(),
-                    last,
-                    (),
-                )))
+                let half = Ratio::percent(50).of_last(20);
+                let builder = Breaker::builder(RULES.failure_ratio(half), ManualClock::new());
+                let builder = builder.word(Word::new(0));
+                let last = LastCalls::over(Word::new(0));
+                Box::leak(Box::new(builder.last_calls(last).build()))
             }
 
             #[library_benchmark]
@@ -87,7 +123,7 @@ macro_rules! on {
             #[library_benchmark]
             #[bench::once(closed())]
             fn closed_permit(breaker: &'static Subject) -> bool {
-                breaker.acquire().map(Permit::success).is_ok()
+                breaker.acquire().map(succeed).is_ok()
             }
 
             #[library_benchmark]
@@ -107,19 +143,19 @@ macro_rules! on {
             #[library_benchmark]
             #[bench::once(closed())]
             fn failure(breaker: &'static Subject) -> bool {
-                breaker.acquire().map(Permit::failure).is_ok()
+                breaker.acquire().map(fail).is_ok()
             }
 
             #[library_benchmark]
             #[bench::once(failed_once())]
             fn success_after_a_failure(breaker: &'static Subject) -> bool {
-                breaker.acquire().map(Permit::success).is_ok()
+                breaker.acquire().map(succeed).is_ok()
             }
 
             #[library_benchmark]
             #[bench::once(failed_once())]
             fn failure_that_trips(breaker: &'static Subject) -> bool {
-                breaker.acquire().map(Permit::failure).is_ok()
+                breaker.acquire().map(fail).is_ok()
             }
 
             #[library_benchmark]
@@ -130,43 +166,86 @@ macro_rules! on {
 
             #[library_benchmark]
             #[bench::once(at_the_deadline())]
-            fn admission_of_the_first_probe(
-                breaker: &'static Subject,
-            ) -> Permit<'static, ManualClock, Word> {
+            fn admission_of_the_first_probe(breaker: &'static Subject) -> Permit<&'static Subject> {
                 breaker.acquire().unwrap()
             }
 
             #[library_benchmark]
             #[bench::once(half_open())]
             fn refusal_while_half_open(
-                half_open: (&'static Subject, Permit<'static, ManualClock, Word>),
-            ) -> Permit<'static, ManualClock, Word> {
+                half_open: (&'static Subject, Permit<&'static Subject>),
+            ) -> Permit<&'static Subject> {
                 black_box(half_open.0.acquire().is_err());
                 half_open.1
             }
 
             #[library_benchmark]
             #[bench::once(probe())]
-            fn probe_that_closes(probe: Permit<'static, ManualClock, Word>) {
+            fn probe_that_closes(probe: Permit<&'static Subject>) {
                 probe.success();
             }
 
             #[library_benchmark]
             #[bench::once(probe())]
-            fn probe_that_reopens(probe: Permit<'static, ManualClock, Word>) {
+            fn probe_that_reopens(probe: Permit<&'static Subject>) {
                 probe.failure();
             }
 
             #[library_benchmark]
             #[bench::once(probe())]
-            fn probe_given_back(probe: Permit<'static, ManualClock, Word>) {
+            fn probe_given_back(probe: Permit<&'static Subject>) {
                 probe.cancel();
             }
 
             #[library_benchmark]
             #[bench::once(tallied())]
             fn closed_permit_with_tally(breaker: &'static Tallied) -> bool {
-                breaker.acquire().map(Permit::success).is_ok()
+                breaker.acquire().map(succeed).is_ok()
+            }
+
+            #[library_benchmark]
+            #[bench::once(closed())]
+            fn closed_attempt(breaker: &'static Subject) -> bool {
+                let attempt = breaker.attempt();
+                attempt
+                    .map(|attempt| {
+                        attempt.success();
+                    })
+                    .is_ok()
+            }
+
+            #[library_benchmark]
+            #[bench::once(closed())]
+            fn closed_permit_by_shared_rules(breaker: &'static Subject) -> bool {
+                static SHARED: Rules<<Word as atomic_breaker::word::Word>::Bits> =
+                    Rules::new(RULES);
+                let other = breaker.with_rules(black_box(&SHARED));
+                other.acquire().map(succeed).is_ok()
+            }
+
+            #[library_benchmark]
+            #[bench::once(failed_once())]
+            fn failure_that_trips_and_its_answer(breaker: &'static Subject) -> bool {
+                let permit = breaker.acquire();
+                permit.is_ok_and(|permit| black_box(permit.failure()).is_some())
+            }
+
+            #[library_benchmark]
+            #[bench::once(long_after_a_probe())]
+            fn next_round_after_a_lost_probe(breaker: &'static Subject) -> bool {
+                breaker.acquire().map(Permit::into_token).is_ok()
+            }
+
+            #[library_benchmark]
+            #[bench::once(returning(0))]
+            fn call_that_passes_while_returning(breaker: &'static Gradual) -> bool {
+                breaker.acquire().map(succeed).is_ok()
+            }
+
+            #[library_benchmark]
+            #[bench::once(returning(u32::MAX))]
+            fn refusal_while_returning(breaker: &'static Gradual) -> bool {
+                breaker.acquire().is_err()
             }
 
             library_benchmark_group!(
@@ -185,7 +264,13 @@ macro_rules! on {
                     probe_that_closes,
                     probe_that_reopens,
                     probe_given_back,
-                    closed_permit_with_tally
+                    closed_permit_with_tally,
+                    closed_attempt,
+                    closed_permit_by_shared_rules,
+                    failure_that_trips_and_its_answer,
+                    next_round_after_a_lost_probe,
+                    call_that_passes_while_returning,
+                    refusal_while_returning
                 ]
             );
         }

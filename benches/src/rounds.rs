@@ -3,13 +3,14 @@
 //! Timings on one machine drift by a third from minute to minute. So all cases are measured in one
 //! run, each for about a millisecond, turn by turn, many times; of the rounds the median is told,
 //! with the quartiles as spread. Threads are started once, pinned, and meet at a spinning barrier
-//! before each lap; each measures its own time.
+//! before each lap; each measures its own time. Where the system tells (Linux), a lap in which a thread
+//! had to wait for its core is run again: two threads of which one waits do not contend.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, hint, process};
+use std::{fmt, fs, hint, process};
 
 /// What threads do in a lap, all with the same subject.
 pub trait Subject: Send + Sync {
@@ -60,7 +61,8 @@ impl Case {
         self
     }
 
-    /// As many calls as one thread makes in about the time of a lap.
+    /// As many calls as one thread makes in about the time of a lap. Threads that contend take many
+    /// times as long; they make fewer calls, so that nothing else cuts in.
     fn calls_per_lap(&self) -> u64 {
         let mut calls = 64;
         loop {
@@ -68,7 +70,8 @@ impl Case {
             let begin = Instant::now();
             subject.lap(calls);
             if begin.elapsed() >= LAP / 4 || calls * 2 > self.most_calls {
-                return (calls * 4).min(self.most_calls);
+                let factor = if self.threads == 1 { 4 } else { 1 };
+                return (calls * factor).min(self.most_calls);
             }
             calls *= 2;
         }
@@ -139,43 +142,92 @@ pub fn measure(cases: &[Case], rounds: usize) -> Vec<Figure> {
         "{most} threads need as many cores, there are {}",
         cores.len()
     );
-    let calls: Vec<u64> = cases.iter().map(Case::calls_per_lap).collect();
-    let barrier = SpinBarrier::new(most);
-    let subject = Mutex::new(None::<Arc<dyn Subject>>);
-    // One value per case and round: the mean of the threads.
-    let times = Mutex::new(vec![vec![0.0; rounds]; cases.len()]);
-
+    let run = Run {
+        cases,
+        calls: cases.iter().map(Case::calls_per_lap).collect(),
+        barrier: SpinBarrier::new(most),
+        subject: Mutex::new(None),
+        is_disturbed: AtomicBool::new(false),
+        times: Mutex::new(vec![vec![0.0; rounds]; cases.len()]),
+    };
     thread::scope(|scope| {
         for (thread, core) in cores.into_iter().take(most).enumerate() {
-            let (calls, barrier, subject, times) = (&calls, &barrier, &subject, &times);
+            let run = &run;
             scope.spawn(move || {
                 core_affinity::set_for_current(core);
                 let _guard = AbortOnPanic;
                 for round in 0..rounds {
-                    for turn in 0..cases.len() {
-                        // Nobody always runs after the same neighbour.
-                        let case = (turn + round) % cases.len();
-                        if thread == 0 {
-                            *lock(subject) = Some((cases[case].make)());
-                        }
-                        barrier.wait();
-                        let mine = lock(subject).clone().expect("just made");
-                        barrier.wait();
-                        let threads = cases[case].threads;
-                        if thread < threads {
-                            let begin = Instant::now();
-                            mine.lap(calls[case]);
-                            let took = begin.elapsed();
-                            lock(times)[case][round] += per_call(took, calls[case], threads);
-                        }
-                        barrier.wait();
+                    for case in run.order(round) {
+                        run.lap(thread, case, round);
                     }
                 }
             });
         }
     });
-    let times = times.into_inner().expect("nobody panicked");
+    let times = run.times.into_inner().expect("nobody panicked");
     times.into_iter().map(Figure::of).collect()
+}
+
+/// What the threads of a run share.
+struct Run<'a> {
+    cases: &'a [Case],
+    calls: Vec<u64>,
+    barrier: SpinBarrier,
+    subject: Mutex<Option<Arc<dyn Subject>>>,
+    is_disturbed: AtomicBool,
+    /// One value per case and round: the mean of the threads.
+    times: Mutex<Vec<Vec<f64>>>,
+}
+
+impl Run<'_> {
+    /// How often a lap that was disturbed is run again.
+    const TRIES: u32 = 30;
+
+    /// The order of a round: another each time, so that nobody always runs after the same neighbour.
+    fn order(&self, round: usize) -> Vec<usize> {
+        let mut order: Vec<_> = (0..self.cases.len()).collect();
+        fastrand::Rng::with_seed(round as u64).shuffle(&mut order);
+        order
+    }
+
+    /// One lap of a case, as one of all threads sees it.
+    fn lap(&self, thread: usize, case: usize, round: usize) {
+        let threads = self.cases[case].threads;
+        for tries in 1..=Self::TRIES {
+            if thread == 0 {
+                *lock(&self.subject) = Some((self.cases[case].make)());
+                self.is_disturbed.store(false, Ordering::Relaxed);
+            }
+            self.barrier.wait();
+            let mine = lock(&self.subject).clone().expect("just made");
+            let waited = waited_for_core();
+            self.barrier.wait();
+            let begin = Instant::now();
+            if thread < threads {
+                mine.lap(self.calls[case]);
+            }
+            let took = begin.elapsed();
+            if thread < threads && waited_for_core() != waited {
+                self.is_disturbed.store(true, Ordering::Relaxed);
+            }
+            self.barrier.wait();
+            let is_over = !self.is_disturbed.load(Ordering::Relaxed) || tries == Self::TRIES;
+            self.barrier.wait();
+            if is_over {
+                if thread < threads {
+                    let per_call = per_call(took, self.calls[case], threads);
+                    lock(&self.times)[case][round] += per_call;
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// For how long this thread was ready to run and did not, in all, where the system tells.
+fn waited_for_core() -> Option<u64> {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split(' ').nth(1)?.parse().ok()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+#[cfg(unix)]
+use atomic_breaker_std::BootClock;
 use atomic_breaker_std::{Clock, CoarseClock, StdClock};
 
 use crate::rounds::Case;
@@ -19,7 +21,13 @@ pub const SHARED: [fn() -> Case; 5] = [
 ];
 
 /// Readings of clocks.
-pub const CLOCKS: [fn() -> Case; 3] = [instant, std_clock, coarse_clock];
+pub const CLOCKS: &[fn() -> Case] = &[
+    instant,
+    std_clock,
+    #[cfg(unix)]
+    boot_clock,
+    coarse_clock,
+];
 
 /// A relaxed load of one shared word.
 fn load() -> Case {
@@ -78,6 +86,12 @@ fn instant() -> Case {
 /// A reading of the breaker's own clock: an `Instant`, and the milliseconds since the first.
 fn std_clock() -> Case {
     repeated("`StdClock`, in milliseconds", || StdClock.now_ms())
+}
+
+/// A reading of the clock that all processes share.
+#[cfg(unix)]
+fn boot_clock() -> Case {
+    repeated("`BootClock`, in milliseconds", || BootClock.now_ms())
 }
 
 /// A reading of the kernel's coarse clock.

@@ -1,83 +1,175 @@
-//! The one compare-and-swap loop: takes a step of the machine to the word, and tells the observer.
+//! The one compare-and-swap loop: takes a step of the machine to the word.
 
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
-use crate::machine::Step;
+use crate::config::AsRules;
+use crate::machine::{Machine, Step};
 use crate::observer::{Cause, Observer, Transition};
 use crate::state::State;
 use crate::tally::Tally;
-use crate::word::{self, Word};
+use crate::word::{self, Bits, Word};
 
-impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
-    /// Applies `step` to the word until nobody else was faster, and tells the observer if that made
-    /// a transition. Answers the word as it is afterwards.
+/// What became of the word. Travels in two registers, so that an answer nobody looks at costs nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Applied<B> {
+    pub(crate) bits: B,
+    made: Made,
+}
+
+/// What the word does not say of the transition that led to it: from which state, why and when. One
+/// register.
+#[derive(Clone, Copy)]
+struct Made(Packed);
+
+/// 8 bits why, 8 bits from where; the rest is the reading of the clock, as far as it fits.
+#[cfg(target_pointer_width = "64")]
+type Packed = u64;
+#[cfg(not(target_pointer_width = "64"))]
+type Packed = u32;
+
+impl Made {
+    const NOTHING: Self = Self(0);
+
+    #[inline]
+    fn new(from: u32, cause: Cause, at_ms: u32) -> Self {
+        Self(Packed::from(at_ms) << 16 | Packed::from(from << 8 | (cause as u32 + 1)))
+    }
+
+    #[inline]
+    fn cause(self) -> Option<Cause> {
+        Cause::ALL
+            .get((self.0 as u8).wrapping_sub(1) as usize)
+            .copied()
+    }
+
+    /// The [`trace`](Circuit::trace) of the state before.
+    #[inline]
+    fn from(self) -> u32 {
+        (self.0 >> 8) as u32 & 0xFF
+    }
+
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    fn at_ms(self, _clock: &impl Clock) -> u32 {
+        (self.0 >> 16) as u32
+    }
+
+    /// The upper half of the reading is that of another one, taken within a minute.
+    #[cfg(not(target_pointer_width = "64"))]
+    #[inline]
+    fn at_ms(self, clock: &impl Clock) -> u32 {
+        let now_ms = clock.now_ms();
+        now_ms.wrapping_sub(now_ms.wrapping_sub(self.0 >> 16) & 0xFFFF)
+    }
+}
+
+impl<B> Applied<B> {
+    #[inline]
+    pub(crate) const fn nothing(bits: B) -> Self {
+        Self {
+            bits,
+            made: Made::NOTHING,
+        }
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// Applies `step` to the word until nobody else was faster. The caller
+    /// [notifies](Self::notify) the observer, once nothing can be lost by a panic in it.
     ///
     /// Ends with the first exchange that succeeds; one fails only because another caller's
     /// succeeded, or spuriously.
-    pub(crate) fn apply<E>(
+    #[inline]
+    pub(crate) fn apply(
         &self,
-        mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Result<Step<W::Bits>, E>,
-    ) -> Result<W::Bits, E> {
+        mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Step<W::Bits>,
+    ) -> Applied<W::Bits> {
         let mut seen = word::read(&self.word);
         loop {
             let now = Now::new(&self.clock);
-            let Ok(circuit) = Circuit::decode(seen) else {
-                let next = Circuit::healed(seen);
-                seen = self
-                    .go(seen, State::Closed, next, Cause::CorruptWord, &now)
-                    .unwrap_or_else(|found| found);
+            if !Circuit::is_valid(seen) {
+                seen = self.heal(seen);
                 continue;
+            }
+            let circuit = Circuit::of_valid(seen);
+            let (next, cause) = match step(circuit, &now) {
+                Step::Stay => return Applied::nothing(seen),
+                Step::Within(next) => (next, None),
+                Step::To(next, cause) => (next, Some(cause)),
             };
-            let swapped = match step(circuit, &now)? {
-                Step::Stay => return Ok(seen),
-                Step::Within(next) => self.swap(seen, next),
-                Step::To(next, cause) => self.go(seen, circuit.state(), next, cause, &now),
-            };
-            match swapped {
-                Ok(bits) => return Ok(bits),
+            if cause.is_some() && next.counts_failures() {
+                // Before the swap: afterwards calls of the new epoch may have been recorded.
+                self.tally.clear();
+            }
+            match self.swap(seen, next) {
+                Ok(()) => {
+                    return Applied {
+                        bits: next.bits(),
+                        made: cause.map_or(Made::NOTHING, |cause| {
+                            Made::new(circuit.trace(), cause, now.ms())
+                        }),
+                    };
+                }
                 Err(found) => seen = found,
             }
         }
     }
 
-    /// A transition: swaps, and tells the observer if that succeeded.
-    fn go(
-        &self,
-        seen: W::Bits,
-        from: State,
-        next: Circuit<W::Bits>,
-        cause: Cause,
-        now: &Now<'_, C>,
-    ) -> Result<W::Bits, W::Bits> {
-        let bits = self.swap(seen, next)?;
-        if self.observer.is_listening() {
-            self.tell(from, next, cause, now);
+    /// Replaces a word that no breaker makes, and answers what is there now.
+    #[cold]
+    #[inline(never)]
+    fn heal(&self, corrupt: W::Bits) -> W::Bits {
+        self.tally.clear();
+        let healed = Circuit::healed(corrupt);
+        match self.swap(corrupt, healed) {
+            Ok(()) => {
+                let closed = Circuit::of_valid(W::Bits::FRESH).trace();
+                let made = Made::new(closed, Cause::CorruptWord, self.clock.now_ms());
+                let bits = healed.bits();
+                self.notify(Applied { bits, made });
+                bits
+            }
+            Err(found) => found,
         }
-        Ok(bits)
     }
 
     // A microcontroller has more time than flash: one copy of what may be a loop or a critical
     // section.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn swap(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<W::Bits, W::Bits> {
-        word::swap(&self.word, seen, next.bits()).map(|()| next.bits())
+    fn swap(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<(), W::Bits> {
+        word::swap(&self.word, seen, next.bits())
     }
 
-    fn tell(&self, from: State, next: Circuit<W::Bits>, cause: Cause, now: &Now<'_, C>) {
+    /// Notifies the observer of a transition, if there was one and it listens.
+    #[inline]
+    pub(crate) fn notify(&self, applied: Applied<W::Bits>) {
+        if self.observer.is_listening()
+            && let Some(transition) = self.answer(applied)
+        {
+            self.observer.transition(&transition);
+        }
+    }
+
+    /// The transition that was made.
+    #[inline]
+    pub(crate) fn answer(&self, applied: Applied<W::Bits>) -> Option<Transition> {
+        let cause = applied.made.cause()?;
+        let from = Circuit::<W::Bits>::state_of(applied.made.from());
+        let next = Circuit::of_valid(applied.bits);
         let to = next.state();
-        let open_for = match to {
-            State::Open => next.open_for(),
-            _ => 0,
-        };
-        self.observer.transition(&Transition {
+        let at_ms = applied.made.at_ms(&self.clock);
+        Some(Transition {
             from,
             to,
             cause,
-            at_ms: now.ms(),
+            at_ms,
             epoch: next.epoch() as u16,
             trips: next.trips() as u8,
-            open_for_ms: self.machine().time.ms(open_for),
-        });
+            open_for_ms: match to {
+                State::Open => Machine::<W::Bits>::opened_for(next, at_ms),
+                _ => 0,
+            },
+        })
     }
 }

@@ -4,16 +4,17 @@ use core::future::poll_fn;
 use core::mem;
 use core::pin::pin;
 
-use crate::breaker::Breaker;
+use crate::breaker::{AnyBreaker, Breaker};
 use crate::clock::Clock;
+use crate::config::AsRules;
 use crate::error::{CallError, Rejected};
 use crate::observer::Observer;
-use crate::outcome::{AnyError, Classify};
+use crate::outcome::{AnyError, Classify, Failure};
 use crate::permit::Permit;
 use crate::tally::Tally;
 use crate::word::Word;
 
-impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Runs `operation` if the breaker admits it. `Ok` counts as a success, `Err` and a panic as a
     /// failure.
     ///
@@ -29,7 +30,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// assert_eq!(port, Ok(8080));
     /// ```
     #[inline]
-    pub fn call<R, E>(&self, operation: impl FnOnce() -> Result<R, E>) -> Result<R, CallError<E>> {
+    pub fn call<V, E>(&self, operation: impl FnOnce() -> Result<V, E>) -> Result<V, CallError<E>> {
         self.call_with(AnyError, operation)
     }
 
@@ -60,21 +61,34 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         clippy::needless_pass_by_value,
         reason = "closures are passed by value"
     )]
-    pub fn call_with<R, E>(
+    pub fn call_with<V, E>(
         &self,
-        classify: impl Classify<R, E>,
-        operation: impl FnOnce() -> Result<R, E>,
-    ) -> Result<R, CallError<E>> {
+        classify: impl Classify<V, E>,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, CallError<E>> {
         let mut permit = Some(self.acquire()?);
         let result = count_panic(&mut permit, operation);
         if let Some(permit) = permit {
-            permit.report(classify.classify(&result));
+            permit.end(classify.classify(&result));
         }
         result.map_err(CallError::Failed)
     }
 
     /// Runs the future that `operation` makes, if the breaker admits it. Needs no runtime and does
-    /// not allocate. Dropping the future cancels: a probe gives its slot back.
+    /// not allocate. Dropping the future cancels, see [`Permit`](crate::Permit#dropped).
+    ///
+    /// # Time-outs belong inside, and must be errors
+    ///
+    /// ```text
+    /// timeout(limit, breaker.call_async(f))                      never trips: it drops the call
+    /// breaker.call_async(|| timeout(limit, f()))                 counts the error inside `Ok` as success
+    /// breaker.call_async(|| async { timeout(limit, f()).await? })    right
+    /// ```
+    ///
+    /// In the second line the time-out counts, but `f`'s own error comes as `Ok(Err(_))`: what is `Ok`
+    /// outside is a success. In the third `?` makes one error of both. The adapters have it ready as
+    /// `call_timeout`. A time-out around the call is right only beside one inside, as the limit of a
+    /// whole job; [`slow_call`](crate::Config::slow_call) counts the calls that it cuts short.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -94,12 +108,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// # assert_eq!(pin!(answer).poll(&mut context), Poll::Ready(Ok(42)));
     /// ```
     #[inline]
-    pub fn call_async<R, E, F>(
+    pub fn call_async<V, E, F>(
         &self,
         operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<R, CallError<E>>>
+    ) -> impl Future<Output = Result<V, CallError<E>>>
     where
-        F: Future<Output = Result<R, E>>,
+        F: Future<Output = Result<V, E>>,
     {
         self.call_async_with(AnyError, operation)
     }
@@ -109,20 +123,20 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// # Errors
     /// As [`call`](Self::call).
     #[inline]
-    pub async fn call_async_with<R, E, F>(
+    pub async fn call_async_with<V, E, F>(
         &self,
-        classify: impl Classify<R, E>,
+        classify: impl Classify<V, E>,
         operation: impl FnOnce() -> F,
-    ) -> Result<R, CallError<E>>
+    ) -> Result<V, CallError<E>>
     where
-        F: Future<Output = Result<R, E>>,
+        F: Future<Output = Result<V, E>>,
     {
         let mut permit = Some(self.acquire()?);
         let mut future = pin!(count_panic(&mut permit, operation));
         let result =
             poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
         if let Some(permit) = permit {
-            permit.report(classify.classify(&result));
+            permit.end(classify.classify(&result));
         }
         result.map_err(CallError::Failed)
     }
@@ -131,24 +145,22 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
 /// Runs `operation`; if it panics, the permit reports a failure. `core` cannot ask whether a thread
 /// is panicking, but a guard that is not forgotten is dropped only by unwinding.
 #[inline]
-fn count_panic<R, C: Clock, W: Word, T: Tally, O: Observer>(
-    permit: &mut Option<Permit<'_, C, W, T, O>>,
-    operation: impl FnOnce() -> R,
-) -> R {
+fn count_panic<V, H: AnyBreaker>(
+    permit: &mut Option<Permit<H>>,
+    operation: impl FnOnce() -> V,
+) -> V {
     let guard = Unwinding(permit);
     let value = operation();
     mem::forget(guard);
     value
 }
 
-struct Unwinding<'p, 'a, C: Clock, W: Word, T: Tally, O: Observer>(
-    &'p mut Option<Permit<'a, C, W, T, O>>,
-);
+struct Unwinding<'p, H: AnyBreaker>(&'p mut Option<Permit<H>>);
 
-impl<C: Clock, W: Word, T: Tally, O: Observer> Drop for Unwinding<'_, '_, C, W, T, O> {
+impl<H: AnyBreaker> Drop for Unwinding<'_, H> {
     fn drop(&mut self) {
         if let Some(permit) = self.0.take() {
-            permit.failure();
+            permit.end(Failure::new().into());
         }
     }
 }
@@ -177,6 +189,25 @@ pub trait Fallback<R, E> {
     /// # Errors
     /// The error of the operation, or of `other`.
     fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E>;
+
+    /// One error for a refused and for a failed call, for `?` where the error can be made of a refusal.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
+    /// use std::error::Error;
+    ///
+    /// fn load(breaker: &Breaker<ManualClock>) -> Result<u32, Box<dyn Error>> {
+    ///     let text = breaker.call(|| -> Result<_, Box<dyn Error>> { Ok("7") }).merge_error()?;
+    ///     Ok(text.parse()?)
+    /// }
+    /// assert_eq!(load(&Breaker::new(Config::new(), ManualClock::new())).unwrap(), 7);
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the operation, or what is made of the refusal.
+    fn merge_error(self) -> Result<R, E>
+    where
+        E: From<Rejected>;
 }
 
 impl<R, E> Fallback<R, E> for Result<R, CallError<E>> {
@@ -186,5 +217,12 @@ impl<R, E> Fallback<R, E> for Result<R, CallError<E>> {
             Err(CallError::Failed(error)) => Err(error),
             Err(CallError::Rejected(rejected)) => other(rejected),
         }
+    }
+
+    fn merge_error(self) -> Result<R, E>
+    where
+        E: From<Rejected>,
+    {
+        self.map_err(CallError::merge)
     }
 }

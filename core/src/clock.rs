@@ -38,26 +38,76 @@ use crate::word::{self, AtomicU32};
 /// static SENSOR: Breaker<SysTick> = Breaker::new(Config::new(), SysTick);
 /// assert!(SENSOR.acquire().is_ok());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a clock of a circuit breaker",
+    note = "take `StdClock` of atomic-breaker-std or `EmbassyClock` of atomic-breaker-embassy, or implement \
+            `Clock` for your millisecond counter"
+)]
 pub trait Clock {
     /// Milliseconds since any fixed origin, modulo 2³².
     fn now_ms(&self) -> u32;
 
     /// A number that differs between the devices or processes of a fleet: the seed of the jitter
-    /// when the configuration gives none. A unique id of the chip or a random number drawn at
-    /// start. Need not change over time.
+    /// when the configuration gives none. A unique number of the chip, a random number drawn at
+    /// start, the fine digits of a timer. Need not change over time.
     fn entropy(&self) -> u32 {
         0
     }
+
+    /// A number that differs from call to call, evenly spread over all 2³²: which calls pass while
+    /// traffic returns gradually, and the jitter of breakers that trip together. Need not be
+    /// surprising, so the default needs no source of randomness: the multiples of 2³² divided by the
+    /// golden ratio fall evenly between each other however many there are (Weyl's equidistribution;
+    /// Knuth, TAOCP 3, 6.4), and a share of 10 % is one call of each ten. Read on cold paths only.
+    fn random(&self) -> u32 {
+        word::draw(&RANDOM, GOLDEN)
+    }
 }
 
-impl<C: Clock + ?Sized> Clock for &C {
-    fn now_ms(&self) -> u32 {
-        (**self).now_ms()
-    }
+static RANDOM: AtomicU32 = AtomicU32::new(0);
 
-    fn entropy(&self) -> u32 {
-        (**self).entropy()
-    }
+/// 2³² divided by the golden ratio.
+const GOLDEN: u32 = 0x9E37_79B9;
+
+/// A clock that everybody who can reach a word reads alike: other processes of the machine, other
+/// cores with a program of their own, the same program after a restart.
+///
+/// A mere marker. Demanded where a word is shared beyond one program, as a clock whose origin is the
+/// start of the process would open the gate of another process's breaker at once.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not known to be read alike by all programs that share the word",
+    note = "take a clock without an origin of its own, as `SystemClock` of atomic-breaker-std; to take up a \
+            word after a restart instead, `restore` it"
+)]
+pub trait SharedClock: Clock {}
+
+macro_rules! forward_clock {
+    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
+        $(#[$meta])*
+        impl<C: Clock + ?Sized> Clock for $pointer {
+            fn now_ms(&self) -> u32 {
+                (**self).now_ms()
+            }
+
+            fn entropy(&self) -> u32 {
+                (**self).entropy()
+            }
+
+            fn random(&self) -> u32 {
+                (**self).random()
+            }
+        }
+
+        $(#[$meta])*
+        impl<C: SharedClock + ?Sized> SharedClock for $pointer {}
+    )*};
+}
+
+forward_clock! {
+    &C;
+    #[cfg(feature = "alloc")] alloc::boxed::Box<C>;
+    #[cfg(feature = "alloc")] alloc::rc::Rc<C>;
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<C>;
 }
 
 /// A clock that stands still until it is told to move, for tests.
@@ -122,6 +172,9 @@ impl ManualClock {
     }
 }
 
+/// For tests of words that are shared.
+impl SharedClock for ManualClock {}
+
 impl Default for ManualClock {
     fn default() -> Self {
         Self::new()
@@ -159,5 +212,9 @@ impl<'a, C: Clock> Now<'a, C> {
 
     pub(crate) fn entropy(&self) -> u32 {
         self.clock.entropy()
+    }
+
+    pub(crate) fn random(&self) -> u32 {
+        self.clock.random()
     }
 }

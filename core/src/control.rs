@@ -1,16 +1,21 @@
 //! Manual control.
 
-use core::convert::Infallible;
+use core::time::Duration;
 
 use crate::breaker::Breaker;
 use crate::clock::Clock;
-use crate::machine::Command;
-use crate::observer::Observer;
+use crate::config::{AsRules, ms};
+use crate::error::CorruptWord;
+use crate::machine::{Command, Machine};
+use crate::observer::{Observer, Transition};
+use crate::snapshot::Snapshot;
+use crate::state::State;
 use crate::tally::Tally;
-use crate::word::Word;
+use crate::word::{Bits, Word};
 
 /// Manual control: each command is one compare-and-swap and begins an epoch, so that reports of
-/// calls that were under way change nothing. A command that does not apply changes nothing at all.
+/// calls that were under way change nothing, and answers the transition that it made. A command that
+/// does not apply changes nothing at all.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, State};
@@ -25,43 +30,63 @@ use crate::word::Word;
 /// breaker.reset();
 /// assert_eq!(breaker.state(), State::Closed);
 /// ```
-impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
-    /// Opens for the configured time, as a failure would. An open breaker starts its time anew. Does
-    /// nothing while forced open or disabled.
-    pub fn trip(&self) {
-        self.obey(Command::Trip);
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// Opens for the configured time, as a failure would. On an open breaker that time starts over, but
+    /// its deadline only moves later. Does nothing while forced open or disabled.
+    pub fn trip(&self) -> Option<Transition> {
+        self.obey(Command::Trip(0))
     }
 
-    /// Refuses every call until [`release`](Self::release) or [`reset`](Self::reset).
-    pub fn force_open(&self) {
-        self.obey(Command::ForceOpen);
+    /// [`trip`](Self::trip) for at least so long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a
+    /// 32-bit word; the answer says for how long). What is demanded so ends early only by
+    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another command of an operator.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    /// use core::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// let hour = Duration::from_secs(3_600);
+    /// let tripped = breaker.trip_for(hour).unwrap();
+    /// assert_eq!(tripped.open_for(), Some(hour));
+    /// assert_eq!(breaker.trip(), None, "it is open for longer already");
+    /// ```
+    pub fn trip_for(&self, at_least: Duration) -> Option<Transition> {
+        self.obey(Command::Trip(ms(at_least)))
+    }
+
+    /// Refuses every call until [`release`](Self::release) or [`reset`](Self::reset). A breaker that is
+    /// disabled is so again when it is released.
+    pub fn force_open(&self) -> Option<Transition> {
+        self.obey(Command::ForceOpen)
     }
 
     /// Ends [`force_open`](Self::force_open): half-open, so that probes find out how the resource
-    /// is. Does nothing in other states.
-    pub fn release(&self) {
-        self.obey(Command::Release);
+    /// is, or disabled if it is that besides. Does nothing in other states.
+    pub fn release(&self) -> Option<Transition> {
+        self.obey(Command::Release)
     }
 
     /// Closes and clears every count, from any state.
-    pub fn reset(&self) {
-        self.obey(Command::Reset);
+    pub fn reset(&self) -> Option<Transition> {
+        self.obey(Command::Reset)
     }
 
     /// Lets every call pass and learns nothing, until [`enable`](Self::enable) or
-    /// [`reset`](Self::reset).
-    pub fn disable(&self) {
-        self.obey(Command::Disable);
+    /// [`reset`](Self::reset). A breaker that is forced open is so again when it is enabled.
+    pub fn disable(&self) -> Option<Transition> {
+        self.obey(Command::Disable)
     }
 
-    /// Ends [`disable`](Self::disable): closed, every count clear. Does nothing in other states.
-    pub fn enable(&self) {
-        self.obey(Command::Enable);
+    /// Ends [`disable`](Self::disable): closed, every count clear, or forced open if it is that
+    /// besides. Does nothing in other states.
+    pub fn enable(&self) -> Option<Transition> {
+        self.obey(Command::Enable)
     }
 
-    /// Ends the open time: half-open from now on, the next call is a probe. For somebody who knows
-    /// more than the clock does, as one who pings the resource meanwhile. Does nothing in other
-    /// states.
+    /// Ends the open time, whoever asked for it: half-open from now on, the next call is a probe. Does
+    /// nothing in other states.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -72,13 +97,119 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
     /// breaker.probe_now();
     /// assert!(breaker.acquire().is_ok_and(|permit| permit.is_probe()));
     /// ```
-    pub fn probe_now(&self) {
-        self.obey(Command::ProbeNow);
+    pub fn probe_now(&self) -> Option<Transition> {
+        self.obey(Command::ProbeNow)
     }
 
-    fn obey(&self, command: Command) {
-        let machine = self.machine();
-        let Ok(_) =
-            self.apply(|circuit, now| Ok::<_, Infallible>(machine.obey(circuit, command, now)));
+    /// [`probe_now`](Self::probe_now), unless the open time was demanded: by
+    /// [`Failure::retry_after`](crate::Failure::retry_after) or [`trip_for`](Self::trip_for). For
+    /// somebody who knows more than the clock does, as one who pings the resource meanwhile.
+    pub fn probe_early(&self) -> Option<Transition> {
+        self.obey(Command::ProbeEarly)
     }
+
+    /// Takes up a word that outlived its clock or its users: after a reset of the chip or a restart of
+    /// the process, once, before anybody calls.
+    ///
+    /// Every time that runs starts over now: an open breaker stays open for its whole open time, a
+    /// window of failures and a gradual return begin. Probes that were in flight are forgotten. Permits
+    /// from before are stale. What an operator has set stays.
+    ///
+    /// # Errors
+    /// [`CorruptWord`]: the word held an invalid state, or its memory lost its content
+    /// ([`Word::survived`]). It is closed and fresh now; there is nothing left to do.
+    pub fn restore(&self) -> Result<Option<Transition>, CorruptWord> {
+        let (found, survived) = (self.to_bits(), self.word.survived());
+        let machine = self.machine();
+        let applied = self.apply(|circuit, now| {
+            if survived {
+                machine.restore(circuit, now)
+            } else {
+                Machine::<W::Bits>::start_over(circuit)
+            }
+        });
+        self.notify(applied);
+        if survived {
+            // One that was corrupt is healed by now.
+            found.check().map(|_| self.answer(applied))
+        } else {
+            Err(CorruptWord::of_lost_memory(found.to_u64()))
+        }
+    }
+
+    fn obey(&self, command: Command) -> Option<Transition> {
+        let machine = self.machine();
+        let applied = self.apply(|circuit, now| machine.obey(circuit, command, now));
+        self.notify(applied);
+        self.answer(applied)
+    }
+}
+
+/// What an operator sees and does, for breakers of whatever parts behind one pointer: dashboards, maps
+/// of breakers.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, Control, LastCalls, ManualClock, Ratio, State};
+///
+/// let clock = ManualClock::new();
+/// let radio = Breaker::new(Config::new(), &clock);
+/// let config = Config::new().failure_ratio(Ratio::percent(50));
+/// let modem = Breaker::builder(config, &clock).last_calls(LastCalls::new()).build();
+///
+/// let all: [(&str, &dyn Control); 2] = [("radio", &radio), ("modem", &modem)];
+/// for (name, breaker) in all {
+///     breaker.force_open();
+///     println!("{name} is {}", breaker.state());
+/// }
+/// assert_eq!(modem.state(), State::ForcedOpen);
+/// ```
+pub trait Control {
+    /// [`Breaker::snapshot`].
+    fn snapshot(&self) -> Snapshot;
+    /// [`Breaker::state`].
+    fn state(&self) -> State;
+    /// [`Breaker::trip`].
+    fn trip(&self) -> Option<Transition>;
+    /// [`Breaker::trip_for`].
+    fn trip_for(&self, at_least: Duration) -> Option<Transition>;
+    /// [`Breaker::force_open`].
+    fn force_open(&self) -> Option<Transition>;
+    /// [`Breaker::release`].
+    fn release(&self) -> Option<Transition>;
+    /// [`Breaker::reset`].
+    fn reset(&self) -> Option<Transition>;
+    /// [`Breaker::disable`].
+    fn disable(&self) -> Option<Transition>;
+    /// [`Breaker::enable`].
+    fn enable(&self) -> Option<Transition>;
+    /// [`Breaker::probe_now`].
+    fn probe_now(&self) -> Option<Transition>;
+    /// [`Breaker::probe_early`].
+    fn probe_early(&self) -> Option<Transition>;
+}
+
+macro_rules! control_of_breaker {
+    ($($name:ident($($argument:ident: $kind:ty)?) -> $answer:ty;)*) => {
+        impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Control
+            for Breaker<C, W, T, O, R>
+        {
+            $(fn $name(&self $(, $argument: $kind)?) -> $answer {
+                Breaker::$name(self $(, $argument)?)
+            })*
+        }
+    };
+}
+
+control_of_breaker! {
+    snapshot() -> Snapshot;
+    state() -> State;
+    trip() -> Option<Transition>;
+    trip_for(at_least: Duration) -> Option<Transition>;
+    force_open() -> Option<Transition>;
+    release() -> Option<Transition>;
+    reset() -> Option<Transition>;
+    disable() -> Option<Transition>;
+    enable() -> Option<Transition>;
+    probe_now() -> Option<Transition>;
+    probe_early() -> Option<Transition>;
 }

@@ -1,14 +1,33 @@
-//! What can go wrong: a call was refused, a call failed, a word is no state.
+//! What can go wrong: a call was refused, a call failed, a word holds an invalid state.
 
 use core::fmt;
 use core::time::Duration;
 
+use crate::config::ms;
 use crate::state::State;
+
+/// How long a refused caller has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Wait {
+    /// Open: nobody is admitted before; at exactly this time from now the next call is a probe (if
+    /// nobody demands more meanwhile).
+    For(Duration),
+    /// Half-open or returning: by then at the latest. Half-open, a slot may be free at any moment, when a
+    /// probe reports: come back soon, and not in step with others. Returning, some calls pass at any
+    /// time: there is no hurry.
+    AtMost(Duration),
+    /// Forced open: until an operator releases the breaker.
+    UntilReleased,
+}
+
+/// The caller who is to come back soon does so after this time at the latest.
+const SOON_MS: u32 = 100;
 
 /// A call that was refused, and how long to wait.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock};
+/// use atomic_breaker::{Breaker, Config, ManualClock, Wait};
 /// use core::time::Duration;
 ///
 /// let clock = ManualClock::new();
@@ -16,7 +35,7 @@ use crate::state::State;
 /// breaker.trip();
 ///
 /// let refused = breaker.acquire().unwrap_err();
-/// assert_eq!(refused.retry_in(), Some(Duration::from_millis(4_200)));
+/// assert_eq!(refused.wait(), Wait::For(Duration::from_millis(4_200)));
 /// assert_eq!(refused.to_string(), "circuit breaker is open, retry in 4.2s");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,23 +43,41 @@ use crate::state::State;
 #[must_use]
 pub struct Rejected {
     state: State,
-    retry_in_ms: u32,
+    wait_ms: u32,
 }
 
 impl Rejected {
-    pub(crate) const fn new(state: State, retry_in_ms: u32) -> Self {
-        Self { state, retry_in_ms }
+    /// A refusal, for tests of what handles it. `wait` is what a breaker in that state would say, in
+    /// milliseconds; it is ignored for [`State::ForcedOpen`].
+    pub const fn new(state: State, wait: Duration) -> Self {
+        Self::until(state, ms(wait))
     }
 
-    /// The state that refused: open, half-open with every slot taken, or forced open.
+    pub(crate) const fn until(state: State, wait_ms: u32) -> Self {
+        Self { state, wait_ms }
+    }
+
+    /// The state that refused: open, half-open with every slot taken, returning, or forced open.
     pub const fn state(self) -> State {
         self.state
     }
 
-    /// How long to wait; `None` while the breaker is forced open, as nobody knows.
+    /// How long to wait: exactly, at most, or nobody knows.
+    pub const fn wait(self) -> Wait {
+        let time = Duration::from_millis(self.wait_ms as u64);
+        match self.state {
+            State::ForcedOpen => Wait::UntilReleased,
+            State::HalfOpen | State::Returning => Wait::AtMost(time),
+            _ => Wait::For(time),
+        }
+    }
+
+    /// When it is worth to come back; `None` while the breaker is forced open, as nobody knows.
     ///
-    /// Open: at exactly this time from now the next call is a probe. Half-open: the slots are taken
-    /// back at the latest then; a probe that reports frees one sooner.
+    /// Open: at exactly this time from now the next call is a probe. Half-open: soon, after 100 ms at
+    /// most, as a slot may be free at any moment; [`wait`](Self::wait) says how long that can go on.
+    /// Returning: after half the time that is left until all calls pass, so that those who were refused
+    /// do not hasten the return. Add something random where many wait.
     pub const fn retry_in(self) -> Option<Duration> {
         match self.retry_in_ms() {
             Some(ms) => Some(Duration::from_millis(ms as u64)),
@@ -52,16 +89,25 @@ impl Rejected {
     pub const fn retry_in_ms(self) -> Option<u32> {
         match self.state {
             State::ForcedOpen => None,
-            _ => Some(self.retry_in_ms),
+            State::HalfOpen if self.wait_ms > SOON_MS => Some(SOON_MS),
+            // Who came sooner would be one more call of which a share passes.
+            State::Returning => Some(self.wait_ms.div_ceil(2)),
+            _ => Some(self.wait_ms),
         }
     }
 }
 
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.state, self.retry_in()) {
-            (state, Some(time)) => write!(f, "circuit breaker is {state}, retry in {time:?}"),
-            (state, None) => write!(f, "circuit breaker is {state}, until it is released"),
+        let state = self.state;
+        match self.wait() {
+            Wait::For(time) => write!(f, "circuit breaker is {state}, retry in {time:?}"),
+            Wait::AtMost(time) => {
+                write!(f, "circuit breaker is {state}, retry soon, within {time:?}")
+            }
+            Wait::UntilReleased => {
+                write!(f, "circuit breaker is {state}, until it is released")
+            }
         }
     }
 }
@@ -96,6 +142,18 @@ impl<E> CallError<E> {
     }
 }
 
+impl<E: From<Rejected>> CallError<E> {
+    /// One error for both cases, where the operation's error can be made of a refusal: `anyhow::Error`,
+    /// `Box<dyn Error>`, an error of yours with a variant for it. For results there is
+    /// [`Fallback::merge_error`](crate::Fallback::merge_error).
+    pub fn merge(self) -> E {
+        match self {
+            Self::Rejected(rejected) => rejected.into(),
+            Self::Failed(error) => error,
+        }
+    }
+}
+
 impl<E> From<Rejected> for CallError<E> {
     fn from(rejected: Rejected) -> Self {
         Self::Rejected(rejected)
@@ -121,11 +179,12 @@ impl<E: core::error::Error> core::error::Error for CallError<E> {
     }
 }
 
-/// A word whose bits are no state that a breaker can be in.
+/// A word that holds an invalid state: no breaker leaves such bits behind.
 ///
 /// Met where a word comes from outside. [`Breaker::from_bits`](crate::Breaker::from_bits),
-/// [`Breaker::check`](crate::Breaker::check) and [`Bits::check`](crate::word::Bits::check) report
-/// it; a breaker in use replaces such a word by a fresh, closed one and tells its observer.
+/// [`Breaker::check`](crate::Breaker::check), [`Breaker::restore`](crate::Breaker::restore) and
+/// [`Bits::check`](crate::word::Bits::check) report it; a breaker in use replaces such a word by a
+/// fresh, closed one and notifies its observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CorruptWord {
@@ -137,16 +196,21 @@ pub struct CorruptWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) enum Fault {
-    ClosedWithTrips,
     WindowWithoutFailures,
     OpenWithoutTrips,
     OpenTooLong,
+    LostTooOften,
+    LostMemory,
     NotHeld,
 }
 
 impl CorruptWord {
     pub(crate) const fn new(bits: u64, fault: Fault) -> Self {
         Self { bits, fault }
+    }
+
+    pub(crate) const fn of_lost_memory(bits: u64) -> Self {
+        Self::new(bits, Fault::LostMemory)
     }
 
     /// The bits that were found.
@@ -158,10 +222,11 @@ impl CorruptWord {
 impl fmt::Display for CorruptWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fault = match self.fault {
-            Fault::ClosedWithTrips => "it is closed, yet counts trips",
             Fault::WindowWithoutFailures => "it has a window of failures, but no failure",
             Fault::OpenWithoutTrips => "it is open, yet never tripped",
             Fault::OpenTooLong => "its open time is longer than any breaker sets",
+            Fault::LostMemory => "its memory has no mark that it kept its content",
+            Fault::LostTooOften => "more rounds of probes were lost than any breaker counts",
             Fault::NotHeld => "it is neither forced open nor disabled",
         };
         let bits = self.bits;

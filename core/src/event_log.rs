@@ -20,12 +20,12 @@ use crate::observer::{Observer, Transition};
 /// static LOG: EventLog<8> = EventLog::new();
 ///
 /// let clock = ManualClock::new();
-/// let breaker = Breaker::new(Config::new(), &clock).with_observer(&LOG);
+/// let breaker = Breaker::builder(Config::new(), &clock).observer(&LOG).build();
 /// breaker.trip();
 /// breaker.reset();
 ///
 /// while let Some(transition) = LOG.pop() {
-///     println!("{} -> {} ({:?})", transition.from, transition.to, transition.cause);
+///     println!("{transition}");
 /// }
 /// assert_eq!(LOG.take_lost(), 0);
 /// ```

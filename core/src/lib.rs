@@ -33,7 +33,7 @@
 //! clock ─► machine ─► one compare-and-swap ◄──────│ machine │  │ transition ─► Observer  │
 //!     │                     └──────────────────────────────────►                         │
 //!     ▼                                           └─────────┘  └─────────────────────────┘
-//! Rejected { retry_in }
+//! Rejected { wait }
 //! ```
 //!
 //! The modules, in that order:
@@ -41,33 +41,46 @@
 //! | module | what |
 //! |---|---|
 //! | [`clock`] | where the time comes from |
-//! | [`config`] | the rules, checked against the word |
-//! | [`word`] | the atomic word, its layouts, the memory orderings |
+//! | [`config`] | [`Config`], checked against the word as [`Rules`] |
+//! | [`word`] | the atomic word, its layouts, the memory orderings; [`Retained`](word::Retained), [`Ticks`](word::Ticks) |
 //! | `time`, `circuit` | times that wrap; the word as a value |
 //! | [`state`] | the life cycle |
-//! | `breaker` | [`Breaker`] and how to make one |
-//! | `acquire`, `permit`, `token` | the way in; [`Permit`] and, on its way elsewhere, [`Token`] |
+//! | `breaker` | [`Breaker`], its [`Builder`], and [`AnyBreaker`] for code that takes any |
+//! | `acquire`, `permit`, `token` | the way in; [`Permit`], [`Attempt`] and, on its way elsewhere, [`Token`] |
 //! | `call` | `call` and `call_async` around them; [`Fallback`] |
 //! | [`outcome`] | what is reported, and classifiers |
 //! | `settle` | the way out: what a report changes |
 //! | [`tally`] | memory beside the word: [`LastCalls`] |
 //! | `machine` | one pure function per arrow of the life cycle |
 //! | `apply` | the one compare-and-swap loop |
-//! | [`observer`] | who is told: [`Transition`], [`Cause`], `EventLog` |
-//! | `control`, `snapshot` | the operator's commands; [`Snapshot`] |
+//! | [`observer`] | who is notified: [`Transition`], [`Cause`], `EventLog` |
+//! | `control`, `snapshot` | the operator's commands and [`Control`]; [`Snapshot`] |
+//! | [`wait`] | what needs a timer: waiting, time limits, retries, pings |
 //!
 //! # Limits
 //!
-//! - Epochs wrap: a permit that lives through exactly 512 transitions (16 in a 32-bit word), or a
-//!   multiple, is taken for a new one. Where one probe is in flight at a time (the default), a probe
-//!   must match in time, too.
-//! - Times wrap: after 49.7 days (35 minutes in a 32-bit word with its default tick). A breaker that
-//!   opened and was not called since reads a time just after the wrap as just after it opened, and
-//!   refuses for its open time once more. It never admits early.
-//! - Counts end: failures at 65 535 (255), probes at 255 (15), trips in a row at 31 (7), open time
-//!   at 24.8 days (17.5 minutes). A configuration beyond is refused when it is built.
-//! - A window of failures is a tumbling one: it starts with its first failure, so up to twice the
-//!   limit less one can fall into a span of its length.
+//! A word is small. The figures in brackets are for 32-bit words with their default tick of 64 ms.
+//!
+//! - **Counts end**: failures at 65 535 (255), probes at 255 (15), trips in a row at 31 (7), doublings of
+//!   the lease at 31 (8), open time, window, lease and gradual return at 24.8 days (17.5 minutes). A
+//!   configuration beyond is refused when it is built.
+//! - **Epochs wrap**: a permit that lives through exactly 512 (16) transitions, or a multiple, while the
+//!   breaker comes back to as many trips in a row, is taken for a new one. A probe must match in time,
+//!   too, where one is in flight at a time: by default, and always after a lost round.
+//! - **Times wrap**: after 49.7 days (35 minutes). Whoever calls again when told to, or is not alone in
+//!   calling, never notices. After a silence of about a multiple of the wrap `R`, from the guard band
+//!   (65.5 s; 4.1 s) before it to the open time after it, a breaker that opened looks as if it had just
+//!   done so, and refuses for its open time once more. It never admits early. Someone who calls only
+//!   every `P`, alone, meets that again and again if `P` is near a multiple of `R`: at most
+//!   `(guard + open time as stored) ÷ d` times in a row, `d` being the distance, and for ever if that is 0. In the
+//!   same way failures that come alone, each about `R` after the other, with no success between, fall
+//!   into one window. Take longer ticks ([`Ticks`](word::Ticks) has a table to choose from) or a 64-bit
+//!   word ([`SectionWord`](word#structs), with the feature `wide`) where nobody calls for so long.
+//! - **A window of failures is a tumbling one**: it starts with its first failure, so up to
+//!   `2 × limit − 3` failures can fall within one window length without tripping.
+//! - **The breaker inside itself**: do not guard an operation that is guarded by the same breaker already,
+//!   as a driver over a guarded bus. Its failures would count twice, and while half-open the inner call
+//!   is refused by the slot that the outer one holds: it never closes.
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
@@ -75,6 +88,9 @@
 )]
 #![no_std]
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
 
 mod acquire;
 mod apply;
@@ -97,18 +113,20 @@ pub mod state;
 pub mod tally;
 mod time;
 mod token;
+pub mod wait;
 pub mod word;
 
-pub use breaker::Breaker;
+pub use breaker::{AnyBreaker, BitsOf, Breaker, Builder};
 pub use call::Fallback;
-pub use clock::{Clock, ManualClock};
-pub use config::{Config, ConfigError};
-pub use error::{CallError, CorruptWord, Rejected};
+pub use clock::{Clock, ManualClock, SharedClock};
+pub use config::{AsRules, Config, ConfigError, Ratio, Rules};
+pub use control::Control;
+pub use error::{CallError, CorruptWord, Rejected, Wait};
 #[cfg(feature = "heapless")]
 pub use event_log::EventLog;
-pub use observer::{Cause, Observer, Transition};
+pub use observer::{Cause, Observer, OnTransition, Transition};
 pub use outcome::{AnyError, Classify, Failure, Outcome};
-pub use permit::Permit;
+pub use permit::{Attempt, Permit};
 pub use snapshot::Snapshot;
 pub use state::State;
 pub use tally::{LastCalls, Tally, Verdict};

@@ -1,17 +1,21 @@
-//! Who is told of what happens.
+//! Who is notified of what happens.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::error::Rejected;
 use crate::outcome::Outcome;
 use crate::state::State;
 
-/// Is told of transitions, refusals and outcomes. `()` observes nothing and costs nothing; a pair
-/// tells both; a reference forwards.
+/// Is notified of transitions, refusals and outcomes. `()` observes nothing and costs nothing; a pair
+/// notifies both; a reference, with the feature `alloc` an `Arc` or `Box`, forwards; an `Option`
+/// forwards where there is one; a closure that takes each transition is made an observer by
+/// [`OnTransition`] or [`Builder::on_transition`](crate::Builder::on_transition).
 ///
-/// Each transition is told exactly once, by the caller whose compare-and-swap made it, after it was
+/// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was
 /// made: on the caller's thread or in its interrupt handler, so be brief and do not block. Two
-/// callers may tell two transitions in either order; the epoch says which came first.
+/// callers may report two transitions in either order; the epoch says which came first. An observer
+/// that panics loses nothing of the breaker's state.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, State, Transition};
@@ -29,10 +33,14 @@ use crate::state::State;
 /// }
 ///
 /// let (clock, trips) = (ManualClock::new(), Trips::default());
-/// let breaker = Breaker::new(Config::new(), &clock).with_observer(&trips);
+/// let breaker = Breaker::builder(Config::new(), &clock).observer(&trips).build();
 /// breaker.trip();
 /// assert_eq!(trips.0.get(), 1);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not observe a circuit breaker",
+    note = "implement `Observer`, or make a closure one: `on_transition(|transition: &Transition| ..)`"
+)]
 pub trait Observer {
     /// Whether anybody listens. Where nobody does, transitions are not put together at all.
     fn is_listening(&self) -> bool {
@@ -49,12 +57,13 @@ pub trait Observer {
         let _ = rejected;
     }
 
-    /// A permit was reported. Late reports, which change nothing, are told too.
+    /// A permit was reported: the outcome as it counts, so a success that was slow comes as a failure.
+    /// Late reports, which change nothing, come too.
     fn outcome(&self, outcome: Outcome) {
         let _ = outcome;
     }
 
-    /// A permit was dropped without a report.
+    /// A permit was dropped without a report, whether that counts as a failure or not.
     fn cancelled(&self) {}
 }
 
@@ -65,25 +74,67 @@ impl Observer for () {
     }
 }
 
-impl<O: Observer + ?Sized> Observer for &O {
+macro_rules! forward_observer {
+    ($($(#[$meta:meta])* impl<$o:ident> $pointer:ty;)*) => {$(
+        $(#[$meta])*
+        impl<$o: Observer + ?Sized> Observer for $pointer {
+            fn is_listening(&self) -> bool {
+                (**self).is_listening()
+            }
+
+            fn transition(&self, transition: &Transition) {
+                (**self).transition(transition);
+            }
+
+            fn refused(&self, rejected: Rejected) {
+                (**self).refused(rejected);
+            }
+
+            fn outcome(&self, outcome: Outcome) {
+                (**self).outcome(outcome);
+            }
+
+            fn cancelled(&self) {
+                (**self).cancelled();
+            }
+        }
+    )*};
+}
+
+forward_observer! {
+    impl<O> &O;
+    #[cfg(feature = "alloc")] impl<O> alloc::boxed::Box<O>;
+    #[cfg(feature = "alloc")] impl<O> alloc::rc::Rc<O>;
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] impl<O> alloc::sync::Arc<O>;
+}
+
+impl<O: Observer> Observer for Option<O> {
     fn is_listening(&self) -> bool {
-        (**self).is_listening()
+        self.as_ref().is_some_and(Observer::is_listening)
     }
 
     fn transition(&self, transition: &Transition) {
-        (**self).transition(transition);
+        if let Some(observer) = self {
+            observer.transition(transition);
+        }
     }
 
     fn refused(&self, rejected: Rejected) {
-        (**self).refused(rejected);
+        if let Some(observer) = self {
+            observer.refused(rejected);
+        }
     }
 
     fn outcome(&self, outcome: Outcome) {
-        (**self).outcome(outcome);
+        if let Some(observer) = self {
+            observer.outcome(outcome);
+        }
     }
 
     fn cancelled(&self) {
-        (**self).cancelled();
+        if let Some(observer) = self {
+            observer.cancelled();
+        }
     }
 }
 
@@ -113,6 +164,33 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
+/// A closure as observer: called with each transition.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, Transition};
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::builder(Config::new(), &clock)
+///     .on_transition(|transition: &Transition| println!("{transition}"))
+///     .build();
+/// breaker.trip();
+/// ```
+#[derive(Clone, Copy)]
+pub struct OnTransition<F>(pub F);
+
+impl<F> fmt::Debug for OnTransition<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnTransition").finish_non_exhaustive()
+    }
+}
+
+impl<F: Fn(&Transition)> Observer for OnTransition<F> {
+    #[inline]
+    fn transition(&self, transition: &Transition) {
+        (self.0)(transition);
+    }
+}
+
 /// A change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -122,7 +200,8 @@ pub struct Transition {
     /// The state before.
     pub from: State,
     /// The state after. The same as before when a half-open breaker begins a new round of probes,
-    /// when an open one is tripped again and when a closed one is reset.
+    /// when an open one is tripped again, when a closed one is reset, when one that is both forced open
+    /// and disabled loses the one that does not show, and when a word is restored.
     pub to: State,
     /// Why.
     pub cause: Cause,
@@ -132,16 +211,41 @@ pub struct Transition {
     pub epoch: u16,
     /// Trips in a row, this one included.
     pub trips: u8,
-    /// When it opens: for how many milliseconds, as stored. Otherwise 0.
+    /// When it opens: for how many milliseconds, growth, jitter, minimum and rounding to ticks included.
+    /// Otherwise 0.
     pub open_for_ms: u32,
 }
 
 impl Transition {
+    /// A transition, for tests of what handles it; the other fields are 0.
+    pub const fn new(from: State, to: State, cause: Cause) -> Self {
+        Self {
+            from,
+            to,
+            cause,
+            at_ms: 0,
+            epoch: 0,
+            trips: 0,
+            open_for_ms: 0,
+        }
+    }
+
     /// When it opens: for how long, growth, jitter, minimum and rounding included.
     pub const fn open_for(&self) -> Option<Duration> {
         match self.to {
             State::Open => Some(Duration::from_millis(self.open_for_ms as u64)),
             _ => None,
+        }
+    }
+}
+
+/// `closed -> open: failures reached the limit, for 5s`
+impl fmt::Display for Transition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}: {}", self.from, self.to, self.cause)?;
+        match self.open_for() {
+            Some(time) => write!(f, ", for {time:?}"),
+            None => Ok(()),
         }
     }
 }
@@ -168,13 +272,63 @@ pub enum Cause {
     OpenTimeOver,
     /// A probe failed.
     ProbeFailed,
+    /// A probe was dropped without a report after [`Config::cancel_limit`](crate::Config::cancel_limit).
+    ProbeCancelled,
     /// The probes in flight did not report within their lease.
     ProbeLost,
     /// Enough probes succeeded.
     ProbesSucceeded,
-    /// An operator said so.
+    /// The time of a [gradual return](crate::Config::gradual_return) was over and somebody called.
+    TrafficReturned,
+    /// By command: [`Breaker::trip`](crate::Breaker::trip) and the others.
     Manual,
-    /// The word held bits that are no state; it was replaced by a fresh, closed one. `from` says
-    /// closed, whatever the bits looked like.
+    /// The word was [restored](crate::Breaker::restore): what ran starts over.
+    Restored,
+    /// The word held an invalid state, or its memory lost its content; it was replaced by a fresh,
+    /// closed one.
     CorruptWord,
+}
+
+impl Cause {
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::FailureLimit,
+        Self::FailureRatio,
+        Self::TripDemanded,
+        Self::RetryAfter,
+        Self::OpenTimeOver,
+        Self::ProbeFailed,
+        Self::ProbeCancelled,
+        Self::ProbeLost,
+        Self::ProbesSucceeded,
+        Self::TrafficReturned,
+        Self::Manual,
+        Self::Restored,
+        Self::CorruptWord,
+    ];
+
+    /// A few words for a log line: `failures reached the limit`.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::FailureLimit => "failures reached the limit",
+            Self::FailureRatio => "the failure ratio reached its limit",
+            Self::TripDemanded => "a failure demanded it",
+            Self::RetryAfter => "a failure asked for a pause",
+            Self::OpenTimeOver => "the open time is over",
+            Self::ProbeFailed => "a probe failed",
+            Self::ProbeCancelled => "a probe was cancelled late",
+            Self::ProbeLost => "a probe did not report",
+            Self::ProbesSucceeded => "enough probes succeeded",
+            Self::TrafficReturned => "traffic has returned",
+            Self::Manual => "by command",
+            Self::Restored => "restored",
+            Self::CorruptWord => "the word held an invalid state",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text())
+    }
 }

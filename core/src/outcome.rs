@@ -74,7 +74,7 @@ impl Failure {
     /// `Retry-After` of a server, the back-off hint of a radio.
     ///
     /// Rounded up to milliseconds; cut to [`Config::max_retry_after`](crate::Config::max_retry_after),
-    /// or to what the word holds (24.8 days, 2¹⁴ ticks in a 32-bit word) when that is not set. The
+    /// 5 minutes by default. The
     /// [`Transition`](crate::Transition) tells the time that was taken.
     pub const fn retry_after(time: Duration) -> Self {
         Self {

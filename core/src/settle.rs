@@ -1,37 +1,59 @@
 //! The way out: what a report changes in the word, off the closed path.
 
-use core::convert::Infallible;
-
+use crate::apply::Applied;
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
+use crate::config::{AsRules, TripRule};
 use crate::machine::{Machine, Step};
 use crate::observer::Observer;
-use crate::outcome::Failure;
-use crate::state::State;
+use crate::outcome::{Failure, Outcome};
 use crate::tally::{Call, Tally, Verdict};
 use crate::token::Ticket;
-use crate::word::{Peek, Word};
+use crate::word::{self, Peek, Word};
 
-impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
-    /// A success that may change something: failures are counted, a probe is out, outcomes are
-    /// remembered, or the call may have been slow.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn succeed(&self, ticket: Ticket<W::Bits>) {
-        if self.was_slow(ticket) {
-            return self.count(ticket, Failure::new().weight);
+/// Where a 64-bit processor counts failures and clears the count without a call; a microcontroller has
+/// more time than flash.
+const IS_FAST: bool = cfg!(target_pointer_width = "64");
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// What a permit says.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "where the outcome is a constant, as it mostly is, the others take no code"
+    )]
+    pub(crate) fn report(&self, ticket: Ticket<W::Bits>, outcome: Outcome) -> Applied<W::Bits> {
+        match outcome {
+            Outcome::Success => self.success(ticket),
+            Outcome::Failure(failure) => self.fail(ticket, failure),
+            Outcome::Ignored => self.ignore(ticket),
         }
-        let machine = self.machine();
-        let mut is_recorded = !T::ENABLED;
-        self.settle(ticket, |circuit, _| {
-            if !is_recorded && circuit.state() == State::Closed {
-                // Only a failure can trip.
-                let _ = self.tally.record(Call::success(circuit.epoch() as u16));
-                is_recorded = true;
-            }
-            machine.succeed(circuit)
-        });
+    }
+
+    /// A success. Closed with nothing counted: one load.
+    #[inline]
+    fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
+        let is_measured = self.tally.is_enabled() || ticket.started_ms.is_some();
+        // Whatever the permit's epoch: in a clear word there is nothing to change.
+        if is_measured || !word::glance(&self.word).is_closed_and_clear() {
+            return self.succeed(ticket);
+        }
+        self.observer.outcome(Outcome::Success);
+        Applied::nothing(ticket.granted)
+    }
+
+    /// Clears the count of consecutive failures by one exchange, where that is all there is to do.
+    #[inline]
+    fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
+        let seen = word::glance(&self.word);
+        !self.tally.is_enabled()
+            && ticket.started_ms.is_none()
+            && seen.is_closed()
+            && seen.counts()
+            && seen.is_same_epoch(ticket.granted)
+            && matches!(self.config().trip, TripRule::Consecutive { .. })
+            && word::swap(&self.word, seen, seen.with_nothing_counted()).is_ok()
     }
 
     #[inline(always)]
@@ -39,71 +61,172 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
         clippy::inline_always,
         reason = "where the failure is a constant, as it mostly is, one of the two takes no code"
     )]
-    pub(crate) fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) {
+    fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
         if failure.trips {
-            self.trip_at_once(ticket, failure);
+            self.trip_at_once(ticket, failure)
+        } else if IS_FAST && self.count_one(ticket, failure.weight) {
+            self.observer.outcome(failure.into());
+            Applied::nothing(ticket.granted)
         } else {
-            self.count(ticket, failure.weight);
+            self.count(ticket, failure)
         }
     }
 
+    /// Counts one more failure in a row by one exchange, where that is all there is to do: the word is
+    /// still the one that was seen when the permit was granted.
+    #[inline]
+    fn count_one(&self, ticket: Ticket<W::Bits>, weight: u16) -> bool {
+        let TripRule::Consecutive { failures } = self.config().trip else {
+            return false;
+        };
+        let seen = ticket.granted;
+        !self.tally.is_enabled()
+            && seen.is_closed_and_valid()
+            && weight > 0
+            && seen
+                .with_failures_below(weight.into(), failures)
+                .is_some_and(|next| word::swap(&self.word, seen, next).is_ok())
+    }
+
+    /// A success that may change something: failures are counted, a probe is out, outcomes are
+    /// remembered, or the call may have been slow.
     #[cold]
     #[inline(never)]
-    fn count(&self, ticket: Ticket<W::Bits>, weight: u16) {
+    fn succeed(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
+        if IS_FAST && self.clear(ticket) {
+            self.observer.outcome(Outcome::Success);
+            return Applied::nothing(ticket.granted);
+        }
+        if self.was_slow(ticket) {
+            return self.count(ticket, Failure::new());
+        }
         let machine = self.machine();
         let mut verdict = None;
-        self.settle(ticket, |circuit, now| {
-            // A failure that weighs nothing counts nowhere.
-            let is_told = T::ENABLED && weight > 0 && circuit.state() == State::Closed;
-            let ratio_reached = is_told && {
-                let call = Call::failure(circuit.epoch() as u16, weight);
-                *verdict.get_or_insert_with(|| self.tally.record(call)) == Verdict::Trip
-            };
-            machine.count(circuit, weight, ratio_reached, now)
+        let applied = self.apply_if_current(ticket, |circuit, now| {
+            // Only a failure can trip.
+            let _ = self.record(&mut verdict, circuit, None);
+            machine.succeed(circuit, now)
         });
+        self.observer.outcome(Outcome::Success);
+        self.notify(applied);
+        applied
+    }
+
+    #[inline]
+    fn count(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
+        let applied = self.count_cold(ticket, failure.weight);
+        self.observer.outcome(failure.into());
+        self.notify(applied);
+        applied
     }
 
     #[cold]
     #[inline(never)]
-    fn trip_at_once(&self, ticket: Ticket<W::Bits>, failure: Failure) {
+    fn count_cold(&self, ticket: Ticket<W::Bits>, weight: u16) -> Applied<W::Bits> {
         let machine = self.machine();
-        self.settle(ticket, |circuit, now| {
-            machine.trip_at_once(circuit, failure, now)
+        let mut verdict = None;
+        self.apply_if_current(ticket, |circuit, now| {
+            let ratio_reached = self.record(&mut verdict, circuit, Some(weight)) == Verdict::Trip;
+            machine.count(circuit, weight, ratio_reached, now)
+        })
+    }
+
+    /// Shows a call to the tally, once. A failure that weighs nothing counts nowhere.
+    #[inline]
+    fn record(
+        &self,
+        verdict: &mut Option<Verdict>,
+        circuit: Circuit<W::Bits>,
+        failure: Option<u16>,
+    ) -> Verdict {
+        if !self.tally.is_enabled() || !circuit.counts_failures() || failure == Some(0) {
+            return Verdict::Keep;
+        }
+        *verdict.get_or_insert_with(|| {
+            let epoch = circuit.epoch() as u16;
+            self.tally
+                .record(Call { epoch, failure }, self.config().ratio)
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn trip_at_once(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
+        let machine = self.machine();
+        let applied = self.apply(|circuit, now| {
+            if machine.holds(circuit, ticket.granted) {
+                machine.trip_at_once(circuit, failure, now)
+            } else {
+                machine.demand_late(circuit, ticket.granted, failure, now)
+            }
         });
+        self.observer.outcome(failure.into());
+        self.notify(applied);
+        applied
     }
 
     /// A permit that ends without a word about the resource: only a probe has something to return.
     #[inline]
-    pub(crate) fn put_back(&self, ticket: Ticket<W::Bits>) {
+    fn ignore(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if !ticket.granted.is_closed() {
             self.give_back(ticket);
         }
+        self.observer.outcome(Outcome::Ignored);
+        Applied::nothing(ticket.granted)
     }
 
     #[cold]
     #[inline(never)]
-    fn give_back(&self, ticket: Ticket<W::Bits>) {
-        self.settle(ticket, |circuit, _| Machine::<W::Bits>::give_back(circuit));
+    pub(crate) fn give_back(&self, ticket: Ticket<W::Bits>) {
+        self.apply_if_current(ticket, |circuit, _| Machine::<W::Bits>::give_back(circuit));
+    }
+
+    /// A permit that is dropped: nothing is learned from it, unless it took too long.
+    #[inline]
+    pub(crate) fn cancel(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
+        if ticket.granted.is_closed() && ticket.started_ms.is_none() {
+            self.observer.cancelled();
+            return Applied::nothing(ticket.granted);
+        }
+        self.cancel_cold(ticket)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn cancel_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
+        let machine = self.machine();
+        let was_slow = self.was_slow(ticket);
+        let applied = if was_slow && !ticket.is_probe() {
+            self.count_cold(ticket, Failure::new().weight)
+        } else {
+            self.apply_if_current(ticket, |circuit, now| {
+                machine.cancel(circuit, ticket.granted, was_slow, now)
+            })
+        };
+        self.observer.cancelled();
+        self.notify(applied);
+        applied
     }
 
     /// Applies what a permit says, if it still holds.
-    fn settle(
+    #[inline]
+    fn apply_if_current(
         &self,
         ticket: Ticket<W::Bits>,
         mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Step<W::Bits>,
-    ) {
+    ) -> Applied<W::Bits> {
         let machine = self.machine();
-        let Ok(_) = self.apply(|circuit, now| {
-            Ok::<_, Infallible>(if machine.holds(circuit, ticket.granted) {
+        self.apply(|circuit, now| {
+            if machine.holds(circuit, ticket.granted) {
                 step(circuit, now)
             } else {
                 Step::Stay
-            })
-        });
+            }
+        })
     }
 
     fn was_slow(&self, ticket: Ticket<W::Bits>) -> bool {
-        match (ticket.started_ms, self.config.slow_call_ms) {
+        match (ticket.started_ms, self.config().slow_call_ms) {
             (Some(started), Some(limit)) => {
                 let took = self.clock.now_ms().wrapping_sub(started.get());
                 // More than half the range: the clock stepped back.

@@ -6,9 +6,13 @@ use core::time::Duration;
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
 use crate::clock::Clock;
+use crate::config::AsRules;
+use crate::error::{Rejected, Wait};
+use crate::machine::Machine;
 use crate::observer::Observer;
 use crate::state::State;
 use crate::tally::Tally;
+use crate::time::Timeline;
 use crate::word::{self, Word};
 
 /// Everything that the word of a breaker says, taken with one load.
@@ -30,6 +34,7 @@ use crate::word::{self, Word};
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Snapshot {
     state: State,
     epoch: u16,
@@ -37,9 +42,12 @@ pub struct Snapshot {
     trips: u8,
     probes_in_flight: u8,
     successes: u8,
+    lost_rounds: u8,
+    returning_percent: Option<u8>,
     opened_at_ms: Option<u32>,
     open_for_ms: Option<u32>,
-    retry_in_ms: Option<u32>,
+    is_demanded: bool,
+    wait_ms: Option<u32>,
     is_due: bool,
 }
 
@@ -54,13 +62,14 @@ impl Snapshot {
         self.epoch
     }
 
-    /// Closed: the weights of the failures counted. Those of a window that has passed are counted
-    /// until the next failure starts a new one.
+    /// Closed or returning: the weights of the failures counted. Those of a window that has passed are
+    /// counted until the next call reports.
     pub const fn failures(&self) -> u16 {
         self.failures
     }
 
-    /// Open or half-open: trips in a row, at most 31 (7 in a 32-bit word).
+    /// Open, half-open or returning: trips in a row, at most 31 (7 in a 32-bit word). A round of probes
+    /// that was lost counts as the first one.
     pub const fn trips(&self) -> u8 {
         self.trips
     }
@@ -70,17 +79,33 @@ impl Snapshot {
         self.probes_in_flight
     }
 
-    /// Half-open: probes that succeeded since it became half-open.
+    /// Half-open: probes that succeeded since this round began.
     pub const fn successes(&self) -> u8 {
         self.successes
     }
 
-    /// Open: when it opened, as the clock read then: milliseconds modulo 2³², rounded up to a tick.
+    /// Half-open: rounds of probes lost in a row, at most 31 (8 in a 32-bit word). Each has doubled the
+    /// lease.
+    pub const fn lost_rounds(&self) -> u8 {
+        self.lost_rounds
+    }
+
+    /// Returning: the share of the calls that pass now, in percent.
+    pub const fn returning_percent(&self) -> Option<u8> {
+        self.returning_percent
+    }
+
+    /// Open: when it opened, as the clock read then: milliseconds modulo 2³², rounded up to a tick, and
+    /// less what [`open_for`](Self::open_for) is rounded up by, so that the sum of both is the exact
+    /// deadline. Right as long as the breaker was open for less than its time wraps after (49.7 days; 35
+    /// minutes in a 32-bit word with its default tick): whoever needs it for longer keeps the
+    /// [`Transition`](crate::Transition).
     pub const fn opened_at_ms(&self) -> Option<u32> {
         self.opened_at_ms
     }
 
-    /// Open: for how long, from then on.
+    /// Open: for how long, from then on, as stored: rounded up by less than 0.1 % (12.5 % in a 32-bit
+    /// word).
     pub const fn open_for(&self) -> Option<Duration> {
         match self.open_for_ms {
             Some(ms) => Some(Duration::from_millis(ms as u64)),
@@ -88,10 +113,25 @@ impl Snapshot {
         }
     }
 
-    /// How long a call would be told to wait; zero when it would pass, `None` when nobody knows
-    /// because the breaker is forced open.
+    /// Open: whether the open time was demanded, by [`Failure::retry_after`](crate::Failure::retry_after)
+    /// or [`Breaker::trip_for`], and so ends early only by an operator's word.
+    pub const fn is_demanded(&self) -> bool {
+        self.is_demanded
+    }
+
+    /// How long a caller would have to wait; `None` when one would be admitted. While returning, some
+    /// calls pass nevertheless.
+    pub const fn wait(&self) -> Option<Wait> {
+        match self.wait_ms {
+            Some(ms) => Some(Rejected::until(self.state, ms).wait()),
+            None => None,
+        }
+    }
+
+    /// When it is worth to come back, as [`Rejected::retry_in`] says it; zero when a call would be
+    /// admitted, `None` when nobody knows because the breaker is forced open.
     pub const fn retry_in(&self) -> Option<Duration> {
-        match self.retry_in_ms {
+        match self.retry_in_ms() {
             Some(ms) => Some(Duration::from_millis(ms as u64)),
             None => None,
         }
@@ -99,7 +139,10 @@ impl Snapshot {
 
     /// [`retry_in`](Self::retry_in) in milliseconds.
     pub const fn retry_in_ms(&self) -> Option<u32> {
-        self.retry_in_ms
+        match self.wait_ms {
+            Some(ms) => Rejected::until(self.state, ms).retry_in_ms(),
+            None => Some(0),
+        }
     }
 
     /// Whether the next call becomes the first probe of a round: open, and the open time is over, or
@@ -128,14 +171,23 @@ impl fmt::Debug for Snapshot {
                     .field("trips", &self.trips)
                     .field("opened_at_ms", &self.opened_at_ms)
                     .field("open_for", &self.open_for())
-                    .field("retry_in", &self.retry_in());
+                    .field("is_demanded", &self.is_demanded)
+                    .field("wait", &self.wait());
             }
             State::HalfOpen => {
                 debug
                     .field("trips", &self.trips)
                     .field("probes_in_flight", &self.probes_in_flight)
                     .field("successes", &self.successes)
-                    .field("retry_in", &self.retry_in());
+                    .field("lost_rounds", &self.lost_rounds)
+                    .field("wait", &self.wait());
+            }
+            State::Returning => {
+                debug
+                    .field("trips", &self.trips)
+                    .field("failures", &self.failures)
+                    .field("returning_percent", &self.returning_percent)
+                    .field("wait", &self.wait());
             }
             State::ForcedOpen | State::Disabled => {}
         }
@@ -143,7 +195,7 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// What the word says now: one load, one reading of the clock. A corrupt word reads as the
     /// fresh, closed one that takes its place on first use.
     pub fn snapshot(&self) -> Snapshot {
@@ -168,30 +220,38 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
             trips: circuit.trips() as u8,
             probes_in_flight: 0,
             successes: 0,
+            lost_rounds: 0,
+            returning_percent: None,
             opened_at_ms: None,
             open_for_ms: None,
-            retry_in_ms: Some(0),
+            is_demanded: false,
+            wait_ms: None,
             is_due: false,
         };
         match state {
             State::Closed => snapshot.failures = circuit.failures() as u16,
+            State::Returning => {
+                snapshot.failures = circuit.failures() as u16;
+                snapshot.returning_percent = Some(machine.returning_percent(circuit, now_ms) as u8);
+                snapshot.wait_ms = machine.return_left(circuit, now_ms);
+            }
             State::Open => {
-                snapshot.opened_at_ms = Some(machine.time.reading(now_ms, circuit.time()));
-                snapshot.open_for_ms = Some(machine.time.ms(circuit.open_for()));
-                let left = machine.open_time_left(circuit, now_ms);
-                snapshot.retry_in_ms = Some(left.unwrap_or(0));
-                snapshot.is_due = left.is_none();
+                snapshot.opened_at_ms = Some(W::Bits::reading(now_ms, circuit.time()));
+                snapshot.open_for_ms = Some(W::Bits::ms(circuit.open_for()));
+                snapshot.is_demanded = circuit.is_demanded();
+                snapshot.wait_ms = Machine::<W::Bits>::open_time_left(circuit, now_ms);
+                snapshot.is_due = snapshot.wait_ms.is_none();
             }
             State::HalfOpen => {
                 snapshot.probes_in_flight = circuit.in_flight() as u8;
                 snapshot.successes = circuit.successes() as u8;
-                if circuit.in_flight() >= machine.slots(circuit.successes()) {
-                    let left = machine.lease_left(circuit, now_ms);
-                    snapshot.retry_in_ms = Some(left.unwrap_or(0));
-                    snapshot.is_due = left.is_none();
+                snapshot.lost_rounds = circuit.lost() as u8;
+                if circuit.in_flight() >= machine.slots(circuit) {
+                    snapshot.wait_ms = machine.lease_left(circuit, now_ms);
+                    snapshot.is_due = snapshot.wait_ms.is_none();
                 }
             }
-            State::ForcedOpen => snapshot.retry_in_ms = None,
+            State::ForcedOpen => snapshot.wait_ms = Some(0),
             State::Disabled => {}
         }
         snapshot

@@ -5,16 +5,19 @@
 //!        ┌──────────┐────────────────────────►┌──────────┐
 //!   ────►│  Closed  │   2 trip at once        │   Open   │◄─┐
 //!        └──────────┘────────────────────────►└──────────┘  │
-//!           ▲    ▲                             3 │    ▲     │
-//!           │    │                    open time  │    │ 5 a probe fails
-//!           │    │ 4 enough probes    is over    ▼    │     │
-//!           │    │   succeed          ┌────────────────┐    │
-//!           │    └────────────────────│   Half-open    │──┐ │
-//!           │                         └────────────────┘◄─┘ 6 a probe was lost
-//!           │ 8 reset, enable              ▲ 9 release      │
-//!           │                              │                │
-//!        ┌──┴───────────────────┐ 7   ┌────┴─────────┐      │ 10 trip
-//!        │ Disabled             │◄───►│ Forced open  │ (from closed, half-open, open)
+//!         ▲ ▲    ▲                             3 │ ▲  ▲     │
+//!         │ │    │                    open time  │ │  │ 5 a probe fails,
+//!         │ │    │ 4 enough probes    is over    ▼ │  │   or is cancelled late
+//!         │ │    │   succeed          ┌────────────────┐    │
+//!         │ │    └────────────────────│   Half-open    │──┐ │
+//!         │ │    ┌────────────────────└────────────────┘◄─┘ 6 a probe was lost
+//!         │ │    ▼ 4 or, by rule:          ▲   │            │
+//!         │ │   ┌───────────┐              │   │ 1, 2       │
+//!         │ └───│ Returning │──────────────┼───┘            │
+//!         │  11 └───────────┘              │                │
+//!         │ 8 reset, enable                │ 9 release      │
+//!        ┌┴─────────────────────┐ 7   ┌────┴─────────┐      │ 10 trip
+//!        │ Disabled             │◄───►│ Forced open  │ (from closed, half-open, returning, open)
 //!        └──────────────────────┘     └──────────────┘
 //! ```
 //!
@@ -24,14 +27,16 @@
 //! | 2 | [`Permit::report`](crate::Permit::report) of a failure that trips | `TripDemanded`, `RetryAfter` |
 //! | 3 | [`Breaker::acquire`](crate::Breaker::acquire) | `OpenTimeOver` |
 //! | 4 | [`Permit::success`](crate::Permit::success) | `ProbesSucceeded` |
-//! | 5 | [`Permit::failure`](crate::Permit::failure) of a probe | `ProbeFailed` |
+//! | 5 | [`Permit::failure`](crate::Permit::failure) of a probe, or its drop | `ProbeFailed`, `ProbeCancelled` |
 //! | 6 | [`Breaker::acquire`](crate::Breaker::acquire) after the lease | `ProbeLost` |
 //! | 7 | [`Breaker::disable`](crate::Breaker::disable), [`force_open`](crate::Breaker::force_open), from any state | `Manual` |
 //! | 8 | [`Breaker::reset`](crate::Breaker::reset) from any state, [`enable`](crate::Breaker::enable) | `Manual` |
 //! | 9 | [`Breaker::release`](crate::Breaker::release) | `Manual` |
-//! | 10 | [`Breaker::trip`](crate::Breaker::trip) | `Manual` |
+//! | 10 | [`Breaker::trip`](crate::Breaker::trip), [`trip_for`](crate::Breaker::trip_for) | `Manual` |
+//! | 11 | [`Breaker::acquire`](crate::Breaker::acquire) after the time of the return | `TrafficReturned` |
 //!
-//! By hand arrow 3 is taken by [`Breaker::probe_now`](crate::Breaker::probe_now), without a probe.
+//! By hand arrow 3 is taken by [`Breaker::probe_now`](crate::Breaker::probe_now) and
+//! [`probe_early`](crate::Breaker::probe_early), without a probe.
 
 use core::fmt;
 
@@ -46,6 +51,7 @@ use core::fmt;
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case")
 )]
+#[non_exhaustive]
 pub enum State {
     /// Every call passes.
     Closed,
@@ -53,6 +59,9 @@ pub enum State {
     Open,
     /// A few probes pass, everything else is refused.
     HalfOpen,
+    /// Enough probes succeeded, and traffic comes back gradually: a growing share of the calls passes,
+    /// the rest is refused.
+    Returning,
     /// Every call is refused until an operator releases the breaker.
     ForcedOpen,
     /// Every call passes, and nothing is learned from it.
@@ -60,12 +69,13 @@ pub enum State {
 }
 
 impl State {
-    /// The name in lower case: `closed`, `open`, `half-open`, `forced open`, `disabled`.
+    /// The name in lower case: `closed`, `open`, `half-open`, `returning`, `forced open`, `disabled`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Closed => "closed",
             Self::Open => "open",
             Self::HalfOpen => "half-open",
+            Self::Returning => "returning",
             Self::ForcedOpen => "forced open",
             Self::Disabled => "disabled",
         }

@@ -13,75 +13,55 @@
 //!
 //! What follows for a breaker that nobody calls for long: with a wrap of `R`, a call between
 //! `k·R - guard` and `k·R + open_for` after the trip reads like a call just after it, and is
-//! refused for up to `guard + open_for` more; a call at any other time is right. A window of
-//! failures, a lease and the age of a probe err in the same way. The gate never opens early unless
-//! the clock steps back by more than the guard band.
+//! refused for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in
+//! the 64-bit word 0.1 %); a call at any other time is right. A window of
+//! failures, a lease, a gradual return and the age of a probe err in the same way. The gate never
+//! opens early unless the clock steps back by more than the guard band.
+//!
+//! Someone who calls only every `P` milliseconds, with `P` near a multiple of `R`, meets those
+//! times again and again: at most `(guard + open_for) / d` times in a row, where `d` is the distance
+//! of `P` from the multiple, and for ever if `d` is 0. Who comes back when told to (within the open
+//! time), or is not alone in calling, is not concerned; for the others there are longer ticks and
+//! 64-bit words ([`Ticks`](crate::word::Ticks) has the table).
 
-use core::marker::PhantomData;
-
-use crate::config::Config;
 use crate::word::Bits;
 
-/// Converts and compares times for one layout and tick.
-pub(crate) struct Timeline<B> {
+/// Converts and compares times, for the layout and the tick of a word.
+pub(crate) trait Timeline: Bits {
+    const MASK: u32 = Self::LAYOUT.time.max();
+    const GUARD: u32 = Self::LAYOUT.guard;
+    const MAX_TICKS: u32 = Self::LAYOUT.max_ticks();
     /// Binary logarithm of the tick in milliseconds.
-    shift: u32,
-    bits: PhantomData<B>,
-}
-
-impl<B> Clone for Timeline<B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<B> Copy for Timeline<B> {}
-
-impl<B: Bits> Timeline<B> {
-    const MASK: u32 = B::LAYOUT.time.max();
-    const GUARD: u32 = B::LAYOUT.guard;
-    const MAX_TICKS: u32 = B::LAYOUT.max_ticks();
-
-    pub(crate) const fn new(config: &Config) -> Self {
-        Self {
-            shift: config.tick_log2(B::LAYOUT),
-            bits: PhantomData,
-        }
-    }
-
-    const fn below_a_tick(self) -> u32 {
-        (1 << self.shift) - 1
-    }
+    const SHIFT: u32 = Self::LAYOUT.tick_log2;
+    const BELOW_A_TICK: u32 = (1 << Self::SHIFT) - 1;
 
     /// The time to store for a reading.
-    pub(crate) fn stamp(self, now_ms: u32) -> u32 {
-        (now_ms.wrapping_add(self.below_a_tick()) >> self.shift) & Self::MASK
+    fn stamp(now_ms: u32) -> u32 {
+        (now_ms.wrapping_add(Self::BELOW_A_TICK) >> Self::SHIFT) & Self::MASK
     }
 
     /// A duration in ticks, rounded up, at most what the word can tell.
-    pub(crate) const fn ticks(self, ms: u32) -> u32 {
-        let ticks = (ms >> self.shift) + (ms & self.below_a_tick() != 0) as u32;
-        if ticks > Self::MAX_TICKS {
-            Self::MAX_TICKS
-        } else {
-            ticks
-        }
+    #[inline]
+    fn ticks(ms: u32) -> u32 {
+        let ticks = (ms >> Self::SHIFT) + u32::from(ms & Self::BELOW_A_TICK != 0);
+        ticks.min(Self::MAX_TICKS)
     }
 
     /// A number of ticks in milliseconds.
-    pub(crate) const fn ms(self, ticks: u32) -> u32 {
-        ticks << self.shift
+    #[inline]
+    fn ms(ticks: u32) -> u32 {
+        ticks << Self::SHIFT
     }
 
     /// The ticks from `then` to a reading, modulo the wrap. A clock that stepped back behind `then`
     /// reads up to [`GUARD`](Self::GUARD) ticks before it, that is just below the wrap.
-    fn since(self, now_ms: u32, then: u32) -> u32 {
-        (now_ms >> self.shift).wrapping_sub(then) & Self::MASK
+    fn since(now_ms: u32, then: u32) -> u32 {
+        (now_ms >> Self::SHIFT).wrapping_sub(then) & Self::MASK
     }
 
     /// How long ago `then` was, in ticks; 0 when the clock stepped back behind it.
-    pub(crate) fn age(self, now_ms: u32, then: u32) -> u32 {
-        let age = self.since(now_ms, then);
+    fn age(now_ms: u32, then: u32) -> u32 {
+        let age = Self::since(now_ms, then);
         if age > Self::MASK - Self::GUARD {
             0
         } else {
@@ -89,26 +69,43 @@ impl<B: Bits> Timeline<B> {
         }
     }
 
+    /// The ticks from `stamp`, the time to store for a reading, until `wait` ticks have passed since
+    /// `then`; 0 when they have.
+    fn left_from(stamp: u32, then: u32, wait: u32) -> u32 {
+        // Counted from the start of the guard band, where what is before `then` comes first.
+        let age = stamp.wrapping_sub(then).wrapping_add(Self::GUARD) & Self::MASK;
+        (wait + Self::GUARD).saturating_sub(age)
+    }
+
+    /// `time` so many ticks earlier.
+    fn earlier(time: u32, ticks: u32) -> u32 {
+        time.wrapping_sub(ticks) & Self::MASK
+    }
+
     /// The milliseconds left until `wait` ticks have passed since `then`; `None` when they have.
     /// The deadline belongs to the time after: at exactly `then + wait` nothing is left.
-    #[inline]
-    pub(crate) fn left(self, now_ms: u32, then: u32, wait: u32) -> Option<u32> {
-        let age = self.since(now_ms, then);
+    // A microcontroller has more time than flash.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn left(now_ms: u32, then: u32, wait: u32) -> Option<u32> {
+        let age = Self::since(now_ms, then);
         // Counted from the start of the guard band, where what is before `then` comes first.
         if age.wrapping_add(Self::GUARD) & Self::MASK >= wait + Self::GUARD {
             return None;
         }
         let ticks = wait.wrapping_sub(age) & Self::MASK;
         // The reading was rounded down, so the first of these ticks is partly over.
-        Some(self.ms(ticks) - (now_ms & self.below_a_tick()))
+        Some(Self::ms(ticks) - (now_ms & Self::BELOW_A_TICK))
     }
 
     /// The clock's reading for a stored time, given a reading taken later: when the time was, in
     /// the clock's own milliseconds.
-    pub(crate) fn reading(self, now_ms: u32, then: u32) -> u32 {
-        let guarded = self.since(now_ms, then).wrapping_add(Self::GUARD) & Self::MASK;
-        (now_ms & !self.below_a_tick())
-            .wrapping_sub(self.ms(guarded))
-            .wrapping_add(self.ms(Self::GUARD))
+    fn reading(now_ms: u32, then: u32) -> u32 {
+        let guarded = Self::since(now_ms, then).wrapping_add(Self::GUARD) & Self::MASK;
+        (now_ms & !Self::BELOW_A_TICK)
+            .wrapping_sub(Self::ms(guarded))
+            .wrapping_add(Self::ms(Self::GUARD))
     }
 }
+
+impl<B: Bits> Timeline for B {}

@@ -3,9 +3,12 @@
 use core::num::NonZeroU32;
 
 use crate::breaker::Breaker;
+use crate::circuit::Circuit;
 use crate::clock::Clock;
+use crate::config::AsRules;
 use crate::observer::Observer;
 use crate::permit::Permit;
+use crate::state::State;
 use crate::tally::Tally;
 use crate::word::{Bits, NativeBits, Word};
 
@@ -17,6 +20,13 @@ pub(crate) struct Ticket<B> {
     pub(crate) granted: B,
     /// Not zero, so that a ticket travels in two registers: a start at 0 is taken for 1.
     pub(crate) started_ms: Option<NonZeroU32>,
+}
+
+impl<B: Bits> Ticket<B> {
+    /// Whether it was granted while half-open.
+    pub(crate) fn is_probe(self) -> bool {
+        Circuit::decode(self.granted).is_ok_and(|seen| seen.state() == State::HalfOpen)
+    }
 }
 
 /// A permit without its breaker, to be sent through a queue, stored in a `static` or handed to an
@@ -63,15 +73,12 @@ impl<B: Bits> Token<B> {
     }
 }
 
-impl<C: Clock, W: Word, T: Tally, O: Observer> Breaker<C, W, T, O> {
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Makes a permit of a token again. The token must be of a permit of this breaker, or of one
-    /// over the same word with the same configuration.
+    /// over the same word.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a token is used once")]
-    pub fn resume(&self, token: Token<W::Bits>) -> Permit<'_, C, W, T, O> {
-        Permit {
-            breaker: self,
-            ticket: token.0,
-        }
+    pub fn resume(&self, token: Token<W::Bits>) -> Permit<&Self> {
+        Permit::new(self, token.0)
     }
 }

@@ -1,9 +1,13 @@
 //! The breaker's time, from embassy.
 
 use atomic_breaker::Clock;
-use embassy_time::Instant;
+use atomic_breaker::wait;
+use embassy_time::{Duration, Instant, Timer};
 
 /// The time since boot, as [`embassy_time`] tells it. Has no size.
+///
+/// It begins anew with each start of the chip, so it is no [`SharedClock`](atomic_breaker::SharedClock):
+/// a word that survives a reset is to be [restored](atomic_breaker::Breaker::restore).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbassyClock;
 
@@ -11,5 +15,29 @@ impl Clock for EmbassyClock {
     fn now_ms(&self) -> u32 {
         // The low half of a count that never ends: modulo 2³², as the breaker wants it.
         Instant::now().as_millis() as u32
+    }
+
+    /// The fine digits of the tick counter: devices that trip at another moment, if only by a few ticks,
+    /// draw another jitter. Those that trip in the same tick after the start draw the same: give them
+    /// a [`seed`](atomic_breaker::Config::seed) each, such as the unique number of the chip.
+    fn entropy(&self) -> u32 {
+        Instant::now().as_ticks() as u32
+    }
+}
+
+/// The timer of [`embassy_time`], for the functions of [`wait`]. Has no size.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbassyTimer;
+
+impl wait::Timer for EmbassyTimer {
+    type Sleep = Timer;
+
+    fn now_ms(&self) -> u64 {
+        Instant::now().as_millis()
+    }
+
+    fn sleep(&self, ms: u64) -> Timer {
+        let time = Duration::try_from_millis(ms).unwrap_or(Duration::MAX);
+        Timer::at(Instant::now().saturating_add(time))
     }
 }

@@ -1,16 +1,12 @@
 //! What embassy's timers add to a breaker.
 
-use core::future::Future;
+use atomic_breaker::wait::{self, Changes, Prober, Retry, TimeLimit, Timed};
+use atomic_breaker::{AnyBreaker, CallError, Classify, Permit};
 
-use atomic_breaker::word::Word;
-use atomic_breaker::{Breaker, CallError, Classify, Clock, Observer, Permit, Tally};
+use crate::clock::EmbassyTimer;
 
-use crate::changes::Changes;
-use crate::ready;
-use crate::retry::{self, Retry};
-use crate::timeout::{self, TimeLimit, Timed};
-
-/// Time-outs, waiting and retries for every [`Breaker`].
+/// Time limits, waiting, retries and pings for every breaker, by the timer of embassy: the functions
+/// of [`wait`](atomic_breaker::wait) as methods.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock};
@@ -29,35 +25,38 @@ use crate::timeout::{self, TimeLimit, Timed};
 /// }
 /// # let _ = report(&[]);
 /// ```
-pub trait BreakerExt {
-    /// The breaker's clock.
-    type Clock: Clock;
-    /// The breaker's word.
-    type Word: Word;
-    /// The breaker's tally.
-    type Tally: Tally;
-    /// The breaker's observer.
-    type Observer: Observer;
-
-    /// The breaker itself.
-    fn breaker(&self) -> &Breaker<Self::Clock, Self::Word, Self::Tally, Self::Observer>;
-
-    /// [`Breaker::call_async`] that takes no longer than `limit`. A time-out is a failure, of weight
-    /// 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running. Dropping
-    /// the future of the call itself cancels: nothing is counted, a probe gives its slot back.
+///
+/// # One breaker, once
+///
+/// Each of these is a call of the breaker. A call inside a call asks twice and counts twice, and
+/// while half-open the outer one is the probe and the inner one is refused, so the breaker never
+/// closes again. That happens where one breaker is in a [guard](crate::Guarded) *and* around the driver:
+///
+/// ```text
+/// let sensor = Driver::new(GuardedI2c::new(bus, &SENSOR));
+/// SENSOR.call_timeout(limit, || sensor.read())    never closes: two calls of SENSOR
+/// SENSOR.retry(policy, async || sensor.read().await)    the same
+/// ```
+///
+/// Guard the bus, or the calls of the driver, or take a breaker for each. For the time limit
+/// there is [`Guarded::time_limit`](crate::Guarded::time_limit); to wait,
+/// [`ready`](Self::ready) beside a guard is right, as it is no call.
+pub trait BreakerExt: AnyBreaker + Sized {
+    /// A call that takes no longer than `limit`: [`wait::call_timeout`]. `limit` is a duration, of embassy
+    /// or of `core`, or a [`TimeLimit`] that says what a time-out counts as; `MAX` is no limit.
     ///
     /// # Errors
     /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
     /// [`Timed::TimedOut`] or with the operation's own error.
-    fn call_timeout<R, E, F>(
+    fn call_timeout<V, E, F>(
         &self,
-        limit: impl Into<TimeLimit>,
+        limit: impl IntoTimeLimit,
         operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<R, CallError<Timed<E>>>>
+    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
     where
-        F: Future<Output = Result<R, E>>,
+        F: Future<Output = Result<V, E>>,
     {
-        timeout::call(self.breaker(), limit.into(), operation)
+        wait::call_timeout(self, EmbassyTimer, limit.into_time_limit(), operation)
     }
 
     /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and time-outs
@@ -65,81 +64,163 @@ pub trait BreakerExt {
     ///
     /// # Errors
     /// As [`call_timeout`](Self::call_timeout).
-    fn call_timeout_with<R, E, F>(
+    fn call_timeout_with<V, E, F>(
         &self,
-        limit: impl Into<TimeLimit>,
-        classify: impl Classify<R, Timed<E>>,
+        limit: impl IntoTimeLimit,
+        classify: impl Classify<V, Timed<E>>,
         operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<R, CallError<Timed<E>>>>
+    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
     where
-        F: Future<Output = Result<R, E>>,
+        F: Future<Output = Result<V, E>>,
     {
-        timeout::call_with(self.breaker(), limit.into(), classify, operation)
+        wait::call_timeout_with(
+            self,
+            EmbassyTimer,
+            limit.into_time_limit(),
+            classify,
+            operation,
+        )
     }
 
-    /// Sleeps until the breaker can admit the caller, without polling.
+    /// Sleeps until the breaker can admit the caller: [`wait::ready`]. Somebody else may be faster:
+    /// [`acquire_when_ready`](Self::acquire_when_ready) goes on until it has a permit.
     ///
-    /// Sleeps until the time that is left is over, and then a little longer, each caller another
-    /// share of an eighth of its sleep and at most a second, so that they do not all come at once.
-    /// With a [`StateWatch`](crate::StateWatch) as observer it also wakes when the state changes,
-    /// with the same care; without one (or with more sleepers than it has receivers), a breaker that
-    /// closes early is noticed at the end of the time, and one that is forced open is looked at once
-    /// a second.
-    ///
-    /// Somebody else may be faster: [`acquire_when_ready`](Self::acquire_when_ready) goes on until
-    /// it has a permit.
+    /// With a [`StateWatch`](crate::StateWatch) as observer it wakes when the state changes; without
+    /// one it looks at the state once a second.
     fn ready(&self) -> impl Future<Output = ()>
     where
         Self::Observer: Changes,
     {
-        ready::ready(self.breaker())
+        wait::ready(self, EmbassyTimer)
     }
 
-    /// [`ready`](Self::ready) and [`Breaker::acquire`], until a permit is granted.
-    fn acquire_when_ready(
-        &self,
-    ) -> impl Future<Output = Permit<'_, Self::Clock, Self::Word, Self::Tally, Self::Observer>>
+    /// Sleeps until the breaker admits the caller: [`wait::acquire`].
+    fn acquire_when_ready(&self) -> impl Future<Output = Permit<&Self>>
     where
         Self::Observer: Changes,
     {
-        ready::acquire(self.breaker())
+        wait::acquire(self, EmbassyTimer)
     }
 
-    /// [`Breaker::call_async`], again and again as the [`Retry`] says. Never tries before the
-    /// breaker would admit it, and not at all while it is forced open.
+    /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its way to the breaker,
+    /// an `Arc` with the feature `alloc`.
+    fn acquire_owned_when_ready(self) -> impl Future<Output = Permit<Self>>
+    where
+        Self::Observer: Changes,
+    {
+        wait::acquire(self, EmbassyTimer)
+    }
+
+    /// A call that is tried again as the [`Retry`] says: [`wait::retry`]. Waits while the breaker would
+    /// refuse, and gives up at once while it is forced open.
+    ///
+    /// ```
+    /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Retry};
+    /// # struct Sensor;
+    /// # impl Sensor { async fn read(&mut self) -> Result<u16, ()> { Ok(21) } }
+    ///
+    /// static SENSOR: Breaker = Breaker::new(Config::new(), EmbassyClock);
+    ///
+    /// async fn measure(sensor: &mut Sensor) -> Option<u16> {
+    ///     SENSOR.retry(Retry::new(), async || sensor.read().await).await.ok()
+    /// }
+    /// # let _ = measure(&mut Sensor);
+    /// ```
     ///
     /// # Errors
-    /// That of the last try.
-    fn retry<R, E, F>(
+    /// The error of the last try; the refusal if none was made.
+    fn retry<V, E>(
         &self,
         policy: Retry,
-        operation: impl FnMut() -> F,
-    ) -> impl Future<Output = Result<R, CallError<E>>>
+        operation: impl AsyncFnMut() -> Result<V, E>,
+    ) -> impl Future<Output = Result<V, CallError<E>>>
     where
-        F: Future<Output = Result<R, E>>,
+        Self::Observer: Changes,
     {
-        retry::retry(self.breaker(), policy, operation)
+        wait::retry(self, EmbassyTimer, policy, operation)
+    }
+
+    /// [`retry`](Self::retry) with a classifier that says what a result means: only a failure is tried
+    /// again.
+    ///
+    /// # Errors
+    /// As [`retry`](Self::retry).
+    fn retry_with<V, E>(
+        &self,
+        policy: Retry,
+        classify: impl Classify<V, E>,
+        operation: impl AsyncFnMut() -> Result<V, E>,
+    ) -> impl Future<Output = Result<V, CallError<E>>>
+    where
+        Self::Observer: Changes,
+    {
+        wait::retry_with(self, EmbassyTimer, policy, classify, operation)
+    }
+
+    /// Pings the resource while the breaker is open, for ever: [`Prober::run`]. For a task of its own.
+    ///
+    /// ```
+    /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Prober};
+    /// use core::time::Duration;
+    /// # struct Radio;
+    /// # impl Radio { async fn ping(&mut self) -> Result<(), ()> { Ok(()) } }
+    ///
+    /// static RADIO: Breaker =
+    ///     Breaker::new(Config::new().open_for(Duration::from_secs(600)), EmbassyClock);
+    ///
+    /// async fn keep_probing(mut radio: Radio) -> ! {
+    ///     let prober = Prober::every(Duration::from_secs(5));
+    ///     RADIO.run_prober(prober, async || radio.ping().await).await
+    /// }
+    /// # let _ = keep_probing(Radio);
+    /// ```
+    #[expect(
+        async_fn_in_trait,
+        reason = "whether it is `Send` is for the executor's user to find out"
+    )]
+    async fn run_prober<V, E>(&self, prober: Prober, ping: impl AsyncFnMut() -> Result<V, E>) -> !
+    where
+        Self::Observer: Changes,
+    {
+        prober.run(self, EmbassyTimer, ping).await
     }
 }
 
-impl<C: Clock, W: Word, T: Tally, O: Observer> BreakerExt for Breaker<C, W, T, O> {
-    type Clock = C;
-    type Word = W;
-    type Tally = T;
-    type Observer = O;
+impl<B: AnyBreaker> BreakerExt for B {}
 
-    fn breaker(&self) -> &Self {
+/// What may stand for a [`TimeLimit`]: a duration of embassy or of `core`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a time limit",
+    note = "give a `Duration` of `embassy_time` or `core::time`, or a `TimeLimit`"
+)]
+pub trait IntoTimeLimit {
+    /// The limit.
+    fn into_time_limit(self) -> TimeLimit;
+}
+
+impl IntoTimeLimit for TimeLimit {
+    fn into_time_limit(self) -> TimeLimit {
         self
     }
 }
 
-impl<B: BreakerExt> BreakerExt for &B {
-    type Clock = B::Clock;
-    type Word = B::Word;
-    type Tally = B::Tally;
-    type Observer = B::Observer;
+impl IntoTimeLimit for core::time::Duration {
+    fn into_time_limit(self) -> TimeLimit {
+        self.into()
+    }
+}
 
-    fn breaker(&self) -> &Breaker<Self::Clock, Self::Word, Self::Tally, Self::Observer> {
-        (**self).breaker()
+/// A hundred years and more are for ever.
+const LONGEST_S: u64 = u32::MAX as u64;
+
+impl IntoTimeLimit for embassy_time::Duration {
+    fn into_time_limit(self) -> TimeLimit {
+        if self.as_secs() > LONGEST_S {
+            return TimeLimit::NONE;
+        }
+        // As many milliseconds as are not shorter: those that it was made of, if it was.
+        let ms = self.as_millis();
+        let ms = ms + u64::from(Self::from_millis(ms) < self);
+        core::time::Duration::from_millis(ms).into()
     }
 }

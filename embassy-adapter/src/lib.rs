@@ -22,14 +22,12 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `clock` | [`EmbassyClock`] |
-//! | `ext` | [`BreakerExt`]: what embassy's timers add to every breaker |
-//! | `timeout` | [`TimeLimit`]: calls that may not take for ever |
-//! | `ready` | sleeping until the breaker can admit a call |
-//! | `retry` | [`Retry`]: trying again, never too early |
-//! | `prober` | [`Prober`]: finding out by pings before a real call is risked |
-//! | `changes`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` is core's |
+//! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], the timer behind everything here |
+//! | `ext` | [`BreakerExt`]: what embassy's timers add to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; how they wait is told in [`wait`] |
+//! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` is core's |
 //! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
+//!
+//! Everything of [`atomic_breaker`] that it takes is re-exported, so this crate is the only one to name.
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
@@ -38,68 +36,41 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-mod changes;
 mod clock;
 mod ext;
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 mod guarded;
 #[cfg(feature = "defmt")]
 mod log;
-mod prober;
-mod ready;
-mod retry;
-mod share;
-mod timeout;
+mod state_watch;
 
 #[doc(no_inline)]
+pub use atomic_breaker::wait::{Changes, Prober, Retry, TimeLimit, Timed};
+#[doc(no_inline)]
 pub use atomic_breaker::{
-    AnyError, CallError, Cause, Classify, Clock, Config, ConfigError, EventLog, Failure, Fallback,
-    LastCalls, Observer, Outcome, Permit, Rejected, Snapshot, State, Tally, Token, Transition,
-    word,
+    AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,
+    Config, ConfigError, Control, CorruptWord, EventLog, Failure, Fallback, LastCalls, ManualClock,
+    Observer, OnTransition, Outcome, Permit, Ratio, Rejected, Rules, SharedClock, Snapshot, State,
+    Tally, Token, Transition, Verdict, Wait, tally, wait, word,
 };
-pub use changes::{Changes, Deaf, Listener, StateWatch, Watching};
-pub use clock::EmbassyClock;
-pub use ext::BreakerExt;
+pub use clock::{EmbassyClock, EmbassyTimer};
+pub use ext::{BreakerExt, IntoTimeLimit};
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 pub use guarded::*;
 #[cfg(feature = "defmt")]
 pub use log::DefmtLog;
-pub use prober::Prober;
-pub use retry::Retry;
-pub use timeout::{TimeLimit, Timed};
+pub use state_watch::StateWatch;
 
-/// A breaker with the time of embassy. `Breaker::new(config, EmbassyClock)` is `const`.
+/// A breaker with the time of embassy. `Breaker::new(config, EmbassyClock)` is `const`, and so is the
+/// [`builder`](atomic_breaker::Breaker::builder) for one with an observer, a tally or a word from
+/// elsewhere.
 ///
-/// The word is the one that the chip handles natively: 32 bits on Cortex-M and `riscv32`.
-pub type Breaker<W = word::NativeWord, T = (), O = ()> =
-    atomic_breaker::Breaker<EmbassyClock, W, T, O>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use core::time::Duration;
-    use embassy_time::{Duration as Ticks, MockDriver};
-
-    #[test]
-    fn the_breaker_opens_and_recovers_by_embassy_time() {
-        let time = MockDriver::get();
-        let breaker: Breaker = Breaker::new(
-            Config::new()
-                .consecutive_failures(1)
-                .open_for(Duration::from_secs(2)),
-            EmbassyClock,
-        );
-        breaker.acquire().unwrap().failure();
-        time.advance(Ticks::from_millis(1_999));
-        let refused = breaker.acquire().unwrap_err();
-        assert_eq!(refused.retry_in(), Some(Duration::from_millis(1)));
-        time.advance(Ticks::from_millis(1));
-        breaker.acquire().unwrap().success();
-        assert_eq!(breaker.state(), State::Closed);
-    }
-
-    #[test]
-    fn the_clock_costs_no_memory() {
-        assert_eq!(size_of::<EmbassyClock>(), 0);
-    }
-}
+/// The parameters are those of [`atomic_breaker::Breaker`]. The word is the one that the chip handles
+/// natively: 32 bits on Cortex-M and `riscv32`.
+pub type Breaker<
+    C = EmbassyClock,
+    W = word::NativeWord,
+    T = (),
+    O = (),
+    R = Rules<<W as word::Word>::Bits>,
+> = atomic_breaker::Breaker<C, W, T, O, R>;

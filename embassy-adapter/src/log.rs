@@ -1,19 +1,15 @@
 //! Lines for the debug probe.
 
-use atomic_breaker::{Observer, Rejected, Transition};
+use atomic_breaker::wait::Changes;
+use atomic_breaker::{Observer, Rejected, State, Transition};
 
 /// An observer that writes a `defmt` line per transition, and one per refusal at level `debug`.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, word::NativeWord};
 ///
-/// static RADIO: Breaker<NativeWord, (), DefmtLog> = Breaker::from_parts(
-///     NativeWord::new(0),
-///     Config::new(),
-///     EmbassyClock,
-///     (),
-///     DefmtLog::new("radio"),
-/// );
+/// static RADIO: Breaker<EmbassyClock, NativeWord, (), DefmtLog> =
+///     Breaker::builder(Config::new(), EmbassyClock).observer(DefmtLog::new("radio")).build();
 /// # let _ = &RADIO;
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +34,13 @@ impl Observer for DefmtLog {
             transition.at_ms,
             transition.cause
         );
+        if transition.to == State::Open {
+            defmt::info!(
+                "{=str}: open for {=u32} ms",
+                self.name,
+                transition.open_for_ms
+            );
+        }
     }
 
     fn refused(&self, rejected: Rejected) {
@@ -45,10 +48,4 @@ impl Observer for DefmtLog {
     }
 }
 
-impl crate::Changes for DefmtLog {
-    type Listener<'a> = crate::Deaf;
-
-    fn listen(&self) -> crate::Deaf {
-        crate::Deaf
-    }
-}
+impl Changes for DefmtLog {}

@@ -1,4 +1,4 @@
-//! The [`atomic-breaker`](atomic_breaker) circuit breaker with the monotonic clock of `std`.
+//! The [`atomic-breaker`](atomic_breaker) circuit breaker with the clocks of an operating system.
 //!
 //! ```
 //! use atomic_breaker_std::{Breaker, Config, breaker};
@@ -15,6 +15,35 @@
 //! let connection = DATABASE.call(|| TcpStream::connect("127.0.0.1:1"));
 //! assert!(connection.is_err());
 //! ```
+//!
+//! Everything of the core is here as well, with `Arc` and `Box` where they make sense: a breaker behind
+//! an `Arc` gives permits that a spawned thread or task owns.
+//!
+//! ```
+//! use atomic_breaker_std::{Config, Permit, breaker};
+//! use std::{sync::Arc, thread};
+//!
+//! let server = Arc::new(breaker(Config::new()));
+//! let permit = Permit::acquire(Arc::clone(&server))?;
+//! let call = thread::spawn(move || {
+//!     // The call. A permit that is dropped instead of reported is cancelled.
+//!     permit.failure();
+//! });
+//! call.join().unwrap();
+//! assert_eq!(server.snapshot().failures(), 1);
+//! # Ok::<(), atomic_breaker_std::Rejected>(())
+//! ```
+//!
+//! # Clocks
+//!
+//! | clock | feature | counts from | a reading | for words that processes share |
+//! |---|---|---|---:|---|
+//! | [`StdClock`] | | the first reading of the process | 24 ns | no |
+//! | `CoarseClock` | `coarse` | the start of the machine, on Linux and Android | 2 ns, steps of 1 to 10 ms | on Linux and Android |
+//! | `BootClock` | `shared` | the start of the machine | 22 ns | yes |
+//!
+//! A reading is most of what a refusal costs; a closed call reads no clock. (Figures of one machine,
+//! see the page on performance in the repository.)
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
@@ -22,22 +51,51 @@
 )]
 #![forbid(unsafe_code)]
 
-mod clock;
+#[cfg(all(feature = "shared", unix))]
+mod boot_clock;
 #[cfg(feature = "coarse")]
-mod coarse;
+mod coarse_clock;
+#[cfg(any(
+    all(feature = "shared", unix),
+    all(feature = "coarse", any(target_os = "linux", target_os = "android"))
+))]
+mod kernel;
+mod std_clock;
 
+// The alias below takes the place of core's own `Breaker`.
 #[doc(no_inline)]
-pub use atomic_breaker::{
-    AnyError, CallError, Cause, Classify, Clock, Config, ConfigError, CorruptWord, Failure,
-    Fallback, LastCalls, ManualClock, Observer, Outcome, Permit, Rejected, Snapshot, State, Tally,
-    Token, Transition, word,
-};
-pub use clock::StdClock;
+pub use atomic_breaker::*;
+#[cfg(all(feature = "shared", unix))]
+pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
-pub use coarse::CoarseClock;
+pub use coarse_clock::CoarseClock;
+pub use std_clock::StdClock;
 
-/// A breaker with the clock of `std`, and, if wanted, a tally, an observer, another clock.
-pub type Breaker<T = (), O = (), C = StdClock> = atomic_breaker::Breaker<C, word::NativeWord, T, O>;
+/// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std`, if no other is named. The
+/// parameters are the same, in the same order.
+///
+/// ```
+/// use atomic_breaker_std::{Breaker, Config, LastCalls, Ratio, StdClock, word::NativeWord};
+///
+/// struct Clients {
+///     payments: Breaker,
+///     search: Breaker<StdClock, NativeWord, LastCalls>,
+/// }
+///
+/// let half = Config::new().failure_ratio(Ratio::percent(50).of_last(20));
+/// let clients = Clients {
+///     payments: Breaker::new(Config::new(), StdClock),
+///     search: Breaker::builder(half, StdClock).last_calls(LastCalls::new()).build(),
+/// };
+/// assert!(clients.payments.acquire().is_ok() && clients.search.acquire().is_ok());
+/// ```
+pub type Breaker<
+    C = StdClock,
+    W = word::NativeWord,
+    T = (),
+    O = (),
+    R = Rules<<W as word::Word>::Bits>,
+> = atomic_breaker::Breaker<C, W, T, O, R>;
 
 /// A closed breaker, for a `static`, a field or an `Arc`.
 ///
@@ -59,6 +117,6 @@ pub const fn breaker(config: Config) -> Breaker {
 ///
 /// # Errors
 /// [`ConfigError`] says which setting does not fit the word, and what to do.
-pub fn try_breaker(config: Config) -> Result<Breaker, ConfigError> {
+pub const fn try_breaker(config: Config) -> Result<Breaker, ConfigError> {
     Breaker::try_new(config, StdClock)
 }

@@ -55,22 +55,86 @@
 //! static POINTLESS: Breaker = breaker(Config::new().probes(2).close_after(1));
 //! ```
 //! ```
-//! use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, word::NativeWord};
+//! use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio, word::NativeWord};
 //! static CLOCK: ManualClock = ManualClock::new();
-//! static BY_RATIO: Breaker<&ManualClock, NativeWord, LastCalls> = Breaker::from_parts(
-//!     NativeWord::new(0), Config::new().tally_only(), &CLOCK, LastCalls::new(10, 5, 50), (),
-//! );
+//! static BY_RATIO: Breaker<&ManualClock, NativeWord, LastCalls> =
+//!     Breaker::builder(Config::new().failure_ratio(Ratio::percent(50)), &CLOCK)
+//!         .last_calls(LastCalls::new())
+//!         .build();
 //! ```
 //! ```compile_fail,E0080
-//! use atomic_breaker::{Breaker, Config, ManualClock, word::NativeWord};
+//! use atomic_breaker::{Breaker, Config, ManualClock, Ratio, word::NativeWord};
 //! static CLOCK: ManualClock = ManualClock::new();
-//! static NEVER_TRIPS: Breaker<&ManualClock, NativeWord> = Breaker::from_parts(
-//!     NativeWord::new(0), Config::new().tally_only(), &CLOCK, (), (),
-//! );
+//! static WITHOUT_MEMORY: Breaker<&ManualClock, NativeWord> =
+//!     Breaker::builder(Config::new().failure_ratio(Ratio::percent(50)), &CLOCK)
+//!         .build();
 //! ```
 //! ```compile_fail,E0080
-//! use atomic_breaker::{LastCalls, word::NativeWord};
-//! static FORGETFUL: LastCalls<NativeWord> = LastCalls::new(10, 11, 50);
+//! use atomic_breaker::{Breaker, Config, ManualClock, Ratio};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static WITHOUT_MEMORY: Breaker<&ManualClock> =
+//!     Breaker::new(Config::new().failure_ratio(Ratio::percent(50)), &CLOCK);
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio, word::NativeWord};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static NEVER_ENOUGH: Breaker<&ManualClock, NativeWord, LastCalls> = Breaker::builder(
+//!     Config::new().failure_ratio(Ratio::percent(50).of_last(10).min_calls(11)), &CLOCK)
+//!         .last_calls(LastCalls::new())
+//!         .build();
+//! ```
+//! ```
+//! use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio, word::{AtomicU32, NativeWord}};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static ALL_THAT_IT_HOLDS: Breaker<&ManualClock, NativeWord, LastCalls<AtomicU32>> =
+//!     Breaker::builder(Config::new().failure_ratio(Ratio::percent(50).of_last(27)), &CLOCK)
+//!         .last_calls(LastCalls::over(AtomicU32::new(0)))
+//!         .build();
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio, word::{AtomicU32, NativeWord}};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static MORE_THAN_IT_HOLDS: Breaker<&ManualClock, NativeWord, LastCalls<AtomicU32>> =
+//!     Breaker::builder(Config::new().failure_ratio(Ratio::percent(50).of_last(28)), &CLOCK)
+//!         .last_calls(LastCalls::over(AtomicU32::new(0)))
+//!         .build();
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Breaker, Config, ManualClock};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static NEVER_TRIPS: Breaker<&ManualClock> = Breaker::new(Config::new().tally_only(), &CLOCK);
+//! ```
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, word::AtomicU32};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static WORD: AtomicU32 = AtomicU32::new(0);
+//! static BUILT: Breaker<&ManualClock, &AtomicU32> =
+//!     Breaker::builder(Config::new().probes(15), &CLOCK).word(&WORD).build();
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Breaker, Config, ManualClock, word::AtomicU32};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static WORD: AtomicU32 = AtomicU32::new(0);
+//! static BUILT: Breaker<&ManualClock, &AtomicU32> =
+//!     Breaker::builder(Config::new().probes(16), &CLOCK).word(&WORD).build();
+//! ```
+//! ```
+//! use atomic_breaker::{Config, Rules};
+//! static SHARED: Rules<u32> = Rules::new(Config::new().consecutive_failures(255));
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Config, Rules};
+//! static SHARED: Rules<u32> = Rules::new(Config::new().consecutive_failures(256));
+//! ```
+//! ```
+//! use atomic_breaker::{Config, Rules};
+//! use core::time::Duration;
+//! static BACK: Rules = Rules::new(Config::new().gradual_return(1, Duration::from_secs(9)));
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Config, Rules};
+//! use core::time::Duration;
+//! static BACK: Rules = Rules::new(Config::new().gradual_return(0, Duration::from_secs(9)));
 //! ```
 //! ```
 //! use atomic_breaker::EventLog;
@@ -81,7 +145,7 @@
 //! static LOG: EventLog<0> = EventLog::new();
 //! ```
 //!
-//! # Permits and tokens
+//! # Permits, attempts and tokens
 //!
 //! A permit does not outlive its breaker:
 //! ```
@@ -125,7 +189,43 @@
 //! guard.acquire().unwrap();
 //! ```
 //!
-//! A token fits words of its width only, and is used once:
+//! ```compile_fail
+//! #![deny(unused_must_use)]
+//! use atomic_breaker_std::{Config, breaker};
+//! let guard = breaker(Config::new());
+//! guard.attempt().unwrap();
+//! ```
+//! ```compile_fail,E0382
+//! use atomic_breaker_std::{Config, breaker};
+//! let guard = breaker(Config::new());
+//! let attempt = guard.attempt().unwrap();
+//! attempt.success();
+//! attempt.cancel();
+//! ```
+//!
+//! One that borrows does not go into a thread that may outlive the breaker; one that owns does:
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, Permit};
+//! use std::sync::Arc;
+//! let guard = Arc::new(Breaker::new(Config::new(), ManualClock::new()));
+//! let permit = Permit::acquire(Arc::clone(&guard)).unwrap();
+//! std::thread::spawn(move || permit.success());
+//! ```
+//! ```compile_fail,E0597
+//! use atomic_breaker::{Breaker, Config, ManualClock, Permit};
+//! use std::sync::Arc;
+//! let guard = Arc::new(Breaker::new(Config::new(), ManualClock::new()));
+//! let permit = guard.acquire().unwrap();
+//! std::thread::spawn(move || permit.success());
+//! ```
+//!
+//! A permit is of a breaker:
+//! ```compile_fail,E0277
+//! use atomic_breaker::{Config, Permit};
+//! let permit = Permit::acquire(Config::new());
+//! ```
+//!
+//! A token fits words of its width and tick only, and is used once:
 //! ```
 //! use atomic_breaker::{Breaker, Config, ManualClock, Token, word::AtomicU32};
 //! let clock = ManualClock::new();
@@ -137,6 +237,12 @@
 //! let clock = ManualClock::new();
 //! let breaker = Breaker::over(AtomicU32::new(0), Config::new(), &clock);
 //! breaker.resume(Token::<u64>::from_raw(0, 0)).success();
+//! ```
+//! ```compile_fail,E0308
+//! use atomic_breaker::{Breaker, Config, ManualClock, Token, word::{AtomicU32, TickBits}};
+//! let clock = ManualClock::new();
+//! let breaker = Breaker::over(AtomicU32::new(0), Config::new(), &clock);
+//! breaker.resume(Token::<TickBits<6>>::from_raw(TickBits(0), 0)).success();
 //! ```
 //! ```compile_fail,E0382
 //! use atomic_breaker::{Breaker, Config, ManualClock, Token, word::AtomicU32};
@@ -160,8 +266,88 @@
 //! struct Count(std::cell::Cell<u32>);
 //! impl Observer for Count {}
 //! let observer = Count(Default::default());
-//! let breaker = Breaker::new(Config::new(), ManualClock::new()).with_observer(observer);
+//! let breaker = Breaker::builder(Config::new(), ManualClock::new()).observer(observer).build();
 //! std::thread::scope(|scope| { scope.spawn(|| breaker.trip()); });
+//! ```
+//!
+//! A word that other programs reach takes a clock that all of them read alike:
+//! ```
+//! use atomic_breaker::{Breaker, Clock, Config, SharedClock, word::AtomicU64};
+//! struct BootTime;
+//! impl Clock for BootTime {
+//!     fn now_ms(&self) -> u32 { 7 }
+//! }
+//! impl SharedClock for BootTime {}
+//! let word = AtomicU64::new(0);
+//! let breaker = Breaker::shared(&word, Config::new(), BootTime).unwrap();
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker::{Breaker, Clock, Config, word::AtomicU64};
+//! struct SinceStart;
+//! impl Clock for SinceStart {
+//!     fn now_ms(&self) -> u32 { 7 }
+//! }
+//! let word = AtomicU64::new(0);
+//! let breaker = Breaker::shared(&word, Config::new(), SinceStart).unwrap();
+//! ```
+//!
+//! Rules fit words of their shape only:
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, Rules, word::AtomicU32};
+//! let (word, clock) = (AtomicU32::new(0), ManualClock::new());
+//! let rules = Rules::<u32>::new(Config::new());
+//! Breaker::from_parts(&word, &rules, &clock, (), ()).trip();
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker::{Breaker, Config, ManualClock, Rules, word::AtomicU32};
+//! let (word, clock) = (AtomicU32::new(0), ManualClock::new());
+//! let rules = Rules::<u64>::new(Config::new());
+//! Breaker::from_parts(&word, &rules, &clock, (), ()).trip();
+//! ```
+//!
+//! # Observers
+//!
+//! A closure is made an observer by `on_transition`:
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, Transition};
+//! let tell = |transition: &Transition| println!("{transition}");
+//! Breaker::builder(Config::new(), ManualClock::new()).on_transition(tell).build().trip();
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker::{Breaker, Config, ManualClock, Transition};
+//! let tell = |transition: &Transition| println!("{transition}");
+//! Breaker::builder(Config::new(), ManualClock::new()).observer(tell).build().trip();
+//! ```
+//!
+//! # What may grow
+//!
+//! States, causes and the fields of a transition may become more:
+//! ```
+//! use atomic_breaker::State;
+//! let state = State::Closed;
+//! match state {
+//!     State::Closed | State::Open | State::HalfOpen => {}
+//!     State::Returning | State::ForcedOpen | State::Disabled => {}
+//!     _ => {}
+//! }
+//! ```
+//! ```compile_fail,E0004
+//! use atomic_breaker::State;
+//! let state = State::Closed;
+//! match state {
+//!     State::Closed | State::Open | State::HalfOpen => {}
+//!     State::Returning | State::ForcedOpen | State::Disabled => {}
+//! }
+//! ```
+//! ```
+//! use atomic_breaker::{Cause, State, Transition};
+//! let made = Transition::new(State::Closed, State::Open, Cause::Manual);
+//! let Transition { from, to, cause, at_ms, epoch, trips, open_for_ms, .. } = made;
+//! ```
+//! ```compile_fail,E0638
+//! use atomic_breaker::{Cause, State, Transition};
+//! let made = Transition::new(State::Closed, State::Open, Cause::Manual);
+//! let Transition { from, to, cause, at_ms, epoch, trips, open_for_ms } = made;
 //! ```
 //!
 //! # Words
@@ -175,4 +361,37 @@
 //! ```compile_fail,E0277
 //! fn bits<B: atomic_breaker::word::Bits>() {}
 //! bits::<u16>();
+//! ```
+//!
+//! A tick is at most 2¹⁶ ms:
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, word::{AtomicU32, Ticks}};
+//! let word = Ticks::<_, 16>(AtomicU32::new(0));
+//! Breaker::over(&word, Config::new(), ManualClock::new()).trip();
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Breaker, Config, ManualClock, word::{AtomicU32, Ticks}};
+//! let word = Ticks::<_, 17>(AtomicU32::new(0));
+//! Breaker::over(&word, Config::new(), ManualClock::new()).trip();
+//! ```
+//!
+//! It belongs to the type, so that two who share a word cannot disagree:
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, word::{AtomicU32, Ticks}};
+//! type Hourly<'a> = Breaker<&'a ManualClock, &'a Ticks<AtomicU32, 10>>;
+//! let (word, clock) = (Ticks::<_, 10>(AtomicU32::new(0)), ManualClock::new());
+//! let breaker: Hourly<'_> = Breaker::over(&word, Config::new(), &clock);
+//! ```
+//! ```compile_fail,E0308
+//! use atomic_breaker::{Breaker, Config, ManualClock, word::{AtomicU32, Ticks}};
+//! type Hourly<'a> = Breaker<&'a ManualClock, &'a Ticks<AtomicU32, 10>>;
+//! let (word, clock) = (Ticks::<_, 8>(AtomicU32::new(0)), ManualClock::new());
+//! let breaker: Hourly<'_> = Breaker::over(&word, Config::new(), &clock);
+//! ```
+//!
+//! A 64-bit word needs none:
+//! ```compile_fail,E0271
+//! use atomic_breaker::{Breaker, Config, ManualClock, word::{AtomicU64, Ticks}};
+//! let word = Ticks::<_, 10>(AtomicU64::new(0));
+//! Breaker::over(&word, Config::new(), ManualClock::new()).trip();
 //! ```

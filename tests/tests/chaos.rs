@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32 as Narrow, AtomicU64 as Wide, Bits, SectionWord, Word};
 use atomic_breaker::{
-    Breaker, Cause, Config, Failure, LastCalls, ManualClock, Observer, Outcome, Token, Transition,
+    AnyBreaker, Breaker, Cause, Clock, Config, Control, Failure, LastCalls, ManualClock, Observer,
+    Outcome, Permit, Ratio, Token, Transition,
 };
 
 /// A word whose exchange fails spuriously, seven times in eight.
@@ -80,16 +81,21 @@ impl Observer for Heard {
 /// Lets a thousand things happen to a breaker, and answers all that can be seen of it: each answer,
 /// what was told, and the word after each step.
 fn history<W: Word, T: Word>(word: &W, memory: &T, config: Config, seed: u64) -> Vec<String> {
-    let clock = ManualClock::starting_at(u32::MAX - 20_000);
+    let clock = Diced::default();
     let heard = Heard::default();
-    let tally = LastCalls::over(memory, 8, 6, 75);
-    let breaker = Breaker::from_parts(word, config, &clock, &tally, &heard);
+    let tally = LastCalls::over(memory);
+    let breaker = Breaker::builder(config, &clock)
+        .word(word)
+        .tally(&tally)
+        .observer(&heard)
+        .build();
     let mut random = Random(seed);
     let mut tokens = Vec::<Token<W::Bits>>::new();
     let mut lines = Vec::new();
 
     for _ in 0..1_000 {
         let choice = random.below(20);
+        clock.dice.store(random.below(1 << 32), Ordering::Relaxed);
         let answer = match choice {
             0..9 => match breaker.acquire() {
                 Ok(permit) => {
@@ -107,19 +113,13 @@ fn history<W: Word, T: Word>(word: &W, memory: &T, config: Config, seed: u64) ->
                 String::new()
             }
             17 => {
-                match random.below(24) {
-                    0 => breaker.trip(),
-                    1 => breaker.force_open(),
-                    2..8 => breaker.release(),
-                    8 => breaker.reset(),
-                    9 => breaker.disable(),
-                    10..16 => breaker.enable(),
-                    _ => {}
-                }
-                String::new()
+                let made = command(&breaker, &mut random);
+                format!("{made:?}")
             }
             18 => {
-                clock.advance(Duration::from_millis(random.below(2_500)));
+                clock
+                    .clock
+                    .advance(Duration::from_millis(random.below(2_500)));
                 String::new()
             }
             _ => format!("{:?} {:?}", breaker.snapshot(), tally.seen_and_failed()),
@@ -130,10 +130,22 @@ fn history<W: Word, T: Word>(word: &W, memory: &T, config: Config, seed: u64) ->
     lines
 }
 
-fn end<W: Word>(
-    permit: atomic_breaker::Permit<'_, &ManualClock, &W, &LastCalls<&impl Word>, &Heard>,
-    random: &mut Random,
-) {
+fn command(breaker: &dyn Control, random: &mut Random) -> Option<Transition> {
+    match random.below(28) {
+        0 => breaker.trip(),
+        1 => breaker.force_open(),
+        2..8 => breaker.release(),
+        8 => breaker.reset(),
+        9 => breaker.disable(),
+        10..16 => breaker.enable(),
+        16 => breaker.trip_for(Duration::from_millis(1_500)),
+        17 => breaker.probe_now(),
+        18 => breaker.probe_early(),
+        _ => None,
+    }
+}
+
+fn end<H: AnyBreaker>(permit: Permit<H>, random: &mut Random) -> Option<Transition> {
     match random.below(16) {
         0..7 => permit.success(),
         7..11 => permit.failure(),
@@ -145,32 +157,68 @@ fn end<W: Word>(
     }
 }
 
-fn configs() -> [Config; 4] {
+/// A clock just before its wrap, with dice that fall once for each thing that happens: an exchange that
+/// fails takes the step once more.
+struct Diced {
+    clock: ManualClock,
+    dice: AtomicU64,
+}
+
+impl Default for Diced {
+    fn default() -> Self {
+        Self {
+            clock: ManualClock::starting_at(u32::MAX - 20_000),
+            dice: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Clock for Diced {
+    fn now_ms(&self) -> u32 {
+        self.clock.now_ms()
+    }
+
+    fn random(&self) -> u32 {
+        self.dice.load(Ordering::Relaxed) as u32
+    }
+}
+
+fn configs() -> [Config; 5] {
     let base = Config::new()
         .open_for(Duration::from_millis(900))
         .jitter_percent(50)
         .probe_lease(Duration::from_secs(4));
+    let ratio = Ratio::percent(75).of_last(8).min_calls(6);
     [
-        base.consecutive_failures(4),
+        base.consecutive_failures(4).failure_ratio(ratio),
         base.consecutive_failures(3)
             .exponential(2, Duration::from_secs(4))
             .probes(3)
             .close_after(5),
-        base.failures_within(5, Duration::from_secs(2)).probes(2),
-        base.tally_only().slow_call(Duration::from_secs(3)),
+        base.failures_within(5, Duration::from_secs(2))
+            .failure_ratio(ratio)
+            .probes(2),
+        base.tally_only()
+            .failure_ratio(ratio)
+            .slow_call(Duration::from_secs(3)),
+        base.consecutive_failures(4)
+            .linear(Duration::from_millis(300), Duration::from_secs(2))
+            .gradual_return(20, Duration::from_secs(6)),
     ]
 }
 
 /// What must happen in the histories, or they show little.
-const CAUSES: [Cause; 9] = [
+const CAUSES: [Cause; 11] = [
     Cause::FailureLimit,
     Cause::FailureRatio,
     Cause::TripDemanded,
     Cause::RetryAfter,
     Cause::OpenTimeOver,
     Cause::ProbeFailed,
+    Cause::ProbeCancelled,
     Cause::ProbeLost,
     Cause::ProbesSucceeded,
+    Cause::TrafficReturned,
     Cause::Manual,
 ];
 
@@ -241,7 +289,10 @@ fn a_corrupt_moody_word_is_healed_once() {
         let heard = Heard::default();
         // Open, yet never tripped.
         let word = Moody::new(Wide::new(1), seed);
-        let breaker = Breaker::from_parts(&word, Config::new(), ManualClock::new(), (), &heard);
+        let breaker = Breaker::builder(Config::new(), ManualClock::new())
+            .word(&word)
+            .observer(&heard)
+            .build();
         let _token = breaker.acquire().unwrap().into_token();
         assert_eq!(heard.0.lock().unwrap().len(), 1, "seed {seed}");
         assert_eq!(breaker.snapshot().epoch(), 1, "seed {seed}");

@@ -2,13 +2,20 @@
 
 use std::error::Error;
 use std::fmt::Debug;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Layout, NativeBits, NativeWord, SectionWord};
+use atomic_breaker::tally::Call;
+use atomic_breaker::word::{
+    AtomicU32, AtomicU64, Layout, NativeBits, NativeWord, Retained, SectionWord, TickBits, Ticks,
+    Word,
+};
 use atomic_breaker::{
-    AnyError, Breaker, CallError, Cause, Config, ConfigError, CorruptWord, EventLog, Failure,
-    LastCalls, ManualClock, Observer, Outcome, Permit, Rejected, Snapshot, State, Token,
-    Transition,
+    AnyBreaker, AnyError, AsRules, Attempt, Breaker, Builder, CallError, Cause, Clock, Config,
+    ConfigError, Control, CorruptWord, EventLog, Failure, LastCalls, ManualClock, Observer,
+    OnTransition, Outcome, Permit, Ratio, Rejected, Rules, SharedClock, Snapshot, State, Tally,
+    Token, Transition, Verdict, Wait,
 };
 use atomic_breaker_std::StdClock;
 
@@ -16,20 +23,39 @@ fn is_send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
 fn is_copy<T: Copy + Eq + Debug>() {}
 fn is_error<T: Error + Send + Sync + 'static>() {}
 
+type Plain = Breaker<StdClock>;
 type Full = Breaker<StdClock, NativeWord, LastCalls, &'static EventLog<4>>;
 
 #[test]
 fn everything_goes_between_threads() {
-    is_send_sync_unpin::<Breaker<StdClock>>();
+    is_send_sync_unpin::<Plain>();
     is_send_sync_unpin::<Breaker<&'static ManualClock, &'static AtomicU32>>();
     is_send_sync_unpin::<Breaker<StdClock, SectionWord>>();
+    is_send_sync_unpin::<Breaker<StdClock, Retained<Ticks<AtomicU32, 10>>>>();
+    is_send_sync_unpin::<Breaker<StdClock, NativeWord, (), (), &'static Rules>>();
     is_send_sync_unpin::<Full>();
-    is_send_sync_unpin::<Permit<'static, StdClock>>();
-    is_send_sync_unpin::<Permit<'static, StdClock, NativeWord, LastCalls>>();
+    is_send_sync_unpin::<Builder<StdClock>>();
+    is_send_sync_unpin::<Rules>();
+    is_send_sync_unpin::<Permit<&'static Plain>>();
+    is_send_sync_unpin::<Permit<&'static Full>>();
+    is_send_sync_unpin::<Permit<Arc<Plain>>>();
+    is_send_sync_unpin::<Attempt<&'static Plain>>();
+    is_send_sync_unpin::<Attempt<Arc<Full>>>();
     is_send_sync_unpin::<Token>();
     is_send_sync_unpin::<Token<u32>>();
+    is_send_sync_unpin::<Token<TickBits<3>>>();
     is_send_sync_unpin::<EventLog<4>>();
     is_send_sync_unpin::<CallError<String>>();
+    is_send_sync_unpin::<OnTransition<fn(&Transition)>>();
+}
+
+/// The rules say nothing of the word but its shape.
+#[test]
+fn rules_go_between_threads_whatever_the_word() {
+    is_send_sync_unpin::<Rules<u32>>();
+    is_send_sync_unpin::<Rules<u64>>();
+    is_send_sync_unpin::<Rules<TickBits<16>>>();
+    is_send_sync_unpin::<Arc<dyn AsRules<u32> + Send + Sync>>();
 }
 
 #[test]
@@ -53,6 +79,12 @@ fn values_are_copied_and_compared() {
     is_copy::<State>();
     is_copy::<Transition>();
     is_copy::<Cause>();
+    is_copy::<Wait>();
+    is_copy::<Ratio>();
+    is_copy::<Rules>();
+    is_copy::<Rules<TickBits<4>>>();
+    is_copy::<Call>();
+    is_copy::<Verdict>();
 }
 
 #[test]
@@ -68,6 +100,7 @@ fn the_state_of_a_breaker_is_its_word_and_nothing_else() {
     // A clock of no size, as embassy's and std's are.
     assert_eq!(size_of::<StdClock>(), 0);
     let rules = size_of::<Config>();
+    assert_eq!(size_of::<Rules>(), rules);
     let aligned = |word: usize| rules.next_multiple_of(word) + word;
     assert_eq!(size_of::<Breaker<StdClock, AtomicU64>>(), aligned(8));
     assert_eq!(size_of::<Breaker<StdClock, AtomicU32>>(), aligned(4));
@@ -75,22 +108,41 @@ fn the_state_of_a_breaker_is_its_word_and_nothing_else() {
         size_of::<Breaker<StdClock, &AtomicU32>>(),
         aligned(size_of::<usize>())
     );
+    assert_eq!(size_of::<Ticks<AtomicU32, 9>>(), 4);
+    assert_eq!(size_of::<Retained>(), 12, "as documented");
+}
+
+/// A word and a pointer: what each of a million costs that share their rules.
+#[test]
+fn a_breaker_with_shared_rules_is_a_word_and_a_pointer() {
+    type Shared<W> = Breaker<StdClock, W, (), (), &'static Rules<<W as Word>::Bits>>;
+    let pointer = size_of::<usize>();
+    assert_eq!(size_of::<Shared<AtomicU64>>(), 8 + pointer);
+    assert_eq!(size_of::<Shared<&AtomicU64>>(), 2 * pointer);
 }
 
 #[test]
 fn what_travels_is_small() {
+    let pointer = size_of::<usize>();
     assert_eq!(size_of::<Rejected>(), 8);
     assert_eq!(size_of::<Token<u32>>(), 8);
     assert_eq!(size_of::<Token<u64>>(), 16);
     assert_eq!(
-        size_of::<Permit<'_, StdClock, AtomicU64>>(),
-        16 + size_of::<usize>()
+        size_of::<Permit<&Breaker<StdClock, AtomicU64>>>(),
+        16 + pointer
     );
     assert_eq!(
-        size_of::<Option<Permit<'_, StdClock>>>(),
-        size_of::<Permit<'_, StdClock>>()
+        size_of::<Permit<&Breaker<StdClock, AtomicU32>>>(),
+        8 + pointer
     );
-    assert!(size_of::<Config>() <= 80, "{}", size_of::<Config>());
+    // Whatever the handle.
+    assert_eq!(size_of::<Permit<Arc<Full>>>(), 16 + pointer);
+    let permit = size_of::<Permit<&Plain>>();
+    assert!(size_of::<Attempt<&Plain>>() <= permit + pointer);
+    assert!(size_of::<Option<Permit<&Plain>>>() <= permit + pointer);
+    assert!(size_of::<Config>() <= 96, "{}", size_of::<Config>());
+    assert!(size_of::<Transition>() <= 16, "{}", size_of::<Transition>());
+    assert_eq!(size_of::<Option<Transition>>(), size_of::<Transition>());
 }
 
 /// The address of this value is promoted to a static, which the compiler allows only for values
@@ -105,11 +157,15 @@ fn a_breaker_over_a_borrowed_word_is_not_changed_by_its_calls() {
 }
 
 #[test]
-fn everything_is_made_in_a_const() {
+fn every_setting_and_every_question_is_const() {
+    const RATIO: Ratio = Ratio::percent(50).of_last(20).min_calls(10);
     const RULES: Config = Config::new()
         .failures_within(3, Duration::from_secs(1))
         .consecutive_failures(3)
+        .failure_ratio(RATIO)
         .open_for(Duration::from_secs(1))
+        .linear(Duration::from_secs(1), Duration::from_secs(7))
+        .exponential_percent(150, Duration::from_secs(8))
         .exponential(2, Duration::from_secs(8))
         .jitter_percent(10)
         .seed(1)
@@ -117,36 +173,107 @@ fn everything_is_made_in_a_const() {
         .probes(2)
         .close_after(3)
         .probe_lease(Duration::from_secs(5))
+        .cancel_limit(Duration::from_secs(1))
         .slow_call(Duration::from_secs(1))
-        .tick_log2_ms(6);
+        .gradual_return(10, Duration::from_secs(9));
     const FITS: bool = RULES.check(Layout::NARROW).is_ok() && RULES.check(Layout::WIDE).is_ok();
+    const NARROW: Rules<u32> = Rules::new(RULES);
+    const TRIED: bool = Rules::<TickBits<8>>::try_new(RULES).is_ok();
+    const OPEN_FOR: Duration = NARROW.config().get_open_for();
+    const PROBES: u32 = RULES.get_probes();
+    const REACHED: bool = RATIO.is_reached(10, 5);
+    const REFUSED: Rejected = Rejected::new(State::Open, Duration::from_secs(3));
+    const WAIT: Wait = REFUSED.wait();
+    const MADE: Transition = Transition::new(State::Closed, State::Open, Cause::Manual);
+    const WORDS: &str = MADE.cause.text();
     const TIME_OUT: Failure = Failure::retry_after(Duration::from_secs(1));
+    const { assert!(FITS && TRIED && REACHED && PROBES == 2) };
+    assert_eq!(OPEN_FOR, Duration::from_secs(1));
+    assert_eq!(
+        (WAIT, WORDS),
+        (Wait::For(Duration::from_secs(3)), "by command")
+    );
+    assert!(TIME_OUT.is_tripping());
+}
+
+#[test]
+fn every_breaker_is_made_in_a_static() {
+    const RULES: Config = Config::new().open_for(Duration::from_secs(1));
+    static CLOCK: ManualClock = ManualClock::starting_at(5);
     static LOG: EventLog<4> = EventLog::new();
     static SECTION: SectionWord = SectionWord::new();
     static WORD: AtomicU32 = AtomicU32::new(0);
-    static FULL: Full = Breaker::from_parts(
-        NativeWord::new(0),
-        RULES.tally_only(),
+    static RETAINED: Retained = Retained::new();
+    static HOURLY: Ticks<AtomicU32, 10> = Ticks(AtomicU32::new(0));
+    static SHARED_RULES: Rules<u32> = Rules::new(RULES);
+    static FULL: Full = Breaker::builder(
+        RULES.tally_only().failure_ratio(Ratio::percent(50)),
         StdClock,
-        LastCalls::new(20, 10, 50),
-        &LOG,
-    );
+    )
+    .last_calls(LastCalls::new())
+    .observer(&LOG)
+    .build();
     static SMALL: Breaker<&ManualClock, &AtomicU32> = Breaker::over(&WORD, RULES, &CLOCK);
     static BEHIND_A_SECTION: Breaker<&ManualClock, &SectionWord> =
         Breaker::over(&SECTION, RULES, &CLOCK);
-    static CLOCK: ManualClock = ManualClock::starting_at(5);
-    static READY: atomic_breaker_std::Breaker = atomic_breaker_std::breaker(RULES);
+    static IN_RETAINED_RAM: Breaker<&ManualClock, &Retained> =
+        Breaker::over(&RETAINED, RULES, &CLOCK);
+    static ONCE_AN_HOUR: Breaker<&ManualClock, &Ticks<AtomicU32, 10>> =
+        Breaker::over(&HOURLY, RULES, &CLOCK);
+    static BETWEEN_CORES: Breaker<&ManualClock, &AtomicU32> =
+        match Breaker::shared(&WORD, RULES, &CLOCK) {
+            Ok(breaker) => breaker,
+            Err(_) => panic!("it does not fit"),
+        };
+    type Heard = OnTransition<fn(&Transition)>;
+    static HEARD: Breaker<StdClock, NativeWord, (), Heard> = Breaker::builder(RULES, StdClock)
+        .on_transition((|_| {}) as fn(&Transition))
+        .build();
 
-    const { assert!(FITS) };
-    FULL.acquire().unwrap().report(TIME_OUT);
+    FULL.acquire()
+        .unwrap()
+        .report(Failure::retry_after(Duration::from_secs(1)));
     assert_eq!(LOG.pop().map(|told| told.cause), Some(Cause::RetryAfter));
-    for is_ok in [
-        SMALL.acquire().is_ok(),
-        BEHIND_A_SECTION.acquire().is_ok(),
-        READY.acquire().is_ok(),
-    ] {
-        assert!(is_ok);
+    let all: [&dyn Control; 6] = [
+        &SMALL,
+        &BEHIND_A_SECTION,
+        &IN_RETAINED_RAM,
+        &ONCE_AN_HOUR,
+        &BETWEEN_CORES,
+        &HEARD,
+    ];
+    for breaker in all {
+        assert_eq!(breaker.state(), State::Closed);
     }
+    let shared = Breaker::from_parts(&WORD, &SHARED_RULES, &CLOCK, (), ());
+    assert!(shared.acquire().is_ok());
+}
+
+/// What stands behind a pointer where it is chosen at run time.
+#[test]
+fn clocks_tallies_observers_rules_and_breakers_can_stand_behind_a_pointer() {
+    let clock: Box<dyn Clock> = Box::new(ManualClock::new());
+    let shared: &dyn SharedClock = &ManualClock::new();
+    let tally: Arc<dyn Tally> = Arc::new(LastCalls::new());
+    let observer: Rc<dyn Observer> = Rc::new(EventLog::<2>::new());
+    let rules: &dyn AsRules<u64> = &Rules::new(Config::new());
+    let word: &dyn Word<Bits = u64> = &AtomicU64::new(0);
+    let breaker = Breaker::from_parts(word, rules, clock, tally, observer);
+    let control: &dyn Control = &breaker;
+    control.trip();
+    assert_eq!(control.state(), State::Open);
+    assert!(Breaker::shared(word, Config::new(), shared).is_ok());
+}
+
+/// Sealed or open: these are implemented by users.
+#[test]
+fn the_open_traits_can_be_implemented_outside() {
+    fn any<B: AnyBreaker>(breaker: &B) -> State {
+        breaker.as_breaker().state()
+    }
+    let breaker = Breaker::new(Config::new(), ManualClock::new());
+    assert_eq!(any(&breaker), any(&&breaker));
+    assert_eq!(any(&Arc::new(breaker)), State::Closed);
 }
 
 #[test]
@@ -158,7 +285,9 @@ fn observers_can_be_chosen_at_run_time() {
     } else {
         &()
     };
-    let breaker = Breaker::new(Config::new(), &clock).with_observer(observer);
+    let breaker = Breaker::builder(Config::new(), &clock)
+        .observer(observer)
+        .build();
     breaker.trip();
     assert_eq!(log.len(), 1);
 }

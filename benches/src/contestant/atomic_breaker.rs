@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{
-    Breaker, CallError, Clock, CoarseClock, Config, LastCalls, StdClock, Tally,
+    Breaker, CallError, Clock, CoarseClock, Config, LastCalls, Ratio, StdClock, Tally,
 };
 
 use super::{Answer, AsyncCaller, Caller, Contestant, Operation, Rules, Work};
@@ -12,10 +13,12 @@ use super::{Answer, AsyncCaller, Caller, Contestant, Operation, Rules, Work};
 pub struct AtomicBreaker(Breaker);
 
 /// With the kernel's coarse clock.
-pub struct Coarse(Breaker<(), (), CoarseClock>);
+pub struct Coarse(Breaker<CoarseClock>);
+
+type Tallied = Breaker<StdClock, NativeWord, LastCalls>;
 
 /// That also remembers the last 50 calls, in a second word.
-pub struct WithTally(Breaker<LastCalls>);
+pub struct WithTally(Tallied);
 
 fn config(rules: Rules) -> Config {
     Config::new()
@@ -39,7 +42,7 @@ impl Contestant for AtomicBreaker {
 
 impl Contestant for Coarse {
     const NAME: &'static str = "atomic-breaker, coarse clock";
-    type Caller<'a> = &'a Breaker<(), (), CoarseClock>;
+    type Caller<'a> = &'a Breaker<CoarseClock>;
 
     fn new(rules: Rules) -> Self {
         Self(Breaker::new(config(rules), CoarseClock))
@@ -52,12 +55,13 @@ impl Contestant for Coarse {
 
 impl Contestant for WithTally {
     const NAME: &'static str = "atomic-breaker, with `LastCalls`";
-    type Caller<'a> = &'a Breaker<LastCalls>;
+    type Caller<'a> = &'a Tallied;
 
     fn new(rules: Rules) -> Self {
-        let breaker = Breaker::new(config(rules), StdClock);
         // No benchmark fails 50 calls in a row.
-        Self(breaker.with_tally(LastCalls::new(50, 50, 100)))
+        let all = Ratio::percent(100).of_last(50).min_calls(50);
+        let builder = Breaker::builder(config(rules).failure_ratio(all), StdClock);
+        Self(builder.last_calls(LastCalls::new()).build())
     }
 
     fn caller(&self) -> Self::Caller<'_> {
@@ -65,13 +69,13 @@ impl Contestant for WithTally {
     }
 }
 
-impl<C: Clock, T: Tally> Caller for &Breaker<T, (), C> {
+impl<C: Clock, T: Tally> Caller for &Breaker<C, NativeWord, T> {
     fn call(&mut self, operation: impl FnOnce() -> Work + Send + 'static) -> Answer {
         answer(&Breaker::call(self, operation))
     }
 }
 
-impl<C: Clock, T: Tally> AsyncCaller for &Breaker<T, (), C> {
+impl<C: Clock, T: Tally> AsyncCaller for &Breaker<C, NativeWord, T> {
     async fn call_async<F: Operation>(&mut self, operation: impl FnOnce() -> F) -> Answer {
         answer(&Breaker::call_async(self, operation).await)
     }

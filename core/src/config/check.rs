@@ -11,52 +11,30 @@ pub(super) const fn check(config: &Config, layout: Layout) -> Result<(), ConfigE
     }
 }
 
-/// Checks that something can trip the breaker.
-pub(crate) const fn check_rules(config: &Config, has_tally: bool) -> Result<(), ConfigError> {
-    match config.trip {
-        TripRule::TallyOnly if !has_tally => Err(ConfigError(Kind::NobodyTrips)),
-        _ => Ok(()),
-    }
-}
-
-/// Checks the numbers of a [`LastCalls`](crate::LastCalls) whose word remembers `max_calls`.
-pub(crate) const fn check_tally(
-    calls: u32,
-    min_calls: u32,
-    percent: u32,
-    max_calls: u32,
+/// Checks what the rules ask of the tally: `None` for no tally, otherwise how many calls it can
+/// remember.
+pub(crate) const fn check_parts(
+    config: &Config,
+    tally_calls: Option<u32>,
 ) -> Result<(), ConfigError> {
-    if calls == 0 || calls > max_calls {
-        return Err(ConfigError(if max_calls > u32::BITS {
-            Kind::CallsWide
-        } else {
-            Kind::CallsNarrow
-        }));
-    }
-    if min_calls == 0 || min_calls > calls {
-        return Err(ConfigError(Kind::MinCalls));
-    }
-    if percent == 0 || percent > 100 {
-        return Err(ConfigError(Kind::Percent));
-    }
-    Ok(())
+    let kind = match (config.ratio, tally_calls) {
+        (Some(_), None) => Kind::NobodyRemembers,
+        (Some(ratio), Some(most)) if ratio.calls() > most && most > u32::BITS => Kind::CallsWide,
+        (Some(ratio), Some(most)) if ratio.calls() > most => Kind::CallsNarrow,
+        (None, None) if matches!(config.trip, TripRule::TallyOnly) => Kind::NobodyTrips,
+        _ => return Ok(()),
+    };
+    Err(ConfigError(kind))
 }
 
 /// The kind for the word at hand.
 const fn by_width(layout: Layout, wide: Kind, narrow: Kind) -> Kind {
-    if layout.has_fixed_tick() {
-        wide
-    } else {
-        narrow
-    }
+    if layout.is_wide() { wide } else { narrow }
 }
 
 const fn first_fault(config: &Config, layout: Layout) -> Option<Kind> {
-    if config.tick_log2_ms > 16 {
-        return Some(Kind::TickTooLong);
-    }
-    let longest_ms = longest_ms(config, layout);
-    if let Some(kind) = trip_fault(config.trip, layout, longest_ms) {
+    let longest_ms = layout.max_ms();
+    if let Some(kind) = trip_fault(config, layout, longest_ms) {
         return Some(kind);
     }
     if let Some(kind) = open_fault(config, layout, longest_ms) {
@@ -65,6 +43,17 @@ const fn first_fault(config: &Config, layout: Layout) -> Option<Kind> {
     if let Some(kind) = probe_fault(config, layout, longest_ms) {
         return Some(kind);
     }
+    if let Some(back) = config.gradual_return {
+        if back.first_percent == 0 || back.first_percent > 100 {
+            return Some(Kind::FirstPercent);
+        }
+        if back.over_ms == 0 {
+            return Some(Kind::NoReturn);
+        }
+        if back.over_ms > longest_ms {
+            return Some(Kind::ReturnTooLong);
+        }
+    }
     match config.slow_call_ms {
         Some(0) => Some(Kind::NoSlowLimit),
         Some(limit) if limit > u32::MAX / 2 => Some(Kind::SlowLimitTooLong),
@@ -72,13 +61,19 @@ const fn first_fault(config: &Config, layout: Layout) -> Option<Kind> {
     }
 }
 
-/// The longest time that the word can tell, in milliseconds.
-const fn longest_ms(config: &Config, layout: Layout) -> u32 {
-    layout.max_ticks() << config.tick_log2(layout)
-}
-
-const fn trip_fault(rule: TripRule, layout: Layout, longest_ms: u32) -> Option<Kind> {
-    let failures = match rule {
+const fn trip_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option<Kind> {
+    if let Some(ratio) = config.ratio {
+        if ratio.calls == 0 {
+            return Some(Kind::NoCalls);
+        }
+        if ratio.needed_calls() == 0 || ratio.needed_calls() > ratio.calls() {
+            return Some(Kind::MinCalls);
+        }
+        if ratio.percent == 0 || ratio.percent > 100 {
+            return Some(Kind::Percent);
+        }
+    }
+    let failures = match config.trip {
         TripRule::Consecutive { failures } | TripRule::Within { failures, .. } => failures,
         TripRule::TallyOnly => return None,
     };
@@ -88,7 +83,7 @@ const fn trip_fault(rule: TripRule, layout: Layout, longest_ms: u32) -> Option<K
     if failures > layout.max_failures() {
         return Some(by_width(layout, Kind::FailuresWide, Kind::FailuresNarrow));
     }
-    match rule {
+    match config.trip {
         TripRule::Within { window_ms: 0, .. } => Some(Kind::NoWindow),
         TripRule::Within { window_ms, .. } if window_ms > longest_ms => Some(Kind::WindowTooLong),
         _ => None,
@@ -104,17 +99,14 @@ const fn open_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option<
     }
     let mut longest = config.open_for_ms;
     if let Some(growth) = config.growth {
-        if growth.factor < 2 {
-            return Some(Kind::FactorTooSmall);
+        if !growth.grows() {
+            return Some(Kind::DoesNotGrow);
         }
         if growth.max_ms < config.open_for_ms {
             return Some(Kind::MaxBelowOpen);
         }
         let steps = layout.trips.max() - 1;
-        let reach = config
-            .open_for_ms
-            .saturating_mul(growth.factor.saturating_pow(steps));
-        if reach < growth.max_ms {
+        if growth.after(config.open_for_ms, steps) < growth.max_ms {
             return Some(Kind::MaxOutOfReach);
         }
         longest = growth.max_ms;
@@ -130,7 +122,7 @@ const fn open_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option<
     }
 }
 
-const fn with_jitter(ms: u32, percent: u32) -> u64 {
+const fn with_jitter(ms: u32, percent: u8) -> u64 {
     ms as u64 + (ms as u64 * percent as u64).div_ceil(100)
 }
 
@@ -138,10 +130,10 @@ const fn probe_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option
     if config.probes == 0 {
         return Some(Kind::NoProbes);
     }
-    if config.probes > layout.max_probes() {
+    if config.probes as u32 > layout.max_probes() {
         return Some(by_width(layout, Kind::ProbesWide, Kind::ProbesNarrow));
     }
-    if config.needed_successes() < config.probes {
+    if config.needed_successes() < config.probes as u32 {
         return Some(Kind::CloseAfterBelowProbes);
     }
     if config.needed_successes() > layout.max_probes() {
@@ -156,6 +148,9 @@ const fn probe_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option
     }
     if config.probe_lease_ms > longest_ms {
         return Some(Kind::LeaseTooLong);
+    }
+    if config.cancel_limit_ms > longest_ms {
+        return Some(Kind::CancelLimitTooLong);
     }
     None
 }

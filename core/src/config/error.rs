@@ -19,7 +19,7 @@ pub(super) enum Kind {
     NoWindow,
     WindowTooLong,
     OpenTooLong,
-    FactorTooSmall,
+    DoesNotGrow,
     MaxBelowOpen,
     MaxOutOfReach,
     JitterTooLarge,
@@ -35,8 +35,13 @@ pub(super) enum Kind {
     LeaseTooLong,
     NoSlowLimit,
     SlowLimitTooLong,
-    TickTooLong,
+    CancelLimitTooLong,
+    FirstPercent,
+    NoReturn,
+    ReturnTooLong,
     NobodyTrips,
+    NobodyRemembers,
+    NoCalls,
     CallsWide,
     CallsNarrow,
     MinCalls,
@@ -44,6 +49,7 @@ pub(super) enum Kind {
 }
 
 impl ConfigError {
+    #[expect(clippy::too_many_lines, reason = "a table")]
     pub(crate) const fn message(self) -> &'static str {
         match self.0 {
             Kind::NoFailures => {
@@ -58,32 +64,54 @@ impl ConfigError {
             }
             Kind::WindowTooLong => {
                 "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
-                 raise tick_log2_ms or take a 64-bit word"
+                 take longer ticks or a 64-bit word"
             }
+            Kind::NoSlowLimit => {
+                "with a slow_call of 0 every call is slow: lengthen it or leave it out"
+            }
+            Kind::SlowLimitTooLong => "slow_call is 2^31 ms or longer: shorten it",
+            Kind::NobodyTrips => {
+                "tally_only without a failure_ratio never trips: set a failure_ratio or a limit of \
+                 failures"
+            }
+            Kind::NobodyRemembers => {
+                "a failure_ratio needs memory for the last calls: build the breaker with last_calls \
+                 or another tally, or leave it out"
+            }
+            Kind::NoCalls => "a failure_ratio of the last 0 calls never trips: set at least 1",
+            Kind::CallsWide => "a 64-bit word remembers at most 59 calls: lower of_last",
+            Kind::CallsNarrow => {
+                "a 32-bit word remembers at most 27 calls: lower of_last or take a 64-bit word"
+            }
+            Kind::MinCalls => {
+                "min_calls must lie within 1 and the number of calls that the failure_ratio looks \
+                 at: change one of them"
+            }
+            Kind::Percent => "the percent of a failure_ratio must lie within 1 and 100: change it",
             Kind::OpenTooLong => {
                 "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
-                 raise tick_log2_ms or take a 64-bit word"
+                 take longer ticks or a 64-bit word"
             }
-            Kind::FactorTooSmall => {
-                "an open time that grows needs a factor of at least 2: raise it or leave out \
-                 exponential"
+            Kind::DoesNotGrow => {
+                "an open time that grows needs a factor of at least 2 (more than 100 percent) or a \
+                 step: raise it or leave out the growth"
             }
             Kind::MaxBelowOpen => {
-                "the maximum of exponential lies below open_for: raise it or lower open_for"
+                "the maximum of the growing open time lies below open_for: raise it or lower open_for"
             }
             Kind::MaxOutOfReach => {
-                "the maximum of exponential is never reached, growth ends with the 31st trip in a \
-                 row (the 7th in a 32-bit word): lower it, raise open_for or raise the factor"
+                "the maximum of the growing open time is never reached, growth ends with the 31st \
+                 trip in a row (the 7th in a 32-bit word): lower it, raise open_for or grow faster"
             }
             Kind::JitterTooLarge => "jitter is at most 100 percent: lower it",
             Kind::LongestWithJitter => {
                 "the longest open time, maximum and jitter included, is longer than 2^31 ms (2^14 \
-                 ticks in a 32-bit word): lower one of them, raise tick_log2_ms or take a 64-bit \
+                 ticks in a 32-bit word): lower one of them, take longer ticks or a 64-bit \
                  word"
             }
             Kind::RetryAfterTooLong => {
                 "max_retry_after, jitter included, is longer than 2^31 ms (2^14 ticks in a 32-bit \
-                 word): lower it, raise tick_log2_ms or take a 64-bit word"
+                 word): lower it, take longer ticks or a 64-bit word"
             }
             Kind::NoProbes => "with 0 probes an open breaker never closes: set at least 1",
             Kind::ProbesWide => "a 64-bit word holds at most 255 probes: lower probes",
@@ -107,23 +135,22 @@ impl ConfigError {
             }
             Kind::LeaseTooLong => {
                 "probe_lease is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
-                 raise tick_log2_ms or take a 64-bit word"
+                 take longer ticks or a 64-bit word"
             }
-            Kind::NoSlowLimit => {
-                "with a slow_call of 0 every call is slow: lengthen it or leave it out"
+            Kind::CancelLimitTooLong => {
+                "cancel_limit is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, take \
+                 longer ticks or a 64-bit word"
             }
-            Kind::SlowLimitTooLong => "slow_call is 2^31 ms or longer: shorten it",
-            Kind::TickTooLong => "tick_log2_ms is at most 16 (65.5 s): lower it",
-            Kind::NobodyTrips => {
-                "tally_only without a tally never trips: give Breaker::from_parts a tally or set a \
-                 limit of failures"
+            Kind::FirstPercent => {
+                "the first share of a gradual_return must lie within 1 and 100 percent: change it"
             }
-            Kind::CallsWide => "a 64-bit word remembers 1 to 59 calls: change calls",
-            Kind::CallsNarrow => {
-                "a 32-bit word remembers 1 to 27 calls: change calls or take a 64-bit word"
+            Kind::NoReturn => {
+                "a gradual_return over a time of 0 is no gradual one: lengthen it or leave it out"
             }
-            Kind::MinCalls => "min_calls must lie within 1 and calls: change one of them",
-            Kind::Percent => "the share of failures must lie within 1 and 100 percent: change it",
+            Kind::ReturnTooLong => {
+                "the time of gradual_return is longer than 2^31 ms (2^14 ticks in a 32-bit word): \
+                 shorten it, take longer ticks or a 64-bit word"
+            }
         }
     }
 }

@@ -1,110 +1,115 @@
-//! How a breaker behaves: a `const` builder, checked against the word when a breaker is made.
+//! How a breaker behaves: a `const` builder, checked against the word.
 
 mod check;
 mod error;
+#[cfg(feature = "serde")]
+mod file;
+mod getters;
+mod growth;
+mod number;
+mod ratio;
+mod rules;
 
-pub(crate) use check::{check_rules, check_tally};
+pub(crate) use check::check_parts;
 pub use error::ConfigError;
+pub(crate) use growth::Growth;
+pub(crate) use number::{byte, half, ms};
+pub use ratio::Ratio;
+pub use rules::{AsRules, Rules};
 
 use core::time::Duration;
 
 use crate::word::Layout;
 
-/// Milliseconds of a duration, rounded up. What does not fit is `u32::MAX`, which no check passes.
-pub(crate) const fn ms(duration: Duration) -> u32 {
-    let ms = duration.as_nanos().div_ceil(1_000_000);
-    if ms > u32::MAX as u128 {
-        u32::MAX
-    } else {
-        ms as u32
-    }
-}
-
-/// When failures trip a closed breaker.
+/// What the word counts while closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case", deny_unknown_fields)
-)]
 pub(crate) enum TripRule {
     /// Failures with no success between them.
     Consecutive { failures: u32 },
     /// Failures since the first one of a window, successes between them or not.
     Within { failures: u32, window_ms: u32 },
-    /// Failures are not counted in the word; the tally alone decides.
+    /// Nothing: the tally alone decides.
     TallyOnly,
+}
+
+/// How traffic comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) struct GradualReturn {
+    pub(crate) first_percent: u8,
+    pub(crate) over_ms: u32,
 }
 
 /// How a breaker behaves.
 ///
-/// A plain value, built in a `const` or at run time. It is checked when a breaker is made of it,
-/// because what fits depends on the word: in a `static` or `const`, [`Breaker::new`] refuses to
-/// compile; at run time, [`Breaker::try_new`] answers a [`ConfigError`].
+/// A plain value, built in a `const` or at run time. It is checked when a breaker or its [`Rules`] are
+/// made of it, because what fits depends on the word: in a `static` or `const`,
+/// [`Breaker::new`] refuses to compile; at run time, [`Breaker::try_new`] answers a [`ConfigError`].
 ///
 /// | setting | default |
 /// |---|---|
-/// | trip rule | 5 consecutive failures |
+/// | what trips | 5 consecutive failures |
+/// | [`failure_ratio`](Self::failure_ratio) | off |
+/// | [`slow_call`](Self::slow_call) | off |
 /// | [`open_for`](Self::open_for) | 5 s, constant, no jitter |
+/// | [`max_retry_after`](Self::max_retry_after) | 5 min, or what the word holds |
 /// | [`probes`](Self::probes) | 1 in flight |
 /// | [`close_after`](Self::close_after) | as many successes as probes |
 /// | [`probe_lease`](Self::probe_lease) | 30 s |
-/// | [`slow_call`](Self::slow_call) | off |
-/// | [`tick`](Self::tick_log2_ms) of 32-bit words | 2⁶ = 64 ms |
+/// | [`cancel_limit`](Self::cancel_limit) | 1 s |
+/// | [`gradual_return`](Self::gradual_return) | off: all traffic at once |
 ///
-/// Durations are rounded up to milliseconds, and in 32-bit words to ticks.
+/// Durations are rounded up to milliseconds, and in 32-bit words to ticks (64 ms, unless the word is a
+/// [`Ticks`](crate::word::Ticks)).
 ///
-/// With the feature `serde` it can stand in a file: the names of durations end in `_ms`, what is left
-/// out has its default, and `trip` is `{"consecutive": {"failures": 5}}`, `{"within": {"failures": 5,
-/// "window_ms": 60000}}` or `"tally_only"`.
+/// With the feature `serde` it can stand in a file, under the names of these methods; the names of
+/// durations end in `_ms`, and what is left out has its default:
+///
+/// ```json
+/// {
+///   "consecutive_failures": 5,
+///   "failure_ratio": { "percent": 50, "of_last": 20, "min_calls": 10 },
+///   "open_for_ms": 1000,
+///   "exponential": { "factor": 2, "max_ms": 60000 },
+///   "gradual_return": { "first_percent": 10, "over_ms": 30000 }
+/// }
+/// ```
+///
+/// In Rust:
 ///
 /// ```
-/// use atomic_breaker::Config;
+/// use atomic_breaker::{Config, Ratio};
 /// use core::time::Duration;
 ///
-/// const RADIO: Config = Config::new()
-///     .consecutive_failures(3)
-///     .open_for(Duration::from_secs(2))
+/// const DATABASE: Config = Config::new()
+///     .consecutive_failures(5)
+///     .failure_ratio(Ratio::percent(50).of_last(20).min_calls(10))
+///     .open_for(Duration::from_secs(1))
 ///     .exponential(2, Duration::from_secs(60))
-///     .jitter_percent(25);
+///     .jitter_percent(20)
+///     .gradual_return(10, Duration::from_secs(30));
 /// ```
 ///
 /// [`Breaker::new`]: crate::Breaker::new
 /// [`Breaker::try_new`]: crate::Breaker::try_new
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
 #[must_use]
 pub struct Config {
     pub(crate) trip: TripRule,
+    pub(crate) ratio: Option<Ratio>,
+    pub(crate) slow_call_ms: Option<u32>,
     pub(crate) open_for_ms: u32,
     pub(crate) growth: Option<Growth>,
-    pub(crate) jitter_percent: u32,
+    pub(crate) jitter_percent: u8,
     pub(crate) seed: Option<u32>,
     pub(crate) max_retry_after_ms: Option<u32>,
-    pub(crate) probes: u32,
-    pub(crate) close_after: Option<u32>,
+    pub(crate) probes: u16,
+    pub(crate) close_after: Option<u16>,
     pub(crate) probe_lease_ms: u32,
-    pub(crate) slow_call_ms: Option<u32>,
-    pub(crate) tick_log2_ms: u32,
-}
-
-/// Exponential growth of the open time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(deny_unknown_fields)
-)]
-pub(crate) struct Growth {
-    pub(crate) factor: u32,
-    pub(crate) max_ms: u32,
+    pub(crate) cancel_limit_ms: u32,
+    pub(crate) gradual_return: Option<GradualReturn>,
 }
 
 impl Config {
@@ -112,6 +117,8 @@ impl Config {
     pub const fn new() -> Self {
         Self {
             trip: TripRule::Consecutive { failures: 5 },
+            ratio: None,
+            slow_call_ms: None,
             open_for_ms: 5_000,
             growth: None,
             jitter_percent: 0,
@@ -120,21 +127,29 @@ impl Config {
             probes: 1,
             close_after: None,
             probe_lease_ms: 30_000,
-            slow_call_ms: None,
-            tick_log2_ms: 6,
+            cancel_limit_ms: 1_000,
+            gradual_return: None,
         }
     }
 
-    /// Trips when `failures` (weights added up) come with no success between them. At least 1, at
-    /// most 65 535 (255 in a 32-bit word). The clock is not read until it trips.
+    /// Trips when `failures` (weights added up) come with no success between them: the *failure
+    /// threshold*. At least 1, at most 65 535 (255 in a 32-bit word). The clock is not read until it
+    /// trips. Takes the place of [`failures_within`](Self::failures_within).
+    #[doc(alias = "failure_threshold")]
     pub const fn consecutive_failures(mut self, failures: u32) -> Self {
         self.trip = TripRule::Consecutive { failures };
         self
     }
 
     /// Trips when `failures` (weights added up) come within `window`, successes between them or
-    /// not. The window starts with a failure; the first failure at or after its end starts the next
-    /// one. A failure reads the clock.
+    /// not. Takes the place of [`consecutive_failures`](Self::consecutive_failures).
+    ///
+    /// The window starts with a failure; the first failure at or after its end starts the next one,
+    /// and a success after its end clears the count. So up to `2 × failures − 3` failures can fall
+    /// within one window length without tripping. A failure reads the clock, and so does a success
+    /// while failures are counted. While traffic [returns](Self::gradual_return) the window is the time
+    /// since the return began.
+    #[doc(alias = "sliding window")]
     pub const fn failures_within(mut self, failures: u32, window: Duration) -> Self {
         let window_ms = ms(window);
         self.trip = TripRule::Within {
@@ -144,18 +159,41 @@ impl Config {
         self
     }
 
-    /// Counts nothing in the word: the [`Tally`](crate::Tally) alone decides when to trip. For
-    /// [`Breaker::from_parts`](crate::Breaker::from_parts) with a tally; without one it is refused.
+    /// Counts nothing in the word: the [`failure_ratio`](Self::failure_ratio), or a
+    /// [`Tally`](crate::Tally) with a rule of its own, alone decides when to trip. Refused where there
+    /// is neither.
     pub const fn tally_only(mut self) -> Self {
         self.trip = TripRule::TallyOnly;
         self
     }
 
-    /// How long the breaker stays open after the first trip, and after every trip unless
-    /// [`exponential`](Self::exponential) is set. At most 24.8 days (2¹⁴ ticks in a 32-bit word).
+    /// Trips, too, when so many of the last calls failed. The breaker needs memory for them: build it
+    /// with [`Builder::last_calls`](crate::Builder::last_calls).
+    #[doc(alias = "failure rate")]
+    #[doc(alias = "sliding window")]
+    pub const fn failure_ratio(mut self, ratio: Ratio) -> Self {
+        self.ratio = Some(ratio);
+        self
+    }
+
+    /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures
+    /// of weight 1. Every call then reads the clock twice. Off by default. (A call that starts in the
+    /// one millisecond in which the clock reads 0 is measured 1 ms short.)
     ///
-    /// The deadline is inclusive: at exactly this time after the trip the next call is a probe.
-    /// Long times are stored rounded up by at most 0.05 % (6.25 % in a 32-bit word).
+    /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long
+    /// it took: a time-out *around* a guarded call of a resource that hangs never trips.
+    pub const fn slow_call(mut self, limit: Duration) -> Self {
+        self.slow_call_ms = Some(ms(limit));
+        self
+    }
+
+    /// How long the breaker stays open after the first trip, and after every trip unless it
+    /// grows. At most 24.8 days (2¹⁴ ticks in a 32-bit word).
+    ///
+    /// The deadline is inclusive: at exactly this time after the trip (rounded up to a tick) the next
+    /// call is a probe.
+    #[doc(alias = "reset timeout")]
+    #[doc(alias = "wait duration")]
     pub const fn open_for(mut self, time: Duration) -> Self {
         self.open_for_ms = ms(time);
         self
@@ -166,11 +204,22 @@ impl Config {
     ///
     /// `factor` is at least 2. Growth ends with the 31st trip in a row (the 7th in a 32-bit word);
     /// a `max` out of reach is refused.
-    pub const fn exponential(mut self, factor: u32, max: Duration) -> Self {
-        self.growth = Some(Growth {
-            factor,
-            max_ms: ms(max),
-        });
+    #[doc(alias = "exponential backoff")]
+    pub const fn exponential(self, factor: u32, max: Duration) -> Self {
+        self.exponential_percent(factor.saturating_mul(100), max)
+    }
+
+    /// [`exponential`](Self::exponential) by fractions: 150 percent is a factor of 1.5. More than 100;
+    /// kept as a fraction of 256, rounded up.
+    pub const fn exponential_percent(mut self, percent: u32, max: Duration) -> Self {
+        self.growth = Some(Growth::exponential(percent, ms(max)));
+        self
+    }
+
+    /// Lets the open time grow by `step` at each trip without closing between, up to `max`. Closing
+    /// starts over.
+    pub const fn linear(mut self, step: Duration, max: Duration) -> Self {
+        self.growth = Some(Growth::linear(ms(step), ms(max)));
         self
     }
 
@@ -178,63 +227,87 @@ impl Config {
     /// that tripped together does not come back in step.
     ///
     /// It is added, never taken off: an open time is at least what was configured, or what
-    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. Drawn anew for each trip,
-    /// from the seed, the epoch and the time. On a microcontroller whose clock starts at 0 give
-    /// each device a [`seed`](Self::seed) or its clock an [`entropy`](crate::Clock::entropy).
+    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. Drawn for each trip, from the
+    /// [`entropy`](crate::Clock::entropy) and a [`random`](crate::Clock::random) number of the clock,
+    /// the epoch and the time; or, if a [`seed`](Self::seed) is set, from that alone, the epoch and the
+    /// time. Devices that run the same firmware and start together draw the same unless their seed or
+    /// their clock's entropy differs.
     pub const fn jitter_percent(mut self, percent: u32) -> Self {
-        self.jitter_percent = percent;
+        self.jitter_percent = byte(percent);
         self
     }
 
     /// Makes the jitter reproducible: the same seed gives the same open times for the same history.
-    /// Without it the seed is [`Clock::entropy`](crate::Clock::entropy).
+    /// A unique number of the device does, where the clock has no
+    /// [`entropy`](crate::Clock::entropy). Breakers of one program with the same seed that trip
+    /// together draw the same.
     pub const fn seed(mut self, seed: u32) -> Self {
         self.seed = Some(seed);
         self
     }
 
     /// The longest minimum open time that a failure may ask for: longer ones are cut to it, so that
-    /// a server cannot shut its clients up for a year. Without it the limit is what the word holds.
+    /// a server cannot shut its clients up for a year. 5 minutes by default, or what the word holds if
+    /// that is less.
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
         self.max_retry_after_ms = Some(ms(limit));
         self
     }
 
     /// How many probes may be in flight at a time while half-open. At least 1, at most 255 (15 in a
-    /// 32-bit word).
+    /// 32-bit word). After a [lost](Self::probe_lease) round it is one at a time.
+    #[doc(alias = "permitted calls in half-open")]
     pub const fn probes(mut self, probes: u32) -> Self {
-        self.probes = probes;
+        self.probes = half(probes);
         self
     }
 
-    /// How many probes must succeed in a row to close. At least [`probes`](Self::probes), as a
-    /// half-open breaker admits no more probes than it still needs; by default as many.
+    /// How many probes must succeed in a row to close: the *success threshold*. At least
+    /// [`probes`](Self::probes), as a half-open breaker admits no more probes than it still needs; by
+    /// default as many.
+    #[doc(alias = "success_threshold")]
     pub const fn close_after(mut self, successes: u32) -> Self {
-        self.close_after = Some(successes);
+        self.close_after = Some(half(successes));
         self
     }
 
     /// When no slot is free and the last probe was admitted this long ago, the probes in flight
     /// count as lost: a new round starts with one new probe, and late reports of the old ones
-    /// change nothing. Take it longer than the longest call. Not zero.
+    /// change nothing. Best longer than the longest call. Not zero.
+    ///
+    /// The lease doubles with each round lost in a row, up to what the word holds (the 8th doubling in
+    /// a 32-bit word), so that healthy calls that take longer than it close the breaker in the end:
+    /// after `log2(call ÷ lease) + 1` rounds.
     pub const fn probe_lease(mut self, lease: Duration) -> Self {
         self.probe_lease_ms = ms(lease);
         self
     }
 
-    /// Successful calls that take at least `limit` count as failures of weight 1. Every call then
-    /// reads the clock twice. Off by default. (A call that starts in the one millisecond in which the
-    /// clock reads 0 is measured 1 ms short.)
-    pub const fn slow_call(mut self, limit: Duration) -> Self {
-        self.slow_call_ms = Some(ms(limit));
+    /// A probe that is dropped without a report after `limit` or later counts as failed: the breaker
+    /// opens again. One that is dropped sooner says nothing and gives its slot back. 1 s by default; 0
+    /// counts every one.
+    ///
+    /// Take it shorter than the time-outs around your calls, or a resource that hangs is probed again
+    /// as soon as a time-out has dropped the probe before.
+    pub const fn cancel_limit(mut self, limit: Duration) -> Self {
+        self.cancel_limit_ms = ms(limit);
         self
     }
 
-    /// The tick of 32-bit words is 2ⁿ milliseconds: longer ticks reach further, shorter ones are
-    /// finer. At most 16; 6 (64 ms) by default: times up to 17.5 minutes. Words of 64 bits have
-    /// ticks of 1 ms whatever is set here. All who share a word must agree on it.
-    pub const fn tick_log2_ms(mut self, n: u32) -> Self {
-        self.tick_log2_ms = n;
+    /// Lets traffic come back gradually: after enough probes succeeded, a share of the calls passes,
+    /// from `first_percent` (1 to 100) to all of them after the time `over`; the rest is refused, and
+    /// failures trip by the usual rules. At the end the breaker is closed. Off by default.
+    ///
+    /// For resources that break again when the whole load returns at once. The share grows in a straight
+    /// line. Calls that succeed count for the rules as ever; growth of the open time goes on if the
+    /// breaker trips meanwhile.
+    #[doc(alias = "slow start")]
+    #[doc(alias = "ramp up")]
+    pub const fn gradual_return(mut self, first_percent: u32, over: Duration) -> Self {
+        self.gradual_return = Some(GradualReturn {
+            first_percent: byte(first_percent),
+            over_ms: ms(over),
+        });
         self
     }
 
@@ -254,21 +327,24 @@ impl Config {
         check::check(self, layout)
     }
 
-    pub(crate) const fn tick_log2(&self, layout: Layout) -> u32 {
-        if layout.has_fixed_tick() {
-            0
-        } else {
-            self.tick_log2_ms
+    pub(crate) const fn needed_successes(&self) -> u32 {
+        match self.close_after {
+            Some(successes) => successes as u32,
+            None => self.probes as u32,
         }
     }
 
-    pub(crate) const fn needed_successes(&self) -> u32 {
-        match self.close_after {
-            Some(successes) => successes,
-            None => self.probes,
+    /// The longest minimum open time that a failure may ask for, for a word that holds `longest_ms`.
+    pub(crate) const fn longest_retry_after(&self, longest_ms: u32) -> u32 {
+        match self.max_retry_after_ms {
+            Some(ms) => ms,
+            None if longest_ms < DEFAULT_RETRY_AFTER_MS => longest_ms,
+            None => DEFAULT_RETRY_AFTER_MS,
         }
     }
 }
+
+const DEFAULT_RETRY_AFTER_MS: u32 = 5 * 60 * 1_000;
 
 impl Default for Config {
     fn default() -> Self {

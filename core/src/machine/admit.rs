@@ -4,22 +4,21 @@ use super::{Machine, Step};
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::error::Rejected;
-use crate::observer::Cause;
 use crate::state::State;
+use crate::time::Timeline;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
     /// Refuses a call if the word is open and its time not over: all that most calls need during an
     /// outage. Whatever else the word says is left to [`admit`](Self::admit).
     #[inline]
-    pub(crate) fn refuse(self, word: B, clock: &impl Clock) -> Option<Rejected> {
-        match Circuit::decode(word) {
-            Ok(circuit) if circuit.state() == State::Open => {
-                let left = self.open_time_left(circuit, clock.now_ms())?;
-                Some(Rejected::new(State::Open, left))
-            }
-            _ => None,
+    pub(crate) fn refuse(word: B, clock: &impl Clock) -> Option<Rejected> {
+        let circuit = Circuit::of_valid(word);
+        if !circuit.is_open() || !Circuit::is_valid(word) {
+            return None;
         }
+        let left = Self::open_time_left(circuit, clock.now_ms())?;
+        Some(Rejected::until(State::Open, left))
     }
 
     /// Admits a call or refuses it.
@@ -28,54 +27,30 @@ impl<B: Bits> Machine<'_, B> {
         circuit: Circuit<B>,
         now: &Now<'_, impl Clock>,
     ) -> Result<Step<B>, Rejected> {
-        let state = circuit.state();
-        let (wait, cause) = match state {
-            State::Closed | State::Disabled => return Ok(Step::Stay),
-            State::ForcedOpen => return Err(Rejected::new(state, 0)),
-            State::Open => (circuit.open_for(), Cause::OpenTimeOver),
-            State::HalfOpen if circuit.in_flight() < self.slots(circuit.successes()) => {
-                let next = circuit
-                    .with_probes(circuit.in_flight() + 1, circuit.successes())
-                    .with_time(self.time.stamp(now.ms()));
-                return Ok(Step::Within(next));
+        let (state, wait, lost) = if circuit.is_open() {
+            (State::Open, circuit.open_for(), 0)
+        } else if circuit.is_half_open() {
+            if let Some(step) = self.take_slot(circuit, now) {
+                return Ok(step);
             }
-            State::HalfOpen => (self.lease(), Cause::ProbeLost),
+            let lost = circuit.lost();
+            (State::HalfOpen, self.lease(lost), lost + 1)
+        } else {
+            return match circuit.state() {
+                State::Returning => self.admit_share(circuit, now),
+                State::ForcedOpen => Err(Rejected::until(State::ForcedOpen, 0)),
+                _ => Ok(Step::Stay),
+            };
         };
-        match self.time.left(now.ms(), circuit.time(), wait) {
-            Some(retry_in_ms) => Err(Rejected::new(state, retry_in_ms)),
-            None => Ok(self.first_probe(circuit, now.ms(), cause)),
+        match B::left(now.ms(), circuit.time(), wait) {
+            Some(left) => Err(Rejected::until(state, left)),
+            None => Ok(Self::round(circuit, lost, now.ms())),
         }
-    }
-
-    /// The slots that a half-open breaker has: no more probes than it still needs.
-    pub(crate) fn slots(self, successes: u32) -> u32 {
-        let needed = self.config.needed_successes().saturating_sub(successes);
-        self.config.probes.min(needed)
     }
 
     /// The milliseconds until an open breaker admits a probe.
     #[inline]
-    pub(crate) fn open_time_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
-        self.time.left(now_ms, circuit.time(), circuit.open_for())
-    }
-
-    /// The milliseconds until the probes in flight count as lost. Measured from the last admission,
-    /// so that in sparse traffic no fresh probe is taken away.
-    pub(crate) fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
-        self.time.left(now_ms, circuit.time(), self.lease())
-    }
-
-    fn lease(self) -> u32 {
-        self.time.ticks(self.config.probe_lease_ms)
-    }
-
-    /// Begins a round of probes with one in flight.
-    fn first_probe(self, circuit: Circuit<B>, now_ms: u32, cause: Cause) -> Step<B> {
-        let next = circuit
-            .enter(State::HalfOpen)
-            .with_probes(1, 0)
-            .with_trips(circuit.trips())
-            .with_time(self.time.stamp(now_ms));
-        Step::To(next, cause)
+    pub(crate) fn open_time_left(circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        B::left(now_ms, circuit.time(), circuit.open_for())
     }
 }

@@ -10,13 +10,15 @@ use crate::word::Bits;
 /// What an operator wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    Trip,
+    /// For at least so many milliseconds.
+    Trip(u32),
     ForceOpen,
     Release,
     Reset,
     Disable,
     Enable,
     ProbeNow,
+    ProbeEarly,
 }
 
 impl<B: Bits> Machine<'_, B> {
@@ -27,26 +29,45 @@ impl<B: Bits> Machine<'_, B> {
         command: Command,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
-        let to = |state| Step::To(circuit.enter(state), Cause::Manual);
-        match (command, circuit.state()) {
-            (Command::Trip, State::Closed | State::HalfOpen) => {
-                self.trip(circuit, 0, now, Cause::Manual)
+        let state = circuit.state();
+        let next = match (command, state) {
+            (Command::Trip(shortest_ms), State::Open) => {
+                return self.trip_again(circuit, shortest_ms, now);
             }
-            // Open already: the time starts anew, but nothing tripped.
-            (Command::Trip, State::Open) => {
-                self.open(circuit, circuit.trips(), 0, now, Cause::Manual)
+            (Command::Trip(_), State::ForcedOpen | State::Disabled) => return Step::Stay,
+            (Command::Trip(shortest_ms), _) => {
+                return self.trip(circuit, shortest_ms, now, Cause::Manual);
             }
-            (Command::ForceOpen, state) if state != State::ForcedOpen => to(State::ForcedOpen),
-            // Nobody knows how the resource is: the next call finds out.
-            (Command::Release, State::ForcedOpen) => to(State::HalfOpen),
             // Trips in a row count on: should the probe fail, the open time grows.
-            (Command::ProbeNow, State::Open) => {
-                let next = circuit.enter(State::HalfOpen).with_trips(circuit.trips());
-                Step::To(next, Cause::Manual)
-            }
-            (Command::Reset, _) | (Command::Enable, State::Disabled) => to(State::Closed),
-            (Command::Disable, state) if state != State::Disabled => to(State::Disabled),
-            _ => Step::Stay,
-        }
+            (Command::ProbeNow, State::Open) => Self::probe(circuit),
+            (Command::ProbeEarly, State::Open) if !circuit.is_demanded() => Self::probe(circuit),
+            (Command::Reset, _) => circuit.enter(State::Closed),
+            (_, State::ForcedOpen | State::Disabled) => return Self::change_hold(circuit, command),
+            (Command::ForceOpen, _) => circuit.enter(State::ForcedOpen),
+            (Command::Disable, _) => circuit.enter(State::Disabled),
+            _ => return Step::Stay,
+        };
+        Step::To(next, Cause::Manual)
+    }
+
+    fn probe(circuit: Circuit<B>) -> Circuit<B> {
+        circuit.enter(State::HalfOpen).with_trips(circuit.trips())
+    }
+
+    /// A command on a breaker that is held: forced open and disabled do not erase each other, the later
+    /// one shows, and each is ended by its own command.
+    fn change_hold(circuit: Circuit<B>, command: Command) -> Step<B> {
+        let is_disabled = circuit.state() == State::Disabled;
+        let next = match command {
+            Command::ForceOpen if is_disabled => circuit.force_open_over_disabled(),
+            Command::Disable if !is_disabled => circuit.disable_over_forced_open(),
+            Command::Release if circuit.is_held_twice() => circuit.enter(State::Disabled),
+            // Nobody knows how the resource is: the next call finds out.
+            Command::Release if !is_disabled => circuit.enter(State::HalfOpen),
+            Command::Enable if circuit.is_held_twice() => circuit.enter(State::ForcedOpen),
+            Command::Enable if is_disabled => circuit.enter(State::Closed),
+            _ => return Step::Stay,
+        };
+        Step::To(next, Cause::Manual)
     }
 }

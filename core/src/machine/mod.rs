@@ -9,21 +9,25 @@
 
 mod admit;
 mod control;
+mod open;
+mod probe;
 mod report;
-mod wait;
+mod restore;
+mod returning;
 
 pub(crate) use control::Command;
 
+use core::marker::PhantomData;
+
 use crate::circuit::Circuit;
-use crate::config::Config;
+use crate::config::{Config, Rules};
 use crate::observer::Cause;
-use crate::time::Timeline;
 use crate::word::Bits;
 
 /// What every step may look at: the rules, and by its type the shape of the word.
 pub(crate) struct Machine<'a, B> {
     pub(crate) config: &'a Config,
-    pub(crate) time: Timeline<B>,
+    bits: PhantomData<B>,
 }
 
 impl<B> Clone for Machine<'_, B> {
@@ -40,7 +44,7 @@ impl<B> Copy for Machine<'_, B> {}
 pub(crate) enum Step<B> {
     /// Nothing to change.
     Stay,
-    /// A change within the epoch: a count, a slot.
+    /// A change within the epoch: a count, a slot, a deadline.
     Within(Circuit<B>),
     /// A transition.
     To(Circuit<B>, Cause),
@@ -48,10 +52,10 @@ pub(crate) enum Step<B> {
 
 impl<'a, B: Bits> Machine<'a, B> {
     #[inline]
-    pub(crate) const fn new(config: &'a Config) -> Self {
+    pub(crate) const fn new(rules: &'a Rules<B>) -> Self {
         Self {
-            config,
-            time: Timeline::new(config),
+            config: rules.config(),
+            bits: PhantomData,
         }
     }
 }

@@ -7,43 +7,65 @@ use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::outcome::Failure;
 use crate::state::State;
-use crate::word::Bits;
+use crate::time::Timeline;
+use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
     /// Whether the circuit is still in the epoch in which the permit was granted. `granted` is the
     /// word at that time.
     ///
     /// Epochs wrap, so a permit that lives through exactly 512 transitions (16 in a 32-bit word),
-    /// or a multiple, is taken for a new one. A probe must also fit in time: where one probe is
-    /// in flight at a time, it must have been admitted in the very tick of the last admission, so
-    /// an old one passes for a new one only if the time has come round, too.
+    /// or a multiple, may be taken for a new one, if the trips in a row are the same again. A probe
+    /// must also fit in time: where one probe is in flight at a time, it must have been admitted in
+    /// the very tick of the last admission, so an old one passes for a new one only if the time has
+    /// come round, too.
+    // A microcontroller has more time than flash.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn holds(self, circuit: Circuit<B>, granted: B) -> bool {
-        let layout = B::LAYOUT;
-        circuit.agrees(granted, layout.state)
-            && circuit.agrees(granted, layout.epoch)
-            && match circuit.state() {
-                State::Closed => true,
-                State::HalfOpen => self.config.probes > 1 || circuit.agrees(granted, layout.time),
-                _ => false,
-            }
+        circuit.bits().is_same_epoch(granted)
+            && (circuit.counts_failures()
+                || circuit.is_same_time(granted)
+                // Several may be out by rules that were replaced since.
+                || !circuit.has_lost() && (self.config.probes > 1 || circuit.in_flight() > 1))
+    }
+
+    /// Whether the permit was granted in the epoch before this one, and that ended by opening.
+    pub(crate) fn has_just_opened(circuit: Circuit<B>, granted: B) -> bool {
+        let before = B::LAYOUT.epoch.get(granted.to_u64()) + 1;
+        circuit.is_open()
+            && circuit.epoch() == before & B::LAYOUT.epoch.max()
+            && Circuit::decode(granted).is_ok_and(|granted| {
+                matches!(
+                    granted.state(),
+                    State::Closed | State::HalfOpen | State::Returning
+                )
+            })
     }
 
     /// A success in the current epoch.
-    pub(crate) fn succeed(self, circuit: Circuit<B>) -> Step<B> {
-        match circuit.state() {
-            State::Closed if circuit.failures() != 0 => match self.config.trip {
-                TripRule::Consecutive { .. } => Step::Within(circuit.cleared()),
-                TripRule::Within { .. } | TripRule::TallyOnly => Step::Stay,
-            },
-            State::HalfOpen => {
-                let successes = circuit.successes() + 1;
-                if successes >= self.config.needed_successes() {
-                    return Step::To(circuit.enter(State::Closed), Cause::ProbesSucceeded);
-                }
-                let others = circuit.in_flight().saturating_sub(1);
-                Step::Within(circuit.with_probes(others, successes))
+    pub(crate) fn succeed(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
+        if circuit.is_half_open() {
+            return self.probe_succeeded(circuit, now);
+        }
+        if !circuit.counts_failures() || circuit.failures() == 0 {
+            return Step::Stay;
+        }
+        let is_returning = circuit.trips() != 0;
+        let is_over = match self.config.trip {
+            TripRule::Consecutive { .. } => true,
+            // What stays would look fresh again when the time comes round.
+            TripRule::Within { window_ms, .. } => {
+                !is_returning && B::age(now.ms(), circuit.time()) >= B::ticks(window_ms)
             }
-            _ => Step::Stay,
+            TripRule::TallyOnly => false,
+        };
+        let cleared = circuit.with_failures(0);
+        match is_over {
+            false => Step::Stay,
+            // The time is that of the return.
+            true if is_returning => Step::Within(cleared),
+            true => Step::Within(cleared.with_time(0)),
         }
     }
 
@@ -55,15 +77,32 @@ impl<B: Bits> Machine<'_, B> {
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
         let (shortest_ms, demanded) = match failure.retry_after_ms {
-            Some(ms) => (ms, Cause::RetryAfter),
+            Some(ms) => (self.allowed(ms), Cause::RetryAfter),
             None => (0, Cause::TripDemanded),
         };
-        let cause = match circuit.state() {
-            State::Closed => demanded,
-            State::HalfOpen => Cause::ProbeFailed,
-            _ => return Step::Stay,
-        };
-        self.trip(circuit, shortest_ms, now, cause)
+        if circuit.is_half_open() {
+            self.trip(circuit, shortest_ms, now, Cause::ProbeFailed)
+        } else if circuit.counts_failures() {
+            self.trip(circuit, shortest_ms, now, demanded)
+        } else {
+            Step::Stay
+        }
+    }
+
+    /// A failure whose permit has ended: what it demands counts on if the breaker has just opened.
+    pub(crate) fn demand_late(
+        self,
+        circuit: Circuit<B>,
+        granted: B,
+        failure: Failure,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
+        let shortest_ms = failure.retry_after_ms.map_or(0, |ms| self.allowed(ms));
+        if shortest_ms > 0 && Self::has_just_opened(circuit, granted) {
+            self.extend(circuit, shortest_ms, now)
+        } else {
+            Step::Stay
+        }
     }
 
     /// A failure in the current epoch that trips if a limit is reached, or if the tally says that
@@ -75,23 +114,25 @@ impl<B: Bits> Machine<'_, B> {
         ratio_reached: bool,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
-        let cause = match circuit.state() {
-            State::HalfOpen => Cause::ProbeFailed,
+        let cause = if circuit.is_half_open() {
+            Cause::ProbeFailed
+        } else if !circuit.counts_failures() || weight == 0 {
+            return Step::Stay;
+        } else if self.config.trip == TripRule::TallyOnly {
             // The word counts nothing: not to be written for nothing.
-            State::Closed if self.config.trip == TripRule::TallyOnly && !ratio_reached => {
+            if !ratio_reached {
                 return Step::Stay;
             }
-            State::Closed if weight > 0 => {
-                let (failures, since, limit) = self.counted(circuit, weight.into(), now);
-                if failures >= limit {
-                    Cause::FailureLimit
-                } else if ratio_reached {
-                    Cause::FailureRatio
-                } else {
-                    return Step::Within(circuit.with_failures(failures).with_time(since));
-                }
+            Cause::FailureRatio
+        } else {
+            let (failures, since, limit) = self.counted(circuit, weight.into(), now);
+            if failures >= limit {
+                Cause::FailureLimit
+            } else if ratio_reached {
+                Cause::FailureRatio
+            } else {
+                return Step::Within(circuit.with_failures(failures).with_time(since));
             }
-            _ => return Step::Stay,
         };
         self.trip(circuit, 0, now, cause)
     }
@@ -103,31 +144,24 @@ impl<B: Bits> Machine<'_, B> {
         weight: u32,
         now: &Now<'_, impl Clock>,
     ) -> (u32, u32, u32) {
+        let failures = circuit.failures() + weight;
         match self.config.trip {
-            TripRule::Consecutive { failures: limit } => (circuit.failures() + weight, 0, limit),
+            TripRule::Consecutive { failures: limit } => (failures, circuit.time(), limit),
             TripRule::Within {
                 failures: limit,
                 window_ms,
             } => {
-                let age = self.time.age(now.ms(), circuit.time());
-                if circuit.failures() == 0 || age >= self.time.ticks(window_ms) {
-                    (weight, self.time.stamp(now.ms()), limit)
+                // While traffic returns, the time is that of its beginning, and the window as well.
+                let is_first = circuit.trips() == 0
+                    && (circuit.failures() == 0
+                        || B::age(now.ms(), circuit.time()) >= B::ticks(window_ms));
+                if is_first {
+                    (weight, B::stamp(now.ms()), limit)
                 } else {
-                    (circuit.failures() + weight, circuit.time(), limit)
+                    (failures, circuit.time(), limit)
                 }
             }
             TripRule::TallyOnly => (0, 0, u32::MAX),
-        }
-    }
-
-    /// A permit that ends without saying anything about the resource, in the current epoch.
-    pub(crate) fn give_back(circuit: Circuit<B>) -> Step<B> {
-        match circuit.state() {
-            State::HalfOpen => {
-                let others = circuit.in_flight().saturating_sub(1);
-                Step::Within(circuit.with_probes(others, circuit.successes()))
-            }
-            _ => Step::Stay,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The last calls as a bit history in one more atomic word.
 
 use super::{Call, Tally, Verdict};
-use crate::config::{ConfigError, check_tally};
+use crate::config::Ratio;
 use crate::word::{self, Bits, NativeWord, Word};
 
 /// The share of failures among the last calls, in one atomic word.
@@ -14,20 +14,24 @@ use crate::word::{self, Bits, NativeWord, Word};
 ///
 /// Each call shifts one bit in (1 = failed). Next to the history stand the low four bits of the
 /// epoch. A call of another epoch begins a new history, so one compare-and-swap both forgets what
-/// was learned before a trip and records. A late outcome never mixes with newer ones; at worst, if
+/// was learned before a trip and records. The breaker clears it besides, before it closes, so that no
+/// history comes back after 16 transitions. A late outcome never mixes with newer ones; at worst, if
 /// a transition comes between its look at the word and its record here, it makes the newer history
 /// begin again. That leaves room for the last 59 calls (27 in a 32-bit word).
 ///
-/// Recording costs a compare-and-swap per closed call, on memory that all callers share; take the
-/// word's own rules where that matters.
+/// It is memory only; which share trips is said by the rules: [`Config::failure_ratio`]. Recording
+/// costs a compare-and-swap per closed call, on memory that all callers share; take the word's own
+/// rules where that matters.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, LastCalls, ManualClock};
+/// use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio};
 ///
 /// // Half of the last 20 calls, or 8 failures in a row.
 /// let clock = ManualClock::new();
-/// let breaker = Breaker::new(Config::new().consecutive_failures(8), &clock)
-///     .with_tally(LastCalls::new(20, 10, 50));
+/// let config = Config::new()
+///     .consecutive_failures(8)
+///     .failure_ratio(Ratio::percent(50).of_last(20).min_calls(10));
+/// let breaker = Breaker::builder(config, &clock).last_calls(LastCalls::new()).build();
 ///
 /// for _ in 0..5 {
 ///     breaker.acquire().unwrap().success();
@@ -35,26 +39,18 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// }
 /// assert!(breaker.acquire().is_err(), "5 of 10");
 /// ```
-#[derive(Debug)]
-pub struct LastCalls<W = NativeWord> {
-    word: W,
-    calls: u32,
-    min_calls: u32,
-    percent: u32,
-}
+///
+/// [`Config::failure_ratio`]: crate::Config::failure_ratio
+#[derive(Debug, Default)]
+pub struct LastCalls<W = NativeWord>(W);
 
 const EPOCH_BITS: u32 = 4;
 const EPOCH_MASK: u64 = (1 << EPOCH_BITS) - 1;
 
 impl LastCalls {
-    /// Trips when at least `percent` of the last `calls` calls failed, once `min_calls` were seen.
-    ///
-    /// # Panics
-    /// At compile time in a `const`: when `calls` is not within 1 to
-    /// [`MAX_CALLS`](LastCalls::MAX_CALLS), `min_calls` not within 1 to `calls`, or `percent` not
-    /// within 1 to 100. For numbers from outside there is [`try_over`](LastCalls::try_over).
-    pub const fn new(calls: u32, min_calls: u32, percent: u32) -> Self {
-        Self::over(NativeWord::new(0), calls, min_calls, percent)
+    /// An empty history.
+    pub const fn new() -> Self {
+        Self::over(NativeWord::new(0))
     }
 }
 
@@ -64,70 +60,55 @@ impl<W: Word> LastCalls<W> {
     pub const MAX_CALLS: u32 = size_of::<W::Bits>() as u32 * 8 - EPOCH_BITS - 1;
 
     /// [`new`](LastCalls::new) over a word of any kind. All bits zero is an empty history.
-    ///
-    /// # Panics
-    /// At compile time in a `const`, as [`new`](LastCalls::new).
-    pub const fn over(word: W, calls: u32, min_calls: u32, percent: u32) -> Self {
-        if let Err(error) = check_tally(calls, min_calls, percent, Self::MAX_CALLS) {
-            panic!("{}", error.message());
-        }
-        Self {
-            word,
-            calls,
-            min_calls,
-            percent,
-        }
-    }
-
-    /// [`over`](LastCalls::over) for numbers that are not known to be right.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which number is out of range.
-    pub fn try_over(
-        word: W,
-        calls: u32,
-        min_calls: u32,
-        percent: u32,
-    ) -> Result<Self, ConfigError> {
-        check_tally(calls, min_calls, percent, Self::MAX_CALLS)?;
-        Ok(Self::over(word, calls, min_calls, percent))
+    pub const fn over(word: W) -> Self {
+        Self(word)
     }
 
     /// How many calls are remembered, and how many of them failed.
     ///
     /// ```
-    /// use atomic_breaker::{LastCalls, Tally, tally::Call};
+    /// use atomic_breaker::{LastCalls, Ratio, Tally, tally::Call};
     ///
-    /// let last = LastCalls::new(10, 5, 50);
-    /// let _ = last.record(Call::failure(0, 1));
-    /// let _ = last.record(Call::success(0));
+    /// let last = LastCalls::new();
+    /// let half = Some(Ratio::percent(50).of_last(10));
+    /// let _ = last.record(Call::failure(0, 1), half);
+    /// let _ = last.record(Call::success(0), half);
     /// assert_eq!(last.seen_and_failed(), (2, 1));
     /// ```
     pub fn seen_and_failed(&self) -> (u32, u32) {
-        History::unpack(word::read(&self.word)).seen_and_failed()
+        History::unpack(word::read(&self.0)).seen_and_failed()
     }
 
-    fn verdict(&self, history: History) -> Verdict {
-        let (seen, failed) = history.seen_and_failed();
-        if seen >= self.min_calls && failed * 100 >= seen * self.percent {
-            Verdict::Trip
-        } else {
-            Verdict::Keep
+    /// Takes a step until nobody else was faster.
+    fn apply(&self, step: impl Fn(History) -> Option<History>) -> Option<History> {
+        let mut bits = word::read(&self.0);
+        loop {
+            let next = step(History::unpack(bits))?;
+            match word::swap(&self.0, bits, next.pack()) {
+                Ok(()) => return Some(next),
+                Err(found) => bits = found,
+            }
         }
     }
 }
 
 impl<W: Word> Tally for LastCalls<W> {
-    fn record(&self, call: Call) -> Verdict {
+    fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
+        let Some(ratio) = ratio else {
+            return Verdict::Keep;
+        };
         let epoch = u64::from(call.epoch) & EPOCH_MASK;
-        let mut bits = word::read(&self.word);
-        loop {
-            let next = History::unpack(bits).push(epoch, call.failure.is_some(), self.calls);
-            match word::swap(&self.word, bits, next.pack()) {
-                Ok(()) => return self.verdict(next),
-                Err(found) => bits = found,
-            }
+        let limit = ratio.calls().min(Self::MAX_CALLS);
+        let recorded =
+            self.apply(|history| Some(history.push(epoch, call.failure.is_some(), limit)));
+        match recorded.map(History::seen_and_failed) {
+            Some((seen, failed)) if ratio.is_reached(seen, failed) => Verdict::Trip,
+            _ => Verdict::Keep,
         }
+    }
+
+    fn clear(&self) {
+        self.apply(History::forgotten);
     }
 }
 
@@ -152,6 +133,11 @@ impl History {
         B::from_u64(self.calls << EPOCH_BITS | self.epoch)
     }
 
+    /// The history with no calls, if there are any.
+    fn forgotten(self) -> Option<Self> {
+        (self.calls > 1).then_some(Self { calls: 0, ..self })
+    }
+
     /// The history with one more call; a new history when the call is of another epoch.
     fn push(self, epoch: u64, failed: bool, limit: u32) -> Self {
         let calls = if epoch == self.epoch {
@@ -161,7 +147,8 @@ impl History {
         };
         let longer = calls << 1 | u64::from(failed);
         let full = 1 << limit;
-        let calls = if longer > full * 2 - 1 {
+        // Fewer calls may be looked at than before: the rules can be replaced.
+        let calls = if longer >= full * 2 {
             longer & (full - 1) | full
         } else {
             longer

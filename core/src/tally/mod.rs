@@ -4,29 +4,39 @@ mod last_calls;
 
 pub use last_calls::LastCalls;
 
+use crate::config::Ratio;
+
 /// Remembers outcomes of closed calls and says when they trip the breaker. `()` remembers nothing
 /// and costs nothing.
 ///
 /// The word decides, the tally informs: the verdict and the word's own rule are joined by "or", and
-/// the word makes the transition.
+/// the word makes the transition. Which share of failures trips is said by the rules
+/// ([`Config::failure_ratio`](crate::Config::failure_ratio)); a tally may have a rule of its own
+/// besides.
 ///
 /// # What an implementation must do
 ///
-/// - Never mix outcomes of different epochs: nothing learned before a trip counts after it. Between
-///   two closed times lie any number of transitions, so a tally that keeps only some bits of the
-///   epoch can tell "another" from "the same", but not "newer" from "older".
+/// - Never mix outcomes of different epochs: nothing learned before a trip counts after it. It is
+///   [cleared](Self::clear) before the breaker closes, and shown the epoch of each call, so that a
+///   call whose report comes late begins a new history at worst.
 /// - Be shared without blocking, by any number of threads and handlers.
 /// - Answer [`Verdict::Trip`] only to failures; the verdict on a success is not asked for.
 pub trait Tally {
-    /// Whether outcomes are recorded at all.
-    const ENABLED: bool = true;
+    /// Whether outcomes are recorded at all. Always the same.
+    #[inline]
+    fn is_enabled(&self) -> bool {
+        true
+    }
 
-    /// Records how a call went.
-    fn record(&self, call: Call) -> Verdict;
+    /// Records how a call went, and says whether it trips by the given ratio.
+    fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict;
+
+    /// Forgets everything: the breaker is about to close, or to let traffic return.
+    fn clear(&self);
 }
 
-/// The outcome of a call made while closed, as a [`Tally`] sees it. Ignored calls and failures of
-/// weight 0 are not shown to it.
+/// The outcome of a call made while closed or returning, as a [`Tally`] sees it. Ignored calls and
+/// failures of weight 0 are not shown to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
@@ -65,19 +75,65 @@ pub enum Verdict {
 }
 
 impl Tally for () {
-    const ENABLED: bool = false;
+    #[inline]
+    fn is_enabled(&self) -> bool {
+        false
+    }
 
     #[inline]
-    fn record(&self, _call: Call) -> Verdict {
+    fn record(&self, _call: Call, _ratio: Option<Ratio>) -> Verdict {
         Verdict::Keep
     }
-}
-
-impl<T: Tally + ?Sized> Tally for &T {
-    const ENABLED: bool = T::ENABLED;
 
     #[inline]
-    fn record(&self, call: Call) -> Verdict {
-        (**self).record(call)
+    fn clear(&self) {}
+}
+
+macro_rules! forward_tally {
+    ($($(#[$meta:meta])* impl<$t:ident> $pointer:ty;)*) => {$(
+        $(#[$meta])*
+        impl<$t: Tally + ?Sized> Tally for $pointer {
+            #[inline]
+            fn is_enabled(&self) -> bool {
+                (**self).is_enabled()
+            }
+
+            #[inline]
+            fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
+                (**self).record(call, ratio)
+            }
+
+            #[inline]
+            fn clear(&self) {
+                (**self).clear();
+            }
+        }
+    )*};
+}
+
+forward_tally! {
+    impl<T> &T;
+    #[cfg(feature = "alloc")] impl<T> alloc::boxed::Box<T>;
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] impl<T> alloc::sync::Arc<T>;
+}
+
+/// A tally where there is one.
+impl<T: Tally> Tally for Option<T> {
+    #[inline]
+    fn is_enabled(&self) -> bool {
+        self.as_ref().is_some_and(Tally::is_enabled)
+    }
+
+    #[inline]
+    fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
+        self.as_ref()
+            .map_or(Verdict::Keep, |tally| tally.record(call, ratio))
+    }
+
+    #[inline]
+    fn clear(&self) {
+        if let Some(tally) = self {
+            tally.clear();
+        }
     }
 }

@@ -10,6 +10,7 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
+    impl<const N: u32> Sealed for super::TickBits<N> {}
 }
 
 /// The bits of a word: `u64` with the wide layout, `u32` with the narrow one. Sealed.
@@ -39,10 +40,10 @@ pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static 
     /// use atomic_breaker::word::Bits;
     ///
     /// assert!(0_u32.check().is_ok());
-    /// let error = 0xFFFF_FFFF_u32.check().unwrap_err();
+    /// let error = 3_u32.check().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "0xffffffff is not the state of a circuit breaker: it is neither forced open nor \
+    ///     "0x3 is not the state of a circuit breaker: it is neither forced open nor \
     ///      disabled; start from 0, a closed breaker",
     /// );
     /// ```
@@ -78,6 +79,30 @@ impl Bits for u64 {
     #[inline]
     fn from_u64(bits: u64) -> Self {
         bits
+    }
+}
+
+/// The bits of [`Ticks`](super::Ticks): the 32-bit layout with ticks of 2ᴺ milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(transparent)]
+pub struct TickBits<const N: u32>(pub u32);
+
+impl<const N: u32> Bits for TickBits<N> {
+    const LAYOUT: Layout = {
+        assert!(N <= 16, "a tick is at most 2^16 ms (65.5 s): lower N");
+        Layout::NARROW.with_tick_log2(N)
+    };
+    const FRESH: Self = Self(0);
+
+    #[inline]
+    fn to_u64(self) -> u64 {
+        self.0.into()
+    }
+
+    #[inline]
+    fn from_u64(bits: u64) -> Self {
+        Self(bits as u32)
     }
 }
 

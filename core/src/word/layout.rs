@@ -46,61 +46,93 @@ impl Field {
 pub struct Layout {
     /// Which of the four phases. Lowest, so that "closed" is a test of two bits.
     pub(crate) state: Field,
-    /// Closed: failures · open: the open time · half-open: in flight, successes · held: which.
+    /// Closed, returning: failures · open, half-open: the fields below · held: which.
     pub(crate) load: Field,
-    /// The low half of `load`: successes so far.
+    /// Half-open, the low half of `load`: successes so far.
     pub(crate) successes: Field,
-    /// The high half of `load`: probes in flight.
+    /// Half-open, the high half of `load`: probes in flight.
     pub(crate) in_flight: Field,
+    /// Half-open after lost rounds, the high half of `load` but its top bit: one less than the
+    /// rounds that were lost.
+    pub(crate) lost: Field,
+    /// Half-open after lost rounds, the top bit of `load`: whether the one probe is in flight.
+    pub(crate) busy: Field,
+    /// Open, `load` but its top bit: the open time.
+    pub(crate) open_for: Field,
+    /// Open, the top bit of `load`: whether the open time was demanded.
+    pub(crate) demanded: Field,
     /// Raised by every transition, wraps.
     pub(crate) epoch: Field,
     /// Trips in a row, saturates.
     pub(crate) trips: Field,
-    /// Closed: start of the window · open: opened at · half-open: last probe admitted at.
+    /// Closed: start of the window · returning: its start · open: the deadline less the open time ·
+    /// half-open: last probe admitted at.
     pub(crate) time: Field,
-    /// Significant bits of the open time in `load`, the leading one included.
+    /// Significant bits of the open time, the leading one included.
     pub(crate) precision: u32,
     /// Clock readings that lie behind a stored time by up to this many ticks are taken as a step
     /// back of the clock, not as great age.
     pub(crate) guard: u32,
+    /// The most rounds lost in a row that are counted.
+    pub(crate) max_lost: u32,
+    /// Binary logarithm of the tick in milliseconds.
+    pub(crate) tick_log2: u32,
 }
 
 impl Layout {
     /// The 64-bit layout: ticks of 1 ms, the time wraps after 49.7 days.
-    pub const WIDE: Self = Self::new(2, 16, 9, 5, 32, 12, 1 << 16);
+    pub const WIDE: Self = Self {
+        precision: 11,
+        guard: 1 << 16,
+        max_lost: 31,
+        tick_log2: 0,
+        ..Self::new(2, 16, 9, 5, 32)
+    };
 
-    /// The 32-bit layout: ticks of 2ⁿ ms (64 ms unless configured), the time wraps after 2¹⁵ ticks.
-    pub const NARROW: Self = Self::new(2, 8, 4, 3, 15, 5, 1 << 6);
+    /// The 32-bit layout with its default tick of 64 ms: the time wraps after 2¹⁵ ticks, 35 minutes.
+    pub const NARROW: Self = Self {
+        precision: 4,
+        guard: 1 << 6,
+        max_lost: 8,
+        tick_log2: 6,
+        ..Self::new(2, 8, 4, 3, 15)
+    };
 
-    const fn new(
-        state: u32,
-        load: u32,
-        epoch: u32,
-        trips: u32,
-        time: u32,
-        precision: u32,
-        guard: u32,
-    ) -> Self {
+    const fn new(state: u32, load: u32, epoch: u32, trips: u32, time: u32) -> Self {
         let state = Field {
             shift: 0,
             width: state,
         };
         let successes = state.above(load / 2);
-        let in_flight = successes.above(load / 2);
+        let lost = successes.above(load / 2 - 1);
+        let open_for = state.above(load - 1);
         let load = state.above(load);
         let epoch = load.above(epoch);
         let trips = epoch.above(trips);
-        let time = trips.above(time);
         Self {
             state,
             load,
             successes,
-            in_flight,
+            in_flight: successes.above(successes.width),
+            lost,
+            busy: lost.above(1),
+            open_for,
+            demanded: open_for.above(1),
             epoch,
             trips,
-            time,
-            precision,
-            guard,
+            time: trips.above(time),
+            precision: 0,
+            guard: 0,
+            max_lost: 0,
+            tick_log2: 0,
+        }
+    }
+
+    /// The same fields, with ticks of 2ⁿ milliseconds.
+    pub(crate) const fn with_tick_log2(self, n: u32) -> Self {
+        Self {
+            tick_log2: n,
+            ..self
         }
     }
 
@@ -116,24 +148,35 @@ impl Layout {
         self.successes.max()
     }
 
-    /// The longest time that can be told from its wrapped twin with room to notice that it has
-    /// passed, in ticks: half the range of the time field.
+    /// The longest duration that can be measured without ambiguity, in ticks: half the range of the
+    /// time field.
     #[inline]
     pub(crate) const fn max_ticks(self) -> u32 {
         1 << (self.time.width - 1)
     }
 
-    /// Whether the layout has one-millisecond ticks whatever the configuration says.
-    #[inline]
-    pub(crate) const fn has_fixed_tick(self) -> bool {
+    /// [`max_ticks`](Self::max_ticks) in milliseconds.
+    pub(crate) const fn max_ms(self) -> u32 {
+        self.max_ticks() << self.tick_log2
+    }
+
+    /// Whether this is the layout of 64-bit words.
+    pub(crate) const fn is_wide(self) -> bool {
         self.time.width == u32::BITS
+    }
+
+    /// What must agree for a permit to be of the present epoch: trips do not change within one, and
+    /// tell epochs apart that look alike.
+    #[inline]
+    pub(crate) const fn identity(self) -> u64 {
+        self.state.mask() | self.epoch.mask() | self.trips.mask()
     }
 }
 
 // The fields fill the word, overlap nowhere, and the longest open time has a code.
 const _: () = {
     const fn sound(layout: Layout, word: u32) -> bool {
-        let longest = open_time::code(layout.precision, layout.max_ticks());
+        let longest = open_time::encode(layout.precision, layout.max_ticks()).0;
         let union = layout.state.mask()
             | layout.load.mask()
             | layout.epoch.mask()
@@ -143,28 +186,65 @@ const _: () = {
             && union == u64::MAX >> (u64::BITS - word)
             && layout.successes.mask() | layout.in_flight.mask() == layout.load.mask()
             && layout.guard < layout.max_ticks() / 2
-            && longest <= layout.load.max()
+            && layout.successes.mask() | layout.lost.mask() | layout.busy.mask()
+                == layout.load.mask()
+            && layout.open_for.mask() | layout.demanded.mask() == layout.load.mask()
+            && layout.max_lost <= layout.lost.max() + 1
+            && layout.max_lost < u32::BITS
+            && longest <= layout.open_for.max()
             && open_time::ticks(layout.precision, longest) == layout.max_ticks()
     }
     assert!(sound(Layout::WIDE, u64::BITS));
     assert!(sound(Layout::NARROW, u32::BITS));
 };
 
-/// What the fast path asks of a word: answered from the bits, without unpacking.
+/// What the fast paths ask of a word: answered from the bits, without unpacking.
 pub(crate) trait Peek: Bits {
-    const STATE: u64 = Self::LAYOUT.state.mask();
+    const IS_CLOSED: u64 = Self::LAYOUT.state.mask() | Self::LAYOUT.trips.mask();
     const ALL_BUT_EPOCH: u64 = !Self::LAYOUT.epoch.mask();
 
-    /// The two state bits say closed.
+    /// The bits of the state say closed, and no trips say that traffic is only returning.
     #[inline]
     fn is_closed(self) -> bool {
-        self.to_u64() & Self::STATE == 0
+        self.to_u64() & Self::IS_CLOSED == 0
     }
 
     /// Closed, with nothing counted: all bits but the epoch are zero.
     #[inline]
     fn is_closed_and_clear(self) -> bool {
         self.to_u64() & Self::ALL_BUT_EPOCH == 0
+    }
+
+    /// The same epoch as in `granted`.
+    #[inline]
+    fn is_same_epoch(self, granted: Self) -> bool {
+        (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
+    }
+
+    /// A closed word that counts failures, or is clear: not one that has a window without failures,
+    /// which no breaker makes.
+    #[inline]
+    fn is_closed_and_valid(self) -> bool {
+        self.is_closed() && (self.counts() || self.is_closed_and_clear())
+    }
+
+    /// The load is not zero.
+    #[inline]
+    fn counts(self) -> bool {
+        self.to_u64() & const { Self::LAYOUT.load.mask() } != 0
+    }
+
+    /// A closed word that is nothing but cleared of its count.
+    #[inline]
+    fn with_nothing_counted(self) -> Self {
+        Self::from_u64(self.to_u64() & !Self::ALL_BUT_EPOCH)
+    }
+
+    /// A closed word with `weight` more failures, if that stays below `limit`.
+    #[inline]
+    fn with_failures_below(self, weight: u32, limit: u32) -> Option<Self> {
+        let failures = Self::LAYOUT.load.get(self.to_u64()) + weight;
+        (failures < limit).then(|| Self::from_u64(self.to_u64() + Self::LAYOUT.load.put(weight)))
     }
 }
 

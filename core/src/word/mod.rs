@@ -13,12 +13,14 @@
 //!            └────────────────────────┴────────┴──────────┴────────────────┴─────┘
 //! ```
 //!
-//! | state | load | time | trips |
-//! |---|---|---|---|
-//! | 0 closed | failures counted | start of the window of failures | 0 |
-//! | 1 open | open time, a small float rounded up | opened at | trips in a row |
-//! | 2 half-open | probes in flight (high half), successes so far (low half) | last probe admitted at | trips in a row |
-//! | 3 held | 1 forced open, 2 disabled | 0 | 0 |
+//! | st | trips | state | load | time |
+//! |---|---|---|---|---|
+//! | 0 | 0 | closed | failures counted | start of the window of failures |
+//! | 0 | trips in a row | returning | failures counted | when the return began |
+//! | 1 | trips in a row | open | top bit: the open time was demanded; rest: the open time, a small float rounded up | the deadline less the open time |
+//! | 2 | trips in a row | half-open | probes in flight (high half), successes so far (low half) | last probe admitted at |
+//! | 3 | trips in a row | half-open after lost rounds | top bit: the probe is in flight; then rounds lost, less one; low half: successes so far | last probe admitted at |
+//! | 3 | 0 | 1 forced open, 2 disabled, 3 disabled while forced open, 4 forced open while disabled | | 0 |
 //!
 //! All bits zero is a fresh, closed breaker, so `.bss` and a zeroed page are valid words. Who may
 //! change what, always by one compare-and-swap of the whole word:
@@ -27,7 +29,8 @@
 //! |---|---|---|
 //! | count a failure, clear the count | stays | a report in the same epoch |
 //! | take or give back a probe's slot | stays | `acquire` · a report or drop in the same epoch |
-//! | any change of state, a new round of probes, a reset | +1 | exactly one caller, who then tells the observer |
+//! | move a deadline that was demanded later | stays | a report of the epoch before · `trip_for` |
+//! | any change of state, a new round of probes, a reset | +1 | exactly one caller, who then notifies the observer |
 //!
 //! # Orderings
 //!
@@ -51,14 +54,18 @@
 mod bits;
 mod layout;
 pub(crate) mod open_time;
+mod retained;
 #[cfg(feature = "wide")]
 mod section;
+mod ticks;
 
-pub use bits::{Bits, NativeBits, NativeWord};
+pub use bits::{Bits, NativeBits, NativeWord, TickBits};
 pub use layout::Layout;
 pub(crate) use layout::{Field, Peek};
+pub use retained::Retained;
 #[cfg(feature = "wide")]
 pub use section::SectionWord;
+pub use ticks::Ticks;
 
 use core::sync::atomic::Ordering;
 
@@ -98,6 +105,11 @@ use core::sync::atomic::Ordering;
 /// let breaker = Breaker::over(Retained(&MEMORY), Config::new(), &clock);
 /// assert_eq!(breaker.check(), Ok(()));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an atomic word that a circuit breaker can live in",
+    note = "take `AtomicU64` or `AtomicU32` of `atomic_breaker::word`, a reference to one, or `Retained`, \
+            `Ticks` or `SectionWord` of that module"
+)]
 pub trait Word {
     /// `u32` or `u64`: decides the layout.
     type Bits: Bits;
@@ -116,26 +128,50 @@ pub trait Word {
         success: Ordering,
         failure: Ordering,
     ) -> Result<Self::Bits, Self::Bits>;
+
+    /// Whether the memory still holds what a breaker wrote. Asked by
+    /// [`Breaker::restore`](crate::Breaker::restore); memory that keeps its content over a reset but
+    /// not over a loss of power, as [`Retained`], can tell.
+    fn survived(&self) -> bool {
+        true
+    }
 }
 
-impl<W: Word + ?Sized> Word for &W {
-    type Bits = W::Bits;
+macro_rules! forward_word {
+    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
+        $(#[$meta])*
+        impl<W: Word + ?Sized> Word for $pointer {
+            type Bits = W::Bits;
 
-    #[inline]
-    fn load(&self, order: Ordering) -> Self::Bits {
-        (**self).load(order)
-    }
+            #[inline]
+            fn load(&self, order: Ordering) -> Self::Bits {
+                (**self).load(order)
+            }
 
-    #[inline]
-    fn compare_exchange_weak(
-        &self,
-        current: Self::Bits,
-        new: Self::Bits,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<Self::Bits, Self::Bits> {
-        (**self).compare_exchange_weak(current, new, success, failure)
-    }
+            #[inline]
+            fn compare_exchange_weak(
+                &self,
+                current: Self::Bits,
+                new: Self::Bits,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<Self::Bits, Self::Bits> {
+                (**self).compare_exchange_weak(current, new, success, failure)
+            }
+
+            #[inline]
+            fn survived(&self) -> bool {
+                (**self).survived()
+            }
+        }
+    )*};
+}
+
+forward_word! {
+    &W;
+    #[cfg(feature = "alloc")] alloc::boxed::Box<W>;
+    #[cfg(feature = "alloc")] alloc::rc::Rc<W>;
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<W>;
 }
 
 macro_rules! word_of_atomic {
@@ -172,7 +208,7 @@ pub use portable_atomic::AtomicU64;
 #[cfg(target_has_atomic = "64")]
 word_of_atomic!(AtomicU64 => u64);
 
-// The four accesses of this crate. `Ordering::` stands nowhere else.
+// The accesses of this crate. `Ordering::` stands nowhere else.
 
 /// The load of the closed path.
 #[inline]
@@ -191,4 +227,14 @@ pub(crate) fn read<W: Word>(word: &W) -> W::Bits {
 pub(crate) fn swap<W: Word>(word: &W, current: W::Bits, new: W::Bits) -> Result<(), W::Bits> {
     word.compare_exchange_weak(current, new, Ordering::AcqRel, Ordering::Acquire)
         .map(drop)
+}
+
+/// Stores what stands beside a word, before anybody shares it.
+pub(crate) fn store(word: &AtomicU32, bits: u32) {
+    word.store(bits, Ordering::Relaxed);
+}
+
+/// The next number of a sequence. Nothing else depends on the order in which callers draw.
+pub(crate) fn draw(sequence: &AtomicU32, step: u32) -> u32 {
+    sequence.fetch_add(step, Ordering::Relaxed)
 }

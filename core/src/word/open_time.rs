@@ -2,11 +2,11 @@
 //!
 //! A code is `exponent · 2^(p-1) + mantissa` with `p` significant bits, the leading one implied, as
 //! in IEEE 754 without sign: up to `2^p - 1` ticks every value is exact; above, values are rounded
-//! **up** by less than one part in `2^(p-1)` (0.05 % in the 64-bit word, 6.25 % in the 32-bit word),
-//! so that a breaker never opens its gate early.
+//! **up** by less than one part in `2^(p-1)` (0.1 % in the 64-bit word, 12.5 % in the 32-bit word).
+//! What rounding adds is taken off the stored time, so that the deadline, their sum, is exact.
 
-/// The smallest code whose time is at least `ticks`.
-pub(crate) const fn code(precision: u32, ticks: u32) -> u32 {
+/// The smallest code whose time is at least `ticks`, and that time.
+pub(crate) const fn encode(precision: u32, ticks: u32) -> (u32, u32) {
     let stored = precision - 1;
     let mut mantissa = ticks;
     let mut halvings = 0;
@@ -16,7 +16,7 @@ pub(crate) const fn code(precision: u32, ticks: u32) -> u32 {
         halvings += 1;
     }
     // From `2^stored` on the mantissa keeps its leading one, which adds 1 to the exponent.
-    (halvings << stored) + mantissa
+    ((halvings << stored) + mantissa, mantissa << halvings)
 }
 
 /// The time that a code stands for, in ticks.
@@ -36,8 +36,9 @@ mod tests {
 
     fn law(layout: Layout, wanted: u32) {
         let precision = layout.precision;
-        let code = code(precision, wanted);
+        let (code, stored) = encode(precision, wanted);
         let got = ticks(precision, code);
+        assert_eq!(got, stored);
         let step = 1 << (precision - 1);
         assert!(got >= wanted, "{wanted} ticks rounded down to {got}");
         assert!(

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use atomic_breaker::wait::Timed;
 use atomic_breaker::{CallError, Rejected};
 
 /// Why a guarded device did not do what was asked.
@@ -10,6 +11,9 @@ use atomic_breaker::{CallError, Rejected};
 pub enum GuardedError<E> {
     /// It was not asked. As an error kind: `Other`.
     Rejected(Rejected),
+    /// It was asked and took longer than its [time limit](crate::Guarded::time_limit). As an error kind:
+    /// `TimedOut` of a stream, `Other` of a bus.
+    TimedOut,
     /// It was asked and failed.
     Device(E),
 }
@@ -19,7 +23,7 @@ impl<E> GuardedError<E> {
     pub const fn rejected(&self) -> Option<Rejected> {
         match self {
             Self::Rejected(rejected) => Some(*rejected),
-            Self::Device(_) => None,
+            Self::TimedOut | Self::Device(_) => None,
         }
     }
 }
@@ -33,10 +37,21 @@ impl<E> From<CallError<E>> for GuardedError<E> {
     }
 }
 
+impl<E> From<CallError<Timed<E>>> for GuardedError<E> {
+    fn from(error: CallError<Timed<E>>) -> Self {
+        match error {
+            CallError::Rejected(rejected) => Self::Rejected(rejected),
+            CallError::Failed(Timed::TimedOut) => Self::TimedOut,
+            CallError::Failed(Timed::Failed(error)) => Self::Device(error),
+        }
+    }
+}
+
 impl<E: fmt::Display> fmt::Display for GuardedError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(rejected) => rejected.fmt(f),
+            Self::TimedOut => f.write_str("timed out"),
             Self::Device(error) => error.fmt(f),
         }
     }
@@ -45,7 +60,7 @@ impl<E: fmt::Display> fmt::Display for GuardedError<E> {
 impl<E: core::error::Error> core::error::Error for GuardedError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Rejected(_) => None,
+            Self::Rejected(_) | Self::TimedOut => None,
             Self::Device(error) => error.source(),
         }
     }

@@ -1,17 +1,17 @@
 //! I²C.
 
-use atomic_breaker::{Failure, Outcome};
+use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::i2c::{AddressMode, Error, ErrorKind, ErrorType, I2c, Operation};
 use embedded_hal_async::i2c::I2c as AsyncI2c;
 
-use super::{Guarded, GuardedError, Weigh};
-use crate::BreakerExt;
+use super::{Guarded, GuardedError, Weigh, works};
 
 /// An I²C bus, or one device's share of it, behind a breaker. Itself an [`I2c`], blocking or async as
 /// the bus is.
 ///
 /// Every failure weighs 1, but a lost arbitration is somebody else's turn and says nothing;
-/// [`weighing`](Guarded::weighing) says otherwise. One transaction is one call.
+/// [`weighing`](Guarded::weighing) says otherwise. One transaction is one call. An async bus that may hang
+/// wants a [`time_limit`](Guarded::time_limit).
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Failure, GuardedI2c, Outcome};
@@ -60,7 +60,7 @@ impl Weigh for ErrorKind {
 impl<E: Error> Error for GuardedError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Rejected(_) => ErrorKind::Other,
+            Self::Rejected(_) | Self::TimedOut => ErrorKind::Other,
             Self::Device(error) => error.kind(),
         }
     }
@@ -70,7 +70,7 @@ impl<D: ErrorType, B> ErrorType for GuardedI2c<D, B> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<A: AddressMode, D: I2c<A>, B: BreakerExt> I2c<A> for GuardedI2c<D, B> {
+impl<A: AddressMode, D: I2c<A>, B: AnyBreaker> I2c<A> for GuardedI2c<D, B> {
     fn read(&mut self, address: A, read: &mut [u8]) -> Result<(), Self::Error> {
         self.call(Error::kind, |device| device.read(address, read))
     }
@@ -96,14 +96,16 @@ impl<A: AddressMode, D: I2c<A>, B: BreakerExt> I2c<A> for GuardedI2c<D, B> {
     }
 }
 
-impl<A: AddressMode, D: AsyncI2c<A>, B: BreakerExt> AsyncI2c<A> for GuardedI2c<D, B> {
+impl<A: AddressMode, D: AsyncI2c<A>, B: AnyBreaker> AsyncI2c<A> for GuardedI2c<D, B> {
     async fn read(&mut self, address: A, read: &mut [u8]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| device.read(address, read).await)
-            .await
+        self.call_async(Error::kind, works, async |device| {
+            device.read(address, read).await
+        })
+        .await
     }
 
     async fn write(&mut self, address: A, write: &[u8]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| {
+        self.call_async(Error::kind, works, async |device| {
             device.write(address, write).await
         })
         .await
@@ -115,7 +117,7 @@ impl<A: AddressMode, D: AsyncI2c<A>, B: BreakerExt> AsyncI2c<A> for GuardedI2c<D
         write: &[u8],
         read: &mut [u8],
     ) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| {
+        self.call_async(Error::kind, works, async |device| {
             device.write_read(address, write, read).await
         })
         .await
@@ -126,7 +128,7 @@ impl<A: AddressMode, D: AsyncI2c<A>, B: BreakerExt> AsyncI2c<A> for GuardedI2c<D
         address: A,
         operations: &mut [Operation<'_>],
     ) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| {
+        self.call_async(Error::kind, works, async |device| {
             device.transaction(address, operations).await
         })
         .await

@@ -1,26 +1,36 @@
 //! Streams: serial ports, sockets, radio modems.
 
-use atomic_breaker::{Failure, Outcome};
+use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 
 use super::{Guarded, GuardedError, Weigh};
-use crate::BreakerExt;
 
 /// A stream behind a breaker. Itself a [`Read`] and [`Write`] as the stream is.
 ///
+/// # What says that the peer works
+///
+/// - **A read that brings something.** One that ends the stream, with `Ok(0)`, says nothing.
+/// - **Not a write or flush that succeeds**: it went into a buffer, and does so when the peer is
+///   gone. It neither clears a count of failures nor closes a half-open breaker; it is neutral.
+///   Where writing is all that happens, or a success means that the peer has got it, say
+///   [`trusting_writes`](Guarded::trusting_writes), or the breaker never closes once it was open.
+/// - Nothing, if the peer only does not answer: a read that waits is no error. Give the guard a
+///   [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a peer that works.
+///
 /// Every failure weighs 1, but what says that the caller was wrong says nothing of the stream
 /// (`InvalidInput`, `InvalidData`, `Unsupported`, `OutOfMemory`, `Interrupted`);
-/// [`weighing`](Guarded::weighing) says otherwise. A stream that hangs is no error of the stream: put
-/// [`call_timeout`](crate::BreakerExt::call_timeout) around the exchange, with a breaker of its own.
+/// [`weighing`](Guarded::weighing) says otherwise.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedIo};
+/// use embassy_time::Duration;
 /// use embedded_io_async::{Read, Write};
 ///
 /// static MODEM: Breaker = Breaker::new(Config::new(), EmbassyClock);
 ///
 /// fn guarded(port: impl Read + Write) -> impl Read + Write {
-///     GuardedIo::new(port, &MODEM)
+///     // It answers each command within a second.
+///     GuardedIo::new(port, &MODEM).time_limit(Duration::from_secs(1))
 /// }
 /// ```
 pub type GuardedIo<D, B> = Guarded<D, B, ErrorKind>;
@@ -42,8 +52,18 @@ impl<E: Error> Error for GuardedError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Rejected(_) => ErrorKind::Other,
+            Self::TimedOut => ErrorKind::TimedOut,
             Self::Device(error) => error.kind(),
         }
+    }
+}
+
+impl<D, B: AnyBreaker> GuardedIo<D, B> {
+    /// Takes a write or flush that succeeds for a sign that the peer works.
+    #[must_use]
+    pub const fn trusting_writes(mut self) -> Self {
+        self.written = Outcome::Success;
+        self
     }
 }
 
@@ -51,21 +71,27 @@ impl<D: ErrorType, B> ErrorType for GuardedIo<D, B> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<D: Read, B: BreakerExt> Read for GuardedIo<D, B> {
+impl<D: Read, B: AnyBreaker> Read for GuardedIo<D, B> {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        self.call_async(Error::kind, async |device| device.read(buffer).await)
-            .await
+        let has_come = |bytes: &usize| match bytes {
+            0 => Outcome::Ignored,
+            _ => Outcome::Success,
+        };
+        let read = async |device: &mut D| device.read(buffer).await;
+        self.call_async(Error::kind, has_come, read).await
     }
 }
 
-impl<D: Write, B: BreakerExt> Write for GuardedIo<D, B> {
+impl<D: Write, B: AnyBreaker> Write for GuardedIo<D, B> {
     async fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
-        self.call_async(Error::kind, async |device| device.write(buffer).await)
-            .await
+        let written = self.written;
+        let write = async |device: &mut D| device.write(buffer).await;
+        self.call_async(Error::kind, |_| written, write).await
     }
 
     async fn flush(&mut self) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| device.flush().await)
-            .await
+        let written = self.written;
+        let flush = async |device: &mut D| device.flush().await;
+        self.call_async(Error::kind, |()| written, flush).await
     }
 }

@@ -19,20 +19,39 @@ pub use io::GuardedIo;
 #[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
 
-use atomic_breaker::Outcome;
+use atomic_breaker::wait::{self, TimeLimit, Timed};
+use atomic_breaker::{AnyBreaker, Outcome};
 
-use crate::BreakerExt;
+use crate::clock::EmbassyTimer;
+use crate::ext::IntoTimeLimit;
 
 /// A device behind a breaker: [`GuardedI2c`], [`GuardedSpi`] or [`GuardedIo`].
 ///
 /// Each operation of the trait is one call of the breaker. Its error is a [`GuardedError`] that keeps
 /// the kind of the device's own; `K` is the type of the kind, and what each kind weighs can be said
 /// with [`weighing`](Self::weighing).
+///
+/// # A device that hangs
+///
+/// An async operation that never ends is no error: give the guard a [`time_limit`](Self::time_limit).
+/// A time-out around the driver does not do instead: it drops the operation, which says nothing about
+/// the device, so nothing is counted and the next call hangs as well.
+///
+/// # One breaker, once
+///
+/// A breaker that is in a guard must not be around the driver, too (`BREAKER.call(..)`,
+/// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): every operation would be two calls, one inside
+/// the other, and the inner one is refused while the outer one is the probe, so it never closes
+/// again. `BREAKER.ready()` is no call and always right.
 #[derive(Debug)]
 pub struct Guarded<D, B, K> {
     device: D,
     breaker: B,
     weigh: fn(K) -> Outcome,
+    limit: TimeLimit,
+    /// Of a stream: what a write or flush that succeeds says.
+    #[cfg(feature = "embedded-io")]
+    written: Outcome,
 }
 
 /// What the kinds of error of a trait weigh unless otherwise said.
@@ -41,13 +60,16 @@ pub trait Weigh: Copy {
     fn weigh(self) -> Outcome;
 }
 
-impl<D, B: BreakerExt, K: Weigh> Guarded<D, B, K> {
+impl<D, B: AnyBreaker, K: Weigh> Guarded<D, B, K> {
     /// A guarded device.
     pub const fn new(device: D, breaker: B) -> Self {
         Self {
             device,
             breaker,
             weigh: K::weigh,
+            limit: TimeLimit::NONE,
+            #[cfg(feature = "embedded-io")]
+            written: Outcome::Ignored,
         }
     }
 
@@ -55,6 +77,18 @@ impl<D, B: BreakerExt, K: Weigh> Guarded<D, B, K> {
     #[must_use]
     pub const fn weighing(mut self, weigh: fn(K) -> Outcome) -> Self {
         self.weigh = weigh;
+        self
+    }
+
+    /// How long an async operation may take: a duration of embassy or of `core`, or a [`TimeLimit`] that
+    /// says what a time-out counts as; without one, for ever. One that takes longer is dropped and
+    /// fails by [`GuardedError::TimedOut`].
+    ///
+    /// Blocking operations cannot be cut short: that is for the HAL. Where slow ones are to count,
+    /// there is [`Config::slow_call`](atomic_breaker::Config::slow_call).
+    #[must_use]
+    pub fn time_limit(mut self, limit: impl IntoTimeLimit) -> Self {
+        self.limit = limit.into_time_limit();
         self
     }
 
@@ -68,33 +102,44 @@ impl<D, B: BreakerExt, K: Weigh> Guarded<D, B, K> {
         self.device
     }
 
-    fn call<R, E>(
+    #[cfg(feature = "embedded-hal")]
+    fn call<V, E>(
         &mut self,
         kind: impl Fn(&E) -> K,
-        operation: impl FnOnce(&mut D) -> Result<R, E>,
-    ) -> Result<R, GuardedError<E>> {
-        let (device, breaker) = (&mut self.device, self.breaker.breaker());
-        let judge = judge(self.weigh, kind);
-        Ok(breaker.call_with(judge, || operation(device))?)
+        operation: impl FnOnce(&mut D) -> Result<V, E>,
+    ) -> Result<V, GuardedError<E>> {
+        let weigh = self.weigh;
+        let classify = |result: &Result<V, E>| match result {
+            Ok(_) => Outcome::Success,
+            Err(error) => weigh(kind(error)),
+        };
+        let device = &mut self.device;
+        let breaker = self.breaker.as_breaker();
+        Ok(breaker.call_with(classify, || operation(device))?)
     }
 
-    async fn call_async<R, E>(
+    /// `succeeded` is what a success says.
+    async fn call_async<V, E>(
         &mut self,
         kind: impl Fn(&E) -> K,
-        operation: impl AsyncFnOnce(&mut D) -> Result<R, E>,
-    ) -> Result<R, GuardedError<E>> {
-        let (device, breaker) = (&mut self.device, self.breaker.breaker());
-        let judge = judge(self.weigh, kind);
-        Ok(breaker.call_async_with(judge, || operation(device)).await?)
+        succeeded: impl Fn(&V) -> Outcome,
+        operation: impl AsyncFnOnce(&mut D) -> Result<V, E>,
+    ) -> Result<V, GuardedError<E>> {
+        let (weigh, limit) = (self.weigh, self.limit);
+        let classify = |result: &Result<V, Timed<E>>| match result {
+            Ok(value) => succeeded(value),
+            Err(Timed::TimedOut) => limit.failure().into(),
+            Err(Timed::Failed(error)) => weigh(kind(error)),
+        };
+        let device = &mut self.device;
+        let operation = || operation(device);
+        let breaker = &self.breaker;
+        Ok(wait::call_timeout_with(breaker, EmbassyTimer, limit, classify, operation).await?)
     }
 }
 
-fn judge<R, E, K>(
-    weigh: fn(K) -> Outcome,
-    kind: impl Fn(&E) -> K,
-) -> impl Fn(&Result<R, E>) -> Outcome {
-    move |result| match result {
-        Ok(_) => Outcome::Success,
-        Err(error) => weigh(kind(error)),
-    }
+/// A bus that has done what it was asked works.
+#[cfg(feature = "embedded-hal")]
+const fn works<V>(_: &V) -> Outcome {
+    Outcome::Success
 }

@@ -1,11 +1,10 @@
 //! SPI.
 
-use atomic_breaker::{Failure, Outcome};
+use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
 use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
 
-use super::{Guarded, GuardedError, Weigh};
-use crate::BreakerExt;
+use super::{Guarded, GuardedError, Weigh, works};
 
 /// A device on an SPI bus behind a breaker. Itself an [`SpiDevice`], blocking or async as the device
 /// is.
@@ -34,7 +33,7 @@ impl Weigh for ErrorKind {
 impl<E: Error> Error for GuardedError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Rejected(_) => ErrorKind::Other,
+            Self::Rejected(_) | Self::TimedOut => ErrorKind::Other,
             Self::Device(error) => error.kind(),
         }
     }
@@ -44,7 +43,7 @@ impl<D: ErrorType, B> ErrorType for GuardedSpi<D, B> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<W: Copy + 'static, D: SpiDevice<W>, B: BreakerExt> SpiDevice<W> for GuardedSpi<D, B> {
+impl<W: Copy + 'static, D: SpiDevice<W>, B: AnyBreaker> SpiDevice<W> for GuardedSpi<D, B> {
     fn read(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
         self.call(Error::kind, |device| device.read(buffer))
     }
@@ -66,28 +65,30 @@ impl<W: Copy + 'static, D: SpiDevice<W>, B: BreakerExt> SpiDevice<W> for Guarded
     }
 }
 
-impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: BreakerExt> AsyncSpiDevice<W>
+impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: AnyBreaker> AsyncSpiDevice<W>
     for GuardedSpi<D, B>
 {
     async fn read(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| device.read(buffer).await)
+        self.call_async(Error::kind, works, async |device| device.read(buffer).await)
             .await
     }
 
     async fn write(&mut self, buffer: &[W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| device.write(buffer).await)
-            .await
+        self.call_async(Error::kind, works, async |device| {
+            device.write(buffer).await
+        })
+        .await
     }
 
     async fn transfer(&mut self, read: &mut [W], write: &[W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| {
+        self.call_async(Error::kind, works, async |device| {
             device.transfer(read, write).await
         })
         .await
     }
 
     async fn transfer_in_place(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| {
+        self.call_async(Error::kind, works, async |device| {
             device.transfer_in_place(buffer).await
         })
         .await
@@ -97,7 +98,7 @@ impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: BreakerExt> AsyncSpiDevice<W>
         &mut self,
         operations: &mut [Operation<'_, W>],
     ) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, async |device| {
+        self.call_async(Error::kind, works, async |device| {
             device.transaction(operations).await
         })
         .await

@@ -1,14 +1,13 @@
 //! Pings while the breaker is open.
 
 use std::cell::Cell;
-use std::future::{Ready, ready};
-use std::time;
+use std::future::{Ready, pending, ready};
 
-use atomic_breaker_embassy::{Breaker, EmbassyClock, Prober, State, StateWatch, word::NativeWord};
-use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use embassy_time::Duration;
+use atomic_breaker_embassy::{BreakerExt, Failure, Prober, State};
+use core::time::Duration;
+use embassy_time::Timer;
 
-use super::sim::{RULES, Sim, breaker};
+use super::sim::{RULES, Sim, Times, Watch, breaker, watched};
 
 const EVERY: Prober = Prober::every(Duration::from_millis(100));
 
@@ -20,10 +19,10 @@ fn ping(pings: &Cell<u32>, works: &Cell<bool>) -> Ready<Result<(), ()>> {
 
 #[test]
 fn an_answer_closes_long_before_the_open_time_is_over() {
-    let breaker = breaker(RULES.open_for(time::Duration::from_secs(600)));
+    let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
     let (pings, works) = (Cell::new(0), Cell::new(false));
     let mut sim = Sim::new();
-    sim.spawn(async { EVERY.run(&breaker, || ping(&pings, &works)).await });
+    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
     breaker.trip();
     sim.pass(1_050);
     assert!((9..=10).contains(&pings.get()), "{}", pings.get());
@@ -42,16 +41,15 @@ fn an_answer_closes_long_before_the_open_time_is_over() {
 fn only_answers_in_a_row_convince() {
     let breaker = breaker(
         RULES
-            .open_for(time::Duration::from_secs(600))
+            .open_for(Duration::from_secs(600))
             .probes(2)
             .close_after(3),
     );
     let (pings, works) = (Cell::new(0), Cell::new(true));
     let mut sim = Sim::new();
     sim.spawn(async {
-        EVERY
-            .answers(3)
-            .run(&breaker, || ping(&pings, &works))
+        breaker
+            .run_prober(EVERY.answers(3), || ping(&pings, &works))
             .await;
     });
     breaker.trip();
@@ -72,15 +70,14 @@ fn only_answers_in_a_row_convince() {
 }
 
 #[test]
-fn with_a_watch_it_sleeps_while_the_breaker_is_closed() {
-    let watch = StateWatch::<CriticalSectionRawMutex, 1>::new();
-    let breaker: Breaker<NativeWord, (), _> =
-        Breaker::from_parts(NativeWord::new(0), RULES, EmbassyClock, (), &watch);
+fn with_a_watch_it_looks_every_ten_seconds_while_the_breaker_is_closed() {
+    let watch = Watch::<1>::new();
+    let breaker = watched(RULES, &watch);
     let (pings, works) = (Cell::new(0), Cell::new(true));
     let mut sim = Sim::new();
-    let wakes = sim.spawn(async { EVERY.run(&breaker, || ping(&pings, &works)).await });
-    sim.pass(60_000);
-    assert_eq!(wakes.get(), 0);
+    let wakes = sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
+    sim.pass(60_500);
+    assert_eq!(wakes.get(), 6);
     breaker.trip();
     sim.pass(101);
     assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
@@ -91,7 +88,7 @@ fn what_an_operator_holds_it_leaves_alone() {
     let breaker = breaker(RULES);
     let (pings, works) = (Cell::new(0), Cell::new(true));
     let mut sim = Sim::new();
-    sim.spawn(async { EVERY.run(&breaker, || ping(&pings, &works)).await });
+    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
     breaker.force_open();
     sim.pass(1_000);
     assert_eq!((pings.get(), breaker.state()), (0, State::ForcedOpen));
@@ -111,9 +108,152 @@ fn a_breaker_taken_over_during_a_ping_is_left_alone() {
             breaker.force_open();
             ready(Ok::<_, ()>(()))
         };
-        EVERY.run(&breaker, ping).await;
+        breaker.run_prober(EVERY, ping).await;
     });
     breaker.trip();
     sim.pass(1_000);
     assert_eq!((pings.get(), breaker.state()), (1, State::ForcedOpen));
+}
+
+#[test]
+fn it_pings_a_half_open_breaker_that_nobody_probes() {
+    let breaker = breaker(RULES);
+    let (pings, works) = (Cell::new(0), Cell::new(true));
+    let mut sim = Sim::new();
+    breaker.force_open();
+    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
+    sim.pass(1_000);
+    breaker.release();
+    assert_eq!((pings.get(), breaker.state()), (0, State::HalfOpen));
+    sim.pass(201);
+    assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
+}
+
+#[test]
+fn it_leaves_a_half_open_breaker_to_whoever_probes() {
+    let breaker = breaker(RULES);
+    let (pings, works) = (Cell::new(0), Cell::new(true));
+    let mut sim = Sim::new();
+    breaker.force_open();
+    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
+    breaker.release();
+    let probe = breaker.acquire().unwrap();
+    sim.pass(5_000);
+    assert_eq!((pings.get(), breaker.state()), (0, State::HalfOpen));
+    probe.failure();
+    assert_eq!(breaker.state(), State::Open);
+    sim.pass(101);
+    assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
+}
+
+#[test]
+fn real_calls_are_let_through_while_a_ping_is_out() {
+    let breaker = breaker(RULES.close_after(2));
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.spawn(async {
+        let slow = || async {
+            Timer::after_millis(5_000).await;
+            Err::<(), _>(())
+        };
+        breaker.run_prober(EVERY, slow).await;
+    });
+    sim.pass(1_000);
+    for _ in 0..2 {
+        assert!(
+            breaker.acquire().unwrap().is_probe(),
+            "the ping holds no slot"
+        );
+        breaker.acquire().unwrap().success();
+    }
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+#[test]
+fn a_retry_after_is_not_ended_by_pings() {
+    let breaker = breaker(RULES);
+    let (pings, works) = (Times::default(), Cell::new(true));
+    let mut sim = Sim::new();
+    sim.spawn(async {
+        let ping = || {
+            pings.mark();
+            ready(if works.get() { Ok(()) } else { Err(()) })
+        };
+        breaker.run_prober(EVERY, ping).await;
+    });
+    let minute = Duration::from_secs(60);
+    breaker
+        .acquire()
+        .unwrap()
+        .report(Failure::retry_after(minute));
+    sim.pass(59_999);
+    assert_eq!(
+        (pings.len(), breaker.state()),
+        (0, State::Open),
+        "nor bothered by them"
+    );
+    sim.pass(101);
+    assert_eq!((pings.len(), breaker.state()), (1, State::Closed));
+}
+
+#[test]
+fn a_ping_that_hangs_is_not_waited_for() {
+    let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
+    let pings = Cell::new(0);
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.spawn(async {
+        let ping = || async {
+            pings.set(pings.get() + 1);
+            if pings.get() < 3 {
+                pending().await
+            } else {
+                Ok::<_, ()>(())
+            }
+        };
+        let prober = EVERY.ping_limit(Duration::from_millis(400));
+        breaker.run_prober(prober, ping).await;
+    });
+    sim.pass(1_101);
+    assert_eq!((pings.get(), breaker.state()), (3, State::Closed));
+}
+
+#[test]
+fn pauses_without_end_and_of_nothing_do_no_harm() {
+    for (pause, pinged) in [(Duration::MAX, 0), (Duration::ZERO, 100)] {
+        let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
+        let (pings, works) = (Cell::new(0), Cell::new(false));
+        let mut sim = Sim::new();
+        breaker.trip();
+        sim.spawn(async {
+            let prober = Prober::every(pause).ping_limit(pause.max(Duration::from_millis(1)));
+            breaker.run_prober(prober, || ping(&pings, &works)).await;
+        });
+        sim.pass(100);
+        assert_eq!(pings.get(), pinged);
+    }
+}
+
+#[test]
+fn a_device_that_is_borrowed_mutably_can_be_pinged() {
+    struct Device(u32);
+    impl Device {
+        async fn ping(&mut self) -> Result<(), ()> {
+            Timer::after_millis(1).await;
+            self.0 += 1;
+            Ok(())
+        }
+    }
+    let breaker = breaker(RULES);
+    let mut device = Device(0);
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.spawn(async {
+        breaker
+            .run_prober(EVERY, async || device.ping().await)
+            .await;
+    });
+    sim.pass(102);
+    drop(sim);
+    assert_eq!((device.0, breaker.state()), (1, State::Closed));
 }

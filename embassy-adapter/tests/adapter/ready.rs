@@ -1,26 +1,11 @@
 //! Sleeping until the breaker can admit a call.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::sync::Arc;
 
-use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Changes, EmbassyClock, Observer, State, StateWatch, Watching,
-    word::NativeWord,
-};
-use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use embassy_time::Instant;
+use atomic_breaker_embassy::{Breaker, BreakerExt, Permit, State};
 
-use super::sim::{RULES, Sim, breaker};
-
-type Watch<const N: usize> = StateWatch<CriticalSectionRawMutex, N>;
-type Watched<'a, const N: usize> = Breaker<NativeWord, (), &'a Watch<N>>;
-
-fn watched<const N: usize>(watch: &Watch<N>) -> Watched<'_, N> {
-    Breaker::from_parts(NativeWord::new(0), RULES, EmbassyClock, (), watch)
-}
-
-fn now() -> u64 {
-    Instant::now().as_millis()
-}
+use super::sim::{RULES, Sim, Times, Watch, breaker, now, watched};
 
 #[test]
 fn a_closed_breaker_is_ready_at_once() {
@@ -42,33 +27,27 @@ fn a_sleeper_wakes_when_the_time_is_over_and_not_before() {
     assert_eq!((wakes.get(), done.get()), (0, 0), "not once in between");
     sim.pass(200);
     assert!((1_000..=1_125).contains(&done.get()), "{}", done.get());
-    assert!(wakes.get() <= 2, "{}", wakes.get());
+    assert!(wakes.get() <= 1, "{}", wakes.get());
 }
 
 #[test]
-fn sleepers_come_back_spread_over_an_eighth_of_the_time() {
-    let breaker = breaker(RULES);
-    let times = RefCell::new(Vec::new());
+fn a_watched_breaker_is_looked_at_every_ten_seconds_another_every_second() {
+    let watch = Watch::<1>::new();
+    let rules = RULES.open_for(core::time::Duration::from_secs(100));
+    let (heard, unheard) = (watched(rules, &watch), breaker(rules));
     let mut sim = Sim::new();
-    breaker.trip();
-    for _ in 0..6 {
-        sim.spawn(async {
-            breaker.ready().await;
-            times.borrow_mut().push(now());
-        });
-    }
-    sim.pass(1_200);
-    let mut times = times.take();
-    assert_eq!(times.len(), 6);
-    assert!(times.iter().all(|time| (1_000..=1_125).contains(time)));
-    times.dedup();
-    assert_eq!(times.len(), 6, "no two in the same millisecond: {times:?}");
+    heard.trip();
+    unheard.trip();
+    let heard = sim.spawn(async { heard.ready().await });
+    let unheard = sim.spawn(async { unheard.ready().await });
+    sim.pass(60_500);
+    assert_eq!((heard.get(), unheard.get()), (6, 60));
 }
 
 #[test]
 fn sleepers_get_through_one_probe_at_a_time() {
     let watch = Watch::<4>::new();
-    let breaker = watched(&watch);
+    let breaker = watched(RULES, &watch);
     let (inside, most, done) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let mut sim = Sim::new();
     breaker.trip();
@@ -97,83 +76,77 @@ fn sleepers_get_through_one_probe_at_a_time() {
 #[test]
 fn with_a_watch_a_sleeper_wakes_when_the_breaker_closes_early() {
     let watch = Watch::<1>::new();
-    let breaker = watched(&watch);
-    let done = Cell::new(0);
+    let breaker = watched(RULES, &watch);
+    let done = Times::default();
     let mut sim = Sim::new();
     breaker.trip();
     sim.spawn(async {
         breaker.ready().await;
-        done.set(now());
+        done.mark();
     });
     sim.pass(300);
     breaker.reset();
-    sim.pass(126);
-    assert!((300..=425).contains(&done.get()), "{}", done.get());
+    sim.pass(60);
+    let done = done.all();
+    assert!((300..=338).contains(&done[0]), "{done:?}");
 }
 
 #[test]
-fn without_a_watch_a_sleeper_sleeps_to_the_end() {
-    let breaker = breaker(RULES);
-    let done = Cell::new(0);
+fn without_a_watch_a_breaker_that_closes_early_is_noticed_within_a_second() {
+    let breaker = breaker(RULES.open_for(core::time::Duration::from_secs(600)));
+    let done = Times::default();
     let mut sim = Sim::new();
     breaker.trip();
     sim.spawn(async {
         breaker.ready().await;
-        done.set(now());
+        done.mark();
     });
-    sim.pass(300);
+    sim.pass(60_300);
     breaker.reset();
-    sim.pass(699);
-    assert_eq!(done.get(), 0);
-    sim.pass(130);
-    assert!(done.get() >= 1_000);
+    sim.pass(2_000);
+    let done = done.all();
+    assert!((60_300..=62_000).contains(&done[0]), "{done:?}");
 }
 
 #[test]
-fn more_sleepers_than_receivers_fall_back_to_the_time() {
+fn more_sleepers_than_the_watch_has_places_for_look_by_themselves() {
     let watch = Watch::<1>::new();
-    let breaker = watched(&watch);
-    let done = Cell::new(0);
+    let breaker = watched(RULES.open_for(core::time::Duration::from_secs(600)), &watch);
+    let done = Times::default();
     let mut sim = Sim::new();
     breaker.trip();
-    for _ in 0..2 {
+    let mut sleeper = || {
         sim.spawn(async {
             breaker.ready().await;
-            done.set(done.get() + 1);
-        });
-    }
+            done.mark();
+        })
+    };
+    let (heard, unheard) = (sleeper(), sleeper());
+    sim.pass(8_100);
+    assert_eq!((heard.get(), unheard.get()), (0, 8));
     breaker.reset();
-    sim.pass(130);
-    assert_eq!(done.get(), 1);
-    sim.pass(1_000);
-    assert_eq!(done.get(), 2);
+    sim.pass(1);
+    assert_eq!((heard.get(), unheard.get()), (1, 8));
+    sim.pass(2_000);
+    assert_eq!(done.len(), 2);
 }
 
 #[test]
-fn after_a_long_sleep_the_spread_is_a_second_at_most() {
-    let watch = Watch::<6>::new();
-    let breaker = watched(&watch);
-    let done = Cell::new(0);
+fn sleepers_leave_the_receivers_of_a_watch_to_the_application() {
+    let watch = Watch::<8>::new();
+    let breaker = watched(RULES, &watch);
     let mut sim = Sim::new();
     breaker.force_open();
-    for _ in 0..6 {
-        sim.spawn(async {
-            breaker.ready().await;
-            done.set(done.get() + 1);
-        });
+    for _ in 0..16 {
+        sim.spawn(async { breaker.ready().await });
     }
-    sim.pass(60_000);
-    breaker.reset();
-    sim.pass(300);
-    assert!((1..=3).contains(&done.get()), "{}", done.get());
-    sim.pass(701);
-    assert_eq!(done.get(), 6);
+    assert!(watch.receiver().is_some());
 }
 
 #[test]
-fn forced_open_is_slept_through_until_the_watch_tells_of_its_end() {
+fn forced_open_is_slept_through_with_a_look_every_ten_seconds() {
     let watch = Watch::<1>::new();
-    let breaker = watched(&watch);
+    let breaker = watched(RULES, &watch);
     let done = Cell::new(false);
     let mut sim = Sim::new();
     breaker.force_open();
@@ -181,8 +154,8 @@ fn forced_open_is_slept_through_until_the_watch_tells_of_its_end() {
         breaker.ready().await;
         done.set(true);
     });
-    sim.pass(60_000);
-    assert_eq!((wakes.get(), done.get()), (0, false));
+    sim.pass(60_500);
+    assert_eq!((wakes.get(), done.get()), (6, false));
     breaker.release();
     sim.pass(1_001);
     assert!(done.get());
@@ -201,40 +174,48 @@ fn forced_open_is_looked_at_once_a_second_without_a_watch() {
     sim.pass(10_500);
     assert_eq!((wakes.get(), done.get()), (10, false));
     breaker.release();
-    sim.pass(1_200);
+    sim.pass(2_000);
     assert!(done.get());
 }
 
-/// Closes the breaker in the very moment in which somebody begins to listen.
-struct Meddler<'a> {
-    watch: Watch<1>,
-    other: Breaker<&'a NativeWord>,
-}
-
-impl Observer for Meddler<'_> {}
-
-impl Changes for Meddler<'_> {
-    type Listener<'b>
-        = Watching<'b, CriticalSectionRawMutex, 1>
-    where
-        Self: 'b;
-
-    fn listen(&self) -> Self::Listener<'_> {
-        self.other.reset();
-        self.watch.listen()
+#[test]
+fn a_wait_that_is_dropped_takes_nothing_with_it() {
+    let watch = Watch::<4>::new();
+    let breaker = watched(RULES, &watch);
+    let mut sim = Sim::new();
+    breaker.trip();
+    for _ in 0..100 {
+        sim.spawn(async {
+            let _permit = breaker.acquire_when_ready().await;
+        });
+        sim.drop_last();
     }
+    sim.pass(1_000);
+    assert!(breaker.acquire().is_ok_and(|permit| permit.is_probe()));
 }
 
 #[test]
-fn a_change_just_before_the_sleep_is_not_missed() {
-    let word = NativeWord::new(0);
-    let meddler = Meddler {
-        watch: Watch::new(),
-        other: Breaker::over(&word, RULES, EmbassyClock),
-    };
-    let breaker: Breaker<&NativeWord, (), _> =
-        Breaker::from_parts(&word, RULES, EmbassyClock, (), meddler);
+fn an_acquired_permit_can_be_owned() {
+    #[derive(Clone)]
+    struct Handle(Arc<Breaker>);
+    impl atomic_breaker_embassy::AnyBreaker for Handle {
+        type Clock = atomic_breaker_embassy::EmbassyClock;
+        type Word = atomic_breaker_embassy::word::NativeWord;
+        type Tally = ();
+        type Observer = ();
+        type Rules = atomic_breaker_embassy::Rules;
+        fn as_breaker(&self) -> &Breaker {
+            &self.0
+        }
+    }
+    let breaker = Handle(Arc::new(breaker(RULES)));
+    let permit = Cell::new(None::<Permit<Handle>>);
     let mut sim = Sim::new();
-    breaker.trip();
-    assert_eq!(sim.run(breaker.ready()), 0);
+    breaker.0.trip();
+    sim.run(async { permit.set(Some(breaker.clone().acquire_owned_when_ready().await)) });
+    drop(sim);
+    let watcher = breaker.0.clone();
+    drop(breaker);
+    permit.take().unwrap().success();
+    assert_eq!(watcher.state(), State::Closed);
 }

@@ -1,6 +1,6 @@
 //! Tasks, and a time that stands still until it is told to go on.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Wake, Waker};
 
-use atomic_breaker_embassy::{Breaker, Config, EmbassyClock};
+use atomic_breaker_embassy::word::NativeWord;
+use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, StateWatch};
 use core::time::Duration;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_time::{Instant, MockDriver};
 
 /// There is one mock time for the whole process.
@@ -114,4 +116,51 @@ pub(crate) const RULES: Config = Config::new()
 /// A closed breaker.
 pub(crate) fn breaker(rules: Config) -> Breaker {
     Breaker::new(rules, EmbassyClock)
+}
+
+/// A watch that wakes up to `S` sleepers, with one receiver.
+pub(crate) type Watch<const S: usize> = StateWatch<CriticalSectionRawMutex, 1, S>;
+
+pub(crate) type Watched<'a, const S: usize> = Breaker<EmbassyClock, NativeWord, (), &'a Watch<S>>;
+
+/// A closed breaker that wakes its sleepers.
+pub(crate) fn watched<const S: usize>(rules: Config, watch: &Watch<S>) -> Watched<'_, S> {
+    Breaker::builder(rules, EmbassyClock)
+        .observer(watch)
+        .build()
+}
+
+/// The time, in milliseconds.
+pub(crate) fn now() -> u64 {
+    Instant::now().as_millis()
+}
+
+/// When things happened.
+#[derive(Default)]
+pub(crate) struct Times(RefCell<Vec<u64>>);
+
+impl Times {
+    /// One more, now.
+    pub(crate) fn mark(&self) {
+        self.0.borrow_mut().push(now());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    pub(crate) fn all(&self) -> Vec<u64> {
+        self.0.borrow().clone()
+    }
+
+    /// The most that happened within so many milliseconds.
+    pub(crate) fn most_within(&self, ms: u64) -> usize {
+        let all = self.all();
+        let from = |begin: &u64| {
+            all.iter()
+                .filter(|at| (*begin..begin + ms).contains(at))
+                .count()
+        };
+        all.iter().map(from).max().unwrap_or(0)
+    }
 }

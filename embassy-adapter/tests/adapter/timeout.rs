@@ -1,10 +1,13 @@
 //! Calls with a time limit.
 
 use std::cell::{Cell, RefCell};
-use std::future::pending;
+use std::future::{PollFn, pending, poll_fn};
+use std::task::{Context, Poll};
 
-use atomic_breaker_embassy::{BreakerExt, CallError, Failure, Outcome, State, TimeLimit, Timed};
-use embassy_time::{Duration, Timer};
+use atomic_breaker_embassy::{
+    BreakerExt, CallError, Failure, IntoTimeLimit, Outcome, Retry, State, TimeLimit, Timed, wait,
+};
+use embassy_time::{Duration, Timer, with_timeout};
 
 use super::sim::{RULES, Sim, breaker};
 
@@ -62,7 +65,7 @@ fn a_call_that_takes_too_long_fails_and_is_dropped() {
 #[test]
 fn a_time_out_weighs_what_the_limit_says() {
     let breaker = breaker(RULES);
-    let limit = TimeLimit::new(LIMIT).counting_as(Failure::weighing(3));
+    let limit = TimeLimit::new(LIMIT.into()).counting_as(Failure::weighing(3));
     Sim::new().run(async {
         let _ = breaker.call_timeout(limit, || takes(60, Ok(1))).await;
     });
@@ -88,8 +91,9 @@ fn a_classifier_decides_of_time_outs_too() {
 #[test]
 fn a_refused_call_does_not_begin() {
     let breaker = breaker(RULES);
+    let mut sim = Sim::new();
     breaker.trip();
-    let took = Sim::new().run(async {
+    let took = sim.run(async {
         let call = breaker.call_timeout(LIMIT, || async { unreachable!("refused") });
         let refused: Answer = call.await;
         assert!(matches!(refused, Err(CallError::Rejected(_))));
@@ -122,4 +126,149 @@ fn errors_tell_what_happened_and_keep_the_chain() {
     assert_eq!(error.to_string(), "timed out");
     let inner = "x".parse::<u8>().unwrap_err();
     assert_eq!(Timed::Failed(inner.clone()).to_string(), inner.to_string());
+}
+
+#[test]
+fn a_limit_without_end_is_no_limit() {
+    for limit in [TimeLimit::NONE, core::time::Duration::MAX.into()] {
+        assert_eq!(takes_without_end(limit), 3_000);
+    }
+    assert_eq!(takes_without_end(Duration::MAX), 3_000);
+    assert_eq!(takes_without_end(Duration::from_ticks(u64::MAX - 1)), 3_000);
+    assert_eq!(
+        takes_without_end(core::time::Duration::from_secs(u64::MAX / 1_000)),
+        3_000
+    );
+}
+
+#[test]
+fn a_call_without_a_limit_needs_no_timer() {
+    struct NoTimer;
+    impl wait::Timer for NoTimer {
+        type Sleep = PollFn<fn(&mut Context<'_>) -> Poll<()>>;
+        fn now_ms(&self) -> u64 {
+            0
+        }
+        fn sleep(&self, _: u64) -> Self::Sleep {
+            poll_fn(|_| unreachable!("nobody sleeps"))
+        }
+    }
+    let breaker = breaker(RULES);
+    Sim::new().run(async {
+        let call = wait::call_timeout(&breaker, NoTimer, TimeLimit::NONE, || takes(9, Ok(1)));
+        assert_eq!(call.await, Ok(1));
+    });
+}
+
+fn takes_without_end(limit: impl IntoTimeLimit) -> u64 {
+    let breaker = breaker(RULES);
+    Sim::new().run(async {
+        let call = breaker.call_timeout(limit, || takes(3_000, Ok(1)));
+        assert_eq!(call.await, Ok(1));
+    })
+}
+
+#[test]
+fn an_answer_that_comes_with_the_limit_is_in_time() {
+    let breaker = breaker(RULES);
+    Sim::new().run(async {
+        let call = breaker.call_timeout(LIMIT, || takes(50, Ok(1)));
+        assert_eq!(call.await, Ok(1));
+    });
+}
+
+#[test]
+fn durations_of_embassy_and_of_core_are_limits_of_the_same_length() {
+    let breaker = breaker(RULES);
+    let took = Sim::new().run(async {
+        let core = core::time::Duration::from_micros(19_500);
+        let _ = breaker.call_timeout(core, || takes(100, Ok(1))).await;
+        let _ = breaker
+            .call_timeout(Duration::from_micros(19_500), || takes(100, Ok(1)))
+            .await;
+        let _ = breaker
+            .call_timeout(Duration::from_millis(20), || takes(100, Ok(1)))
+            .await;
+    });
+    assert_eq!(took, 60);
+}
+
+#[test]
+fn a_hang_trips_by_call_timeout_and_not_by_a_time_out_around_the_call() {
+    let hangs = || pending::<Result<(), ()>>();
+    let (inside, around) = (breaker(RULES), breaker(RULES));
+    Sim::new().run(async {
+        for _ in 0..50 {
+            let _ = inside.call_timeout(LIMIT, hangs).await;
+            let _ = with_timeout(LIMIT, around.call_async(hangs)).await;
+        }
+    });
+    assert_eq!(inside.state(), State::Open);
+    assert_eq!(
+        around.state(),
+        State::Closed,
+        "the price that the docs state"
+    );
+}
+
+#[test]
+fn a_panic_counts_as_a_failure_and_gives_the_slot_back() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let breaker = breaker(RULES);
+    let run = || {
+        Sim::new().run(async {
+            let panics = || async { panic!("a bug") };
+            let _: Answer = breaker.call_timeout(LIMIT, panics).await;
+        });
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    assert_eq!(breaker.snapshot().failures(), 1);
+}
+
+#[test]
+fn a_device_that_is_borrowed_mutably_can_be_called() {
+    struct Device(u32);
+    impl Device {
+        async fn read(&mut self) -> Result<u32, ()> {
+            Timer::after_millis(1).await;
+            self.0 += 1;
+            Ok(self.0)
+        }
+    }
+    let breaker = breaker(RULES);
+    let mut device = Device(0);
+    Sim::new().run(async {
+        for calls in [1, 2] {
+            let read = breaker.call_timeout(LIMIT, async || device.read().await);
+            assert_eq!(read.await, Ok(calls * 2 - 1));
+            let read = breaker.call_timeout(LIMIT, || device.read());
+            assert_eq!(read.await, Ok(calls * 2));
+        }
+    });
+}
+
+/// A future of 1 KiB.
+async fn big() -> Result<u8, ()> {
+    let bytes = [1_u8; 1024];
+    Timer::after_millis(1).await;
+    Ok(std::hint::black_box(&bytes)[5])
+}
+
+#[test]
+fn a_time_limit_takes_little_memory_beside_the_future() {
+    let breaker = breaker(RULES);
+    let bare = size_of_val(&big());
+    let made_inside = size_of_val(&breaker.call_timeout(LIMIT, big));
+    assert!(made_inside <= bare + 160, "{made_inside} for {bare}");
+    // What is moved in is kept once where it came in, and once where it runs.
+    let moved = big();
+    let moved_in = size_of_val(&breaker.call_timeout(LIMIT, move || moved));
+    assert!(moved_in <= 2 * bare + 160, "{moved_in} for {bare}");
+    let tried = size_of_val(&breaker.retry(Retry::new(), big));
+    assert!(tried <= bare + 350, "{tried} for {bare}");
+    let slept = size_of_val(&breaker.acquire_when_ready());
+    println!(
+        "{bare} bytes: {made_inside} made inside, {moved_in} moved in, {tried} retried; acquire {slept}"
+    );
+    assert!(slept <= 250, "{slept}");
 }

@@ -1,17 +1,18 @@
-//! The breaker of this example, and how a call goes through it.
+//! The breakers of this example, and how a call goes through them.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, CallError, Config, Observer, StdClock, Transition};
+use atomic_breaker_std::{Breaker, CallError, Config, Observer, State, StdClock, Transition};
 
 use super::load::{self, Outcome};
 
-/// One breaker for the one server, for as long as the program runs.
-static SERVER: Breaker<(), &History> =
-    Breaker::from_parts(NativeWord::new(0), RULES, StdClock, (), &HISTORY);
+/// One breaker for the one server, for as long as the program runs; here it is one per run.
+pub(crate) static WITH: Guard = Guard::new(RULES);
+pub(crate) static ALL_AT_ONCE: Guard = Guard::new(RULES);
+pub(crate) static GRADUALLY: Guard = Guard::new(GRADUAL);
 
 const RULES: Config = Config::new()
     // Five in a row are no accident, and with eight threads they come at once.
@@ -27,39 +28,51 @@ const RULES: Config = Config::new()
     // Longer than the longest call: connecting and reading time out before.
     .probe_lease(Duration::from_secs(1));
 
-/// Calls the server if the breaker admits it.
-pub(crate) fn call(address: SocketAddr) -> Outcome {
-    match SERVER.call(|| load::call(address)) {
-        Ok(()) => Outcome::Answered,
-        Err(CallError::Failed(_)) => Outcome::Failed,
-        Err(CallError::Rejected(_)) => Outcome::Refused,
+/// The same for a server that needs time to warm up: first a tenth of the calls, all of them after two
+/// seconds.
+const GRADUAL: Config = RULES.gradual_return(10, Duration::from_secs(2));
+
+/// A breaker that writes down what it does.
+pub(crate) struct Guard(Breaker<StdClock, NativeWord, (), History>);
+
+impl Guard {
+    const fn new(rules: Config) -> Self {
+        let history = History(Mutex::new(Vec::new()));
+        Self(Breaker::builder(rules, StdClock).observer(history).build())
+    }
+
+    /// Calls the server if the breaker admits it.
+    pub(crate) fn call(&self, address: SocketAddr) -> Outcome {
+        match self.0.call(|| load::call(address)) {
+            Ok(()) => Outcome::Answered,
+            Err(CallError::Failed(_)) => Outcome::Failed,
+            Err(CallError::Rejected(_)) => Outcome::Refused,
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.0.state()
+    }
+
+    /// All transitions so far, in the order of time.
+    pub(crate) fn history(&self) -> Vec<(Instant, Transition)> {
+        let mut transitions = self.0.observer().locked().clone();
+        transitions.sort_by_key(|(at, _)| *at);
+        transitions
     }
 }
 
 /// Writes down every transition and when it happened.
-pub(crate) struct History(Mutex<Vec<(Instant, Transition)>>);
+struct History(Mutex<Vec<(Instant, Transition)>>);
 
-static HISTORY: History = History(Mutex::new(Vec::new()));
-
-impl Observer for History {
-    fn transition(&self, transition: &Transition) {
-        let mut transitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        transitions.push((Instant::now(), *transition));
+impl History {
+    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, Transition)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// All transitions so far, in the order of time.
-pub(crate) fn history() -> Vec<(Instant, Transition)> {
-    let mut transitions = HISTORY
-        .0
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
-    transitions.sort_by_key(|(at, _)| *at);
-    transitions
-}
-
-/// The state of the breaker in a word.
-pub(crate) fn state() -> &'static str {
-    SERVER.state().name()
+impl Observer for History {
+    fn transition(&self, transition: &Transition) {
+        self.locked().push((Instant::now(), *transition));
+    }
 }

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::guard;
-use super::scenario::{END, Mode, TIMELINE, mode_at};
+use atomic_breaker_std::Transition;
+
+use super::guard::Guard;
+use super::scenario::{Mode, Scene};
 use super::server::{MESSAGE, Server};
 
 const THREADS: u32 = 8;
@@ -26,15 +28,6 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-impl From<io::Result<()>> for Outcome {
-    fn from(result: io::Result<()>) -> Self {
-        match result {
-            Ok(()) => Self::Answered,
-            Err(_) => Self::Failed,
-        }
-    }
-}
-
 /// A call as the caller saw it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
@@ -44,10 +37,15 @@ pub(crate) struct Call {
     pub(crate) outcome: Outcome,
 }
 
-/// A run of the whole scenario.
+/// A run of a whole scene.
 pub(crate) struct Run {
-    pub(crate) begin: Instant,
+    pub(crate) name: &'static str,
+    pub(crate) scene: &'static Scene,
     pub(crate) calls: Vec<Call>,
+    /// How often the server broke down under its load.
+    pub(crate) breakdowns: usize,
+    /// What the breaker did, if there was one, and when since the begin of the run.
+    pub(crate) history: Option<Vec<(Duration, Transition)>>,
 }
 
 /// One call to the server: connect, ask, wait for the answer.
@@ -60,8 +58,41 @@ pub(crate) fn call(address: SocketAddr) -> io::Result<()> {
     connection.read_exact(&mut answer)
 }
 
-/// Plays the scenario while all threads call.
-pub(crate) fn run(name: &str, call: fn(SocketAddr) -> Outcome) -> io::Result<Run> {
+fn unguarded(address: SocketAddr) -> Outcome {
+    match call(address) {
+        Ok(()) => Outcome::Answered,
+        Err(_) => Outcome::Failed,
+    }
+}
+
+/// What each thread does.
+fn keep_calling(
+    begin: Instant,
+    is_over: &AtomicBool,
+    calls: &Mutex<Vec<Call>>,
+    call: impl Fn() -> Outcome,
+) {
+    while !is_over.load(Ordering::Relaxed) {
+        let start = Instant::now();
+        let outcome = call();
+        let took = start.elapsed();
+        if let Ok(mut calls) = calls.lock() {
+            calls.push(Call {
+                began: start - begin,
+                took,
+                outcome,
+            });
+        }
+        thread::sleep(PACE.saturating_sub(took));
+    }
+}
+
+/// Plays a scene while all threads call.
+pub(crate) fn run(
+    name: &'static str,
+    scene: &'static Scene,
+    guard: Option<&'static Guard>,
+) -> io::Result<Run> {
     let server = Server::start(Mode::Healthy, 0)?;
     let address = server.address;
     let calls = Mutex::new(Vec::new());
@@ -73,102 +104,98 @@ pub(crate) fn run(name: &str, call: fn(SocketAddr) -> Outcome) -> io::Result<Run
             scope.spawn(move || {
                 // Threads that start in step would call in step.
                 thread::sleep(PACE * number / THREADS);
-                while !is_over.load(Ordering::Relaxed) {
-                    let start = Instant::now();
-                    let outcome = call(address);
-                    let took = start.elapsed();
-                    if let Ok(mut calls) = calls.lock() {
-                        calls.push(Call {
-                            began: start - begin,
-                            took,
-                            outcome,
-                        });
-                    }
-                    thread::sleep(PACE.saturating_sub(took));
-                }
+                keep_calling(begin, is_over, calls, || match guard {
+                    Some(guard) => guard.call(address),
+                    None => unguarded(address),
+                });
             });
         }
-        let played = play(name, server, begin, &calls);
+        let mut progress = Progress::new(name, scene, guard);
+        let played = play(scene, server, begin, |time| progress.show(time, &calls));
         is_over.store(true, Ordering::Relaxed);
+        progress.end();
         played
     });
-    played?;
     let mut calls = calls.into_inner().unwrap_or_default();
-    calls.retain(|call| call.began < END);
+    calls.retain(|call| call.began < scene.end);
     calls.sort_by_key(|call| call.began);
-    Ok(Run { begin, calls })
+    let since_begin = |(at, told): (Instant, Transition)| (at.duration_since(begin), told);
+    Ok(Run {
+        name,
+        scene,
+        calls,
+        breakdowns: played?,
+        history: guard.map(|guard| guard.history().into_iter().map(since_begin).collect()),
+    })
 }
 
-/// Lets happen to the server what the timeline says, and shows how the calls go.
-fn play(name: &str, server: Server, begin: Instant, calls: &Mutex<Vec<Call>>) -> io::Result<()> {
+/// Lets happen to the server what the scene says; how often it broke down.
+fn play(
+    scene: &Scene,
+    server: Server,
+    begin: Instant,
+    mut show: impl FnMut(Duration),
+) -> io::Result<usize> {
     let port = server.address.port();
     let mut server = Some(server);
-    let mut next = TIMELINE.iter().skip(1).peekable();
-    let mut shown = 0;
-    let mut progress = Progress::new();
-    while begin.elapsed() < END {
+    let mut breakdowns = 0;
+    let mut next = scene.timeline.iter().skip(1).peekable();
+    while begin.elapsed() < scene.end {
         if let Some((_, mode)) = next.next_if(|(from, _)| *from <= begin.elapsed()) {
-            // Ends the child; nobody listens until the next one does.
-            drop(server.take());
+            // Nobody listens until the next one does.
+            breakdowns += server.take().map_or(0, Server::kill);
             if *mode != Mode::Killed {
                 server = Some(Server::start(*mode, port)?);
             }
         }
-        if progress.is_due() {
-            let calls = calls.lock().map(|calls| calls.clone()).unwrap_or_default();
-            let state = if name == "with" {
-                guard::state()
-            } else {
-                "none"
-            };
-            progress.show(
-                name,
-                begin.elapsed(),
-                &calls[shown.min(calls.len())..],
-                state,
-            );
-            shown = calls.len();
-        }
+        show(begin.elapsed());
         thread::sleep(Duration::from_millis(5));
     }
-    progress.end();
-    Ok(())
+    Ok(breakdowns + server.take().map_or(0, Server::kill))
 }
 
 /// A line that is drawn anew on a terminal, one line after the other elsewhere.
 struct Progress {
+    name: &'static str,
+    scene: &'static Scene,
+    guard: Option<&'static Guard>,
     is_terminal: bool,
     last: Instant,
+    shown: usize,
 }
 
 impl Progress {
-    fn new() -> Self {
+    fn new(name: &'static str, scene: &'static Scene, guard: Option<&'static Guard>) -> Self {
         Self {
+            name,
+            scene,
+            guard,
             is_terminal: io::stdout().is_terminal(),
             last: Instant::now(),
+            shown: 0,
         }
     }
 
-    fn is_due(&mut self) -> bool {
+    fn show(&mut self, time: Duration, calls: &Mutex<Vec<Call>>) {
         let interval = if self.is_terminal { 100 } else { 500 };
-        let is_due = self.last.elapsed() >= Duration::from_millis(interval);
-        if is_due {
-            self.last = Instant::now();
+        if self.last.elapsed() < Duration::from_millis(interval) {
+            return;
         }
-        is_due
-    }
-
-    fn show(&self, name: &str, time: Duration, calls: &[Call], state: &str) {
-        let count = |outcome| calls.iter().filter(|call| call.outcome == outcome).count();
+        self.last = Instant::now();
+        let calls = calls.lock().map(|calls| calls.clone()).unwrap_or_default();
+        let new = &calls[self.shown.min(calls.len())..];
+        let count = |outcome| new.iter().filter(|call| call.outcome == outcome).count();
         let line = format!(
-            "{name:>7} a breaker  {:4.1} s  server {:<8} breaker {state:<10} \
-             answered {:3}  failed {:3}  refused {:3}",
+            "{:<18} {:4.1} s  server {:<8} breaker {:<10} answered {:3}  failed {:3}  refused {:3}",
+            self.name,
             time.as_secs_f64(),
-            mode_at(time),
+            self.scene.mode_at(time),
+            self.guard.map_or("none", |guard| guard.state().name()),
             count(Outcome::Answered),
             count(Outcome::Failed),
             count(Outcome::Refused),
         );
+        self.shown = calls.len();
         if self.is_terminal {
             print!("\r{line}");
             let _ = io::stdout().flush();

@@ -1,23 +1,27 @@
-//! A real outage, without and with a breaker.
+//! A real outage, without and with a breaker; and a server that needs time to warm up.
 //!
 //! ```console
 //! cargo run --release -p atomic-breaker-std --example outage [PICTURE.svg]
 //! ```
 //!
-//! Starts a TCP server as a child process on this machine, and sends it calls from eight threads. The
-//! server works, is killed, comes back but hangs, comes back slow, works again. All of that twice:
-//! first every call goes to the server, then a breaker stands before it. Takes about 20 seconds and
-//! ends with a table, a text and a picture.
+//! Starts a TCP server as a child process on this machine, and sends it calls from eight threads. In
+//! the first scene the server works, is killed, comes back but hangs, comes back slow, works again:
+//! first every call goes to the server, then a breaker stands before it. In the second scene it is
+//! restarted, and breaks down if the whole load returns before it is warm: first before a breaker that
+//! lets all calls through when it closes, then before one whose traffic comes back gradually. Takes
+//! about 26 seconds and ends with two tables, a text and a picture.
 //!
 //! | file | what |
 //! |---|---|
-//! | `guard` | **the breaker, and how a call goes through it: read this first** |
+//! | `guard` | **the breakers, and how a call goes through them: read this first** |
 //! | `scenario` | what happens to the server, and when |
 //! | `server` | the child process |
 //! | `load` | the threads that call, and what they write down |
-//! | `report` | the table and the text |
+//! | `figures` | what counts, of one run |
+//! | `report` | the tables and the text |
 //! | `picture` | the timelines |
 
+mod figures;
 mod guard;
 mod load;
 mod picture;
@@ -27,6 +31,8 @@ mod server;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+
+use scenario::{COLD_START, OUTAGE};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -46,17 +52,25 @@ fn play(path: &Path) -> Result<(), Box<dyn Error>> {
         "A server on this machine is called 400 times a second by 8 threads. It will be killed,\n\
          hang, come back slow, and work again: first without a breaker, then with one.\n"
     );
-    let without = load::run("without", |address| load::call(address).into())?;
-    let with = load::run("with", guard::call)?;
-    let history = guard::history();
-
-    println!("\n{}", report::table(&without, &with, &history));
-    println!("{}", report::text(&without, &with, &history));
+    let outage = [
+        load::run("without a breaker", &OUTAGE, None)?,
+        load::run("with a breaker", &OUTAGE, Some(&guard::WITH))?,
+    ];
+    println!("\n{}", report::of_outage(&outage));
+    println!(
+        "Now it is restarted, and breaks down if all calls come back while it is cold: first before\n\
+         the same breaker, then before one that lets traffic return gradually.\n"
+    );
+    let cold_start = [
+        load::run("all at once", &COLD_START, Some(&guard::ALL_AT_ONCE))?,
+        load::run("gradually", &COLD_START, Some(&guard::GRADUALLY))?,
+    ];
+    println!("\n{}", report::of_cold_start(&cold_start));
 
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    picture::draw(path, &without, &with, &history)?;
-    println!("The picture of both timelines is in {}.", path.display());
+    picture::draw(path, &outage, &cold_start)?;
+    println!("The picture of all timelines is in {}.", path.display());
     Ok(())
 }

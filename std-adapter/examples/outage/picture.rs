@@ -1,16 +1,17 @@
-//! The two timelines as a picture.
+//! The timelines as a picture.
 
 use std::error::Error;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use atomic_breaker_std::{State, Transition};
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::load::{Call, Outcome, Run};
-use super::scenario::{END, Mode, SLOW, TIMELINE};
+use super::scenario::{Mode, SLOW};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn Error>>;
@@ -22,15 +23,45 @@ const GOOD: RGBColor = RGBColor(46, 125, 50);
 const LATE: RGBColor = RGBColor(249, 168, 37);
 const FAILED: RGBColor = RGBColor(198, 40, 40);
 const REFUSED: RGBColor = RGBColor(120, 144, 156);
+const RETURNING: RGBColor = RGBColor(129, 199, 132);
 const INK: RGBColor = RGBColor(38, 50, 56);
+
+const WIDTH: u32 = 1100;
+const HEADING: u32 = 40;
+const LEGEND: u32 = 30;
+const PANEL: u32 = 250;
+/// A panel with the state of its breaker below.
+const GUARDED: u32 = 284;
+const LEFT: i32 = 64;
+const MARGIN: i32 = 10;
 
 /// What is counted, from the bottom of a bar to its top.
 const KINDS: [(&str, RGBColor); 4] = [
     ("answered in good time", GOOD),
     ("answered late", LATE),
-    ("failed: sent to a dead server", FAILED),
+    ("failed", FAILED),
     ("refused at once", REFUSED),
 ];
+
+/// About the width of a letter.
+const LETTER: usize = 7;
+
+/// What a breaker can be in.
+const STATES: [(&str, RGBColor); 4] = [
+    ("closed", GOOD),
+    ("open", FAILED),
+    ("half-open", LATE),
+    ("returning", RETURNING),
+];
+
+const fn color(state: State) -> RGBColor {
+    match state {
+        State::Closed => GOOD,
+        State::HalfOpen => LATE,
+        State::Returning => RETURNING,
+        _ => FAILED,
+    }
+}
 
 fn kind(call: &Call) -> usize {
     match call.outcome {
@@ -43,7 +74,7 @@ fn kind(call: &Call) -> usize {
 
 /// Calls that began in each tenth of a second, by kind.
 fn counted(run: &Run) -> Vec<[u32; 4]> {
-    let tenths = END.as_millis().div_ceil(TENTH.as_millis()) as usize;
+    let tenths = run.scene.end.as_millis().div_ceil(TENTH.as_millis()) as usize;
     let mut counts = vec![[0; 4]; tenths];
     for call in &run.calls {
         let tenth = (call.began.as_millis() / TENTH.as_millis()) as usize;
@@ -54,90 +85,78 @@ fn counted(run: &Run) -> Vec<[u32; 4]> {
     counts
 }
 
-/// Writes the picture.
-pub(crate) fn draw(
-    path: &Path,
-    without: &Run,
-    with: &Run,
-    history: &[(Instant, Transition)],
-) -> Drawn {
-    let root = SVGBackend::new(path, (1100, 760)).into_drawing_area();
+/// Writes the picture: the runs of each scene below each other.
+pub(crate) fn draw(path: &Path, outage: &[Run; 2], cold_start: &[Run; 2]) -> Drawn {
+    let height = HEADING * 2 + LEGEND * 2 + PANEL + GUARDED * 3;
+    let root = SVGBackend::new(path, (WIDTH, height)).into_drawing_area();
     root.fill(&WHITE)?;
-    let (header, body) = root.split_vertically(64);
-    let (upper, lower) = body.split_vertically(330);
-    legend(&header)?;
-    let counts = [counted(without), counted(with)];
-    let highest = counts
+    let most = [outage, cold_start]
         .iter()
-        .flatten()
+        .flat_map(|runs| runs.iter())
+        .flat_map(counted)
         .map(|bar| bar.iter().sum::<u32>())
         .max();
-    let top = f64::from(highest.unwrap_or(40)) * 1.2;
-    panel(&upper, "Without a breaker", &counts[0], top, None)?;
-    panel(
-        &lower,
-        "With a breaker",
-        &counts[1],
-        top,
-        Some((with.begin, history)),
+    let top = f64::from(most.unwrap_or(40)) * 1.2;
+
+    let (area, rest) = root.split_vertically(HEADING);
+    heading(
+        &area,
+        "A server dies and comes back, called by eight threads",
     )?;
+    let (area, rest) = rest.split_vertically(LEGEND);
+    legend(&area, "", &KINDS)?;
+    let (area, rest) = rest.split_vertically(PANEL);
+    panel(&area, &outage[0], "Without a breaker", top)?;
+    let (area, rest) = rest.split_vertically(GUARDED);
+    panel(&area, &outage[1], "With a breaker", top)?;
+    let (area, rest) = rest.split_vertically(HEADING);
+    heading(
+        &area,
+        "It is restarted, and breaks down if the whole load returns while it is cold",
+    )?;
+    let (area, rest) = rest.split_vertically(GUARDED);
+    panel(&area, &cold_start[0], "The same breaker: all at once", top)?;
+    let (area, rest) = rest.split_vertically(GUARDED);
+    panel(&area, &cold_start[1], "Traffic returns gradually", top)?;
+    legend(&rest, "breaker:", &STATES)?;
     root.present()?;
     Ok(())
 }
 
-fn legend(area: &Area<'_>) -> Drawn {
-    let title = (FONT, 20).into_font().color(&INK);
-    area.draw_text(
-        "A server dies and comes back, called by eight threads",
-        &title,
-        (64, 8),
-    )?;
-    let mut left = 64;
-    for ((name, color), width) in KINDS.into_iter().zip([210, 150, 260, 0]) {
+fn text(size: u32) -> TextStyle<'static> {
+    (FONT, size).into_font().color(&INK)
+}
+
+fn heading(area: &Area<'_>, words: &str) -> Drawn {
+    Ok(area.draw_text(words, &text(20), (LEFT, 12))?)
+}
+
+fn legend(area: &Area<'_>, words: &str, entries: &[(&str, RGBColor)]) -> Drawn {
+    area.draw_text(words, &text(14), (LEFT, 6))?;
+    let mut left = LEFT + if words.is_empty() { 0 } else { 70 };
+    for (name, color) in entries {
         area.draw(&Rectangle::new(
-            [(left, 40), (left + 14, 54)],
+            [(left, 6), (left + 14, 20)],
             color.filled(),
         ))?;
-        area.draw_text(name, &(FONT, 14).into_font().color(&INK), (left + 20, 40))?;
-        left += width;
+        area.draw_text(name, &text(14), (left + 20, 6))?;
+        left += i32::try_from(50 + LETTER * name.len())?;
     }
     Ok(())
 }
 
-fn panel(
-    area: &Area<'_>,
-    title: &str,
-    counts: &[[u32; 4]],
-    top: f64,
-    breaker: Option<(Instant, &[(Instant, Transition)])>,
-) -> Drawn {
-    let end = END.as_secs_f64();
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, 17).into_font().color(&INK))
-        .margin_right(24)
-        .x_label_area_size(if breaker.is_some() { 92 } else { 40 })
-        .y_label_area_size(64)
-        .build_cartesian_2d(0.0..end, 0.0..top)?;
+type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-    // The modes of the server, behind everything.
-    let until = TIMELINE.iter().skip(1).map(|(from, _)| *from).chain([END]);
-    for ((from, mode), until) in TIMELINE.iter().zip(until) {
-        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
-        let shade = match mode {
-            Mode::Healthy => RGBColor(241, 248, 233),
-            Mode::Killed => RGBColor(255, 235, 238),
-            Mode::Hanging => RGBColor(252, 228, 236),
-            Mode::Slow => RGBColor(255, 248, 225),
-        };
-        chart.draw_series([Rectangle::new([(from, 0.0), (until, top)], shade.filled())])?;
-        let style = (FONT, 14)
-            .into_font()
-            .color(&INK)
-            .pos(Pos::new(HPos::Center, VPos::Top));
-        let label = format!("server {mode}");
-        let middle = f64::midpoint(from, until);
-        chart.draw_series([Text::new(label, (middle, top * 0.985), style)])?;
-    }
+fn panel(area: &Area<'_>, run: &Run, title: &str, top: f64) -> Drawn {
+    let below = if run.history.is_some() { 58 } else { 24 };
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, text(16))
+        .margin_left(MARGIN)
+        .margin_right(24)
+        .x_label_area_size(below)
+        .y_label_area_size(LEFT - MARGIN)
+        .build_cartesian_2d(0.0..run.scene.end.as_secs_f64(), 0.0..top)?;
+    backdrop(&mut chart, run, top)?;
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -146,34 +165,62 @@ fn panel(
         .axis_style(INK.mix(0.6))
         .x_labels(10)
         .y_labels(6)
-        .x_label_formatter(&|second| format!("{second:.0}"))
+        .x_label_formatter(&|second| format!("{second:.0} s"))
         .y_label_formatter(&|calls| format!("{calls:.0}"))
-        .y_desc("calls begun per 100 ms")
-        .x_desc(if breaker.is_some() { "" } else { "seconds" })
-        .label_style((FONT, 13).into_font().color(&INK))
+        .y_desc("calls per 100 ms")
+        .label_style(text(13))
         .draw()?;
+    bars(&mut chart, run)?;
+    if let Some(history) = &run.history {
+        let (width, height) = area.dim_in_pixel();
+        let band = Band {
+            left: LEFT,
+            right: width.cast_signed() - 24,
+            top: height.cast_signed() - 34,
+            end: run.scene.end,
+        };
+        band.draw(area, history)?;
+    }
+    Ok(())
+}
 
-    for (tenth, counts) in (0_u32..).zip(counts) {
+/// The modes of the server.
+fn backdrop(chart: &mut Chart<'_>, run: &Run, top: f64) -> Drawn {
+    for (from, until, mode) in run.scene.modes() {
+        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
+        let shade = match mode {
+            Mode::Healthy => RGBColor(241, 248, 233),
+            Mode::Killed => RGBColor(255, 235, 238),
+            Mode::Hanging => RGBColor(252, 228, 236),
+            Mode::Slow => RGBColor(255, 248, 225),
+            Mode::Cold => RGBColor(227, 242, 253),
+        };
+        chart.draw_series([Rectangle::new([(from, 0.0), (until, top)], shade.filled())])?;
+        let style = text(14).pos(Pos::new(HPos::Center, VPos::Top));
+        let label = match mode {
+            Mode::Cold => "server restarted, cold at first".into(),
+            _ => format!("server {mode}"),
+        };
+        let middle = f64::midpoint(from, until);
+        chart.draw_series([Text::new(label, (middle, top * 0.985), style)])?;
+    }
+    Ok(())
+}
+
+/// The calls.
+fn bars(chart: &mut Chart<'_>, run: &Run) -> Drawn {
+    for (tenth, counts) in (0_u32..).zip(counted(run)) {
         let (left, right) = (
             f64::from(tenth) / 10.0 + 0.006,
             f64::from(tenth + 1) / 10.0 - 0.006,
         );
         let mut floor = 0.0;
-        for (count, (_, color)) in counts.iter().zip(KINDS) {
+        for (count, (_, color)) in counts.iter().zip(KINDS).filter(|(count, _)| **count > 0) {
             let ceiling = floor + f64::from(*count);
             let bar = Rectangle::new([(left, floor), (right, ceiling)], color.filled());
             chart.draw_series([bar])?;
             floor = ceiling;
         }
-    }
-    if let Some((begin, history)) = breaker {
-        let (width, height) = area.dim_in_pixel();
-        let band = Band {
-            left: 64,
-            right: width.cast_signed() - 24,
-            top: height.cast_signed() - 62,
-        };
-        band.draw(area, begin, history)?;
     }
     Ok(())
 }
@@ -183,52 +230,33 @@ struct Band {
     left: i32,
     right: i32,
     top: i32,
+    end: Duration,
 }
 
 impl Band {
     fn x(&self, time: Duration) -> i32 {
-        let part = time.as_secs_f64() / END.as_secs_f64();
+        let part = time.as_secs_f64() / self.end.as_secs_f64();
         self.left + (f64::from(self.right - self.left) * part.min(1.0)) as i32
     }
 
-    fn draw(&self, area: &Area<'_>, begin: Instant, history: &[(Instant, Transition)]) -> Drawn {
-        let color = |state| match state {
-            State::Closed => GOOD.mix(0.75),
-            State::Open => FAILED.mix(0.75),
-            _ => LATE.mix(1.0),
-        };
-        let times = history.iter().map(|(at, told)| (*at - begin, told.to));
+    fn draw(&self, area: &Area<'_>, history: &[(Duration, Transition)]) -> Drawn {
         let changes: Vec<_> = [(Duration::ZERO, State::Closed)]
             .into_iter()
-            .chain(times)
+            .chain(history.iter().map(|(at, told)| (*at, told.to)))
             .collect();
-        let ends = changes.iter().skip(1).map(|(at, _)| *at).chain([END]);
-        for ((from, state), until) in changes.iter().zip(ends) {
-            // A probe is short; two pixels keep it visible.
-            let (left, right) = (self.x(*from), self.x(until));
-            let right = if *state == State::HalfOpen {
-                right.max(left + 2)
-            } else {
-                right
-            };
-            let block = [(left, self.top), (right, self.top + 16)];
+        let ends = changes.iter().skip(1).map(|(at, _)| *at).chain([self.end]);
+        let spans = changes.iter().zip(ends);
+        // A probe is short: three pixels on top of the others keep it visible.
+        let (probing, others): (Vec<_>, Vec<_>) =
+            spans.partition(|((_, state), _)| *state == State::HalfOpen);
+        let widths = others.iter().map(|span| (span, 0));
+        for (((from, state), until), least) in widths.chain(probing.iter().map(|span| (span, 3))) {
+            let (left, right) = (self.x(*from), self.x(*until));
+            let block = [(left, self.top), (right.max(left + least), self.top + 16)];
             area.draw(&Rectangle::new(block, color(*state).filled()))?;
         }
-        let style = (FONT, 13).into_font().color(&INK);
-        let right_aligned = style.pos(Pos::new(HPos::Right, VPos::Top));
+        let right_aligned = text(13).pos(Pos::new(HPos::Right, VPos::Top));
         area.draw_text("breaker", &right_aligned, (self.left - 6, self.top + 1))?;
-        let mut left = self.left;
-        for state in [State::Closed, State::Open, State::HalfOpen] {
-            let block = [(left, self.top + 30), (left + 12, self.top + 42)];
-            area.draw(&Rectangle::new(block, color(state).filled()))?;
-            let label = (FONT, 13).into_font().color(&INK);
-            area.draw_text(state.name(), &label, (left + 18, self.top + 29))?;
-            left += 96;
-        }
-        let centred = (FONT, 13).into_font().color(&INK);
-        let centred = centred.pos(Pos::new(HPos::Center, VPos::Top));
-        let middle = i32::midpoint(self.left, self.right);
-        area.draw_text("seconds", &centred, (middle, self.top + 29))?;
         Ok(())
     }
 }

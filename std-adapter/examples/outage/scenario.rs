@@ -1,4 +1,4 @@
-//! What happens to the server, and when.
+//! What happens to the server, and when: two scenes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,15 +14,27 @@ pub(crate) enum Mode {
     Hanging,
     /// Answers late.
     Slow,
+    /// Has just come up: each answer warms it. Asked for more than it can bear, it breaks down for a
+    /// while and is cold again.
+    Cold,
 }
 
 impl Mode {
+    const ALL: [Self; 5] = [
+        Self::Healthy,
+        Self::Killed,
+        Self::Hanging,
+        Self::Slow,
+        Self::Cold,
+    ];
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
             Self::Killed => "killed",
             Self::Hanging => "hanging",
             Self::Slow => "slow",
+            Self::Cold => "cold",
         }
     }
 
@@ -42,36 +54,69 @@ impl FromStr for Mode {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        [Self::Healthy, Self::Killed, Self::Hanging, Self::Slow]
+        Self::ALL
             .into_iter()
             .find(|mode| mode.name() == name)
             .ok_or_else(|| format!("{name} is no mode"))
     }
 }
 
-/// The modes in order, and from when on each holds.
-pub(crate) const TIMELINE: [(Duration, Mode); 5] = [
-    (Duration::ZERO, Mode::Healthy),
-    (Duration::from_millis(1_500), Mode::Killed),
-    (Duration::from_millis(3_500), Mode::Hanging),
-    (Duration::from_millis(5_500), Mode::Slow),
-    (Duration::from_secs(7), Mode::Healthy),
-];
+/// A course of events.
+pub(crate) struct Scene {
+    /// The modes in order, and from when on each holds.
+    pub(crate) timeline: &'static [(Duration, Mode)],
+    /// When it is over.
+    pub(crate) end: Duration,
+}
 
-/// When it is over.
-pub(crate) const END: Duration = Duration::from_secs(9);
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
 
-/// When the last mode begins: the server works again.
-pub(crate) const RECOVERY: Duration = TIMELINE[TIMELINE.len() - 1].0;
+/// The server dies in each way there is, and works again.
+pub(crate) const OUTAGE: Scene = Scene {
+    timeline: &[
+        (ms(0), Mode::Healthy),
+        (ms(1_200), Mode::Killed),
+        (ms(2_800), Mode::Hanging),
+        (ms(4_400), Mode::Slow),
+        (ms(5_600), Mode::Healthy),
+    ],
+    end: ms(7_500),
+};
+
+/// The server is restarted, and cannot bear the whole load at once.
+pub(crate) const COLD_START: Scene = Scene {
+    timeline: &[
+        (ms(0), Mode::Healthy),
+        (ms(800), Mode::Killed),
+        (ms(1_600), Mode::Cold),
+    ],
+    end: ms(5_500),
+};
 
 /// How late a slow server answers.
-pub(crate) const SLOW: Duration = Duration::from_millis(150);
+pub(crate) const SLOW: Duration = ms(150);
 
-/// The mode at a time.
-pub(crate) fn mode_at(time: Duration) -> Mode {
-    TIMELINE
-        .iter()
-        .rev()
-        .find(|(from, _)| *from <= time)
-        .map_or(Mode::Healthy, |(_, mode)| *mode)
+impl Scene {
+    /// The mode at a time.
+    pub(crate) fn mode_at(&self, time: Duration) -> Mode {
+        let begun = self.timeline.iter().rev().find(|(from, _)| *from <= time);
+        begun.map_or(Mode::Healthy, |(_, mode)| *mode)
+    }
+
+    /// Each mode with its begin and end.
+    pub(crate) fn modes(&self) -> impl Iterator<Item = (Duration, Duration, Mode)> {
+        let ends = self.timeline.iter().skip(1).map(|(from, _)| *from);
+        let ends = ends.chain([self.end]);
+        self.timeline
+            .iter()
+            .zip(ends)
+            .map(|((from, mode), until)| (*from, until, *mode))
+    }
+
+    /// When the last mode begins: the server answers again.
+    pub(crate) fn recovery(&self) -> Duration {
+        self.timeline.last().map_or(self.end, |(from, _)| *from)
+    }
 }

@@ -5,7 +5,8 @@
 //! | `cycle` | closed, open, half-open and closed again by real embassy timers, every transition in its millisecond |
 //! | `sensor` | an unmodified driver crate on a flaky bus: silent, a NACK storm, a hang, slow recovery |
 //! | `radio` | a task that sleeps in `ready()` while the radio is down, against one that polls |
-//! | `retained` | the word in RAM that survives resets |
+//! | `recovery` | calls that are healthy but longer than the lease close the breaker; traffic returns gradually |
+//! | `retained` | the word in RAM that survives resets, and what a loss of power leaves is not believed |
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores, really parallel, share one breaker; without embassy |

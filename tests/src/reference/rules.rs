@@ -1,24 +1,28 @@
-//! The rules of a breaker, and what its word cannot tell apart.
+//! The rules of a breaker.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use atomic_breaker::Config;
 
-/// The rules of a breaker, and the coarseness of the word that it lives in.
+use super::Grain;
+
+/// The rules of a breaker, and the coarseness of the word that it lives in. Times are milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub trip: Trip,
+    pub ratio: Option<Ratio>,
+    pub slow: Option<u64>,
     pub open_for: u64,
-    /// Factor and maximum.
-    pub growth: Option<(u64, u64)>,
+    pub growth: Option<Growth>,
     /// Percent, and the seed.
     pub jitter: (u64, u32),
     pub max_retry_after: Option<u64>,
     pub probes: usize,
     pub close_after: u32,
     pub lease: u64,
-    pub slow: Option<u64>,
+    pub cancel_limit: u64,
+    pub returning: Option<Return>,
     pub grain: Grain,
 }
 
@@ -27,79 +31,38 @@ pub struct Rules {
 pub enum Trip {
     InARow(u32),
     Within(u32, u64),
+    /// Only the failure ratio trips.
+    ByRatio,
 }
 
-/// What a word cannot tell apart.
+/// Which share of the last calls trips.
 #[derive(Clone, Copy, Debug)]
-pub struct Grain {
-    /// Milliseconds of a tick.
-    pub tick: u64,
-    /// An open time has so many significant bits.
-    pub significant: u32,
-    /// Trips in a row are counted up to here.
-    pub most_trips: u32,
-    /// The longest open time, in ticks.
-    pub longest: u64,
-    /// How far the time in the word reaches; `None` for ever.
-    pub wrap: Option<Wrap>,
+pub struct Ratio {
+    pub percent: u32,
+    pub of_last: usize,
+    pub min_calls: Option<usize>,
 }
 
-/// Where the time in the word wraps, in ticks.
+/// How the open time grows, up to a maximum.
 #[derive(Clone, Copy, Debug)]
-pub struct Wrap {
-    pub ticks: i64,
-    /// Times that seem to lie ahead of now by up to this much are a step back of the clock.
-    pub guard: i64,
+pub enum Growth {
+    /// By a whole factor.
+    Times(u64, u64),
+    /// By a factor in percent.
+    Percent(u64, u64),
+    /// By a step.
+    Plus(u64, u64),
 }
 
-impl Grain {
-    /// The 64-bit word.
-    pub const WIDE: Self = Self {
-        tick: 1,
-        significant: 12,
-        most_trips: 31,
-        longest: 1 << 31,
-        wrap: None,
-    };
-
-    /// The 32-bit word with the given tick.
-    pub const fn narrow(tick: u64) -> Self {
-        Self {
-            tick,
-            significant: 5,
-            most_trips: 7,
-            longest: 1 << 14,
-            wrap: None,
-        }
-    }
-
-    /// The same word, with a time that wraps where it is documented to.
-    #[must_use]
-    pub const fn wrapping(self) -> Self {
-        let (ticks, guard) = match self.significant {
-            12 => (1 << 32, 1 << 16),
-            _ => (1 << 15, 64),
-        };
-        Self {
-            wrap: Some(Wrap { ticks, guard }),
-            ..self
-        }
-    }
-
-    /// A number of milliseconds in whole ticks, no less.
-    pub(super) fn up(self, ms: u64) -> u64 {
-        ms.div_ceil(self.tick)
-    }
-
-    /// An open time in ticks as it is stored: no less, in few significant bits.
-    fn stored(self, ticks: u64) -> u64 {
-        let mut unit = 1;
-        while ticks.div_ceil(unit) >= 1 << self.significant {
-            unit *= 2;
-        }
-        ticks.div_ceil(unit) * unit
-    }
+/// A gradual return.
+#[derive(Clone, Copy, Debug)]
+pub struct Return {
+    pub first_percent: u64,
+    pub over: u64,
 }
+
+/// Without a setting, a failure may ask for so long: 5 minutes.
+const MAX_RETRY_AFTER: u64 = 5 * 60 * 1_000;
 
 impl Rules {
     /// The same rules for the real breaker.
@@ -110,15 +73,27 @@ impl Rules {
             .probes(self.probes as u32)
             .close_after(self.close_after)
             .probe_lease(ms(self.lease))
+            .cancel_limit(ms(self.cancel_limit))
             .jitter_percent(self.jitter.0 as u32)
-            .seed(self.jitter.1)
-            .tick_log2_ms(self.grain.tick.ilog2());
+            .seed(self.jitter.1);
         config = match self.trip {
             Trip::InARow(failures) => config.consecutive_failures(failures),
             Trip::Within(failures, window) => config.failures_within(failures, ms(window)),
+            Trip::ByRatio => config.tally_only(),
         };
-        if let Some((factor, max)) = self.growth {
-            config = config.exponential(factor as u32, ms(max));
+        if let Some(ratio) = self.ratio {
+            config = config.failure_ratio(ratio.setting());
+        }
+        config = match self.growth {
+            Some(Growth::Times(factor, max)) => config.exponential(factor as u32, ms(max)),
+            Some(Growth::Percent(percent, max)) => {
+                config.exponential_percent(percent as u32, ms(max))
+            }
+            Some(Growth::Plus(step, max)) => config.linear(ms(step), ms(max)),
+            None => config,
+        };
+        if let Some(back) = self.returning {
+            config = config.gradual_return(back.first_percent as u32, ms(back.over));
         }
         if let Some(limit) = self.max_retry_after {
             config = config.max_retry_after(ms(limit));
@@ -129,18 +104,71 @@ impl Rules {
         config
     }
 
-    /// The shortest and the longest open time of a trip, in ticks.
+    /// The shortest and the longest open time of a trip, in ticks from now on.
     pub(super) fn open_ticks(&self, trips: u32, at_least: u64) -> RangeInclusive<u64> {
         let mut open = self.open_for;
-        if let Some((factor, max)) = self.growth {
-            for _ in 1..trips {
-                open = (open * factor).min(max);
-            }
+        for _ in 1..trips {
+            open = self.growth.map_or(open, |growth| growth.after(open));
         }
-        let longest = self.grain.longest * self.grain.tick;
-        let at_least = at_least.min(self.max_retry_after.unwrap_or(longest));
-        let shortest = self.grain.up(open.max(at_least));
+        self.with_jitter(open.max(at_least))
+    }
+
+    /// What a failure may ask for.
+    pub(super) fn allowed(&self, ms: u64) -> u64 {
+        let limit = MAX_RETRY_AFTER.min(self.grain.longest_ms());
+        ms.min(self.max_retry_after.unwrap_or(limit))
+    }
+
+    /// The shortest and the longest time, in ticks, that may be drawn for so many milliseconds.
+    pub(super) fn with_jitter(&self, ms: u64) -> RangeInclusive<u64> {
+        let shortest = self.grain.up(ms).min(self.grain.longest);
         let jittered = (shortest * (100 + self.jitter.0)).div_ceil(100);
-        self.grain.stored(shortest)..=self.grain.stored(jittered.min(self.grain.longest))
+        shortest..=jittered.min(self.grain.longest)
+    }
+}
+
+impl Growth {
+    /// The open time after the given one.
+    pub fn after(self, open: u64) -> u64 {
+        match self {
+            Self::Times(factor, max) => (open * factor).min(max),
+            // A factor that is kept in parts of 256, rounded up.
+            Self::Percent(percent, max) => {
+                let factor = (percent * 256).div_ceil(100);
+                (open * factor / 256).min(max)
+            }
+            Self::Plus(step, max) => (open + step).min(max),
+        }
+    }
+
+    /// The maximum.
+    pub fn max(self) -> u64 {
+        match self {
+            Self::Times(_, max) | Self::Percent(_, max) | Self::Plus(_, max) => max,
+        }
+    }
+}
+
+impl Ratio {
+    fn setting(self) -> atomic_breaker::Ratio {
+        let ratio = atomic_breaker::Ratio::percent(self.percent).of_last(self.of_last as u32);
+        match self.min_calls {
+            Some(calls) => ratio.min_calls(calls as u32),
+            None => ratio,
+        }
+    }
+
+    /// Whether the outcomes of the last calls reach it. `true` is a failure.
+    pub(super) fn is_reached(self, last: &[bool]) -> bool {
+        let failed = last.iter().filter(|failed| **failed).count();
+        let min_calls = self.min_calls.unwrap_or(self.of_last.div_ceil(2));
+        last.len() >= min_calls && failed * 100 >= last.len() * self.percent as usize
+    }
+}
+
+impl Return {
+    /// How long it takes, in ticks.
+    pub(super) fn ticks(self, grain: Grain) -> u64 {
+        grain.up(self.over)
     }
 }

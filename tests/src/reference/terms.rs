@@ -8,7 +8,10 @@ pub struct Pass {
     pub generation: u64,
     pub number: u64,
     pub is_probe: bool,
-    pub started: u64,
+    /// The tick that stands for when it was granted.
+    pub admitted: u64,
+    /// Milliseconds; where slow calls are measured.
+    pub started: Option<u64>,
 }
 
 /// What is said about a call.
@@ -26,12 +29,15 @@ pub enum Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Trip,
+    /// Milliseconds.
+    TripFor(u64),
     ForceOpen,
     Release,
     Reset,
     Disable,
     Enable,
     ProbeNow,
+    ProbeEarly,
 }
 
 /// A transition, as an observer is told of it.
@@ -41,8 +47,6 @@ pub struct Told {
     pub to: State,
     pub cause: Cause,
     pub trips: u32,
-    /// How long it is open at least.
+    /// When it opens: milliseconds from now, to the next tick.
     pub open_for: u64,
-    /// How long it is open at most: more than at least only with jitter.
-    pub longest: u64,
 }

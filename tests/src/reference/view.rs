@@ -1,21 +1,27 @@
 //! What can be seen of a breaker from outside, of the real one and of the reference alike.
 
-use atomic_breaker::{Snapshot, State};
+use std::time::Duration;
+
+use atomic_breaker::{Snapshot, State, Wait};
 
 use super::{Mode, Reference};
 
-/// A snapshot, field by field. Times are milliseconds.
+/// A snapshot, field by field. Times are milliseconds, but for the waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     pub state: State,
     pub failures: u32,
     pub in_flight: usize,
     pub successes: u32,
+    pub lost_rounds: u32,
     pub trips: u32,
     /// As the clock reads: modulo 2³².
     pub opened_at: Option<u32>,
     pub open_for: Option<u64>,
-    pub retry_in: Option<u64>,
+    pub is_demanded: bool,
+    pub returning_percent: Option<u64>,
+    pub wait: Option<Wait>,
+    pub retry_in: Option<Duration>,
     pub is_due: bool,
 }
 
@@ -26,47 +32,91 @@ impl From<Snapshot> for View {
             failures: snapshot.failures().into(),
             in_flight: snapshot.probes_in_flight().into(),
             successes: snapshot.successes().into(),
+            lost_rounds: snapshot.lost_rounds().into(),
             trips: snapshot.trips().into(),
             opened_at: snapshot.opened_at_ms(),
             open_for: snapshot.open_for().map(|time| time.as_millis() as u64),
-            retry_in: snapshot.retry_in().map(|time| time.as_millis() as u64),
+            is_demanded: snapshot.is_demanded(),
+            returning_percent: snapshot.returning_percent().map(u64::from),
+            wait: snapshot.wait(),
+            retry_in: snapshot.retry_in(),
             is_due: snapshot.is_due(),
         }
+    }
+}
+
+/// When a caller who was told to wait comes back: soon, where a slot may be free, but not so soon as
+/// to multiply the calls of which a share passes.
+pub fn retry_in(state: State, wait: Wait) -> Option<Duration> {
+    let ms = Duration::from_millis;
+    match wait {
+        Wait::For(time) => Some(time),
+        Wait::AtMost(time) if state == State::Returning => {
+            Some(ms((time.as_millis() as u64).div_ceil(2)))
+        }
+        Wait::AtMost(time) => Some(time.min(ms(100))),
+        Wait::UntilReleased => None,
     }
 }
 
 impl Reference {
     /// What can be seen of it.
     pub fn view(&self) -> View {
+        let wait = self.wait();
         let mut view = View {
             state: self.state(),
             failures: 0,
             in_flight: 0,
             successes: 0,
+            lost_rounds: 0,
             trips: self.trips,
             opened_at: None,
             open_for: None,
-            retry_in: self.wait(),
+            is_demanded: false,
+            returning_percent: None,
+            wait,
+            retry_in: wait.map_or(Some(Duration::ZERO), |wait| retry_in(self.state(), wait)),
             is_due: false,
         };
         match &self.mode {
             Mode::Closed { failures, .. } => view.failures = *failures,
-            Mode::Open { began, lasts } => {
-                let tick = self.rules.grain.tick;
-                let into_this_tick = self.now % tick;
-                let age = self.age(*began) * tick.cast_signed();
-                let began = (self.now - into_this_tick).wrapping_add_signed(-age);
-                view.opened_at = Some(began as u32);
-                view.open_for = Some(lasts * tick);
-                view.is_due = view.retry_in == Some(0);
+            Mode::Open {
+                began,
+                lasts,
+                demanded,
+            } => {
+                view.opened_at = Some(self.reading(*began));
+                view.open_for = Some(lasts * self.rules.grain.tick);
+                view.is_demanded = *demanded;
+                view.is_due = wait.is_none();
             }
-            Mode::Probing { out, successes, .. } => {
+            Mode::Probing {
+                out,
+                successes,
+                lost_rounds,
+                ..
+            } => {
                 view.in_flight = out.len();
                 view.successes = *successes;
-                view.is_due = out.len() >= self.slots() && view.retry_in == Some(0);
+                view.lost_rounds = *lost_rounds;
+                view.is_due = out.len() >= self.slots() && wait.is_none();
             }
-            Mode::ForcedOpen | Mode::Disabled => {}
+            Mode::Returning { failures, began } => {
+                view.failures = *failures;
+                view.returning_percent = Some(self.percent(*began));
+            }
+            Mode::Held(_) => {}
         }
         view
+    }
+
+    /// The share of calls that pass while traffic returns since a stored time.
+    fn percent(&self, began: u64) -> u64 {
+        let Some(back) = self.rules.returning else {
+            return 100;
+        };
+        let over = back.ticks(self.rules.grain);
+        let age = self.age(began).clamp(0, over.cast_signed()).cast_unsigned();
+        (back.first_percent * (over - age) + 100 * age) / over
     }
 }

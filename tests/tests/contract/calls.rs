@@ -136,7 +136,9 @@ fn a_probe_that_panics_reopens_and_leaves_no_slot_taken<W: AnyWord>() {
 fn a_panic_is_told_as_one_outcome() {
     let clock = ManualClock::new();
     let diary = Diary::default();
-    let breaker = Breaker::new(Config::new(), &clock).with_observer(&diary);
+    let breaker = Breaker::builder(Config::new(), &clock)
+        .observer(&diary)
+        .build();
     let sync = || breaker.call(|| -> Result<(), ()> { panic!("in the operation") });
     let future = || poll_fn(|_| -> Poll<Result<(), ()>> { panic!("while polled") });
     catch_unwind(AssertUnwindSafe(sync)).unwrap_err();
@@ -203,6 +205,27 @@ fn a_future_reports_when_it_is_ready<W: AnyWord>() {
     let failed = run(breaker.call_async(|| ready(Err::<(), _>("no"))));
     assert_eq!(failed, Err(CallError::Failed("no")));
     assert_eq!(breaker.snapshot().failures(), 1);
+}
+
+/// Guarded once is enough: a breaker around itself counts each failure twice while it is closed, and its
+/// probe is refused by the slot that it holds itself.
+fn a_breaker_inside_itself_does_what_is_documented<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
+    let twice = |result: Result<(), CallError<()>>| breaker.call(|| breaker.call(|| result));
+    let _ = twice(Err(CallError::Failed(())));
+    assert_eq!(breaker.snapshot().failures(), 2);
+    breaker.trip();
+    for trips in 2..5 {
+        clock.advance(ms(10));
+        let answer = twice(Ok(()));
+        let Err(CallError::Failed(CallError::Rejected(rejected))) = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(rejected.state(), State::HalfOpen);
+        let snapshot = breaker.snapshot();
+        assert_eq!((snapshot.state(), snapshot.trips()), (State::Open, trips));
+    }
 }
 
 #[test]
@@ -281,6 +304,7 @@ on_both_words!(
     a_future_that_is_dropped_cancels,
     a_future_that_is_never_polled_takes_no_slot,
     a_future_reports_when_it_is_ready,
+    a_breaker_inside_itself_does_what_is_documented,
     a_token_carries_a_probe_elsewhere,
     a_token_survives_as_two_numbers,
     a_token_that_is_lost_is_a_lost_probe,

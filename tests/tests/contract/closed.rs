@@ -174,13 +174,22 @@ fn a_call_during_which_the_clock_steps_back_is_not_slow<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
-fn a_window_that_is_over_is_counted_until_the_next_failure<W: AnyWord>() {
+fn a_window_that_is_over_is_counted_until_the_next_report<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().failures_within(3, ms(100)), &clock);
     fail(&breaker, 2);
-    clock.advance(ms(5_000));
+    clock.advance(ms(99));
     breaker.acquire().unwrap().success();
-    assert_eq!(breaker.snapshot().failures(), 2);
+    assert_eq!(breaker.snapshot().failures(), 2, "the window goes on");
+    clock.advance(ms(1));
+    assert_eq!(breaker.snapshot().failures(), 2, "nobody has reported");
+    let epoch = breaker.snapshot().epoch();
+    assert_eq!(breaker.acquire().unwrap().success(), None);
+    assert_eq!(breaker.snapshot().failures(), 0);
+    assert_eq!(breaker.snapshot().epoch(), epoch);
+
+    breaker.acquire().unwrap().report(Failure::weighing(2));
+    clock.advance(ms(5_000));
     breaker.acquire().unwrap().report(Failure::weighing(2));
     assert_eq!(breaker.snapshot().failures(), 2, "of the next window");
 }
@@ -203,8 +212,9 @@ fn weights_within_a_window_add_up_and_the_first_may_trip_by_itself<W: AnyWord>()
     }
 }
 
-/// A failure has its own weight, and what says nothing of the resource says nothing by being slow.
-fn only_a_success_can_be_too_slow<W: AnyWord>() {
+/// A failure has its own weight, and what says nothing of the resource says nothing by being slow. A
+/// call that is dropped says nothing by itself, so that it counts when it was slow.
+fn a_success_or_a_drop_can_be_too_slow<W: AnyWord>() {
     let clock = ManualClock::starting_at(1);
     let breaker = breaker::<W>(rules().slow_call(ms(10)), &clock);
     let slow = || {
@@ -215,10 +225,14 @@ fn only_a_success_can_be_too_slow<W: AnyWord>() {
     slow().report(Failure::weighing(3));
     assert_eq!(breaker.snapshot().failures(), 3);
     slow().report(Outcome::Ignored);
-    slow().cancel();
     assert_eq!(breaker.snapshot().failures(), 3);
     slow().success();
     assert_eq!(breaker.snapshot().failures(), 4, "a failure of weight 1");
+    breaker.reset();
+    slow().cancel();
+    assert_eq!(breaker.snapshot().failures(), 1);
+    drop(slow());
+    assert_eq!(breaker.snapshot().failures(), 2);
 }
 
 /// The start is kept as a number that is not zero: 1 where the clock reads 0.
@@ -248,8 +262,8 @@ on_both_words!(
     a_fast_success_clears_failures_where_slow_calls_are_measured,
     a_slow_probe_reopens,
     a_call_during_which_the_clock_steps_back_is_not_slow,
-    a_window_that_is_over_is_counted_until_the_next_failure,
+    a_window_that_is_over_is_counted_until_the_next_report,
     weights_within_a_window_add_up_and_the_first_may_trip_by_itself,
-    only_a_success_can_be_too_slow,
+    a_success_or_a_drop_can_be_too_slow,
     a_call_that_starts_and_ends_where_the_clock_reads_zero_is_not_slow,
 );

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Layout, NativeWord};
-use atomic_breaker::{Breaker, Config, LastCalls, ManualClock};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Layout, TickBits};
+use atomic_breaker::{Breaker, Config, ManualClock, Rules};
 
 use super::support::ms;
 
@@ -62,8 +62,8 @@ fn limits_of_the_window() {
         both(Config::new().failures_within(2, Duration::ZERO)),
         "a window of 0 holds no two failures: lengthen it or use consecutive_failures"
     );
-    let long = "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, raise \
-                tick_log2_ms or take a 64-bit word";
+    let long = "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, take \
+                longer ticks or a 64-bit word";
     assert_eq!(
         wide(Config::new().failures_within(2, ms((1 << 31) + 1))),
         long
@@ -89,8 +89,8 @@ fn limits_of_the_window() {
 
 #[test]
 fn limits_of_the_open_time() {
-    let long = "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, raise \
-                tick_log2_ms or take a 64-bit word";
+    let long = "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, take \
+                longer ticks or a 64-bit word";
     assert_eq!(wide(Config::new().open_for(25 * DAY)), long);
     assert_eq!(narrow(Config::new().open_for(ms((64 << 14) + 1))), long);
     assert_eq!(wide(Config::new().open_for(Duration::MAX)), long);
@@ -106,13 +106,9 @@ fn limits_of_the_open_time() {
             .check(Layout::NARROW)
             .is_ok()
     );
-    assert!(
-        Config::new()
-            .tick_log2_ms(16)
-            .open_for(12 * DAY)
-            .check(Layout::NARROW)
-            .is_ok()
-    );
+    let days = Config::new().open_for(12 * DAY);
+    assert!(Rules::<TickBits<16>>::try_new(days).is_ok());
+    assert!(Rules::<TickBits<15>>::try_new(days).is_err());
 }
 
 #[test]
@@ -124,15 +120,16 @@ fn limits_of_growth() {
     };
     assert_eq!(
         both(grow(1, 2_000)),
-        "an open time that grows needs a factor of at least 2: raise it or leave out exponential"
+        "an open time that grows needs a factor of at least 2 (more than 100 percent) or a step: \
+         raise it or leave out the growth"
     );
     assert_eq!(
         both(grow(2, 999)),
-        "the maximum of exponential lies below open_for: raise it or lower open_for"
+        "the maximum of the growing open time lies below open_for: raise it or lower open_for"
     );
-    let out_of_reach = "the maximum of exponential is never reached, growth ends with the 31st \
-                        trip in a row (the 7th in a 32-bit word): lower it, raise open_for or \
-                        raise the factor";
+    let out_of_reach = "the maximum of the growing open time is never reached, growth ends with \
+                        the 31st trip in a row (the 7th in a 32-bit word): lower it, raise \
+                        open_for or grow faster";
     assert_eq!(narrow(grow(2, 64_001)), out_of_reach);
     assert!(grow(2, 64_000).check(Layout::NARROW).is_ok());
     assert!(grow(2, 64_001).check(Layout::WIDE).is_ok());
@@ -142,7 +139,7 @@ fn limits_of_growth() {
         out_of_reach
     );
     let long = "the longest open time, maximum and jitter included, is longer than 2^31 ms (2^14 \
-                ticks in a 32-bit word): lower one of them, raise tick_log2_ms or take a 64-bit \
+                ticks in a 32-bit word): lower one of them, take longer ticks or a 64-bit \
                 word";
     assert_eq!(wide(grow(2, (1 << 31) + 1)), long);
     let longest = Config::new().open_for(ms(64 << 14));
@@ -166,7 +163,7 @@ fn limits_of_jitter_and_hints() {
             .is_ok()
     );
     let long = "max_retry_after, jitter included, is longer than 2^31 ms (2^14 ticks in a 32-bit \
-                word): lower it, raise tick_log2_ms or take a 64-bit word";
+                word): lower it, take longer ticks or a 64-bit word";
     assert_eq!(
         narrow(Config::new().max_retry_after(ms((64 << 14) + 1))),
         long
@@ -230,13 +227,13 @@ fn limits_of_the_lease() {
          than the longest call"
     );
     let long = "probe_lease is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
-                raise tick_log2_ms or take a 64-bit word";
+                take longer ticks or a 64-bit word";
     assert_eq!(wide(Config::new().probe_lease(25 * DAY)), long);
     assert_eq!(narrow(Config::new().probe_lease(ms((64 << 14) + 1))), long);
 }
 
 #[test]
-fn limits_of_slow_calls_and_ticks() {
+fn limits_of_slow_calls() {
     assert_eq!(
         both(Config::new().slow_call(Duration::ZERO)),
         "with a slow_call of 0 every call is slow: lengthen it or leave it out"
@@ -251,56 +248,46 @@ fn limits_of_slow_calls_and_ticks() {
             .check(Layout::NARROW)
             .is_ok()
     );
-    assert_eq!(
-        both(Config::new().tick_log2_ms(17)),
-        "tick_log2_ms is at most 16 (65.5 s): lower it"
+}
+
+#[test]
+fn limits_of_cancelling() {
+    let long = "cancel_limit is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
+                take longer ticks or a 64-bit word";
+    assert_eq!(wide(Config::new().cancel_limit(25 * DAY)), long);
+    assert_eq!(narrow(Config::new().cancel_limit(ms((64 << 14) + 1))), long);
+    assert!(
+        Config::new()
+            .cancel_limit(ms(1 << 31))
+            .check(Layout::WIDE)
+            .is_ok()
+    );
+    assert!(
+        Config::new()
+            .cancel_limit(Duration::ZERO)
+            .check(Layout::NARROW)
+            .is_ok()
     );
 }
 
 #[test]
-fn something_must_be_able_to_trip() {
-    let clock = ManualClock::new();
-    let error = Breaker::try_new(Config::new().tally_only(), &clock).unwrap_err();
+fn limits_of_a_gradual_return() {
+    let back = |percent, over| Config::new().gradual_return(percent, ms(over));
+    let share = "the first share of a gradual_return must lie within 1 and 100 percent: change it";
     assert_eq!(
-        error.to_string(),
-        "tally_only without a tally never trips: give Breaker::from_parts a tally or set a limit \
-         of failures"
+        (both(back(0, 1_000)), both(back(101, 1_000))),
+        (share.into(), share.into())
     );
-    let tally = LastCalls::new(10, 5, 50);
-    let word = NativeWord::new(0);
-    let config = Config::new().tally_only();
-    assert!(Breaker::try_from_parts(word, config, &clock, tally, ()).is_ok());
-}
-
-#[test]
-fn limits_of_the_history() {
-    let wide = |calls, min_calls, percent| {
-        LastCalls::try_over(AtomicU64::new(0), calls, min_calls, percent)
-            .unwrap_err()
-            .to_string()
-    };
-    let calls = "a 64-bit word remembers 1 to 59 calls: change calls";
     assert_eq!(
-        (wide(0, 1, 50), wide(60, 1, 50)),
-        (calls.into(), calls.into())
+        both(back(10, 0)),
+        "a gradual_return over a time of 0 is no gradual one: lengthen it or leave it out"
     );
-    let narrow = LastCalls::try_over(AtomicU32::new(0), 28, 1, 50).unwrap_err();
-    assert_eq!(
-        narrow.to_string(),
-        "a 32-bit word remembers 1 to 27 calls: change calls or take a 64-bit word"
-    );
-    let min = "min_calls must lie within 1 and calls: change one of them";
-    assert_eq!(
-        (wide(10, 0, 50), wide(10, 11, 50)),
-        (min.into(), min.into())
-    );
-    let percent = "the share of failures must lie within 1 and 100 percent: change it";
-    assert_eq!(
-        (wide(10, 5, 0), wide(10, 5, 101)),
-        (percent.into(), percent.into())
-    );
-    assert!(LastCalls::try_over(AtomicU64::new(0), 59, 59, 100).is_ok());
-    assert!(LastCalls::try_over(AtomicU32::new(0), 27, 1, 1).is_ok());
+    let long = "the time of gradual_return is longer than 2^31 ms (2^14 ticks in a 32-bit word): \
+                shorten it, take longer ticks or a 64-bit word";
+    assert_eq!(wide(back(10, (1 << 31) + 1)), long);
+    assert_eq!(narrow(back(10, (64 << 14) + 1)), long);
+    assert!(back(1, 64 << 14).check(Layout::NARROW).is_ok());
+    assert!(back(100, 1 << 31).check(Layout::WIDE).is_ok());
 }
 
 #[test]

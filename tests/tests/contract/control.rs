@@ -1,135 +1,191 @@
 //! B10: manual control.
 
-use atomic_breaker::{Cause, ManualClock, State};
+use atomic_breaker::{Breaker, Cause, Clock, Control, ManualClock, State, Transition};
 
 use super::support::{AnyWord, Diary, Tested, breaker, fail, ms, on_both_words, rules};
 
-const STATES: [State; 5] = [
-    State::Closed,
-    State::Open,
-    State::HalfOpen,
-    State::ForcedOpen,
-    State::Disabled,
+use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open, Returning};
+
+/// Where a command may find a breaker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Closed,
+    Open,
+    /// Open because somebody demanded it.
+    Demanded,
+    HalfOpen,
+    /// Half-open after a lost round.
+    Patient,
+    Returning,
+    ForcedOpen,
+    Disabled,
+    DisabledOverForcedOpen,
+    ForcedOpenOverDisabled,
+}
+
+const PLACES: [(Place, State); 10] = [
+    (Place::Closed, Closed),
+    (Place::Open, Open),
+    (Place::Demanded, Open),
+    (Place::HalfOpen, HalfOpen),
+    (Place::Patient, HalfOpen),
+    (Place::Returning, Returning),
+    (Place::ForcedOpen, ForcedOpen),
+    (Place::Disabled, Disabled),
+    (Place::DisabledOverForcedOpen, Disabled),
+    (Place::ForcedOpenOverDisabled, ForcedOpen),
 ];
 
-type Command<W> = fn(&Tested<'_, W>);
-type Row<W> = (&'static str, Command<W>, [Option<State>; 5]);
+type Command = fn(&dyn Control) -> Option<Transition>;
+/// Where a command leads from each of the places; `None` where it does nothing.
+type Row = (&'static str, Command, [Option<State>; 10]);
 
-/// A breaker in the given state, with something counted where the state counts.
-fn in_state<W: AnyWord>(state: State, clock: &ManualClock) -> Tested<'_, W> {
-    let breaker = breaker::<W>(rules().open_for(ms(10)), clock);
-    match state {
-        State::Closed => fail(&breaker, 2),
-        State::Open => breaker.trip(),
-        State::HalfOpen => {
+const fn config() -> atomic_breaker::Config {
+    rules().open_for(ms(10)).gradual_return(100, ms(100))
+}
+
+/// A breaker in the given place, with something counted where the state counts.
+fn found_in<W: AnyWord>(place: Place, clock: &ManualClock) -> Tested<'_, W> {
+    let breaker = breaker::<W>(config(), clock);
+    let probe = || {
+        breaker.trip();
+        clock.advance(ms(10));
+        breaker.acquire().unwrap()
+    };
+    match place {
+        Place::Closed => fail(&breaker, 2),
+        Place::Open => {
             breaker.trip();
-            clock.advance(ms(10));
+        }
+        Place::Demanded => {
+            breaker.trip_for(ms(10));
+        }
+        Place::HalfOpen => {
+            let _probe = probe().into_token();
+        }
+        Place::Patient => {
+            let _lost = probe().into_token();
+            clock.advance(ms(10_000));
             let _probe = breaker.acquire().unwrap().into_token();
         }
-        State::ForcedOpen => breaker.force_open(),
-        State::Disabled => breaker.disable(),
+        Place::Returning => {
+            probe().success();
+            clock.advance(ms(99));
+            fail(&breaker, 2);
+        }
+        Place::ForcedOpen | Place::DisabledOverForcedOpen => {
+            breaker.force_open();
+        }
+        Place::Disabled | Place::ForcedOpenOverDisabled => {
+            breaker.disable();
+        }
     }
-    assert_eq!(breaker.state(), state);
+    match place {
+        Place::DisabledOverForcedOpen => breaker.disable(),
+        Place::ForcedOpenOverDisabled => breaker.force_open(),
+        _ => None,
+    };
+    clock.advance(ms(1));
     breaker
 }
 
-/// Each command, and where it leads from each of the states; `None` where it does nothing.
-fn table<W: AnyWord>() -> [Row<W>; 7] {
-    use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open};
+fn table() -> [Row; 9] {
+    let trips = [Open, Open, Open, Open, Open, Open].map(Some);
+    let all = |held: [Option<State>; 4], unheld: Option<State>| {
+        let mut to = [unheld; 10];
+        to[6..].copy_from_slice(&held);
+        to
+    };
+    let from_open = |plain, demanded| {
+        let mut to = [None; 10];
+        (to[1], to[2]) = (plain, demanded);
+        to
+    };
+    let tripped = {
+        let mut to = [None; 10];
+        to[..6].copy_from_slice(&trips);
+        to
+    };
+    let (forced, disabled) = (Some(ForcedOpen), Some(Disabled));
     [
-        (
-            "trip",
-            |it| it.trip(),
-            [Some(Open), Some(Open), Some(Open), None, None],
-        ),
+        ("trip", |it| it.trip(), tripped),
+        ("trip_for", |it| it.trip_for(ms(20)), tripped),
         (
             "force_open",
             |it| it.force_open(),
-            [
-                Some(ForcedOpen),
-                Some(ForcedOpen),
-                Some(ForcedOpen),
-                None,
-                Some(ForcedOpen),
-            ],
+            all([None, forced, forced, None], forced),
         ),
         (
             "release",
             |it| it.release(),
-            [None, None, None, Some(HalfOpen), None],
+            all([Some(HalfOpen), None, disabled, disabled], None),
         ),
-        ("reset", |it| it.reset(), [Some(Closed); 5]),
+        ("reset", |it| it.reset(), [Some(Closed); 10]),
         (
             "disable",
             |it| it.disable(),
-            [
-                Some(Disabled),
-                Some(Disabled),
-                Some(Disabled),
-                Some(Disabled),
-                None,
-            ],
+            all([disabled, None, None, disabled], disabled),
         ),
         (
             "enable",
             |it| it.enable(),
-            [None, None, None, None, Some(Closed)],
+            all([None, Some(Closed), forced, forced], None),
         ),
         (
             "probe_now",
             |it| it.probe_now(),
-            [None, Some(HalfOpen), None, None, None],
+            from_open(Some(HalfOpen), Some(HalfOpen)),
+        ),
+        (
+            "probe_early",
+            |it| it.probe_early(),
+            from_open(Some(HalfOpen), None),
         ),
     ]
 }
 
 fn each_command_leads_where_it_should_in_one_epoch_or_does_nothing<W: AnyWord>() {
-    for (name, command, targets) in table::<W>() {
-        for (from, to) in STATES.into_iter().zip(targets) {
+    for (name, command, targets) in table() {
+        for ((place, from), to) in PLACES.into_iter().zip(targets) {
             let clock = ManualClock::new();
-            let breaker = in_state::<W>(from, &clock);
+            let breaker = found_in::<W>(place, &clock);
+            assert_eq!(breaker.state(), from);
             let (bits, epoch) = (breaker.to_bits(), breaker.snapshot().epoch());
-            command(&breaker);
+            let answer = command(&breaker);
+            assert_eq!(answer.map(|made| made.to), to, "{name} from {place:?}");
             if let Some(to) = to {
-                assert_eq!(breaker.state(), to, "{name} from {from}");
-                assert_eq!(breaker.snapshot().epoch(), epoch + 1, "{name} from {from}");
+                assert_eq!(breaker.state(), to, "{name} from {place:?}");
+                assert_eq!(breaker.snapshot().epoch(), epoch + 1, "{name}, {place:?}");
             } else {
-                assert_eq!(breaker.to_bits(), bits, "{name} from {from}");
+                assert_eq!(breaker.to_bits(), bits, "{name} from {place:?}");
             }
         }
     }
 }
 
-fn each_command_is_told_once_or_not_at_all<W: AnyWord>() {
-    for (name, _, targets) in table::<W>() {
-        for (from, to) in STATES.into_iter().zip(targets) {
+fn each_command_tells_the_observer_what_it_answers<W: AnyWord>() {
+    for (name, command, _) in table() {
+        for (place, from) in PLACES {
             let clock = ManualClock::starting_at(77);
-            let word = W::from(in_state::<W>(from, &clock).to_bits());
+            let word = W::from(found_in::<W>(place, &clock).to_bits());
             let diary = Diary::default();
-            let breaker = atomic_breaker::Breaker::over(word, rules().tick_log2_ms(0), &clock)
-                .with_observer(&diary);
-            match name {
-                "trip" => breaker.trip(),
-                "force_open" => breaker.force_open(),
-                "release" => breaker.release(),
-                "reset" => breaker.reset(),
-                "disable" => breaker.disable(),
-                "probe_now" => breaker.probe_now(),
-                _ => breaker.enable(),
-            }
-            let told = diary.transitions.borrow();
-            assert_eq!(told.len(), usize::from(to.is_some()), "{name} from {from}");
-            for transition in &*told {
-                assert_eq!((transition.from, Some(transition.to)), (from, to));
+            let breaker = Breaker::builder(config(), &clock)
+                .word(word)
+                .observer(&diary)
+                .build();
+            let answer = command(&breaker);
+            let told = diary.transitions.take();
+            assert_eq!(told, Vec::from_iter(answer), "{name} from {place:?}");
+            if let Some(transition) = answer {
+                assert_eq!(transition.from, from, "{name} from {place:?}");
+                assert_eq!(transition.to, breaker.state(), "{name} from {place:?}");
                 assert_eq!(transition.cause, Cause::Manual);
-                assert_eq!(transition.at_ms, clock_reading(&clock));
+                assert_eq!(transition.at_ms, clock.now_ms());
+                assert_eq!(transition.epoch, breaker.snapshot().epoch());
+                assert_eq!(transition.trips, breaker.snapshot().trips());
             }
         }
     }
-}
-
-fn clock_reading(clock: &ManualClock) -> u32 {
-    atomic_breaker::Clock::now_ms(clock)
 }
 
 fn a_trip_by_hand_grows_with_trips_but_not_when_open_already<W: AnyWord>() {
@@ -148,20 +204,22 @@ fn a_trip_by_hand_grows_with_trips_but_not_when_open_already<W: AnyWord>() {
     let _probe = breaker.acquire().unwrap();
     breaker.trip();
     assert_eq!(breaker.snapshot().trips(), 2);
-    assert_eq!(breaker.snapshot().open_for(), Some(ms(20)));
+    assert_eq!(breaker.snapshot().retry_in(), Some(ms(20)));
 }
 
 fn a_probe_now_goes_on_counting_trips<W: AnyWord>() {
     let clock = ManualClock::new();
-    let breaker = breaker::<W>(rules().open_for(ms(10)).exponential(2, ms(40)), &clock);
-    breaker.trip();
-    breaker.probe_now();
-    assert_eq!(breaker.snapshot().trips(), 1);
-    breaker.acquire().unwrap().failure();
-    assert_eq!(breaker.snapshot().open_for(), Some(ms(20)));
-    breaker.probe_now();
-    breaker.acquire().unwrap().success();
-    assert_eq!(breaker.state(), State::Closed);
+    for probe in [Breaker::probe_now, Breaker::probe_early] {
+        let breaker = breaker::<W>(rules().open_for(ms(10)).exponential(2, ms(40)), &clock);
+        breaker.trip();
+        probe(&breaker);
+        assert_eq!(breaker.snapshot().trips(), 1);
+        breaker.acquire().unwrap().failure();
+        assert_eq!(breaker.snapshot().retry_in(), Some(ms(20)));
+        probe(&breaker);
+        breaker.acquire().unwrap().success();
+        assert_eq!(breaker.state(), Closed);
+    }
 }
 
 fn forced_open_refuses_for_ever_and_says_so<W: AnyWord>() {
@@ -171,10 +229,7 @@ fn forced_open_refuses_for_ever_and_says_so<W: AnyWord>() {
     for _ in 0..20 {
         clock.advance(ms(10_000));
         let rejected = breaker.acquire().unwrap_err();
-        assert_eq!(
-            (rejected.state(), rejected.retry_in()),
-            (State::ForcedOpen, None)
-        );
+        assert_eq!((rejected.state(), rejected.retry_in()), (ForcedOpen, None));
     }
 }
 
@@ -187,7 +242,7 @@ fn a_released_breaker_finds_out_by_a_probe<W: AnyWord>() {
     assert!(probe.is_probe());
     assert!(breaker.acquire().is_err());
     probe.success();
-    assert_eq!(breaker.state(), State::Closed);
+    assert_eq!(breaker.state(), Closed);
 }
 
 fn a_disabled_breaker_passes_everything_and_learns_nothing<W: AnyWord>() {
@@ -195,9 +250,9 @@ fn a_disabled_breaker_passes_everything_and_learns_nothing<W: AnyWord>() {
     let breaker = breaker::<W>(rules().consecutive_failures(1), &clock);
     breaker.disable();
     fail(&breaker, 100);
-    assert_eq!(breaker.state(), State::Disabled);
+    assert_eq!(breaker.state(), Disabled);
     breaker.enable();
-    assert_eq!(breaker.state(), State::Closed);
+    assert_eq!(breaker.state(), Closed);
     assert_eq!(breaker.snapshot().failures(), 0);
 }
 
@@ -212,16 +267,74 @@ fn a_reset_clears_the_count_and_the_growth<W: AnyWord>() {
     breaker.acquire().unwrap().failure();
     breaker.reset();
     breaker.trip();
-    assert_eq!(breaker.snapshot().open_for(), Some(ms(10)));
+    assert_eq!(breaker.snapshot().retry_in(), Some(ms(10)));
+}
+
+/// Two operators: one keeps everybody off the device, the other one trusts no breaker. What each has
+/// set ends by the command that belongs to it, in either order.
+fn forced_open_and_disabled_do_not_erase_each_other<W: AnyWord>() {
+    type Step = fn(&dyn Control) -> Option<Transition>;
+    let (force_open, release): (Step, Step) = (|it| it.force_open(), |it| it.release());
+    let (disable, enable): (Step, Step) = (|it| it.disable(), |it| it.enable());
+    let histories: [&[(Step, State)]; 4] = [
+        &[
+            (force_open, ForcedOpen),
+            (disable, Disabled),
+            (release, Disabled),
+            (enable, Closed),
+        ],
+        &[
+            (force_open, ForcedOpen),
+            (disable, Disabled),
+            (enable, ForcedOpen),
+            (release, HalfOpen),
+        ],
+        &[
+            (disable, Disabled),
+            (force_open, ForcedOpen),
+            (release, Disabled),
+            (enable, Closed),
+        ],
+        &[
+            (disable, Disabled),
+            (force_open, ForcedOpen),
+            (enable, ForcedOpen),
+            (release, HalfOpen),
+        ],
+    ];
+    for history in histories {
+        let clock = ManualClock::new();
+        let breaker = breaker::<W>(rules(), &clock);
+        for (step, state) in history {
+            step(&breaker);
+            assert_eq!(breaker.state(), *state);
+            assert_eq!(breaker.check(), Ok(()));
+            assert_eq!(breaker.acquire().is_ok(), *state != ForcedOpen);
+        }
+    }
+}
+
+fn the_later_of_both_can_be_taken_again_from_the_earlier<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules(), &clock);
+    breaker.force_open();
+    for _ in 0..2 * W::EPOCHS {
+        assert_eq!(breaker.disable().map(|made| made.to), Some(Disabled));
+        assert_eq!(breaker.force_open().map(|made| made.to), Some(ForcedOpen));
+    }
+    breaker.reset();
+    assert_eq!(breaker.state(), Closed, "one reset ends both");
 }
 
 on_both_words!(
     each_command_leads_where_it_should_in_one_epoch_or_does_nothing,
-    each_command_is_told_once_or_not_at_all,
+    each_command_tells_the_observer_what_it_answers,
     a_probe_now_goes_on_counting_trips,
     a_trip_by_hand_grows_with_trips_but_not_when_open_already,
     forced_open_refuses_for_ever_and_says_so,
     a_released_breaker_finds_out_by_a_probe,
     a_disabled_breaker_passes_everything_and_learns_nothing,
     a_reset_clears_the_count_and_the_growth,
+    forced_open_and_disabled_do_not_erase_each_other,
+    the_later_of_both_can_be_taken_again_from_the_earlier,
 );

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::Word;
-use atomic_breaker::{Breaker, Clock, Config, LastCalls, Outcome, State};
+use atomic_breaker::{Breaker, Clock, Control, LastCalls, Outcome, Ratio, State, Transition};
 
 use super::support::{AnyWord, NoClock, ms, on_both_words, rules};
 
@@ -51,6 +51,8 @@ impl<W: Word> Word for Counting<W> {
     }
 }
 
+const HAS_FAST_FAILURES: bool = cfg!(target_pointer_width = "64");
+
 /// A clock that counts its readings.
 #[derive(Default)]
 struct Watched {
@@ -65,20 +67,19 @@ impl Clock for Watched {
     }
 }
 
-const fn fine(config: Config) -> Config {
-    config.tick_log2_ms(0)
-}
-
 fn a_closed_success_is_two_loads_no_swap_and_no_clock<W: AnyWord>() {
     let word = Counting::<W>::fresh();
     for config in [
         rules(),
         rules().failures_within(3, ms(100)),
         rules().probes(2).jitter_percent(10),
+        rules().gradual_return(10, ms(100)).cancel_limit(ms(0)),
     ] {
-        let breaker = Breaker::over(&word, fine(config), NoClock);
+        let breaker = Breaker::over(&word, config, NoClock);
         for _ in 0..3 {
             assert_eq!(breaker.call(|| Ok::<_, ()>(1)), Ok(1));
+            assert_eq!(word.taken(), (2, 0));
+            breaker.attempt().unwrap().success();
             assert_eq!(word.taken(), (2, 0));
         }
     }
@@ -86,7 +87,7 @@ fn a_closed_success_is_two_loads_no_swap_and_no_clock<W: AnyWord>() {
 
 fn a_closed_permit_that_is_dropped_or_ignored_is_one_load<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let breaker = Breaker::over(&word, fine(rules()), NoClock);
+    let breaker = Breaker::over(&word, rules(), NoClock);
     drop(breaker.acquire().unwrap());
     assert_eq!(word.taken(), (1, 0));
     breaker.acquire().unwrap().report(Outcome::Ignored);
@@ -95,10 +96,13 @@ fn a_closed_permit_that_is_dropped_or_ignored_is_one_load<W: AnyWord>() {
 
 fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let breaker = Breaker::over(&word, fine(rules().consecutive_failures(3)), NoClock);
+    let breaker = Breaker::over(&word, rules().consecutive_failures(3), NoClock);
     for _ in 0..2 {
         breaker.acquire().unwrap().failure();
-        assert_eq!(word.taken(), (2, 1));
+        let (loads, swaps) = word.taken();
+        assert_eq!(swaps, 1);
+        // A 64-bit processor goes on with the word that it saw when the permit was granted.
+        assert_eq!(loads, if HAS_FAST_FAILURES { 1 } else { 2 });
     }
     assert_eq!(breaker.state(), State::Closed);
 }
@@ -106,9 +110,12 @@ fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() 
 /// What the tally remembers is its own; the word is not written for it.
 fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let tally = LastCalls::over(W::fresh(), 10, 3, 100);
-    let config = fine(rules().tally_only());
-    let breaker = Breaker::from_parts(&word, config, Watched::default(), tally, ());
+    let ratio = Ratio::percent(100).of_last(10).min_calls(3);
+    let config = rules().tally_only().failure_ratio(ratio);
+    let breaker = Breaker::builder(config, Watched::default())
+        .word(&word)
+        .last_calls(LastCalls::over(W::fresh()))
+        .build();
     for _ in 0..2 {
         breaker.acquire().unwrap().failure();
         assert_eq!(word.taken().1, 0);
@@ -120,7 +127,7 @@ fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
 
 fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let breaker = Breaker::over(&word, fine(rules().consecutive_failures(3)), NoClock);
+    let breaker = Breaker::over(&word, rules().consecutive_failures(3), NoClock);
     breaker.acquire().unwrap().failure();
     word.taken();
     breaker.acquire().unwrap().success();
@@ -132,7 +139,7 @@ fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>(
 /// Also after an outage: what is left in the word then is the epoch alone.
 fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
+    let breaker = Breaker::over(&word, rules(), Watched::default());
     for _ in 0..W::EPOCHS {
         breaker.reset();
         word.taken();
@@ -141,9 +148,33 @@ fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
     }
 }
 
+/// When it is over, a closed call costs what it always does; while it goes on, nothing is written.
+fn a_gradual_return_costs_its_own_calls_alone<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    let config = rules().gradual_return(100, ms(50));
+    let breaker = Breaker::over(&word, config, Watched::default());
+    breaker.force_open();
+    breaker.release();
+    breaker.acquire().unwrap().success();
+    word.taken();
+    breaker.clock().readings.take();
+    for _ in 0..3 {
+        breaker.acquire().unwrap().success();
+        assert_eq!(word.taken().1, 0, "while it goes on");
+        assert!(breaker.clock().readings.take() > 0);
+    }
+    breaker.clock().ms.set(50);
+    breaker.acquire().unwrap().success();
+    assert_eq!(word.taken().1, 1, "at its end");
+    breaker.clock().readings.take();
+    breaker.acquire().unwrap().success();
+    assert_eq!(word.taken(), (2, 0), "closed");
+    assert_eq!(breaker.clock().readings.take(), 0);
+}
+
 fn a_refusal_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
+    let breaker = Breaker::over(&word, rules(), Watched::default());
     breaker.trip();
     word.taken();
     breaker.clock().readings.take();
@@ -166,7 +197,7 @@ fn a_refusal_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
 fn a_probe_is_admitted_and_reports_by_one_swap_each<W: AnyWord>() {
     let word = Counting::<W>::fresh();
     let config = rules().open_for(ms(0)).probes(2).close_after(3);
-    let breaker = Breaker::over(&word, fine(config), Watched::default());
+    let breaker = Breaker::over(&word, config, Watched::default());
     breaker.trip();
     word.taken();
     for _ in 0..2 {
@@ -183,41 +214,52 @@ fn a_probe_is_admitted_and_reports_by_one_swap_each<W: AnyWord>() {
 
 fn a_command_is_one_swap_or_none<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
-    let swaps = |command: &dyn Fn()| {
+    let breaker = Breaker::over(&word, rules(), Watched::default());
+    let swaps = |command: fn(&dyn Control) -> Option<Transition>| {
         word.taken();
-        command();
+        command(&breaker);
         word.taken().1
     };
-    assert_eq!(swaps(&|| breaker.enable()), 0);
-    assert_eq!(swaps(&|| breaker.release()), 0);
-    assert_eq!(swaps(&|| breaker.trip()), 1);
-    assert_eq!(swaps(&|| breaker.force_open()), 1);
-    assert_eq!(swaps(&|| breaker.force_open()), 0);
-    assert_eq!(swaps(&|| breaker.trip()), 0);
-    assert_eq!(swaps(&|| breaker.release()), 1);
-    assert_eq!(swaps(&|| breaker.disable()), 1);
-    assert_eq!(swaps(&|| breaker.disable()), 0);
-    assert_eq!(swaps(&|| breaker.enable()), 1);
-    assert_eq!(swaps(&|| breaker.reset()), 1);
+    assert_eq!(swaps(|it| it.enable()), 0);
+    assert_eq!(swaps(|it| it.release()), 0);
+    assert_eq!(swaps(|it| it.probe_now()), 0);
+    assert_eq!(swaps(|it| it.trip()), 1);
+    assert_eq!(swaps(|it| it.trip()), 0, "the deadline does not move");
+    assert_eq!(swaps(|it| it.trip_for(ms(1))), 1, "it is demanded now");
+    assert_eq!(swaps(|it| it.probe_early()), 0);
+    assert_eq!(swaps(|it| it.probe_now()), 1);
+    assert_eq!(swaps(|it| it.force_open()), 1);
+    assert_eq!(swaps(|it| it.force_open()), 0);
+    assert_eq!(swaps(|it| it.trip()), 0);
+    assert_eq!(swaps(|it| it.release()), 1);
+    assert_eq!(swaps(|it| it.disable()), 1);
+    assert_eq!(swaps(|it| it.disable()), 0);
+    assert_eq!(swaps(|it| it.enable()), 1);
+    assert_eq!(swaps(|it| it.reset()), 1);
 }
 
 fn a_late_report_swaps_nothing<W: AnyWord>() {
     let word = Counting::<W>::fresh();
-    let breaker = Breaker::over(&word, fine(rules()), Watched::default());
-    let late = [(); 2].map(|()| breaker.acquire().unwrap());
+    let breaker = Breaker::over(&word, rules(), Watched::default());
+    let late = [(); 4].map(|()| breaker.acquire().unwrap());
     breaker.trip();
+    let bits = breaker.to_bits();
     word.taken();
-    let [one, other] = late;
-    one.success();
-    other.failure();
+    let [success, failure, cancelled, ignored] = late;
+    success.success();
+    cancelled.cancel();
+    ignored.report(Outcome::Ignored);
     assert_eq!(word.taken().1, 0);
+    failure.failure();
+    let tried = word.taken().1;
+    assert_eq!(tried, u32::from(HAS_FAST_FAILURES), "and did not succeed");
+    assert_eq!(breaker.to_bits(), bits);
 }
 
 fn looking_is_one_load_in_every_state<W: AnyWord>() {
     let word = Counting::<W>::fresh();
     let config = rules().open_for(ms(0));
-    let breaker = Breaker::over(&word, fine(config), Watched::default());
+    let breaker = Breaker::over(&word, config, Watched::default());
     let look = || {
         word.taken();
         breaker.clock().readings.take();
@@ -244,7 +286,7 @@ fn looking_is_one_load_in_every_state<W: AnyWord>() {
 fn measuring_slow_calls_reads_the_clock_twice_a_call<W: AnyWord>() {
     let word = Counting::<W>::fresh();
     let config = rules().slow_call(ms(10));
-    let breaker = Breaker::over(&word, fine(config), Watched::default());
+    let breaker = Breaker::over(&word, config, Watched::default());
     breaker.acquire().unwrap().success();
     assert_eq!(breaker.clock().readings.take(), 2);
     assert_eq!(word.taken().1, 0);
@@ -259,6 +301,7 @@ on_both_words!(
     a_failure_that_only_the_tally_counts_swaps_nothing,
     a_success_after_failures_clears_them_with_one_swap_and_then_none,
     a_closed_success_is_as_cheap_in_every_epoch,
+    a_gradual_return_costs_its_own_calls_alone,
     a_refusal_swaps_nothing_and_reads_the_clock_once,
     a_probe_is_admitted_and_reports_by_one_swap_each,
     a_command_is_one_swap_or_none,

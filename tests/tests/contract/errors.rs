@@ -1,9 +1,9 @@
-//! B13: errors; B14: fallback.
+//! B13: errors; B14: fallback; one error of two.
 
 use std::error::Error;
 use std::fmt;
 
-use atomic_breaker::{Breaker, CallError, Config, Fallback, ManualClock, Rejected, State};
+use atomic_breaker::{Breaker, CallError, Config, Fallback, ManualClock, Rejected, State, Wait};
 
 use super::support::ms;
 
@@ -48,7 +48,7 @@ fn a_refusal_says_that_it_was_refused_and_how_long_to_wait() {
     let rejected = breaker.acquire().unwrap_err();
     assert_eq!(
         rejected.to_string(),
-        "circuit breaker is half-open, retry in 30s"
+        "circuit breaker is half-open, retry soon, within 30s"
     );
 
     breaker.force_open();
@@ -118,4 +118,139 @@ fn a_failed_call_falls_back_only_where_asked() {
     assert_eq!(call().unwrap_or(2), 2);
     let success = breaker.call(|| Ok::<_, NoAnswer>(1));
     assert_eq!(success.or_if_rejected(|_| Ok(4)), Ok(1));
+}
+
+/// For tests of what handles them: what a breaker in that state would say.
+#[test]
+fn a_refusal_can_be_made_by_hand() {
+    let open = Rejected::new(State::Open, ms(4_200));
+    assert_eq!(
+        (open.state(), open.wait()),
+        (State::Open, Wait::For(ms(4_200)))
+    );
+    assert_eq!(
+        (open.retry_in(), open.retry_in_ms()),
+        (Some(ms(4_200)), Some(4_200))
+    );
+    assert_eq!(open.to_string(), "circuit breaker is open, retry in 4.2s");
+
+    let half_open = Rejected::new(State::HalfOpen, ms(30_000));
+    assert_eq!(half_open.wait(), Wait::AtMost(ms(30_000)));
+    assert_eq!(half_open.retry_in(), Some(ms(100)), "soon");
+    let nearly = Rejected::new(State::HalfOpen, ms(99));
+    assert_eq!(nearly.retry_in(), Some(ms(99)));
+
+    let returning = Rejected::new(State::Returning, ms(3_001));
+    assert_eq!(returning.wait(), Wait::AtMost(ms(3_001)));
+    assert_eq!(
+        returning.retry_in(),
+        Some(ms(1_501)),
+        "half of it, rounded up"
+    );
+
+    let forced = Rejected::new(State::ForcedOpen, ms(7));
+    assert_eq!(
+        (forced.wait(), forced.retry_in()),
+        (Wait::UntilReleased, None)
+    );
+    let micro = Rejected::new(State::Open, std::time::Duration::from_micros(1));
+    assert_eq!(micro.retry_in(), Some(ms(1)), "rounded up");
+    let breaker = open_breaker_says();
+    assert_eq!(breaker, open);
+}
+
+fn open_breaker_says() -> Rejected {
+    let clock = ManualClock::new();
+    open(&clock).acquire().unwrap_err()
+}
+
+type Anything = Box<dyn Error + Send + Sync>;
+
+/// `?` from a guarded call into an error for everything, as the outermost functions of programs have.
+#[test]
+fn a_call_error_goes_by_the_question_mark_into_a_box() {
+    fn parse(breaker: &Breaker<&ManualClock>, text: &str) -> Result<u32, Box<dyn Error>> {
+        Ok(breaker.call(|| text.parse::<u32>())?)
+    }
+    let clock = ManualClock::new();
+    let closed = Breaker::new(Config::new(), &clock);
+    assert_eq!(parse(&closed, "7").unwrap(), 7);
+    let failed = parse(&closed, "x").unwrap_err();
+    assert_eq!(failed.to_string(), "invalid digit found in string");
+    let refused = parse(&open(&clock), "7").unwrap_err();
+    assert!(refused.to_string().starts_with("circuit breaker is open"));
+}
+
+/// Where the operation's error is a box itself, a refusal becomes one, too.
+#[test]
+fn one_box_is_made_of_a_refusal_and_of_a_failure() {
+    fn parse(breaker: &Breaker<&ManualClock>, text: &str) -> Result<u32, Anything> {
+        let number = || -> Result<u32, Anything> { Ok(text.parse::<u32>()?) };
+        let merged = breaker.call(number).map_err(CallError::merge);
+        assert_eq!(
+            merged.as_ref().ok(),
+            breaker.call(number).merge_error().as_ref().ok()
+        );
+        merged
+    }
+    let clock = ManualClock::new();
+    let closed = Breaker::new(Config::new(), &clock);
+    assert_eq!(parse(&closed, "7").unwrap(), 7);
+    let failed = parse(&closed, "x").unwrap_err();
+    assert!(failed.downcast_ref::<std::num::ParseIntError>().is_some());
+    let refused = parse(&open(&clock), "7").unwrap_err();
+    let rejected = refused.downcast_ref::<Rejected>().unwrap();
+    assert_eq!(rejected.retry_in(), Some(ms(4_200)));
+}
+
+#[test]
+fn anyhow_takes_both() {
+    fn parse(breaker: &Breaker<&ManualClock>, text: &str) -> anyhow::Result<u32> {
+        let plain = breaker.call(|| text.parse::<u32>())?;
+        let number = || -> anyhow::Result<u32> { Ok(text.parse::<u32>()?) };
+        let merged = breaker.call(number).merge_error()?;
+        assert_eq!(plain, merged);
+        Ok(merged)
+    }
+    fn parse_by_hand(breaker: &Breaker<&ManualClock>, text: &str) -> anyhow::Result<u32> {
+        let attempt = breaker.attempt()?;
+        let number = text.parse::<u32>()?;
+        attempt.success();
+        Ok(number)
+    }
+    let clock = ManualClock::new();
+    for parse in [parse, parse_by_hand] {
+        let closed = Breaker::new(Config::new(), &clock);
+        assert_eq!(parse(&closed, "7").unwrap(), 7);
+        let failed = parse(&closed, "x").unwrap_err();
+        assert_eq!(failed.to_string(), "invalid digit found in string");
+        assert_eq!(closed.snapshot().failures(), 1);
+        let refused = parse(&open(&clock), "7").unwrap_err();
+        assert!(refused.to_string().starts_with("circuit breaker is open"));
+    }
+    let merged: anyhow::Error = CallError::Rejected(open_breaker_says()).merge();
+    assert!(merged.downcast_ref::<Rejected>().is_some());
+}
+
+/// An error of the user's own with a place for refusals.
+#[test]
+fn an_error_with_a_variant_for_refusals_is_made_of_both() {
+    #[derive(Debug, PartialEq)]
+    enum Problem {
+        NotTried(Rejected),
+        Parse,
+    }
+    impl From<Rejected> for Problem {
+        fn from(rejected: Rejected) -> Self {
+            Self::NotTried(rejected)
+        }
+    }
+    let clock = ManualClock::new();
+    let call = |breaker: &Breaker<_>| breaker.call(|| Err::<(), _>(Problem::Parse)).merge_error();
+    assert_eq!(
+        call(&Breaker::new(Config::new(), &clock)),
+        Err(Problem::Parse)
+    );
+    let expected = Problem::NotTried(open_breaker_says());
+    assert_eq!(call(&open(&clock)), Err(expected));
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64};
 use atomic_breaker::{
-    Breaker, Cause, Config, EventLog, Failure, LastCalls, ManualClock, Observer, Outcome, State,
+    Breaker, Cause, Config, EventLog, Failure, LastCalls, ManualClock, Observer, Outcome, Ratio,
+    State,
 };
 
-use super::support::{AnyWord, Diary, ms, on_both_words, rules};
+use super::support::{AnyWord, Diary, ms, on_both_words, rules, told};
 
 fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
     let clock = ManualClock::starting_at(1_000);
@@ -16,9 +17,8 @@ fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
         .consecutive_failures(1)
         .open_for(ms(16))
         .exponential(2, ms(64))
-        .probe_lease(ms(8))
-        .tick_log2_ms(0);
-    let breaker = Breaker::over(W::fresh(), config, &clock).with_observer(&diary);
+        .probe_lease(ms(8));
+    let breaker = told::<W>(config, &clock, &diary);
 
     breaker.acquire().unwrap().failure();
     clock.advance(ms(16));
@@ -61,7 +61,7 @@ fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
 fn refusals_outcomes_and_drops_are_told_each_once<W: AnyWord>() {
     let clock = ManualClock::new();
     let diary = Diary::default();
-    let breaker = Breaker::over(W::fresh(), rules().tick_log2_ms(0), &clock).with_observer(&diary);
+    let breaker = told::<W>(rules(), &clock, &diary);
 
     breaker.acquire().unwrap().success();
     breaker.acquire().unwrap().failure();
@@ -90,7 +90,7 @@ fn refusals_outcomes_and_drops_are_told_each_once<W: AnyWord>() {
 fn a_token_on_its_way_is_not_told_as_a_drop<W: AnyWord>() {
     let clock = ManualClock::new();
     let diary = Diary::default();
-    let breaker = Breaker::over(W::fresh(), rules().tick_log2_ms(0), &clock).with_observer(&diary);
+    let breaker = told::<W>(rules(), &clock, &diary);
     let token = breaker.acquire().unwrap().into_token();
     assert_eq!(diary.cancelled.get(), 0);
     drop(breaker.resume(token));
@@ -108,7 +108,9 @@ fn a_pair_tells_both_and_a_dyn_reference_forwards() {
     let clock = ManualClock::new();
     let (first, second) = (Diary::default(), Diary::default());
     let dynamic: &dyn Observer = &second;
-    let breaker = Breaker::new(Config::new(), &clock).with_observer((&first, dynamic));
+    let breaker = Breaker::builder(Config::new(), &clock)
+        .observer((&first, dynamic))
+        .build();
     breaker.acquire().unwrap().success();
     drop(breaker.acquire().unwrap());
     breaker.trip();
@@ -134,9 +136,11 @@ fn nobody_listens_to_a_pair_of_nobodies() {
 fn the_ratio_is_told_as_its_own_cause() {
     let clock = ManualClock::new();
     let diary = Diary::default();
-    let breaker = Breaker::new(Config::new(), &clock)
-        .with_tally(LastCalls::new(4, 2, 100))
-        .with_observer(&diary);
+    let ratio = Ratio::percent(100).of_last(4).min_calls(2);
+    let breaker = Breaker::builder(Config::new().failure_ratio(ratio), &clock)
+        .last_calls(LastCalls::new())
+        .observer(&diary)
+        .build();
     breaker.acquire().unwrap().failure();
     breaker.acquire().unwrap().failure();
     assert_eq!(diary.transitions.borrow()[0].cause, Cause::FailureRatio);
@@ -146,7 +150,10 @@ fn the_ratio_is_told_as_its_own_cause() {
 fn the_log_keeps_the_last_transitions_in_order_and_counts_the_lost() {
     let log = EventLog::<3>::new();
     let clock = ManualClock::new();
-    let breaker = Breaker::over(AtomicU64::new(0), Config::new(), &clock).with_observer(&log);
+    let breaker = Breaker::builder(Config::new(), &clock)
+        .word(AtomicU64::new(0))
+        .observer(&log)
+        .build();
     assert!(log.is_empty());
     for _ in 0..5 {
         breaker.reset();
@@ -166,8 +173,14 @@ fn the_log_keeps_the_last_transitions_in_order_and_counts_the_lost() {
 fn a_log_in_a_static_takes_the_transitions_of_several_breakers() {
     static LOG: EventLog<8> = EventLog::new();
     let clock = ManualClock::new();
-    let one = Breaker::over(AtomicU32::new(0), Config::new(), &clock).with_observer(&LOG);
-    let two = Breaker::over(AtomicU64::new(0), Config::new(), &clock).with_observer(&LOG);
+    let one = Breaker::builder(Config::new(), &clock)
+        .word(AtomicU32::new(0))
+        .observer(&LOG)
+        .build();
+    let two = Breaker::builder(Config::new(), &clock)
+        .word(AtomicU64::new(0))
+        .observer(&LOG)
+        .build();
     one.trip();
     two.force_open();
     assert_eq!(LOG.pop().map(|told| told.to), Some(State::Open));

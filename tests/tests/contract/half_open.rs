@@ -1,6 +1,6 @@
 //! B4: probes; B5: probes that are lost or dropped.
 
-use atomic_breaker::{Config, Failure, ManualClock, Outcome, State};
+use atomic_breaker::{Config, Failure, ManualClock, Outcome, State, Wait};
 
 use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
 
@@ -93,7 +93,7 @@ fn a_lost_probe_is_replaced_at_exactly_the_end_of_its_lease<W: AnyWord>() {
     let lost = breaker.acquire().unwrap().into_token();
     clock.advance(ms(99));
     let rejected = breaker.acquire().unwrap_err();
-    assert_eq!(rejected.retry_in(), Some(ms(1)));
+    assert_eq!(rejected.wait(), Wait::AtMost(ms(1)));
     assert_eq!(rejected.state(), State::HalfOpen);
     clock.advance(ms(1));
     let new = breaker.acquire().unwrap();
@@ -165,7 +165,12 @@ fn probes_lost_again_and_again_never_wedge<W: AnyWord>() {
     let breaker = half_open::<W>(rules().probe_lease(ms(100)), &clock);
     for _ in 0..1_000 {
         let _lost = breaker.acquire().unwrap().into_token();
-        clock.advance(ms(100));
+        let rejected = breaker.acquire().unwrap_err();
+        let Wait::AtMost(wait) = rejected.wait() else {
+            panic!("{rejected:?}")
+        };
+        assert!(wait <= ms(W::LONGEST.into()), "{wait:?}");
+        clock.advance(wait);
     }
     breaker.acquire().unwrap().success();
     assert_eq!(breaker.state(), State::Closed);

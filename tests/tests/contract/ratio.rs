@@ -2,9 +2,9 @@
 
 use atomic_breaker::tally::Call;
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, NativeWord};
-use atomic_breaker::{Breaker, Failure, LastCalls, ManualClock, State, Tally, Verdict};
+use atomic_breaker::{Breaker, Failure, LastCalls, ManualClock, Ratio, State, Tally, Verdict};
 
-use super::support::{AnyWord, ms, on_both_words, rules};
+use super::support::{AnyWord, Fine, ms, on_both_words, rules};
 
 type Watched<'a, W> = Breaker<&'a ManualClock, NativeWord, LastCalls<W>>;
 
@@ -15,9 +15,11 @@ fn breaker<W: AnyWord>(
     min_calls: u32,
     percent: u32,
 ) -> Watched<'_, W> {
-    let tally = LastCalls::over(W::fresh(), calls, min_calls, percent);
-    let config = rules().tally_only().open_for(ms(10));
-    Breaker::from_parts(NativeWord::new(0), config, clock, tally, ())
+    let ratio = Ratio::percent(percent).of_last(calls).min_calls(min_calls);
+    let config = rules().tally_only().failure_ratio(ratio).open_for(ms(10));
+    Breaker::builder(config, clock)
+        .last_calls(LastCalls::over(W::fresh()))
+        .build()
 }
 
 /// Reports calls: `x` failed, `.` succeeded.
@@ -27,7 +29,7 @@ fn play<W: AnyWord>(breaker: &Watched<'_, W>, calls: &str) {
         match call {
             'x' => permit.failure(),
             _ => permit.success(),
-        }
+        };
     }
 }
 
@@ -137,12 +139,12 @@ fn ignored_and_dropped_calls_are_not_recorded<W: AnyWord>() {
 fn the_rules_of_word_and_tally_are_one_or_the_other<W: AnyWord>() {
     let clock = ManualClock::new();
     let both = || {
-        Breaker::over(
-            W::fresh(),
-            rules().consecutive_failures(3).tick_log2_ms(0),
-            &clock,
-        )
-        .with_tally(LastCalls::over(W::fresh(), 10, 6, 50))
+        let ratio = Ratio::percent(50).of_last(10).min_calls(6);
+        let config = rules().consecutive_failures(3).failure_ratio(ratio);
+        Breaker::builder(config, &clock)
+            .word(W::fresh())
+            .last_calls(LastCalls::over(W::fresh()))
+            .build()
     };
     let row = both();
     for _ in 0..3 {
@@ -164,9 +166,11 @@ fn the_rules_of_word_and_tally_are_one_or_the_other<W: AnyWord>() {
 
 fn a_slow_success_is_recorded_as_a_failure<W: AnyWord>() {
     let clock = ManualClock::starting_at(1);
-    let tally = LastCalls::over(W::fresh(), 10, 5, 100);
-    let config = rules().tally_only().slow_call(ms(5));
-    let breaker = Breaker::from_parts(NativeWord::new(0), config, &clock, tally, ());
+    let ratio = Ratio::percent(100).of_last(10).min_calls(5);
+    let config = rules().tally_only().failure_ratio(ratio).slow_call(ms(5));
+    let breaker = Breaker::builder(config, &clock)
+        .last_calls(LastCalls::over(W::fresh()))
+        .build();
     let permit = breaker.acquire().unwrap();
     clock.advance(ms(5));
     permit.success();
@@ -179,9 +183,10 @@ fn a_call_of_any_other_epoch_begins_a_new_history<W: AnyWord>() {
     for (epoch, other) in
         (0..32_u16).flat_map(|epoch| (1..16).map(move |ahead| (epoch, epoch + ahead)))
     {
-        let tally = LastCalls::over(W::fresh(), 10, 2, 100);
+        let ratio = Ratio::percent(100).of_last(10).min_calls(2);
+        let tally = LastCalls::over(W::fresh());
         for epoch in [epoch, other, epoch] {
-            let verdict = tally.record(Call::failure(epoch, 1));
+            let verdict = tally.record(Call::failure(epoch, 1), Some(ratio));
             assert_eq!(
                 (verdict, tally.seen_and_failed()),
                 (Verdict::Keep, (1, 1)),
@@ -276,9 +281,10 @@ fn any_bits_are_a_history_that_slides_on<W: AnyWord>() {
         15,
     ] {
         let word = W::from(W::Bits::from_u64(bits));
-        let tally = LastCalls::over(word, 5, 5, 100);
+        let tally = LastCalls::over(word);
+        let ratio = Ratio::percent(100).of_last(5);
         for _ in 0..5 {
-            let _ = tally.record(Call::success((bits & 15) as u16));
+            let _ = tally.record(Call::success((bits & 15) as u16), Some(ratio));
         }
         assert_eq!(tally.seen_and_failed(), (5, 0), "{bits:#x}");
     }
@@ -287,8 +293,8 @@ fn any_bits_are_a_history_that_slides_on<W: AnyWord>() {
 #[test]
 fn an_empty_history_takes_any_epoch() {
     for epoch in 0..32 {
-        let tally = LastCalls::new(10, 10, 100);
-        let _ = tally.record(Call::success(epoch));
+        let tally = LastCalls::new();
+        let _ = tally.record(Call::success(epoch), Some(Ratio::percent(100).of_last(10)));
         assert_eq!(tally.seen_and_failed(), (1, 0), "{epoch}");
     }
 }
@@ -297,6 +303,7 @@ fn an_empty_history_takes_any_epoch() {
 fn a_history_holds_59_or_27_calls() {
     assert_eq!(LastCalls::<AtomicU64>::MAX_CALLS, 59);
     assert_eq!(LastCalls::<AtomicU32>::MAX_CALLS, 27);
+    assert_eq!(LastCalls::<Fine>::MAX_CALLS, 27);
 }
 
 on_both_words!(

@@ -1,6 +1,6 @@
 //! B12: the snapshot.
 
-use atomic_breaker::{Breaker, ManualClock, State};
+use atomic_breaker::{Breaker, ManualClock, State, Wait};
 
 use super::support::{AnyWord, NoClock, breaker, fail, ms, on_both_words, rules};
 
@@ -24,7 +24,7 @@ fn a_closed_snapshot_counts_failures<W: AnyWord>() {
 
 fn an_open_snapshot_tells_when_it_opened_and_what_is_left<W: AnyWord>() {
     let clock = ManualClock::starting_at(1_000);
-    let breaker = breaker::<W>(rules().open_for(ms(62)), &clock);
+    let breaker = breaker::<W>(rules().open_for(ms(60)), &clock);
     breaker.trip();
     clock.advance(ms(20));
     let snapshot = breaker.snapshot();
@@ -33,15 +33,15 @@ fn an_open_snapshot_tells_when_it_opened_and_what_is_left<W: AnyWord>() {
         (State::Open, 1, 1)
     );
     assert_eq!(snapshot.opened_at_ms(), Some(1_000));
-    assert_eq!(snapshot.open_for(), Some(ms(62)));
+    assert_eq!(snapshot.open_for(), Some(ms(60)));
     assert_eq!(
         (snapshot.retry_in(), snapshot.is_due()),
-        (Some(ms(42)), false)
+        (Some(ms(40)), false)
     );
     assert_eq!(
         format!("{snapshot:?}"),
         "Snapshot { state: Open, epoch: 1, trips: 1, opened_at_ms: Some(1000), \
-         open_for: Some(62ms), retry_in: Some(42ms) }"
+         open_for: Some(60ms), is_demanded: false, wait: Some(For(40ms)) }"
     );
 }
 
@@ -80,17 +80,86 @@ fn a_half_open_snapshot_counts_probes_and_successes<W: AnyWord>() {
     clock.advance(ms(30));
     let full = breaker.snapshot();
     assert_eq!(
-        (full.probes_in_flight(), full.retry_in()),
-        (2, Some(ms(70)))
+        (full.probes_in_flight(), full.wait()),
+        (2, Some(Wait::AtMost(ms(70))))
     );
     assert_eq!(
         format!("{full:?}"),
         "Snapshot { state: HalfOpen, epoch: 2, trips: 1, probes_in_flight: 2, successes: 1, \
-         retry_in: Some(70ms) }"
+         lost_rounds: 0, wait: Some(AtMost(70ms)) }"
     );
     clock.advance(ms(70));
     assert!(breaker.snapshot().is_due(), "the probes are lost");
     assert_eq!(breaker.snapshot().retry_in(), Some(ms(0)));
+    assert_eq!(breaker.snapshot().wait(), None);
+}
+
+fn a_half_open_snapshot_counts_lost_rounds<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().open_for(ms(0)).probe_lease(ms(100));
+    let breaker = breaker::<W>(config, &clock);
+    breaker.trip();
+    let _lost = breaker.acquire().unwrap().into_token();
+    assert_eq!(breaker.snapshot().lost_rounds(), 0);
+    clock.advance(ms(100));
+    let _probe = breaker.acquire().unwrap().into_token();
+    clock.advance(ms(50));
+    assert_eq!(
+        format!("{:?}", breaker.snapshot()),
+        "Snapshot { state: HalfOpen, epoch: 3, trips: 1, probes_in_flight: 1, successes: 0, \
+         lost_rounds: 1, wait: Some(AtMost(150ms)) }"
+    );
+}
+
+fn a_returning_snapshot_tells_the_share_and_what_is_left<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().gradual_return(20, ms(1_000));
+    let breaker = breaker::<W>(config, &clock);
+    breaker.force_open();
+    breaker.release();
+    breaker.acquire().unwrap().success();
+    clock.advance(ms(250));
+    let snapshot = breaker.snapshot();
+    assert_eq!(snapshot.returning_percent(), Some(40));
+    assert_eq!(snapshot.wait(), Some(Wait::AtMost(ms(750))));
+    assert_eq!((snapshot.trips(), snapshot.failures()), (1, 0));
+    assert!(!snapshot.is_due() && !snapshot.is_demanded());
+    assert_eq!((snapshot.opened_at_ms(), snapshot.open_for()), (None, None));
+    assert_eq!(
+        format!("{snapshot:?}"),
+        "Snapshot { state: Returning, epoch: 3, trips: 1, failures: 0, \
+         returning_percent: Some(40), wait: Some(AtMost(750ms)) }"
+    );
+    clock.advance(ms(750));
+    let over = breaker.snapshot();
+    assert_eq!((over.returning_percent(), over.wait()), (Some(100), None));
+}
+
+/// What belongs to one state is not told of another.
+fn each_state_tells_what_it_has_and_nothing_else<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().open_for(ms(10)).gradual_return(100, ms(10));
+    let breaker = breaker::<W>(config, &clock);
+    let check = |state| {
+        let snapshot = breaker.snapshot();
+        assert_eq!(snapshot.state(), state);
+        assert_eq!(snapshot.opened_at_ms().is_some(), state == State::Open);
+        assert_eq!(snapshot.open_for().is_some(), state == State::Open);
+        let is_returning = state == State::Returning;
+        assert_eq!(snapshot.returning_percent().is_some(), is_returning);
+        assert_eq!((snapshot.successes(), snapshot.probes_in_flight()), (0, 0));
+    };
+    check(State::Closed);
+    breaker.trip();
+    check(State::Open);
+    breaker.probe_now();
+    check(State::HalfOpen);
+    breaker.acquire().unwrap().success();
+    check(State::Returning);
+    breaker.force_open();
+    check(State::ForcedOpen);
+    breaker.disable();
+    check(State::Disabled);
 }
 
 fn held_snapshots_say_nothing_else<W: AnyWord>() {
@@ -120,7 +189,7 @@ fn epochs_wrap_where_documented<W: AnyWord>() {
 }
 
 fn the_state_alone_reads_no_clock<W: AnyWord>() {
-    let breaker = Breaker::over(W::fresh(), rules().tick_log2_ms(0), NoClock);
+    let breaker = Breaker::over(W::fresh(), rules(), NoClock);
     assert_eq!(breaker.state(), State::Closed);
 }
 
@@ -129,6 +198,9 @@ on_both_words!(
     an_open_snapshot_tells_when_it_opened_and_what_is_left,
     an_open_breaker_that_is_due_stays_open_until_somebody_calls,
     a_half_open_snapshot_counts_probes_and_successes,
+    a_half_open_snapshot_counts_lost_rounds,
+    a_returning_snapshot_tells_the_share_and_what_is_left,
+    each_state_tells_what_it_has_and_nothing_else,
     held_snapshots_say_nothing_else,
     epochs_wrap_where_documented,
     the_state_alone_reads_no_clock,

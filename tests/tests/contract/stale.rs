@@ -1,33 +1,48 @@
-//! B6: a permit of an earlier epoch changes nothing, whatever it says.
+//! B6: a permit of an earlier epoch changes nothing, whatever it says; only a demand of the epoch that
+//! has just ended by opening moves the deadline.
 
-use atomic_breaker::{Config, Failure, ManualClock, Outcome, Permit};
+use atomic_breaker::{Config, Failure, ManualClock, Outcome, Permit, State, Transition};
 
 use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
 
-type Report<W> = fn(Permit<'_, &ManualClock, W>);
+type Report<W> = fn(Permit<&Tested<'_, W>>) -> Option<Transition>;
 type Change<W> = fn(&Tested<'_, W>, &ManualClock);
 
-/// Everything that a permit can say.
+/// What the demand among the reports asks for.
+const DEMAND_MS: u64 = 1_000;
+
+/// Everything that a permit can say; the demand comes first.
 fn reports<W: AnyWord>() -> [Report<W>; 8] {
     [
+        |permit| permit.report(Failure::retry_after(ms(DEMAND_MS))),
         |permit| permit.success(),
         |permit| permit.failure(),
         |permit| permit.report(Failure::weighing(9)),
         |permit| permit.report(Failure::tripping()),
-        |permit| permit.report(Failure::retry_after(ms(1_000))),
         |permit| permit.report(Outcome::Ignored),
         |permit| permit.cancel(),
-        |permit| drop(permit),
+        |permit| {
+            drop(permit);
+            None
+        },
     ]
 }
 
 /// Ways through one or more transitions, ending in each state.
 fn changes<W: AnyWord>() -> [Change<W>; 11] {
     [
-        |breaker, _| breaker.trip(),
-        |breaker, _| breaker.reset(),
-        |breaker, _| breaker.force_open(),
-        |breaker, _| breaker.disable(),
+        |breaker, _| {
+            breaker.trip();
+        },
+        |breaker, _| {
+            breaker.reset();
+        },
+        |breaker, _| {
+            breaker.force_open();
+        },
+        |breaker, _| {
+            breaker.disable();
+        },
         |breaker, _| {
             breaker.disable();
             breaker.enable();
@@ -74,32 +89,54 @@ fn config() -> Config {
         .slow_call(ms(5))
 }
 
+/// Reports a permit whose epoch is over: nothing changes. But for the demand, if the breaker opened by
+/// one transition: then the deadline moves, and nothing else does.
+fn report_late<W: AnyWord>(
+    breaker: &Tested<'_, W>,
+    permit: Permit<&Tested<'_, W>>,
+    (which, report): (usize, Report<W>),
+    transitions: u32,
+) {
+    let (bits, before) = (breaker.to_bits(), breaker.snapshot());
+    assert_eq!(report(permit), None, "no transition");
+    if which == 0 && transitions == 1 && before.state() == State::Open {
+        let after = breaker.snapshot();
+        assert_eq!(after.retry_in(), Some(ms(DEMAND_MS)));
+        assert!(after.is_demanded() && !before.is_demanded());
+        assert_eq!(
+            (after.state(), after.epoch(), after.trips()),
+            (before.state(), before.epoch(), before.trips())
+        );
+    } else {
+        assert_eq!(breaker.to_bits(), bits);
+    }
+}
+
 fn a_closed_permit_says_nothing_after_any_transition<W: AnyWord>() {
-    for report in reports::<W>() {
+    for report in reports::<W>().into_iter().enumerate() {
         for change in changes::<W>() {
             let clock = ManualClock::starting_at(100);
             let breaker = breaker::<W>(config(), &clock);
             let permit = breaker.acquire().unwrap();
             change(&breaker, &clock);
-            let before = breaker.to_bits();
-            report(permit);
-            assert_eq!(breaker.to_bits(), before);
+            let transitions = breaker.snapshot().epoch().into();
+            report_late(&breaker, permit, report, transitions);
         }
     }
 }
 
 fn a_probe_says_nothing_after_any_transition<W: AnyWord>() {
-    for report in reports::<W>() {
+    for report in reports::<W>().into_iter().enumerate() {
         for change in changes::<W>() {
             let clock = ManualClock::starting_at(100);
             let breaker = breaker::<W>(config(), &clock);
             breaker.trip();
             clock.advance(ms(10));
             let probe = breaker.acquire().unwrap();
+            let epoch = breaker.snapshot().epoch();
             change(&breaker, &clock);
-            let before = breaker.to_bits();
-            report(probe);
-            assert_eq!(breaker.to_bits(), before);
+            let transitions = breaker.snapshot().epoch() - epoch;
+            report_late(&breaker, probe, report, transitions.into());
         }
     }
 }
@@ -122,17 +159,15 @@ fn a_permit_of_a_disabled_breaker_says_nothing<W: AnyWord>() {
 }
 
 fn of_several_probes_the_first_failure_silences_the_rest<W: AnyWord>() {
-    for report in reports::<W>() {
+    for (which, report) in reports::<W>().into_iter().enumerate() {
         let clock = ManualClock::starting_at(100);
         let breaker = breaker::<W>(config().probes(3), &clock);
         breaker.trip();
         clock.advance(ms(10));
         let [one, other, third] = [(); 3].map(|()| breaker.acquire().unwrap());
         one.failure();
-        let before = breaker.to_bits();
-        report(other);
-        assert_eq!(breaker.to_bits(), before, "open");
-        clock.advance(ms(10));
+        report_late(&breaker, other, (which, report), 1);
+        clock.advance(breaker.snapshot().retry_in().unwrap());
         let _new = breaker.acquire().unwrap().into_token();
         let before = breaker.to_bits();
         report(third);

@@ -3,38 +3,47 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
 use atomic_breaker::{
-    Breaker, Clock, Config, ManualClock, Observer, Outcome, Rejected, Transition,
+    AsRules, Breaker, Clock, Config, ManualClock, Observer, Outcome, Rejected, Rules, Tally,
+    Transition,
 };
 
-/// A word of either width.
-pub(crate) trait AnyWord: Word + From<Self::Bits> {
+/// A 32-bit word with ticks of 1 ms, so that both words tell the same times.
+pub(crate) type Fine = Ticks<AtomicU32, 0>;
+
+/// A word of either width, with ticks of 1 ms.
+pub(crate) trait AnyWord: Word + From<Self::Bits> + Sync {
     const MAX_FAILURES: u32;
     const MAX_PROBES: u32;
     const MAX_TRIPS: u8;
+    const MAX_LOST_ROUNDS: u8;
     const EPOCHS: u32;
-    /// The longest time, in milliseconds, with ticks of 1 ms.
+    /// The longest time, in milliseconds.
     const LONGEST: u32;
-    /// The time wraps after so many milliseconds, with ticks of 1 ms.
+    /// The time wraps after so many milliseconds.
     const WRAP: u64;
-    /// A step back of the clock by so many milliseconds is tolerated, with ticks of 1 ms.
+    /// A step back of the clock by so many milliseconds is tolerated.
     const GUARD: u32;
+    /// An open time is stored rounded up by less than one part of so many.
+    const STORED_STEPS: u32;
 
     fn fresh() -> Self;
 }
 
-impl AnyWord for AtomicU32 {
+impl AnyWord for Fine {
     const MAX_FAILURES: u32 = 255;
     const MAX_PROBES: u32 = 15;
     const MAX_TRIPS: u8 = 7;
+    const MAX_LOST_ROUNDS: u8 = 8;
     const EPOCHS: u32 = 16;
     const LONGEST: u32 = 1 << 14;
     const WRAP: u64 = 1 << 15;
     const GUARD: u32 = 64;
+    const STORED_STEPS: u32 = 8;
 
     fn fresh() -> Self {
-        Self::new(0)
+        Self::default()
     }
 }
 
@@ -42,10 +51,12 @@ impl AnyWord for AtomicU64 {
     const MAX_FAILURES: u32 = 65_535;
     const MAX_PROBES: u32 = 255;
     const MAX_TRIPS: u8 = 31;
+    const MAX_LOST_ROUNDS: u8 = 31;
     const EPOCHS: u32 = 512;
     const LONGEST: u32 = 1 << 31;
     const WRAP: u64 = 1 << 32;
     const GUARD: u32 = 1 << 16;
+    const STORED_STEPS: u32 = 1_024;
 
     fn fresh() -> Self {
         Self::new(0)
@@ -59,7 +70,7 @@ macro_rules! on_both_words {
             $(#[test] fn $name() { super::$name::<atomic_breaker::word::AtomicU64>(); })*
         }
         mod on_32_bits {
-            $(#[test] fn $name() { super::$name::<atomic_breaker::word::AtomicU32>(); })*
+            $(#[test] fn $name() { super::$name::<crate::support::Fine>(); })*
         }
     };
 }
@@ -67,9 +78,22 @@ pub(crate) use on_both_words;
 
 pub(crate) type Tested<'a, W> = Breaker<&'a ManualClock, W>;
 
-/// A breaker with ticks of 1 ms, so that both words tell the same times.
 pub(crate) fn breaker<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
-    Breaker::over(W::fresh(), config.tick_log2_ms(0), clock)
+    Breaker::over(W::fresh(), config, clock)
+}
+
+/// A breaker that tells a diary.
+pub(crate) type Told<'a, W> = Breaker<&'a ManualClock, W, (), &'a Diary>;
+
+pub(crate) fn told<'a, W: AnyWord>(
+    config: Config,
+    clock: &'a ManualClock,
+    diary: &'a Diary,
+) -> Told<'a, W> {
+    Breaker::builder(config, clock)
+        .word(W::fresh())
+        .observer(diary)
+        .build()
 }
 
 /// The default rules with a lease that a 32-bit word with ticks of 1 ms can tell.
@@ -77,12 +101,19 @@ pub(crate) const fn rules() -> Config {
     Config::new().probe_lease(Duration::from_secs(10))
 }
 
-pub(crate) fn ms(ms: u64) -> Duration {
+pub(crate) fn checked<W: Word>(config: Config) -> Rules<W::Bits> {
+    Rules::new(config)
+}
+
+pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
 /// Fails `times` times.
-pub(crate) fn fail<C: Clock, W: Word>(breaker: &Breaker<C, W>, times: u32) {
+pub(crate) fn fail<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>>(
+    breaker: &Breaker<C, W, T, O, R>,
+    times: u32,
+) {
     for _ in 0..times {
         breaker.acquire().unwrap().failure();
     }
@@ -97,6 +128,45 @@ impl Clock for NoClock {
     }
 }
 
+/// A clock whose dice are thrown by the test: a number again and again, or evenly spread ones.
+#[derive(Default)]
+pub(crate) struct Diced {
+    pub(crate) clock: ManualClock,
+    dice: Cell<u32>,
+    step: u32,
+}
+
+impl Diced {
+    /// The dice of [`Clock::random`], undisturbed by other tests: multiples of the golden ratio.
+    pub(crate) fn even() -> Self {
+        Self {
+            step: 0x9E37_79B9,
+            ..Self::default()
+        }
+    }
+
+    /// Everybody passes, or nobody does before the end.
+    pub(crate) fn throw(&self, dice: u32) {
+        self.dice.set(dice);
+    }
+
+    pub(crate) fn advance(&self, time: u64) {
+        self.clock.advance(ms(time));
+    }
+}
+
+impl Clock for Diced {
+    fn now_ms(&self) -> u32 {
+        self.clock.now_ms()
+    }
+
+    fn random(&self) -> u32 {
+        let dice = self.dice.get();
+        self.dice.set(dice.wrapping_add(self.step));
+        dice
+    }
+}
+
 /// Writes down everything that it is told.
 #[derive(Default)]
 pub(crate) struct Diary {
@@ -104,6 +174,14 @@ pub(crate) struct Diary {
     pub(crate) refused: RefCell<Vec<Rejected>>,
     pub(crate) outcomes: RefCell<Vec<Outcome>>,
     pub(crate) cancelled: Cell<u32>,
+}
+
+impl Diary {
+    /// The causes of the transitions so far, which are forgotten.
+    pub(crate) fn causes(&self) -> Vec<atomic_breaker::Cause> {
+        let told = self.transitions.take();
+        told.iter().map(|transition| transition.cause).collect()
+    }
 }
 
 impl Observer for Diary {

@@ -1,6 +1,6 @@
 //! B16: clocks that wrap, step back, and are not asked for long.
 
-use atomic_breaker::word::AtomicU32;
+use atomic_breaker::word::{AtomicU32, Ticks};
 use atomic_breaker::{Breaker, Config, ManualClock, State};
 
 use super::support::{AnyWord, breaker, fail, ms, on_both_words, rules};
@@ -157,8 +157,9 @@ fn a_call_just_around_the_wrap_waits_no_longer_than_documented<W: AnyWord>() {
 fn the_longest_tick_reaches_twelve_days() {
     let clock = ManualClock::new();
     let reach = ms(65_536 << 14);
-    let config = Config::new().tick_log2_ms(16).open_for(reach);
-    let breaker = Breaker::over(AtomicU32::new(0), config, &clock);
+    let config = Config::new().open_for(reach);
+    let word = Ticks::<_, 16>(AtomicU32::new(0));
+    let breaker = Breaker::over(word, config, &clock);
     breaker.trip();
     clock.advance(reach.checked_sub(ms(1)).unwrap());
     assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(ms(1)));

@@ -32,17 +32,36 @@ fn a_closed_permit_is_taken_for_a_new_one_after_exactly_the_documented_transitio
     assert_eq!(wide, [512, 1_024]);
 }
 
-/// A probe that hangs while `transitions` pass, of which the last admits another probe after
-/// `pause`; answers whether its late success closes.
-fn a_late_probe_closes(word: &impl Word, transitions: u32, pause: Duration) -> bool {
+/// How a breaker became half-open when the probe that hangs was admitted.
+#[derive(Clone, Copy)]
+enum By {
+    /// As later: no trips in a row.
+    Release,
+    /// With one trip, which later there is not.
+    Trip,
+}
+
+/// A probe that hangs while `transitions` pass, of which the last one makes the breaker half-open
+/// again; after `pause` another probe is admitted. Answers whether the late success closes.
+fn a_late_probe_closes(word: &impl Word, by: By, transitions: u32, pause: Duration) -> bool {
     let clock = ManualClock::starting_at(1_024);
     let config = Config::new().open_for(Duration::ZERO);
     let breaker = Breaker::over(word, config, &clock);
-    breaker.trip();
-    let hanging = breaker.acquire().unwrap().into_token();
-    for _ in 0..transitions - 1 {
-        breaker.trip();
+    match by {
+        By::Release => {
+            breaker.force_open();
+            breaker.release();
+        }
+        By::Trip => {
+            breaker.trip();
+        }
     }
+    let hanging = breaker.acquire().unwrap().into_token();
+    for _ in 0..transitions - 2 {
+        breaker.reset();
+    }
+    breaker.force_open();
+    breaker.release();
     clock.advance(pause);
     let current = breaker.acquire().unwrap();
     breaker.resume(hanging).success();
@@ -52,24 +71,28 @@ fn a_late_probe_closes(word: &impl Word, transitions: u32, pause: Duration) -> b
 }
 
 #[test]
-fn a_probe_is_taken_for_a_new_one_only_if_epoch_and_time_match() {
+fn a_probe_is_taken_for_a_new_one_only_if_epoch_trips_and_time_match() {
     let wrap = Duration::from_millis(64 << 15);
     let tick = Duration::from_millis(64);
-    let narrow = |transitions, pause| a_late_probe_closes(&AtomicU32::new(0), transitions, pause);
-    assert!(narrow(16, wrap), "the documented alias");
-    assert!(!narrow(16, wrap + tick));
-    assert!(!narrow(16, tick));
+    let narrow =
+        |by, transitions, pause| a_late_probe_closes(&AtomicU32::new(0), by, transitions, pause);
+    assert!(narrow(By::Release, 16, wrap), "the documented alias");
+    assert!(!narrow(By::Release, 16, wrap + tick));
+    assert!(!narrow(By::Release, 16, tick));
+    assert!(!narrow(By::Trip, 16, wrap));
     for transitions in (2..16).chain(17..32) {
-        assert!(!narrow(transitions, wrap), "{transitions}");
+        assert!(!narrow(By::Release, transitions, wrap), "{transitions}");
     }
 
     let wrap = Duration::from_millis(1 << 32);
     let tick = Duration::from_millis(1);
-    let wide = |transitions, pause| a_late_probe_closes(&AtomicU64::new(0), transitions, pause);
-    assert!(wide(512, wrap), "the documented alias");
-    assert!(!wide(512, wrap + tick));
-    assert!(!wide(512, tick));
+    let wide =
+        |by, transitions, pause| a_late_probe_closes(&AtomicU64::new(0), by, transitions, pause);
+    assert!(wide(By::Release, 512, wrap), "the documented alias");
+    assert!(!wide(By::Release, 512, wrap + tick));
+    assert!(!wide(By::Release, 512, tick));
+    assert!(!wide(By::Trip, 512, wrap));
     for transitions in (2..512).chain(513..1_024) {
-        assert!(!wide(transitions, wrap), "{transitions}");
+        assert!(!wide(By::Release, transitions, wrap), "{transitions}");
     }
 }

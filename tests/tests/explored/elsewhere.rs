@@ -1,7 +1,7 @@
 //! The same state at another time and in another epoch: every state is looked at across every wrap.
 
 use atomic_breaker::word::Bits;
-use tests::reference::{Mode, Rules, Trip};
+use tests::reference::Mode;
 
 use super::world::{Cell, World};
 
@@ -37,44 +37,29 @@ pub(crate) fn places<W: Cell>(tick: u64, oldest: u64) -> Vec<Place> {
         .collect()
 }
 
-impl<B: Bits + Into<u64>> World<B> {
+impl<B: Bits> World<B> {
     /// This world with all its times and epochs shifted so that it is at `place` now.
     pub(crate) fn at<W: Cell<Bits = B>>(&self, place: Place) -> Self {
         let mut there = self.clone();
-        let Rules { trip, grain, .. } = self.reference.rules;
+        let tick = self.reference.rules.grain.tick;
         let shift = Shift {
-            ticks: place.tick - self.reference.now / grain.tick,
+            ticks: place.tick - self.reference.now / tick,
             epochs: place.epoch.wrapping_sub(self.reference.generation) % (1 << W::EPOCH.1),
         };
-        let ms = shift.ticks * grain.tick;
-
-        let reference = &mut there.reference;
-        reference.now += ms;
-        reference.generation += shift.epochs;
-        let has_time = match &mut reference.mode {
-            Mode::Closed {
-                failures,
-                window_began,
-            } => {
-                let has_window = *failures != 0 && matches!(trip, Trip::Within(..));
-                *window_began += if has_window { shift.ticks } else { 0 };
-                has_window
-            }
-            Mode::Open { began: time, .. } | Mode::Probing { last: time, .. } => {
-                *time += shift.ticks;
-                true
-            }
-            Mode::ForcedOpen | Mode::Disabled => false,
-        };
+        let ms = shift.ticks * tick;
+        there.reference.now += ms;
+        there.reference.generation += shift.epochs;
+        let has_time = shift.mode(&mut there.reference.mode);
         there.bits = shift.word::<W>(self.bits, has_time);
         for ((granted, started), pass) in there.held.iter_mut().flatten() {
             pass.generation += shift.epochs;
+            pass.admitted += shift.ticks;
             *granted = shift.word::<W>(*granted, pass.is_probe);
-            if *started != 0 {
-                pass.started += ms;
+            if let Some(begin) = &mut pass.started {
+                *begin += ms;
                 // 0 says that nothing is measured; a start at 0 is taken for 1.
-                pass.started += u64::from(pass.started.is_multiple_of(1 << 32));
-                *started = pass.started as u32;
+                *begin += u64::from(begin.is_multiple_of(1 << 32));
+                *started = *begin as u32;
             }
         }
         there
@@ -87,10 +72,23 @@ struct Shift {
 }
 
 impl Shift {
+    /// Shifts the time that a mode has. Answers whether it has one.
+    fn mode(&self, mode: &mut Mode) -> bool {
+        let time = match mode {
+            // Where failures are counted whatever the time, 0 stands for it.
+            Mode::Closed { window_began, .. } if *window_began != 0 => window_began,
+            Mode::Open { began: time, .. }
+            | Mode::Returning { began: time, .. }
+            | Mode::Probing { last: time, .. } => time,
+            Mode::Closed { .. } | Mode::Held(_) => return false,
+        };
+        *time += self.ticks;
+        true
+    }
+
     /// A word with its epoch and, if it has one, its time shifted.
-    fn word<W: Cell<Bits: Into<u64>>>(&self, word: W::Bits, has_time: bool) -> W::Bits {
-        let bits: u64 = word.into();
-        let bits = add(bits, W::EPOCH, self.epochs);
+    fn word<W: Cell>(&self, word: W::Bits, has_time: bool) -> W::Bits {
+        let bits = add(word.to_u64(), W::EPOCH, self.epochs);
         let ticks = if has_time { self.ticks } else { 0 };
         W::Bits::from_u64(add(bits, (W::TIME, W::WIDTH - W::TIME), ticks))
     }

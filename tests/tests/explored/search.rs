@@ -1,73 +1,47 @@
 //! Breadth-first search over the worlds.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
-use atomic_breaker::Config;
+use atomic_breaker::Cause;
 use atomic_breaker::word::Bits;
-use tests::reference::{Mode, Order, Reference, Report, Rules};
+use tests::reference::{Mode, Reference, Rules};
 
 use super::elsewhere::{Place, places};
-use super::world::{Cell, Event, World};
-
-const REPORTS: [Report; 7] = [
-    Report::Success,
-    Report::Failure(0),
-    Report::Failure(1),
-    Report::Failure(2),
-    Report::TripAtOnce,
-    Report::RetryAfter(3),
-    Report::Nothing,
-];
-
-const ORDERS: [Order; 7] = [
-    Order::Trip,
-    Order::ForceOpen,
-    Order::Release,
-    Order::Reset,
-    Order::Disable,
-    Order::Enable,
-    Order::ProbeNow,
-];
-
-/// All that can happen.
-fn events(callers: usize) -> Vec<Event> {
-    let mut events = vec![Event::Pass, Event::StepBack];
-    events.extend(ORDERS.map(Event::Operator));
-    for caller in 0..callers {
-        events.extend([Event::Ask(caller), Event::Drop(caller), Event::Lose(caller)]);
-        events.extend(REPORTS.map(|report| Event::Tell(caller, report)));
-    }
-    events
-}
+use super::event::{Event, events};
+use super::key::{Ages, Key, Keys};
+use super::world::{Cell, RuleSet, World};
 
 /// How far a search goes.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach {
     pub(crate) callers: usize,
     pub(crate) oldest_permit: u64,
+    /// States with more rounds lost in a row are compared, but not gone on from.
+    pub(crate) most_lost_rounds: u32,
     /// Whether each state is looked at across the wraps, too.
     pub(crate) across_wraps: bool,
 }
 
 /// What a search has seen.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Extent {
     pub(crate) states: usize,
     pub(crate) steps: usize,
     /// Steps taken from states moved across the wraps.
     pub(crate) steps_elsewhere: usize,
+    /// The causes of all transitions.
+    pub(crate) causes: HashSet<Cause>,
 }
 
 /// A search with everything seen so far.
 pub(crate) struct Search<W: Cell> {
     start: World<W::Bits>,
-    config: Config,
+    sets: Vec<RuleSet<W::Bits>>,
+    reach: Reach,
     events: Vec<Event>,
     elsewhere: Vec<Place>,
-    /// Ages in milliseconds beyond this are one age.
-    oldest: u64,
+    ages: Ages,
     word: PhantomData<W>,
 }
 
@@ -75,18 +49,20 @@ pub(crate) struct Search<W: Cell> {
 type Origin = (u32, Event);
 
 impl<W: Cell> Search<W> {
-    /// Starts with a fresh breaker.
-    pub(crate) fn new(rules: &Rules, reach: Reach) -> Self {
-        let tick = rules.grain.tick;
-        let longest = [rules.open_for, rules.lease, 3]
-            .into_iter()
-            .chain(rules.growth.map(|(_, max)| max))
-            .chain(rules.slow)
-            .max();
-        // Two ticks of rounding, and one for the step back.
-        let oldest = longest.unwrap_or(0) + 3 * tick;
+    /// Starts with a fresh breaker under the first of the rules.
+    pub(crate) fn new(rules: &[Rules], reach: Reach) -> Self {
+        let sets: Vec<_> = rules
+            .iter()
+            .map(|rules| RuleSet {
+                plain: *rules,
+                real: atomic_breaker::Rules::new(rules.config()),
+            })
+            .collect();
+        let ages = Ages::of(&sets);
+        let events = events(reach.callers, &sets);
         let elsewhere = if reach.across_wraps {
-            places::<W>(tick, oldest.div_ceil(tick))
+            let longest = ages.longest(reach.most_lost_rounds);
+            places::<W>(rules[0].grain.tick, longest)
         } else {
             Vec::new()
         };
@@ -94,31 +70,40 @@ impl<W: Cell> Search<W> {
             start: World {
                 bits: W::Bits::FRESH,
                 held: [None; 3],
-                reference: Reference::new(*rules, 100),
+                reference: Reference::new(rules[0], 100),
+                rules: 0,
                 behind: 0,
                 oldest_permit: reach.oldest_permit,
             },
-            config: rules.config(),
-            events: events(reach.callers),
+            sets,
+            reach,
+            events,
             elsewhere,
-            oldest,
+            ages,
             word: PhantomData,
         }
     }
 
     /// Visits everything; panics with the way there where the two worlds differ.
     pub(crate) fn run(self) -> Extent {
-        let mut seen = HashSet::from([self.key(&self.start)]);
+        let mut seen = Keys::default();
+        seen.insert(self.key(&self.start));
         let mut origins: Vec<Option<Origin>> = vec![None];
         let mut queue = VecDeque::from([(0_u32, self.start.clone())]);
         let mut extent = Extent::default();
         while let Some((index, world)) = queue.pop_front() {
             for &event in &self.events {
-                let Some(result) = world.after::<W>(self.config, event) else {
+                let Some(result) = world.after::<W>(&self.sets, event) else {
                     continue;
                 };
                 extent.steps += 1;
+                if let Ok(next) = &result
+                    && let Some(told) = &next.reference.told
+                {
+                    extent.causes.insert(told.cause);
+                }
                 match result {
+                    Ok(next) if self.is_too_far(&next) => {}
                     Ok(next) => {
                         if seen.insert(self.key(&next)) {
                             queue.push_back((origins.len() as u32, next));
@@ -128,21 +113,44 @@ impl<W: Cell> Search<W> {
                     Err(difference) => self.fail(&origins, index, event, None, &difference),
                 }
             }
-            for &place in &self.elsewhere {
-                let there = world.at::<W>(place);
-                for &event in self.events.iter().filter(|event| event.asks_the_breaker()) {
-                    let Some(result) = there.after::<W>(self.config, event) else {
-                        continue;
-                    };
-                    extent.steps_elsewhere += 1;
-                    if let Err(difference) = result {
-                        self.fail(&origins, index, event, Some(place), &difference);
-                    }
-                }
-            }
+            extent.steps_elsewhere += self.look_elsewhere(&world, &origins, index);
         }
         extent.states = origins.len();
         extent
+    }
+
+    /// Lets everything happen once in all other places. Answers how many steps that were.
+    fn look_elsewhere(
+        &self,
+        world: &World<W::Bits>,
+        origins: &[Option<Origin>],
+        index: u32,
+    ) -> usize {
+        let mut steps = 0;
+        for &place in &self.elsewhere {
+            let there = world.at::<W>(place);
+            for &event in self.events.iter().filter(|event| event.asks_the_breaker()) {
+                let Some(result) = there.after::<W>(&self.sets, event) else {
+                    continue;
+                };
+                steps += 1;
+                if let Err(difference) = result {
+                    self.fail(origins, index, event, Some(place), &difference);
+                }
+            }
+        }
+        steps
+    }
+
+    fn is_too_far(&self, world: &World<W::Bits>) -> bool {
+        match world.reference.mode {
+            Mode::Probing { lost_rounds, .. } => lost_rounds > self.reach.most_lost_rounds,
+            _ => false,
+        }
+    }
+
+    fn key(&self, world: &World<W::Bits>) -> (u64, u64) {
+        Key::<W>::of(world, self.ages)
     }
 
     fn fail(
@@ -160,126 +168,11 @@ impl<W: Cell> Search<W> {
             index = before;
         }
         way.reverse();
+        let rules: Vec<_> = self.sets.iter().map(|set| set.plain).collect();
         panic!(
-            "after {way:?}\nfrom {} ms, before the last step moved to {place:?}, rules {:?}:\n\
+            "after {way:?}\nfrom {} ms, before the last step moved to {place:?}, rules {rules:#?}:\n\
              {difference}",
-            self.start.reference.now, self.start.reference.rules
+            self.start.reference.now
         );
-    }
-
-    /// What tells two worlds apart, as a fingerprint: 128 bits, so that two different keys among
-    /// millions meet with a chance below one in 10²⁴.
-    fn key(&self, world: &World<W::Bits>) -> (u64, u64) {
-        let mut key = Vec::with_capacity(40);
-        self.describe(world, &mut key);
-        let hash = |salt: u64| {
-            let mut hasher = DefaultHasher::new();
-            salt.hash(&mut hasher);
-            key.hash(&mut hasher);
-            hasher.finish()
-        };
-        (hash(0), hash(1))
-    }
-
-    fn describe(&self, world: &World<W::Bits>, key: &mut Vec<u64>) {
-        let reference = &world.reference;
-        let tick = reference.rules.grain.tick;
-        let bits: u64 = world.bits.into();
-        let time_width = W::WIDTH - W::TIME;
-        let time_of = |word: u64| word >> W::TIME;
-        let modulus = 1_u64 << time_width;
-        let now = reference.now / tick;
-
-        // The real word: everything but epoch and time, and the age of the time.
-        let epoch_mask = ((1 << W::EPOCH.1) - 1) << W::EPOCH.0;
-        let below_time = bits & ((1 << W::TIME) - 1);
-        key.push(below_time & !epoch_mask);
-        let has_time = match reference.mode {
-            Mode::Closed { failures, .. } => failures != 0,
-            Mode::Open { .. } | Mode::Probing { .. } => true,
-            Mode::ForcedOpen | Mode::Disabled => false,
-        };
-        // Wrapped, so a time just ahead of now is a large number, told apart from all ages.
-        let age = now.wrapping_sub(time_of(bits)) % modulus;
-        let ahead = modulus - age;
-        key.push(match has_time {
-            false => 0,
-            true if ahead <= 2 => u64::MAX - ahead,
-            true => age.min(self.oldest),
-        });
-        key.push(reference.now % tick);
-        key.push(world.behind);
-
-        // The reference, relative to now.
-        let stored = |tick: u64| match now.checked_sub(tick) {
-            Some(age) => age.min(self.oldest),
-            None => u64::MAX - (tick - now),
-        };
-        key.push(u64::from(reference.trips));
-        match &reference.mode {
-            Mode::Closed {
-                failures,
-                window_began,
-            } => {
-                key.extend([0, u64::from(*failures)]);
-                key.push(if *failures == 0 {
-                    0
-                } else {
-                    stored(*window_began)
-                });
-            }
-            Mode::Open { began, lasts } => key.extend([1, stored(*began), *lasts]),
-            Mode::Probing {
-                out,
-                successes,
-                last,
-            } => {
-                let lost = out.iter().filter(|number| {
-                    !world
-                        .held
-                        .iter()
-                        .flatten()
-                        .any(|(_, pass)| pass.number == **number)
-                });
-                key.extend([2, lost.count() as u64, u64::from(*successes), stored(*last)]);
-            }
-            Mode::ForcedOpen => key.push(3),
-            Mode::Disabled => key.push(4),
-        }
-
-        // The permits: kind, distance in transitions, and of probes in this epoch the time; in any
-        // order.
-        let mut permits: Vec<[u64; 5]> = world
-            .held
-            .iter()
-            .flatten()
-            .map(|((granted, _), pass)| {
-                let granted: u64 = (*granted).into();
-                let distance = reference.generation - pass.generation;
-                let is_here = distance == 0 && pass.is_probe;
-                let lag = time_of(bits).wrapping_sub(time_of(granted)) % modulus;
-                let took = match reference.rules.slow {
-                    Some(_) => match reference.now.checked_sub(pass.started) {
-                        Some(took) => took.min(self.oldest),
-                        None => u64::MAX,
-                    },
-                    None => 0,
-                };
-                let ahead = modulus - lag;
-                [
-                    granted & 3,
-                    distance,
-                    match is_here {
-                        false => 0,
-                        true if ahead <= 2 => u64::MAX - ahead,
-                        true => lag.min(self.oldest),
-                    },
-                    took,
-                    u64::from(is_here),
-                ]
-            })
-            .collect();
-        permits.sort_unstable();
-        key.extend(permits.into_iter().flatten());
     }
 }

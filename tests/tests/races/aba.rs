@@ -38,12 +38,12 @@ fn the_other_fails_between<W: Word + Send + Sync + 'static>(word: W) -> Option<u
         last_error: Plain::new(AtomicU32::new(0)),
         seen: Plain::new(Unmodelled::new(0)),
     };
-    let breaker = Breaker::over(
-        word,
-        Config::new().consecutive_failures(2),
-        ManualClock::new(),
-    );
-    let breaker = Arc::new(breaker.with_observer(looks.clone()));
+    let config = Config::new().consecutive_failures(2);
+    let breaker = Breaker::builder(config, ManualClock::new())
+        .word(word)
+        .observer(looks.clone())
+        .build();
+    let breaker = Arc::new(breaker);
 
     let other = breaker.clone();
     let three_calls = thread::spawn(move || {

@@ -6,10 +6,14 @@
 //! that may: nothing else happens, and each of these does, so that the model is not blind to it.
 
 mod aba;
+mod demands;
 mod memory;
 mod orderings;
 mod probes;
 mod reports;
+mod returns;
+mod rounds;
+mod short_ways;
 mod tally;
 
 use std::collections::HashSet;
@@ -17,6 +21,7 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use atomic_breaker::word::Word;
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, State, Tally, Transition};
 use memory::LoomWord;
 
@@ -31,27 +36,29 @@ impl Observer for Heard {
     }
 }
 
-type Modelled<T = ()> = Breaker<ManualClock, LoomWord, T, Heard>;
+type Modelled<T = (), W = LoomWord> = Breaker<ManualClock, W, T, Heard>;
 
 /// A breaker for one interleaving.
 fn breaker(config: Config) -> loom::sync::Arc<Modelled> {
     breaker_of(LoomWord::new(), config, ())
 }
 
-fn breaker_of<T: Tally>(word: LoomWord, config: Config, tally: T) -> loom::sync::Arc<Modelled<T>> {
-    let clock = ManualClock::starting_at(1_000);
-    loom::sync::Arc::new(Breaker::from_parts(
-        word,
-        config,
-        clock,
-        tally,
-        Heard::default(),
-    ))
+fn breaker_of<T: Tally, W: Word>(
+    word: W,
+    config: Config,
+    tally: T,
+) -> loom::sync::Arc<Modelled<T, W>> {
+    let breaker = Breaker::builder(config, ManualClock::starting_at(1_000))
+        .word(word)
+        .tally(tally)
+        .observer(Heard::default())
+        .build();
+    loom::sync::Arc::new(breaker)
 }
 
 /// The causes of all transitions, in the order of their epochs, when everybody has come to rest.
 /// Each epoch was told once, and each transition begins in the state in which the one before ended.
-fn history<T: Tally>(breaker: &Modelled<T>) -> Vec<Cause> {
+fn history<T: Tally, W: Word>(breaker: &Modelled<T, W>) -> Vec<Cause> {
     let mut told = breaker.observer().0.lock().unwrap().clone();
     told.sort_by_key(|transition| transition.epoch);
     let mut state = State::Closed;
@@ -62,7 +69,8 @@ fn history<T: Tally>(breaker: &Modelled<T>) -> Vec<Cause> {
     }
     let snapshot = breaker.snapshot();
     assert_eq!(snapshot.state(), state, "nothing untold: {told:#?}");
-    assert_eq!(usize::from(snapshot.epoch()), told.len(), "{told:#?}");
+    let epoch = usize::from(snapshot.epoch());
+    assert_eq!(epoch, told.len(), "none undone: {told:#?}");
     told.iter().map(|transition| transition.cause).collect()
 }
 

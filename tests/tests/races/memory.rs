@@ -96,6 +96,46 @@ impl Word for Deaf {
     }
 }
 
+/// A word whose exchange compares all bits but some. The control for what those bits are there for.
+pub(crate) struct Blind {
+    word: LoomWord,
+    compared: u64,
+}
+
+impl Blind {
+    /// Compares the state alone.
+    pub(crate) fn to_all_but_the_state() -> Self {
+        Self {
+            word: LoomWord::new(),
+            compared: 0b11,
+        }
+    }
+}
+
+impl Word for Blind {
+    type Bits = u64;
+
+    fn load(&self, order: Ordering) -> u64 {
+        self.word.load(order)
+    }
+
+    fn compare_exchange_weak(
+        &self,
+        current: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        let found = self.word.load(failure);
+        if (found ^ current) & self.compared == 0 {
+            self.word
+                .compare_exchange_weak(found, new, success, failure)
+        } else {
+            Err(found)
+        }
+    }
+}
+
 #[test]
 fn every_order_of_load_and_swap_is_tried() {
     use loom::sync::Arc;

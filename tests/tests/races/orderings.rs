@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A breaker with a cell beside it that only the breaker's word orders, as an adapter would keep the
 /// last error in: relaxed itself, so that loom shows every value that the orderings allow.
-struct Adapter<W> {
+struct Adapter<W: Word> {
     breaker: Breaker<ManualClock, W>,
     last_error: AtomicU32,
 }
@@ -129,12 +129,12 @@ impl Observer for Looks {
 /// Each caller keeps its error and fails; the report that trips reads them all.
 fn the_report_that_trips_sees_every_error<W: Word + Send + Sync + 'static>(word: W, callers: u32) {
     let errors = Plain::new((0..callers).map(|_| AtomicU32::new(0)).collect());
-    let breaker = Breaker::over(
-        word,
-        Config::new().consecutive_failures(callers),
-        ManualClock::new(),
-    );
-    let breaker = Arc::new(breaker.with_observer(Looks(errors)));
+    let config = Config::new().consecutive_failures(callers);
+    let breaker = Breaker::builder(config, ManualClock::new())
+        .word(word)
+        .observer(Looks(errors))
+        .build();
+    let breaker = Arc::new(breaker);
     let fail = |breaker: &Breaker<ManualClock, W, (), Looks>, caller: usize| {
         let permit = breaker.acquire().unwrap();
         breaker.observer().0[caller].store(7, Ordering::Relaxed);

@@ -200,7 +200,7 @@ fn a_take_over_and_the_late_failure_of_the_lost_probe_exclude_each_other() {
 #[test]
 fn a_take_over_and_the_late_drop_of_one_of_two_lost_probes_exclude_each_other() {
     let slots = model("take-over against a late drop", || {
-        let breaker = due(config().probes(2));
+        let breaker = due(config().probes(2).cancel_limit(2 * SECOND));
         let (_lost, dropped) = (token(&breaker), token(&breaker));
         breaker.clock().advance(SECOND);
 

@@ -2,15 +2,17 @@
 //!
 //! With a wrap of `R`: the gate never opens early unless the clock steps back by more than the guard
 //! band; a call between `k·R - guard` and `k·R + open_for` after the trip is refused for up to
-//! `guard + open_for`; a call at any other time is right. Two ticks of rounding either way.
+//! `guard + open_for`; a call at any other time is right. Two ticks of rounding either way, and where an
+//! open time is stored rounded up, the stored time is so much earlier, and the guard band with it.
 
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
 use atomic_breaker::{Breaker, Config, ManualClock, Rejected};
 use proptest::prelude::*;
 
 use super::any;
+use super::seed::check;
 
 /// A word and its clock, as documented. Milliseconds.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +36,27 @@ impl Scale {
             guard: 1 << (6 + tick_log2),
         }
     }
+}
 
-    fn config(self, open_for: u64) -> Config {
-        Config::new()
-            .open_for(Duration::from_millis(open_for))
-            .probe_lease(Duration::from_millis(1))
-            .tick_log2_ms(self.tick.ilog2())
+/// A breaker that has tripped, and its open time: exactly, and as stored.
+struct Tripped<'a, W: Word> {
+    breaker: Breaker<&'a ManualClock, W>,
+    open_for: u64,
+    stored: u64,
+}
+
+fn trip<W: Word>(word: W, open_for: u64, clock: &ManualClock) -> Tripped<'_, W> {
+    let config = Config::new()
+        .open_for(Duration::from_millis(open_for))
+        .probe_lease(Duration::from_millis(1));
+    let breaker = Breaker::over(word, config, clock);
+    let tripped = breaker.trip().and_then(|tripped| tripped.open_for());
+    let stored = breaker.snapshot().open_for();
+    let ms = |time: Option<Duration>| time.unwrap().as_millis() as u64;
+    Tripped {
+        breaker,
+        open_for: ms(tripped),
+        stored: ms(stored),
     }
 }
 
@@ -52,12 +69,11 @@ fn asks_after(
     idle: u64,
 ) -> Result<(), TestCaseError> {
     let clock = ManualClock::starting_at(start);
-    let breaker = Breaker::over(word, scale.config(open_for), &clock);
-    breaker.trip();
-    let stored = breaker.snapshot().open_for().unwrap().as_millis() as u64;
+    let tripped = trip(word, open_for, &clock);
+    let earlier = tripped.stored - tripped.open_for;
     clock.advance(Duration::from_millis(idle));
 
-    let Err(rejected) = breaker.acquire() else {
+    let Err(rejected) = tripped.breaker.acquire() else {
         prop_assert!(idle >= open_for, "early");
         // Just short of the wrap, within the guard band, it is refused: the price that is documented.
         let short = (scale.wrap - idle % scale.wrap) % scale.wrap;
@@ -67,15 +83,15 @@ fn asks_after(
     let wait = rejected.retry_in().unwrap();
     let slack = 2 * scale.tick;
     let since_wrap = idle % scale.wrap;
-    let is_short_of_wrap = since_wrap + scale.guard + slack >= scale.wrap;
+    let is_short_of_wrap = since_wrap + scale.guard + earlier + slack >= scale.wrap;
     prop_assert!(
-        since_wrap < stored + slack || is_short_of_wrap,
+        since_wrap < tripped.open_for + slack || is_short_of_wrap,
         "refused at no time to refuse"
     );
-    let most = Duration::from_millis(stored + scale.guard + slack);
+    let most = Duration::from_millis(tripped.stored + scale.guard + slack);
     prop_assert!(wait <= most, "{:?} of {:?}", wait, most);
     clock.advance(wait);
-    prop_assert!(breaker.acquire().is_ok(), "as told");
+    prop_assert!(tripped.breaker.acquire().is_ok(), "as told");
     Ok(())
 }
 
@@ -88,33 +104,37 @@ fn keeps_time(
     steps: &[(u64, u64)],
 ) -> Result<(), TestCaseError> {
     let clock = ManualClock::starting_at(start);
-    let breaker = Breaker::over(word, scale.config(open_for), &clock);
-    breaker.trip();
-    let stored = breaker.snapshot().open_for().unwrap().as_millis() as u64;
+    let tripped = trip(word, open_for, &clock);
+    prop_assert!(tripped.open_for >= open_for, "shorter than configured");
+    prop_assert!(
+        tripped.open_for < open_for + scale.tick,
+        "not the next tick"
+    );
     // The clock never steps back behind the trip by as much as the guard band, less the tick that is
     // rounded: counted from there, so that no time is below zero.
     let trip = scale.guard - scale.tick;
+    let deadline = trip + tripped.open_for;
     let mut now = trip;
     for &(forward, back) in steps {
         let back = back.min(now + forward);
         now = now + forward - back;
         clock.advance(Duration::from_millis(forward));
         clock.step_back(Duration::from_millis(back));
-        match breaker.acquire() {
+        match tripped.breaker.acquire() {
             Ok(_) => {
-                prop_assert!(now >= trip + stored, "early: {} of {}", now, trip + stored);
+                prop_assert!(now >= deadline, "early: {} of {}", now, deadline);
                 return Ok(());
             }
             Err(rejected) => {
                 let wait = rejected.retry_in().unwrap();
-                let most = Duration::from_millis(stored + scale.guard + scale.tick);
+                let most = Duration::from_millis(tripped.stored + scale.guard + scale.tick);
                 prop_assert!(wait <= most, "{:?} of {:?}", wait, most);
             }
         }
     }
-    let wait = breaker.acquire().err().and_then(Rejected::retry_in);
+    let wait = tripped.breaker.acquire().err().and_then(Rejected::retry_in);
     clock.advance(wait.unwrap_or_default());
-    prop_assert!(breaker.acquire().is_ok(), "as told");
+    prop_assert!(tripped.breaker.acquire().is_ok(), "as told");
     Ok(())
 }
 
@@ -135,42 +155,55 @@ fn idles(scale: Scale, open_for: u64) -> impl Strategy<Value = u64> {
     ]
 }
 
-fn idle_on(scale: Scale) -> impl Strategy<Value = (Scale, u64, u64)> {
+/// An open time, an idle time, and when it begins.
+fn idle_on(scale: Scale) -> impl Strategy<Value = (u64, u64, u32)> {
     let most = scale.wrap / 2;
     any::times()
         .prop_map(move |time| time.min(most))
-        .prop_flat_map(move |open_for| (Just(scale), Just(open_for), idles(scale, open_for)))
+        .prop_flat_map(move |open_for| (Just(open_for), idles(scale, open_for), any::<u32>()))
 }
 
-proptest! {
-    #![proptest_config(any::config(10_000))]
+#[test]
+fn a_breaker_left_idle_errs_only_where_documented_in_the_64_bit_word() {
+    let scale = Scale::WIDE;
+    check("idle, 64 bits", 10_000, &idle_on(scale), |case| {
+        let (open_for, idle, start) = case;
+        asks_after(AtomicU64::new(0), scale, open_for, start, idle)
+    });
+}
 
-    #[test]
-    fn a_breaker_left_idle_errs_only_where_documented_in_the_64_bit_word(
-        (scale, open_for, idle) in idle_on(Scale::WIDE),
-        start in any::<u32>(),
-    ) {
-        asks_after(AtomicU64::new(0), scale, open_for, start, idle)?;
+#[test]
+fn a_breaker_left_idle_errs_only_where_documented_in_the_32_bit_word() {
+    fn errs<const N: u32>() {
+        let scale = Scale::narrow(N);
+        let name = format!("idle, ticks of 2^{N} ms");
+        check(&name, 2_500, &idle_on(scale), |(open_for, idle, start)| {
+            let word = Ticks::<_, N>(AtomicU32::new(0));
+            asks_after(word, scale, open_for, start, idle)
+        });
     }
+    errs::<0>();
+    errs::<3>();
+    errs::<6>();
+    errs::<16>();
+}
 
-    #[test]
-    fn a_breaker_left_idle_errs_only_where_documented_in_the_32_bit_word(
-        (scale, open_for, idle) in any::ticks().prop_flat_map(|n| idle_on(Scale::narrow(n))),
-        start in any::<u32>(),
-    ) {
-        asks_after(AtomicU32::new(0), scale, open_for, start, idle)?;
+#[test]
+fn the_gate_never_opens_early_and_never_long_late_whatever_the_clock_does() {
+    fn keep_time<const N: u32>() {
+        let steps = prop::collection::vec((any::times(), any::times()), 1..20);
+        let cases = (any::times(), any::<u32>(), steps);
+        let name = format!("whatever the clock does, ticks of 2^{N} ms");
+        check(&name, 2_500, &cases, |(open_for, start, steps)| {
+            keeps_time(AtomicU64::new(0), Scale::WIDE, open_for, start, &steps)?;
+            let narrow = Scale::narrow(N);
+            let open_for = open_for.min(narrow.wrap / 2);
+            let word = Ticks::<_, N>(AtomicU32::new(0));
+            keeps_time(word, narrow, open_for, start, &steps)
+        });
     }
-
-    #[test]
-    fn the_gate_never_opens_early_and_never_long_late_whatever_the_clock_does(
-        open_for in any::times(),
-        start in any::<u32>(),
-        tick in any::ticks(),
-        steps in prop::collection::vec((any::times(), any::times()), 1..20),
-    ) {
-        keeps_time(AtomicU64::new(0), Scale::WIDE, open_for, start, &steps)?;
-        let narrow = Scale::narrow(tick);
-        let open_for = open_for.min(narrow.wrap / 2);
-        keeps_time(AtomicU32::new(0), narrow, open_for, start, &steps)?;
-    }
+    keep_time::<0>();
+    keep_time::<3>();
+    keep_time::<6>();
+    keep_time::<16>();
 }

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Word};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Ticks, Word};
 use atomic_breaker::{
-    Breaker, Cause, Config, EventLog, ManualClock, Permit, State, Token, Transition,
+    Breaker, Cause, Config, EventLog, ManualClock, Permit, State, Token, Transition, Wait,
 };
 use proptest::prelude::*;
-use tests::reference::{Grain, Order, Report, Rules};
+use tests::reference::{Grain, Order, Report, Rules, obey, outcome};
 
 use super::any;
+use super::rules::{Kind, rules};
+use super::seed::check;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -19,7 +21,10 @@ enum Event {
     /// Of a permit with any bits whatever.
     TellAnything(u64, u32, Report),
     Drop(usize),
+    /// Of a permit with any bits whatever.
+    DropAnything(u64, u32),
     Operator(Order),
+    Restore,
     Advance(u64),
     StepBack(u64),
 }
@@ -32,7 +37,10 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (any_bits(), any::<u32>(), any::reports())
             .prop_map(|(bits, started, report)| Event::TellAnything(bits, started, report)),
         2 => any::<usize>().prop_map(Event::Drop),
+        1 => (any_bits(), any::<u32>())
+            .prop_map(|(bits, started)| Event::DropAnything(bits, started)),
         2 => any::orders().prop_map(Event::Operator),
+        1 => Just(Event::Restore),
         5 => any::times().prop_map(Event::Advance),
         1 => any::times().prop_map(Event::StepBack),
     ]
@@ -59,32 +67,33 @@ fn epoch_of<B: Bits>(bits: B) -> (u16, u16) {
 
 type Real<'a, W> = Breaker<&'a ManualClock, W, (), &'a EventLog<512>>;
 
-fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event) {
+/// Lets it happen. Answers whether the word was found corrupt.
+fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event) -> bool {
+    let any_token = |bits, started| Token::from_raw(W::Bits::from_u64(bits), started);
     match event {
         Event::Ask => held.extend(real.acquire().map(Permit::into_token)),
         Event::TellAnything(bits, started, report) => {
-            let token = Token::from_raw(W::Bits::from_u64(bits), started);
-            real.resume(token).report(any::outcome(report));
+            real.resume(any_token(bits, started))
+                .report(outcome(report));
         }
+        Event::DropAnything(bits, started) => drop(real.resume(any_token(bits, started))),
         Event::Tell(..) | Event::Drop(_) if held.is_empty() => {}
         Event::Tell(caller, report) => {
             let token = held.swap_remove(caller % held.len());
-            real.resume(token).report(any::outcome(report));
+            real.resume(token).report(outcome(report));
         }
         Event::Drop(caller) => {
             let token = held.swap_remove(caller % held.len());
             drop(real.resume(token));
         }
-        Event::Operator(Order::Trip) => real.trip(),
-        Event::Operator(Order::ForceOpen) => real.force_open(),
-        Event::Operator(Order::Release) => real.release(),
-        Event::Operator(Order::Reset) => real.reset(),
-        Event::Operator(Order::Disable) => real.disable(),
-        Event::Operator(Order::Enable) => real.enable(),
-        Event::Operator(Order::ProbeNow) => real.probe_now(),
+        Event::Operator(order) => {
+            obey(real, order);
+        }
+        Event::Restore => return real.restore().is_err(),
         Event::Advance(ms) => real.clock().advance(Duration::from_millis(ms)),
         Event::StepBack(ms) => real.clock().step_back(Duration::from_millis(ms)),
     }
+    false
 }
 
 /// A breaker over any word, in use: every pattern that it leaves behind is a state, what it tells
@@ -97,43 +106,58 @@ fn survives<W: Word + From<W::Bits>>(
 ) -> Result<(), TestCaseError> {
     let clock = ManualClock::starting_at(now);
     let log = EventLog::<512>::new();
-    let real = Breaker::from_parts(W::from(bits), rules.config(), &clock, (), &log);
+    let builder = Breaker::builder(rules.config(), &clock).word(W::from(bits));
+    let real = builder.observer(&log).build();
     let is_corrupt = bits.check().is_err();
     prop_assert_eq!(real.check().is_err(), is_corrupt);
-    let mut state = real.state();
-    let (mut epoch, epochs) = epoch_of(bits);
+    let begun = (real.state(), epoch_of(bits));
     if is_corrupt {
-        prop_assert_eq!(state, State::Closed, "reads as what takes its place");
+        prop_assert_eq!(begun.0, State::Closed, "reads as what takes its place");
     }
     let mut held = Vec::new();
     for &event in events {
-        act(&real, &mut held, event);
-        prop_assert!(
-            real.check().is_ok() || real.to_bits() == bits,
-            "{:?}",
-            event
-        );
+        let was_corrupt = real.check().is_err();
+        let found_corrupt = act(&real, &mut held, event);
+        prop_assert!(!found_corrupt || was_corrupt, "restored a state as corrupt");
+        let is_left_alone = real.to_bits() == bits && was_corrupt;
+        prop_assert!(real.check().is_ok() || is_left_alone, "{:?}", event);
     }
-    // All permits are lost. Whoever waits as told gets through, in two turns at most: an open
-    // breaker, then probes that are lost.
-    let forced = |state| state == State::ForcedOpen;
-    for _ in 0..2 {
-        let Err(rejected) = real.acquire() else { break };
-        let wait = rejected.retry_in();
-        prop_assert_eq!(wait.is_none(), forced(rejected.state()));
-        clock.advance(wait.unwrap_or_default());
-    }
-    prop_assert!(real.acquire().is_ok() || forced(real.state()));
+    gets_through(&real, &clock)?;
     real.reset();
     prop_assert!(real.check().is_ok());
+    joins_up(&log, begun, real.state(), is_corrupt)
+}
 
+/// All permits are lost. Whoever waits as told gets through, the first time.
+fn gets_through<W: Word>(real: &Real<'_, W>, clock: &ManualClock) -> Result<(), TestCaseError> {
+    // A token is forgotten: a permit that is dropped might count as failed.
+    let ask = || real.acquire().map(Permit::into_token);
+    let Err(rejected) = ask() else { return Ok(()) };
+    match rejected.wait() {
+        Wait::For(time) | Wait::AtMost(time) => {
+            clock.advance(time);
+            prop_assert!(ask().is_ok(), "after {:?}", time);
+        }
+        Wait::UntilReleased => prop_assert_eq!(rejected.state(), State::ForcedOpen),
+    }
+    Ok(())
+}
+
+/// What was told begins with the healing of a corrupt word, and each transition with the state and the
+/// epoch that the one before ended in.
+fn joins_up(
+    log: &EventLog<512>,
+    (mut state, (mut epoch, epochs)): (State, (u16, u16)),
+    end: State,
+    is_corrupt: bool,
+) -> Result<(), TestCaseError> {
     let told: Vec<Transition> = std::iter::from_fn(|| log.pop()).collect();
     for told in &told {
         prop_assert_eq!(told.from, state);
         prop_assert_eq!(told.epoch, (epoch + 1) % epochs);
         (state, epoch) = (told.to, told.epoch);
     }
-    prop_assert_eq!(state, real.state());
+    prop_assert_eq!(state, end);
     let mut causes = told.iter().map(|told| told.cause);
     prop_assert_eq!(causes.next() == Some(Cause::CorruptWord), is_corrupt);
     prop_assert!(
@@ -150,13 +174,14 @@ fn is_healed_by_a_call<W: Word + From<W::Bits>>(
 ) -> Result<(), TestCaseError> {
     let clock = ManualClock::new();
     let log = EventLog::<512>::new();
-    let real = Breaker::over(W::from(bits), Config::new(), &clock).with_observer(&log);
+    let builder = Breaker::builder(Config::new(), &clock).word(W::from(bits));
+    let real = builder.observer(&log).build();
     let (epoch, epochs) = epoch_of(bits);
     prop_assert_eq!(real.snapshot().epoch(), (epoch + 1) % epochs);
     prop_assert_eq!(real.snapshot().failures(), 0);
     let permit = real.acquire();
     prop_assert!(permit.is_ok());
-    permit.unwrap().report(any::outcome(report));
+    permit.unwrap().report(outcome(report));
     // A report of nothing leaves a word alone that looks closed; a failure does not.
     if let Ok(permit) = real.acquire() {
         permit.failure();
@@ -173,44 +198,44 @@ fn is_healed_by_a_call<W: Word + From<W::Bits>>(
     Ok(())
 }
 
-proptest! {
-    #![proptest_config(any::config(5_000))]
+/// Plays so many histories over any bits.
+#[track_caller]
+fn check_survival<W: Word + From<W::Bits>>(name: &str, cases: u32, grain: Grain) {
+    let events = prop::collection::vec(event(), 0..300);
+    let cases_of = (any_bits(), rules(grain, Kind::Plain), any::<u32>(), events);
+    check(name, cases, &cases_of, |(bits, rules, now, events)| {
+        survives::<W>(W::Bits::from_u64(bits), &rules, now, &events)
+    });
+}
 
-    #[test]
-    fn any_64_bits_are_a_state_or_are_healed_and_never_wedge(
-        bits in any_bits(),
-        rules in any::rules(Grain::WIDE),
-        now in any::<u32>(),
-        events in prop::collection::vec(event(), 0..300),
-    ) {
-        survives::<AtomicU64>(bits, &rules, now, &events)?;
-    }
+#[test]
+fn any_64_bits_are_a_state_or_are_healed_and_never_wedge() {
+    check_survival::<AtomicU64>("any 64 bits", 5_000, Grain::WIDE);
+}
 
-    #[test]
-    fn any_32_bits_are_a_state_or_are_healed_and_never_wedge(
-        bits in any_bits(),
-        rules in any::ticks().prop_flat_map(|n| any::rules(Grain::narrow(1 << n))),
-        now in any::<u32>(),
-        events in prop::collection::vec(event(), 0..300),
-    ) {
-        survives::<AtomicU32>(bits as u32, &rules, now, &events)?;
-    }
+#[test]
+fn any_32_bits_are_a_state_or_are_healed_and_never_wedge() {
+    check_survival::<Ticks<AtomicU32, 0>>("any, 1 ms", 2_000, Grain::narrow(1));
+    check_survival::<AtomicU32>("any, 64 ms", 2_000, Grain::narrow(64));
+    check_survival::<Ticks<AtomicU32, 16>>("any, 65 s", 1_000, Grain::narrow(1 << 16));
+}
 
-    #[test]
-    fn a_corrupt_word_is_healed_by_a_call(
-        bits in any_bits().prop_filter("corrupt", |bits| bits.check().is_err()),
-        report in any::reports(),
-    ) {
-        is_healed_by_a_call::<AtomicU64>(bits, report)?;
-    }
-
-    #[test]
-    fn a_corrupt_narrow_word_is_healed_by_a_call(
-        bits in any_bits()
-            .prop_map(|bits| bits as u32)
-            .prop_filter("corrupt", |bits| bits.check().is_err()),
-        report in any::reports(),
-    ) {
-        is_healed_by_a_call::<AtomicU32>(bits, report)?;
-    }
+#[test]
+fn a_corrupt_word_is_healed_by_a_call() {
+    let corrupt = any_bits().prop_filter("corrupt", |bits| bits.check().is_err());
+    check(
+        "corrupt, 64 bits",
+        5_000,
+        &(corrupt, any::reports()),
+        |(bits, report)| is_healed_by_a_call::<AtomicU64>(bits, report),
+    );
+    let corrupt = any_bits()
+        .prop_map(|bits| bits as u32)
+        .prop_filter("corrupt", |bits| bits.check().is_err());
+    check(
+        "corrupt, 32 bits",
+        5_000,
+        &(corrupt, any::reports()),
+        |(bits, report)| is_healed_by_a_call::<AtomicU32>(bits, report),
+    );
 }

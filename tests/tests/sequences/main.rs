@@ -1,7 +1,8 @@
 //! Random long histories with long times, against the reference; random words; random clocks.
 //!
-//! What the exploration leaves out: large counts and times, all rules combined, hundreds of
-//! transitions, clocks that idle for longer than the word can tell or step back far.
+//! What the exploration leaves out: large counts and times, all rules combined, three sets of rules that
+//! replace each other, failure ratios, hundreds of transitions, clocks that idle for longer than the
+//! word can tell or step back far.
 //!
 //! | module | property |
 //! |---|---|
@@ -10,10 +11,16 @@
 //! | `corrupt` | any bits are a state or are healed once, and no history wedges |
 //! | `jitter` | open times lie within their bounds and spread over them |
 //!
-//! A failure shrinks, prints its seed, and is kept beside the module in `*.proptest-regressions`.
+//! Each run draws other cases, from a seed that it prints; `BREAKER_SEED=<that>` draws them again
+//! (`seed`). A failure shrinks, and is kept beside the module in `*.proptest-regressions`.
 
 mod any;
 mod clock;
 mod corrupt;
+mod event;
 mod history;
 mod jitter;
+mod pair;
+mod passing;
+mod rules;
+mod seed;

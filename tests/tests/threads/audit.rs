@@ -4,11 +4,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use atomic_breaker::word::{AtomicU32 as Narrow, AtomicU64 as Wide, Word};
+use atomic_breaker::word::{AtomicU32, AtomicU64 as Wide, Bits, Ticks, Word};
 use atomic_breaker::{Cause, Observer, Outcome, Rejected, Snapshot, State, Transition};
 
+/// A 32-bit word with ticks of 8 ms.
+pub(crate) type Narrow = Ticks<AtomicU32, 3>;
+
 /// A word whose documented layout the audit knows.
-pub(crate) trait Cell: Word<Bits: Into<u64>> + Default + Send + Sync {
+pub(crate) trait Cell: Word + Default + Send + Sync {
     const NAME: &'static str;
     /// How many epochs there are before they wrap.
     const EPOCHS: u16;
@@ -16,7 +19,7 @@ pub(crate) trait Cell: Word<Bits: Into<u64>> + Default + Send + Sync {
 
     /// The epoch in which a permit was granted.
     fn epoch(granted: Self::Bits) -> usize {
-        (granted.into() >> Self::EPOCH_SHIFT) as usize % usize::from(Self::EPOCHS)
+        (granted.to_u64() >> Self::EPOCH_SHIFT) as usize % usize::from(Self::EPOCHS)
     }
 }
 
@@ -147,17 +150,21 @@ impl Ledger {
 
 /// Whether the life cycle has this arrow. No lease ends in these tests.
 fn is_an_arrow(transition: &Transition) -> bool {
-    use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open};
+    use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open, Returning};
 
     match (transition.cause, transition.from, transition.to) {
-        (Cause::FailureLimit, Closed, Open)
+        (Cause::FailureLimit, Closed | Returning, Open)
         | (Cause::OpenTimeOver, Open, HalfOpen)
-        | (Cause::ProbeFailed, HalfOpen, Open)
-        | (Cause::ProbesSucceeded, HalfOpen, Closed)
-        | (Cause::Manual, ForcedOpen, HalfOpen)
+        | (Cause::ProbeFailed | Cause::ProbeCancelled, HalfOpen, Open)
+        | (Cause::ProbesSucceeded, HalfOpen, Closed | Returning)
+        | (Cause::TrafficReturned, Returning, Closed)
+        | (Cause::Manual, ForcedOpen | Open, HalfOpen)
         | (Cause::Manual, _, Closed) => true,
         (Cause::Manual, from, Open) => !matches!(from, ForcedOpen | Disabled),
-        (Cause::Manual, from, ForcedOpen | Disabled) => from != transition.to,
+        // Two operators: what the one has set shows again when the other takes his word back.
+        (Cause::Manual, from, ForcedOpen | Disabled) => {
+            from != transition.to || matches!(from, ForcedOpen | Disabled)
+        }
         _ => false,
     }
 }

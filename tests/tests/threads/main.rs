@@ -6,6 +6,7 @@
 
 mod audit;
 mod mixed;
+mod replaced;
 mod storm;
 
 use std::any::Any;

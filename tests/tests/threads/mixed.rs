@@ -11,10 +11,10 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32 as Narrow, AtomicU64 as Wide};
+use atomic_breaker::word::AtomicU64 as Wide;
 use atomic_breaker::{Breaker, Config, ManualClock, Outcome, State, Token};
 
-use super::audit::{Cell, Contended, Ledger};
+use super::audit::{Cell, Contended, Ledger, Narrow};
 use super::{Random, SEED};
 
 const TICK: Duration = Duration::from_millis(8);
@@ -112,20 +112,23 @@ impl<W: Cell> Crowd<'_, W> {
                 4..6 => permit.failure(),
                 6 => permit.report(Outcome::Ignored),
                 _ => permit.cancel(),
-            }
+            };
         }
     }
 
     fn command(&self, mut random: Random) {
         self.work(|| {
-            match random.below(6) {
+            match random.below(9) {
                 0 => self.breaker.trip(),
                 1 => self.breaker.force_open(),
                 2 => self.breaker.release(),
                 3 => self.breaker.reset(),
                 4 => self.breaker.disable(),
-                _ => self.breaker.enable(),
-            }
+                5 => self.breaker.enable(),
+                6 => self.breaker.trip_for(TICK),
+                7 => self.breaker.probe_now(),
+                _ => self.breaker.probe_early(),
+            };
             for _ in 0..random.below(8) {
                 thread::yield_now();
             }
@@ -138,17 +141,21 @@ fn run<W: Cell>(stream: u64) -> (u64, usize, u64) {
     let config = Config::new()
         .consecutive_failures(2)
         .open_for(TICK)
-        .tick_log2_ms(3)
         .probes(2)
         .close_after(3)
-        .probe_lease(NEVER);
+        .probe_lease(NEVER)
+        .cancel_limit(TICK)
+        .gradual_return(40, 4 * TICK);
     let (word, clock, ledger) = (
         Contended::<W>::default(),
         ManualClock::new(),
         Ledger::default(),
     );
     let crowd = Crowd {
-        breaker: Breaker::from_parts(&word, config, &clock, (), &ledger),
+        breaker: Breaker::builder(config, &clock)
+            .word(&word)
+            .observer(&ledger)
+            .build(),
         ledger: &ledger,
         begin: Barrier::new(6),
         calls: AtomicU64::new(0),
@@ -177,8 +184,9 @@ fn run<W: Cell>(stream: u64) -> (u64, usize, u64) {
     assert_eq!(after.probes_in_flight(), 0, "every slot came back");
 
     // Not wedged.
+    crowd.breaker.enable();
     crowd.breaker.release();
-    clock.advance(2 * TICK);
+    clock.advance(6 * TICK);
     assert!(crowd.breaker.acquire().is_ok(), "{:?}", crowd.breaker);
     if after.state() == State::Closed {
         assert!(after.failures() < 2, "it would have tripped");

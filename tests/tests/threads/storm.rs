@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32 as Narrow, AtomicU64 as Wide};
+use atomic_breaker::word::AtomicU64 as Wide;
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Outcome, State, Token};
 
-use super::audit::{Cell, Contended, Ledger};
+use super::audit::{Cell, Contended, Ledger, Narrow};
 use super::{Random, SEED, rounds};
 
 const CALLERS: u64 = 6;
@@ -70,8 +70,8 @@ impl<W: Cell> Storm<'_, W> {
             0..9 => permit.success(),
             9..13 => permit.failure(),
             13..15 => permit.report(Outcome::Ignored),
-            _ => drop(permit),
-        }
+            _ => permit.cancel(),
+        };
     }
 
     /// Everybody rests, so what the word says and what was done must be the same.
@@ -80,7 +80,7 @@ impl<W: Cell> Storm<'_, W> {
         let page = &self.pages[usize::from(now.epoch())];
         let reported = |count: &AtomicU32| count.load(Ordering::SeqCst);
         match now.state() {
-            State::Closed => {
+            State::Closed | State::Returning => {
                 let failures = reported(&page.failures);
                 assert_eq!(u32::from(now.failures()), failures, "each is counted");
             }
@@ -105,24 +105,34 @@ fn storm<W: Cell>(turns: u64, failures: u32, probes: u32, close_after: u32) {
     let config = Config::new()
         .failures_within(failures, NEVER)
         .open_for(TICK)
-        .tick_log2_ms(3)
         .probes(probes)
         .close_after(close_after)
-        .probe_lease(NEVER);
+        .probe_lease(NEVER)
+        // A probe that is dropped says nothing, however long the machine let it wait.
+        .cancel_limit(NEVER);
+    rage::<W>(turns, config);
+    rage::<W>(turns, config.gradual_return(30, TICK / 4));
+}
+
+fn rage<W: Cell>(turns: u64, config: Config) {
+    let (probes, close_after) = (config.get_probes(), config.get_close_after());
     let (word, clock, ledger) = (
         Contended::<W>::default(),
         ManualClock::starting_at(START),
         Ledger::default(),
     );
     let storm = Storm {
-        breaker: Breaker::from_parts(&word, config, &clock, (), &ledger),
+        breaker: Breaker::builder(config, &clock)
+            .word(&word)
+            .observer(&ledger)
+            .build(),
         pages: (0..W::EPOCHS).map(|_| Page::default()).collect(),
         probes,
         close_after,
     };
     // A call makes at most two transitions, one when it is admitted and one when it reports.
     let goes_on = || ledger.has_room_for::<W>(2 * CALLERS);
-    let transitions = AtomicU64::new(0);
+    let (transitions, returned) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut before = storm.breaker.snapshot();
     rounds(
         CALLERS,
@@ -145,6 +155,10 @@ fn storm<W: Cell>(turns: u64, failures: u32, probes: u32, close_after: u32) {
             let after = storm.breaker.snapshot();
             let told = ledger.chain::<W>(&before, &after);
             transitions.fetch_add(told.len() as u64, Ordering::Relaxed);
+            let ended = told
+                .iter()
+                .filter(|told| told.cause == Cause::TrafficReturned);
+            returned.fetch_add(ended.count() as u64, Ordering::Relaxed);
             storm.audit();
             before = after;
         },
@@ -153,9 +167,11 @@ fn storm<W: Cell>(turns: u64, failures: u32, probes: u32, close_after: u32) {
     // Not wedged.
     clock.advance(2 * TICK);
     assert!(storm.breaker.acquire().is_ok(), "{:?}", storm.breaker);
+    let returned = returned.into_inner();
+    assert_eq!(returned > 0, config.get_gradual_return().is_some());
     println!(
         "{}, {probes} probes, {close_after} to close, seed {SEED:#x}: {} calls, {} transitions, \
-         {} exchanges lost to another thread",
+         {returned} gradual returns, {} exchanges lost to another thread",
         W::NAME,
         ledger.calls_ended(),
         transitions.into_inner(),
@@ -181,7 +197,6 @@ fn a_storm_of_callers_over_a_32_bit_word() {
 fn deadline<W: Cell>(turns: u64, probes: u32) {
     let config = Config::new()
         .open_for(TICK)
-        .tick_log2_ms(3)
         .probes(probes)
         .probe_lease(NEVER);
     let (word, clock, ledger) = (
@@ -189,7 +204,10 @@ fn deadline<W: Cell>(turns: u64, probes: u32) {
         ManualClock::starting_at(START),
         Ledger::default(),
     );
-    let breaker: Stormy<'_, W> = Breaker::from_parts(&word, config, &clock, (), &ledger);
+    let breaker: Stormy<'_, W> = Breaker::builder(config, &clock)
+        .word(&word)
+        .observer(&ledger)
+        .build();
     let passed = AtomicU32::new(0);
     let trip = || {
         breaker.trip();

@@ -37,7 +37,7 @@ impl Load {
                 cases.extend(yardstick::SHARED.map(|make| make()));
                 cases
             }
-            // Dividing by the period and black boxes cost something by themselves.
+            // Black boxes cost something by themselves.
             Self::SomeFail | Self::HalfFail => {
                 let mut cases = vec![self.case::<Bare>()];
                 cases.extend(self.contestants());
@@ -46,7 +46,7 @@ impl Load {
             Self::Open => {
                 let mut cases = vec![self.case::<AtomicBreaker>(), self.case::<Coarse>()];
                 cases.extend(self.peers());
-                cases.extend(yardstick::CLOCKS.map(|make| make()));
+                cases.extend(yardstick::CLOCKS.iter().map(|make| make()));
                 cases
             }
         }
@@ -73,8 +73,8 @@ impl Load {
     fn case<C: Contestant>(self) -> Case {
         match self {
             Self::Closed => cases::closed::<C>(),
-            Self::SomeFail => cases::mixed::<C>(100),
-            Self::HalfFail => cases::mixed::<C>(2),
+            Self::SomeFail => cases::mixed::<C, 100>(),
+            Self::HalfFail => cases::mixed::<C, 2>(),
             Self::Open => cases::refused::<C>(),
         }
     }

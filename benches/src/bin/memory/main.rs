@@ -13,7 +13,7 @@ mod million;
 use std::mem::size_of;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64};
-use atomic_breaker::{Breaker, Config, LastCalls, Permit, Token};
+use atomic_breaker::{Breaker, Config, LastCalls, Permit, Rules, Token};
 use atomic_breaker_std::StdClock;
 use benches::table::Table;
 
@@ -38,8 +38,12 @@ fn types() -> Table {
         size_of::<AtomicU64>(),
     );
     row(
-        "`Config`, in flash where it is `const`",
-        size_of::<Config>(),
+        "`Config` or `Rules`, in flash where they are `const`",
+        size_of::<Config>().max(size_of::<Rules>()),
+    );
+    row(
+        "`Breaker` over a word elsewhere, with rules elsewhere",
+        size_of::<Breaker<StdClock, &AtomicU64, (), (), &Rules>>(),
     );
     row(
         "`Breaker`, 64 bits, rules inside",
@@ -53,10 +57,10 @@ fn types() -> Table {
         "`Breaker` with `LastCalls`",
         size_of::<Breaker<StdClock, AtomicU64, LastCalls>>(),
     );
-    row("`Permit`, 64 bits", size_of::<Permit<'_, StdClock>>());
+    row("`Permit`, 64 bits", size_of::<Permit<&Breaker<StdClock>>>());
     row(
         "`Permit`, 32 bits",
-        size_of::<Permit<'_, StdClock, AtomicU32>>(),
+        size_of::<Permit<&Breaker<StdClock, AtomicU32>>>(),
     );
     row("`Token`, 64 bits", size_of::<Token>());
     row("`Token`, 32 bits", size_of::<Token<u32>>());

@@ -1,15 +1,19 @@
 //! A million breakers, one per connection or per peer, touched at random by all threads.
+//!
+//! What such a call costs is mostly what memory costs: how many cache lines and pages it touches. So
+//! there is a yardstick for each size: a relaxed load of as many places that lie as far apart.
 
 use std::hint::black_box;
+use std::mem::size_of;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32, NativeWord};
-use atomic_breaker_std::{Config, StdClock};
+use atomic_breaker_std::word::{self, NativeWord};
+use atomic_breaker_std::{AnyBreaker, Breaker, Config, Rules, StdClock};
 use benches::contestant::{
-    AtomicBreaker, BreakerCrate, Caller, CircuitBreakerCrate, CircuitbreakerRs, Contestant,
-    Failsafe, Nobreak, Recloser, Rules, TowerResilience,
+    self, AtomicBreaker, BreakerCrate, Caller, CircuitBreakerCrate, CircuitbreakerRs, Contestant,
+    Failsafe, Nobreak, Recloser, TowerResilience,
 };
 use benches::rounds::{Case, cores, measure};
 use benches::table::Table;
@@ -18,14 +22,22 @@ const MILLION: usize = 1_000_000;
 const ROUNDS: usize = 31;
 
 /// The rules that a million words share.
-const RULES: Config = Config::new().open_for(Duration::from_secs(1));
+const CONFIG: Config = Config::new().open_for(Duration::from_secs(1));
+static RULES: Rules = Rules::new(CONFIG);
+static NARROW_RULES: Rules<u32> = Rules::new(CONFIG);
 
 pub(crate) fn table() -> Table {
     let all = cores();
     let cases = [
-        loads(),
+        loads("relaxed load, 8 bytes each", || AtomicU64::new(0)),
         words(),
+        words_by_rules_at_run_time(),
+        loads("relaxed load, 4 bytes each", || AtomicU32::new(0)),
         half_words(),
+        loads(
+            &format!("relaxed load, {} bytes each", size_of::<Breaker>()),
+            || Apart(AtomicU64::new(0), [0; size_of::<Breaker>() - 8]),
+        ),
         breakers::<AtomicBreaker>(),
         breakers::<Failsafe>(),
         breakers::<Recloser>(),
@@ -45,45 +57,81 @@ pub(crate) fn table() -> Table {
     table
 }
 
-/// What memory allows: a load somewhere in eight megabytes.
-fn loads() -> Case {
-    at_random(
-        "relaxed load, 8 bytes each",
-        || AtomicU64::new(0),
-        |word| {
-            black_box(word.load(Ordering::Relaxed));
-        },
-    )
+/// A word, and as much beside it as a breaker that has its rules inside.
+#[repr(C)]
+struct Apart(AtomicU64, [u8; size_of::<Breaker>() - 8]);
+
+trait Load {
+    fn load(&self);
 }
 
+impl Load for AtomicU64 {
+    fn load(&self) {
+        black_box(self.load(Ordering::Relaxed));
+    }
+}
+
+impl Load for AtomicU32 {
+    fn load(&self) {
+        black_box(self.load(Ordering::Relaxed));
+    }
+}
+
+impl Load for Apart {
+    fn load(&self) {
+        Load::load(&self.0);
+    }
+}
+
+/// What memory allows.
+fn loads<T: Load + Send + Sync + 'static>(name: &str, make: impl Fn() -> T) -> Case {
+    at_random(name, make, Load::load)
+}
+
+/// A breaker put together around a word at each call, by rules in a `static`.
 fn words() -> Case {
-    let name = "atomic-breaker, 8 bytes each: a breaker made around a word per call";
     at_random(
-        name,
+        "atomic-breaker, 8 bytes each: words that share rules",
         || NativeWord::new(0),
-        |word| {
-            let breaker = atomic_breaker::Breaker::over(word, RULES, StdClock);
-            assert!(breaker.call(|| Ok::<_, ()>(black_box(1))).is_ok());
-        },
+        |word| passes(&Breaker::from_parts(word, &RULES, StdClock, (), ())),
     )
 }
 
 fn half_words() -> Case {
-    let name = "atomic-breaker, 4 bytes each, the same way";
     at_random(
-        name,
-        || AtomicU32::new(0),
-        |word| {
-            let breaker = atomic_breaker::Breaker::over(word, RULES, StdClock);
-            assert!(breaker.call(|| Ok::<_, ()>(black_box(1))).is_ok());
-        },
+        "atomic-breaker, 4 bytes each: the same",
+        || word::AtomicU32::new(0),
+        |word| passes(&Breaker::from_parts(word, &NARROW_RULES, StdClock, (), ())),
     )
 }
 
-fn breakers<C: Contestant>() -> Case {
+/// The same by rules that were read from a file, say: the compiler does not see them.
+fn words_by_rules_at_run_time() -> Case {
+    let rules: &Rules = black_box(&RULES);
     at_random(
-        C::NAME,
-        || C::new(Rules::LASTING),
+        "atomic-breaker, 8 bytes each: rules made at run time",
+        || NativeWord::new(0),
+        move |word| passes(&Breaker::from_parts(word, rules, StdClock, (), ())),
+    )
+}
+
+#[inline]
+fn passes(breaker: &impl AnyBreaker) {
+    let call = breaker.as_breaker().call(|| Ok::<_, ()>(black_box(1)));
+    assert!(call.is_ok());
+}
+
+/// Breakers that each have everything inside or behind a pointer of theirs.
+fn breakers<C: Contestant>() -> Case {
+    let name = match C::NAME {
+        name @ AtomicBreaker::NAME => {
+            format!("{name}, {} bytes each: rules inside", size_of::<C>())
+        }
+        name => name.into(),
+    };
+    at_random(
+        &name,
+        || C::new(contestant::Rules::LASTING),
         |breaker: &C| {
             black_box(breaker.caller().call(|| Ok(black_box(1))));
         },

@@ -15,16 +15,24 @@ pub(crate) enum Column {
     Closed,
     ClosedByTwo,
     Failing,
+    FailingByTwo,
+    HalfFail,
+    HalfFailByTwo,
     Refused,
     RefusedByTwo,
     Future,
 }
 
+const COLUMNS: usize = Column::ALL.len();
+
 impl Column {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Closed,
         Self::ClosedByTwo,
         Self::Failing,
+        Self::FailingByTwo,
+        Self::HalfFail,
+        Self::HalfFailByTwo,
         Self::Refused,
         Self::RefusedByTwo,
         Self::Future,
@@ -35,17 +43,37 @@ impl Column {
             Self::Closed => "closed",
             Self::ClosedByTwo => "closed, two threads",
             Self::Failing => "failing, not tripping",
+            Self::FailingByTwo => "failing, two threads",
+            Self::HalfFail => "failure, success, failure, …",
+            Self::HalfFailByTwo => "the same, two threads",
             Self::Refused => "refused",
             Self::RefusedByTwo => "refused, two threads",
             Self::Future => "future, closed",
         }
+    }
+
+    /// One contestant in this column, unless that takes futures.
+    fn case<C: Contestant>(self) -> Option<Case> {
+        let two = 2.min(cores());
+        let case = match self {
+            Self::Closed => cases::closed::<C>(),
+            Self::ClosedByTwo => cases::closed::<C>().by(two),
+            Self::Failing => cases::failing::<C>(),
+            Self::FailingByTwo => cases::failing::<C>().by(two),
+            Self::HalfFail => cases::mixed::<C, 2>(),
+            Self::HalfFailByTwo => cases::mixed::<C, 2>().by(two),
+            Self::Refused => cases::refused::<C>(),
+            Self::RefusedByTwo => cases::refused::<C>().by(two),
+            Self::Future => return None,
+        };
+        Some(case)
     }
 }
 
 /// A contestant and its figures; `None` where it cannot do it.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    pub(crate) figures: [Option<Figure>; 6],
+    pub(crate) figures: [Option<Figure>; COLUMNS],
 }
 
 impl Row {
@@ -79,7 +107,7 @@ struct Cases(Vec<Case>);
 
 struct Place {
     name: &'static str,
-    cases: [Option<usize>; 6],
+    cases: [Option<usize>; COLUMNS],
 }
 
 impl Cases {
@@ -90,17 +118,17 @@ impl Cases {
 
     /// A contestant for closures.
     fn closures<C: Contestant>(&mut self) -> Place {
-        let two = 2.min(cores());
+        self.place::<C>(|_| true)
+    }
+
+    fn place<C: Contestant>(&mut self, can: impl Fn(Column) -> bool) -> Place {
+        let cases = Column::ALL.map(|column| {
+            let case = can(column).then(|| column.case::<C>()).flatten()?;
+            Some(self.add(case))
+        });
         Place {
             name: C::NAME,
-            cases: [
-                Some(self.add(cases::closed::<C>())),
-                Some(self.add(cases::closed::<C>().by(two))),
-                Some(self.add(cases::failing::<C>())),
-                Some(self.add(cases::refused::<C>())),
-                Some(self.add(cases::refused::<C>().by(two))),
-                None,
-            ],
+            cases,
         }
     }
 
@@ -118,17 +146,10 @@ impl Cases {
 
     /// What cannot refuse.
     fn bare(&mut self) -> Place {
-        Place {
-            name: Bare::NAME,
-            cases: [
-                Some(self.add(cases::closed::<Bare>())),
-                Some(self.add(cases::closed::<Bare>().by(2.min(cores())))),
-                Some(self.add(cases::failing::<Bare>())),
-                None,
-                None,
-                Some(self.add(cases::closed_async::<Bare>())),
-            ],
-        }
+        let is_refusal = |column| matches!(column, Column::Refused | Column::RefusedByTwo);
+        let mut place = self.place::<Bare>(|column| !is_refusal(column));
+        place.cases[Column::Future as usize] = Some(self.add(cases::closed_async::<Bare>()));
+        place
     }
 }
 
@@ -147,7 +168,7 @@ impl Measured {
             cases.futures::<BreakerCrate, BreakerCrate>(),
             cases.futures::<Nobreak, Nobreak>(),
         ];
-        let makes = yardstick::SHARED.into_iter().chain(yardstick::CLOCKS);
+        let makes = yardstick::SHARED.iter().chain(yardstick::CLOCKS);
         let yardsticks: Vec<_> = makes
             .map(|make| {
                 let places = [1, 2.min(cores())].map(|threads| cases.add(make().by(threads)));
@@ -181,12 +202,14 @@ impl Measured {
         peers.fold(f64::INFINITY, f64::min)
     }
 
-    pub(crate) fn yardstick(&self, name: &str) -> f64 {
+    /// By one thread and by two.
+    pub(crate) fn yardstick(&self, name: &str) -> [f64; 2] {
         let found = self
             .yardsticks
             .iter()
             .find(|yardstick| yardstick.name == name);
-        found.expect("it was measured").figures[0].median
+        let figures = found.expect("it was measured").figures;
+        figures.map(|figure| figure.median)
     }
 
     pub(crate) fn table(&self) -> Table {

@@ -10,9 +10,9 @@
 
 use core::time::Duration;
 
+use atomic_breaker_embassy::word::Retained;
 use atomic_breaker_embassy::{
     Breaker, BreakerExt, Config, DefmtLog, EmbassyClock, GuardedI2c, State, StateWatch,
-    word::NativeWord,
 };
 use defmt::info;
 use embassy_executor::Spawner;
@@ -24,28 +24,38 @@ use embassy_time::Timer;
 use lm75::{Address, Lm75};
 use {defmt_rtt as _, panic_probe as _};
 
-type Watch = StateWatch<CriticalSectionRawMutex, 2>;
+/// One receiver, for the lamp.
+type Watch = StateWatch<CriticalSectionRawMutex, 1>;
 
 /// Writes a line per transition, and wakes the tasks that wait for one.
 type Observers = (DefmtLog, &'static Watch);
 
 static STATE: Watch = StateWatch::new();
 
-static SENSOR: Breaker<NativeWord, (), Observers> = Breaker::from_parts(
-    NativeWord::new(0),
+/// In memory that the start-up code leaves as it is, so that a reset by the watchdog does not make the
+/// board forget that its sensor is down.
+#[unsafe(link_section = ".uninit.SENSOR")]
+static WORD: Retained = Retained::new();
+
+static SENSOR: Breaker<EmbassyClock, &Retained, (), Observers> = Breaker::builder(
     Config::new()
         .consecutive_failures(3)
         .open_for(Duration::from_secs(2))
         .exponential(2, Duration::from_secs(60))
         .jitter_percent(10),
     EmbassyClock,
-    (),
-    (DefmtLog::new("sensor"), &STATE),
-);
+)
+.word(&WORD)
+.observer((DefmtLog::new("sensor"), &STATE))
+.build();
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
     let board = embassy_rp::init(embassy_rp::config::Config::default());
+    // Before the first call. After a loss of power the memory holds anything, and the breaker is closed.
+    if SENSOR.restore().is_err() {
+        info!("started by power, or for the first time");
+    }
     let bus = I2c::new_blocking(
         board.I2C0,
         board.PIN_5,
@@ -74,7 +84,7 @@ async fn measure(bus: I2c<'static, I2C0, Blocking>) {
 /// Lights while the sensor is given up.
 #[embassy_executor::task]
 async fn lamp(mut led: Output<'static>) {
-    let mut changes = STATE.receiver().expect("one of two");
+    let mut changes = STATE.receiver().expect("the only one");
     loop {
         let transition = changes.changed().await;
         led.set_level(Level::from(transition.to != State::Closed));

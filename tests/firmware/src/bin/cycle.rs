@@ -4,28 +4,29 @@
 
 use core::time::Duration;
 
-use atomic_breaker_embassy::{
-    Breaker, Cause, Config, EmbassyClock, EventLog, State, word::NativeWord,
-};
+use atomic_breaker_embassy::word::{AtomicU32, Ticks};
+use atomic_breaker_embassy::{Breaker, Cause, Config, EmbassyClock, EventLog, State};
 use embassy_executor::Spawner;
-use embassy_time::{Duration as Ticks, Instant, Timer};
+use embassy_time::{Instant, Timer};
 use firmware::pass;
 
 static LOG: EventLog<16> = EventLog::new();
 
-static DEVICE: Breaker<NativeWord, (), &EventLog<16>> = Breaker::from_parts(
-    NativeWord::new(0),
+/// Ticks of a millisecond.
+type Word = Ticks<AtomicU32, 0>;
+
+static DEVICE: Breaker<EmbassyClock, Word, (), &EventLog<16>> = Breaker::builder(
     Config::new()
         .consecutive_failures(3)
         .open_for(Duration::from_millis(256))
         .exponential(2, Duration::from_secs(4))
         .probes(2)
-        .probe_lease(Duration::from_secs(5))
-        .tick_log2_ms(0),
+        .probe_lease(Duration::from_secs(5)),
     EmbassyClock,
-    (),
-    &LOG,
-);
+)
+.word(Ticks(AtomicU32::new(0)))
+.observer(&LOG)
+.build();
 
 /// Says that the device failed or works.
 async fn device(works: bool) -> Result<(), ()> {
@@ -42,7 +43,7 @@ async fn sleep_as_told(open_for: u64) {
     let left = DEVICE.acquire().expect_err("open").retry_in_ms();
     let left = u64::from(left.expect("not forced open"));
     assert_eq!(left, open_for);
-    Timer::after(Ticks::from_millis(left - 1)).await;
+    Timer::after_millis(left - 1).await;
     assert!(DEVICE.acquire().is_err(), "a millisecond early");
     Timer::after_millis(1).await;
 }

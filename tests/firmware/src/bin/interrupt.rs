@@ -6,7 +6,7 @@
 use core::cell::Cell;
 use core::time::Duration;
 
-use atomic_breaker_embassy::word::AtomicU32;
+use atomic_breaker_embassy::word::{AtomicU32, TickBits, Ticks};
 use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, State, Token};
 use critical_section::Mutex;
 use embassy_executor::Spawner;
@@ -17,23 +17,26 @@ use portable_atomic::Ordering::Relaxed;
 const PROBES: u32 = 3;
 const CALLS: u32 = 20_000;
 
-static WORD: AtomicU32 = AtomicU32::new(0);
-static DEVICE: Breaker<&AtomicU32> = Breaker::over(
+/// Ticks of a millisecond.
+static WORD: Ticks<AtomicU32, 0> = Ticks(AtomicU32::new(0));
+static DEVICE: Breaker<EmbassyClock, &Ticks<AtomicU32, 0>> = Breaker::over(
     &WORD,
     Config::new()
         .consecutive_failures(2)
         .open_for(Duration::ZERO)
         .probes(PROBES)
         .close_after(4)
-        .probe_lease(Duration::from_secs(16))
-        .tick_log2_ms(0),
+        .probe_lease(Duration::from_secs(16)),
     EmbassyClock,
 );
 
-/// What the task leaves for the handler: a permit as two numbers.
-static MAILBOX: Mutex<Cell<Option<(u32, u32)>>> = Mutex::new(Cell::new(None));
+/// A permit as two numbers.
+type Raw = (TickBits<0>, u32);
 
-fn mailbox<R>(look: impl FnOnce(&Cell<Option<(u32, u32)>>) -> R) -> R {
+/// What the task leaves for the handler.
+static MAILBOX: Mutex<Cell<Option<Raw>>> = Mutex::new(Cell::new(None));
+
+fn mailbox<R>(look: impl FnOnce(&Cell<Option<Raw>>) -> R) -> R {
     critical_section::with(|section| look(MAILBOX.borrow(section)))
 }
 
@@ -92,7 +95,7 @@ fn one_call(between: impl FnOnce()) {
         0..4 => permit.success(),
         4..6 => permit.failure(),
         _ => permit.cancel(),
-    }
+    };
 }
 
 fn storm_handler() {

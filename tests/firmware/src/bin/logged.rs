@@ -4,23 +4,26 @@
 
 use core::time::Duration;
 
-use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, word::NativeWord};
+use atomic_breaker_embassy::word::{AtomicU32, Ticks};
+use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock};
 use embassy_executor::Spawner;
 use embassy_time::Timer;
 // Takes the lines to the host.
 use defmt_semihosting as _;
 
-static RADIO: Breaker<NativeWord, (), DefmtLog> = Breaker::from_parts(
-    NativeWord::new(0),
+/// Ticks of a millisecond.
+type Word = Ticks<AtomicU32, 0>;
+
+static RADIO: Breaker<EmbassyClock, Word, (), DefmtLog> = Breaker::builder(
     Config::new()
         .consecutive_failures(2)
         .open_for(Duration::from_millis(512))
-        .tick_log2_ms(0)
         .probe_lease(Duration::from_secs(5)),
     EmbassyClock,
-    (),
-    DefmtLog::new("radio"),
-);
+)
+.word(Ticks(AtomicU32::new(0)))
+.observer(DefmtLog::new("radio"))
+.build();
 
 #[embassy_executor::main]
 async fn main(_spawner: Spawner) {

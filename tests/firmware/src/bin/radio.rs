@@ -17,19 +17,18 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_time::{Instant, Timer};
 use firmware::pass;
 
-type Watch = StateWatch<CriticalSectionRawMutex, 4>;
+type Watch = StateWatch<CriticalSectionRawMutex, 1>;
 
 static STATE: Watch = StateWatch::new();
 
-static RADIO: Breaker<NativeWord, (), &Watch> = Breaker::from_parts(
-    NativeWord::new(0),
+static RADIO: Breaker<EmbassyClock, NativeWord, (), &Watch> = Breaker::builder(
     Config::new()
         .open_for(Duration::from_secs(10))
         .probe_lease(Duration::from_secs(5)),
     EmbassyClock,
-    (),
-    &STATE,
-);
+)
+.observer(&STATE)
+.build();
 
 /// Runs a future and counts how often it is woken.
 async fn wakes(future: impl Future<Output = ()>) -> u32 {

@@ -5,28 +5,30 @@
 
 use core::time::Duration;
 
+use atomic_breaker_embassy::word::{AtomicU32, Ticks};
 use atomic_breaker_embassy::{
     Breaker, Cause, Config, EmbassyClock, EventLog, Failure, GuardedI2c, Outcome, State,
-    word::NativeWord,
 };
 use embassy_executor::Spawner;
-use embassy_time::{Duration as Ticks, Instant, Timer, block_for};
+use embassy_time::{Instant, Timer, block_for};
 use embedded_hal::i2c::{ErrorKind, ErrorType, I2c, NoAcknowledgeSource, Operation};
 use firmware::pass;
 use lm75::{Address, Lm75};
 
 static LOG: EventLog<128> = EventLog::new();
 
-static SENSOR: Breaker<NativeWord, (), &EventLog<128>> = Breaker::from_parts(
-    NativeWord::new(0),
+/// Ticks of 4 ms.
+type Word = Ticks<AtomicU32, 2>;
+
+static SENSOR: Breaker<EmbassyClock, Word, (), &EventLog<128>> = Breaker::builder(
     Config::new()
         .consecutive_failures(3)
-        .open_for(Duration::from_millis(400))
-        .tick_log2_ms(2),
+        .open_for(Duration::from_millis(400)),
     EmbassyClock,
-    (),
-    &LOG,
-);
+)
+.word(Ticks(AtomicU32::new(0)))
+.observer(&LOG)
+.build();
 
 /// A bus with an LM75, and with a plan of faults: milliseconds from its start, and what is wrong then.
 struct Bus {
@@ -71,7 +73,7 @@ impl Bus {
     /// The whole processor waits, as it does in a blocking driver.
     fn block(&mut self, ms: u64) {
         self.blocked_ms += ms;
-        block_for(Ticks::from_millis(ms));
+        block_for(embassy_time::Duration::from_millis(ms));
     }
 }
 

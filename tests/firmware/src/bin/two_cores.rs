@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
-use atomic_breaker_embassy::{Clock, Config, Observer, State, Transition};
+use atomic_breaker_embassy::{Breaker, Clock, Config, Observer, State, Transition};
 use cortex_m_rt::entry;
 use firmware::pass;
 use portable_atomic::Ordering::{Acquire, Relaxed, Release};
@@ -36,23 +36,22 @@ impl Observer for Counting {
     }
 }
 
-// Of the core crate: there is no embassy on the second core.
-type Breaker = atomic_breaker::Breaker<Shared, &'static AtomicU32, (), Counting>;
-
 static WORD: AtomicU32 = AtomicU32::new(0);
-static DEVICE: Breaker = Breaker::from_parts(
-    &WORD,
+// Without the time of embassy, as there is none on the second core.
+static DEVICE: Breaker<Shared, &AtomicU32, (), Counting> = Breaker::builder(
     Config::new()
         .consecutive_failures(2)
         .open_for(Duration::ZERO)
         .probes(1)
         .close_after(2)
-        // However long the host keeps a core from running, no probe is taken for lost.
-        .probe_lease(Duration::from_secs(1_000)),
+        // However long the host keeps a core from running, no probe is taken for lost, or for late.
+        .probe_lease(Duration::from_secs(1_000))
+        .cancel_limit(Duration::from_secs(1_000)),
     Shared,
-    (),
-    Counting,
-);
+)
+.word(&WORD)
+.observer(Counting)
+.build();
 
 static OUT: AtomicU32 = AtomicU32::new(0);
 static MOST: AtomicU32 = AtomicU32::new(0);
@@ -86,7 +85,7 @@ fn work(mut dice: u32) {
             0..4 => permit.success(),
             4..6 => permit.failure(),
             _ => permit.cancel(),
-        }
+        };
     }
 }
 

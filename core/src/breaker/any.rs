@@ -1,0 +1,98 @@
+//! Whatever a breaker is made of, and whatever leads to it.
+
+use super::Breaker;
+use crate::clock::Clock;
+use crate::config::AsRules;
+use crate::observer::Observer;
+use crate::tally::Tally;
+use crate::word::Word;
+
+/// A breaker of whatever parts: what a function or a type is generic over that takes any breaker.
+///
+/// Implemented for [`Breaker`], for references, and with the feature `alloc` for `Arc`, `Rc` and `Box`.
+/// Implement it for a handle of yours that leads to a breaker, and permits can be owned by it.
+///
+/// ```
+/// use atomic_breaker::{AnyBreaker, Breaker, Config, ManualClock};
+///
+/// struct Client<B> {
+///     breaker: B,
+/// }
+///
+/// impl<B: AnyBreaker> Client<B> {
+///     fn send(&self, bytes: &[u8]) -> Option<usize> {
+///         self.breaker.as_breaker().call(|| Ok::<_, ()>(bytes.len())).ok()
+///     }
+/// }
+///
+/// let owned = Client { breaker: Breaker::new(Config::new(), ManualClock::new()) };
+/// let borrowed = Client { breaker: &owned.breaker };
+/// assert_eq!(borrowed.send(b"hello"), Some(5));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a circuit breaker",
+    note = "pass a `Breaker`, a reference to one, or, with the feature `alloc`, an `Arc` of one"
+)]
+#[expect(clippy::type_complexity, reason = "all the parts of a breaker")]
+pub trait AnyBreaker {
+    /// Its clock.
+    type Clock: Clock;
+    /// Its word.
+    type Word: Word;
+    /// Its tally.
+    type Tally: Tally;
+    /// Its observer.
+    type Observer: Observer;
+    /// Its rules.
+    type Rules: AsRules<BitsOf<Self>>;
+
+    /// The breaker itself.
+    fn as_breaker(
+        &self,
+    ) -> &Breaker<Self::Clock, Self::Word, Self::Tally, Self::Observer, Self::Rules>;
+}
+
+/// The bits of a breaker's word.
+pub type BitsOf<B> = <<B as AnyBreaker>::Word as Word>::Bits;
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> AnyBreaker
+    for Breaker<C, W, T, O, R>
+{
+    type Clock = C;
+    type Word = W;
+    type Tally = T;
+    type Observer = O;
+    type Rules = R;
+
+    #[inline]
+    fn as_breaker(&self) -> &Self {
+        self
+    }
+}
+
+macro_rules! forward_breaker {
+    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
+        $(#[$meta])*
+        impl<B: AnyBreaker> AnyBreaker for $pointer {
+            type Clock = B::Clock;
+            type Word = B::Word;
+            type Tally = B::Tally;
+            type Observer = B::Observer;
+            type Rules = B::Rules;
+
+            #[inline]
+            fn as_breaker(
+                &self,
+            ) -> &Breaker<Self::Clock, Self::Word, Self::Tally, Self::Observer, Self::Rules> {
+                (**self).as_breaker()
+            }
+        }
+    )*};
+}
+
+forward_breaker! {
+    &B;
+    #[cfg(feature = "alloc")] alloc::boxed::Box<B>;
+    #[cfg(feature = "alloc")] alloc::rc::Rc<B>;
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<B>;
+}

@@ -1,0 +1,154 @@
+//! A breaker with more than a word and a clock, put together step by step.
+
+use core::mem::ManuallyDrop;
+
+use super::Breaker;
+use crate::clock::Clock;
+use crate::config::{Config, ConfigError, Rules, check_parts};
+use crate::observer::{Observer, OnTransition};
+use crate::tally::{LastCalls, Tally};
+use crate::word::{NativeWord, Word};
+
+/// A breaker in the making: [`Breaker::builder`]. Works in a `static` as well.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, OnTransition, Ratio, Transition};
+/// use atomic_breaker::word::NativeWord;
+///
+/// fn log(transition: &Transition) {
+///     println!("{transition}");
+/// }
+///
+/// static CLOCK: ManualClock = ManualClock::new();
+/// static DATABASE: Breaker<&ManualClock, NativeWord, LastCalls, OnTransition<fn(&Transition)>> =
+///     Breaker::builder(Config::new().failure_ratio(Ratio::percent(50).of_last(20)), &CLOCK)
+///         .last_calls(LastCalls::new())
+///         .on_transition(log as fn(&Transition))
+///         .build();
+/// assert!(DATABASE.acquire().is_ok());
+/// ```
+///
+/// A builder that is dropped instead of built does not drop the parts that it was given.
+#[derive(Debug)]
+#[must_use = "nothing is built before `build`"]
+pub struct Builder<C, W = NativeWord, T = (), O = ()> {
+    config: Config,
+    // Without destructors of their own, so that the parts can be moved in a `const`.
+    clock: ManuallyDrop<C>,
+    word: ManuallyDrop<W>,
+    tally: ManuallyDrop<T>,
+    observer: ManuallyDrop<O>,
+    /// How many calls the tally can remember, where there is one.
+    tally_calls: Option<u32>,
+}
+
+impl<C: Clock> Builder<C> {
+    pub(super) const fn new(config: Config, clock: C) -> Self {
+        Self {
+            config,
+            clock: ManuallyDrop::new(clock),
+            word: ManuallyDrop::new(NativeWord::new(0)),
+            tally: ManuallyDrop::new(()),
+            observer: ManuallyDrop::new(()),
+            tally_calls: None,
+        }
+    }
+}
+
+impl<C, W, T, O> Builder<C, W, T, O> {
+    /// The word to live in, instead of a [`NativeWord`] of its own. It may live anywhere and may have a
+    /// history: the breaker goes on where the word stands.
+    pub const fn word<V: Word>(self, word: V) -> Builder<C, V, T, O> {
+        Builder {
+            config: self.config,
+            clock: self.clock,
+            word: ManuallyDrop::new(word),
+            tally: self.tally,
+            observer: self.observer,
+            tally_calls: self.tally_calls,
+        }
+    }
+
+    /// Memory for the last calls: what [`Config::failure_ratio`] needs.
+    pub const fn last_calls<V: Word>(self, calls: LastCalls<V>) -> Builder<C, W, LastCalls<V>, O> {
+        Builder {
+            tally_calls: Some(LastCalls::<V>::MAX_CALLS),
+            ..self.tally(calls)
+        }
+    }
+
+    /// A [`Tally`] of any kind: memory beside the word.
+    pub const fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
+        Builder {
+            config: self.config,
+            clock: self.clock,
+            word: self.word,
+            tally: ManuallyDrop::new(tally),
+            observer: self.observer,
+            tally_calls: Some(u32::MAX),
+        }
+    }
+
+    /// An [`Observer`]: who is notified of what happens.
+    pub const fn observer<P: Observer>(self, observer: P) -> Builder<C, W, T, P> {
+        Builder {
+            config: self.config,
+            clock: self.clock,
+            word: self.word,
+            tally: self.tally,
+            observer: ManuallyDrop::new(observer),
+            tally_calls: self.tally_calls,
+        }
+    }
+
+    /// A closure as observer, called with each transition.
+    pub const fn on_transition<F>(self, f: F) -> Builder<C, W, T, OnTransition<F>>
+    where
+        OnTransition<F>: Observer,
+    {
+        self.observer(OnTransition(f))
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
+    /// The breaker.
+    ///
+    /// # Panics
+    /// At compile time in a `const` or `static`: when the configuration does not fit the word or the
+    /// tally. For configurations that are not known to be right there is
+    /// [`try_build`](Self::try_build).
+    pub const fn build(self) -> Breaker<C, W, T, O> {
+        match self.rules() {
+            Ok(rules) => self.with(rules),
+            Err(error) => panic!("{}", error.message()),
+        }
+    }
+
+    /// [`build`](Self::build) for configurations that are not known to be right.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which setting does not fit, and what to do.
+    pub const fn try_build(self) -> Result<Breaker<C, W, T, O>, ConfigError> {
+        match self.rules() {
+            Ok(rules) => Ok(self.with(rules)),
+            Err(error) => Err(error),
+        }
+    }
+
+    const fn rules(&self) -> Result<Rules<W::Bits>, ConfigError> {
+        match check_parts(&self.config, self.tally_calls) {
+            Ok(()) => Rules::try_new(self.config),
+            Err(error) => Err(error),
+        }
+    }
+
+    const fn with(self, rules: Rules<W::Bits>) -> Breaker<C, W, T, O> {
+        Breaker {
+            word: ManuallyDrop::into_inner(self.word),
+            rules,
+            clock: ManuallyDrop::into_inner(self.clock),
+            tally: ManuallyDrop::into_inner(self.tally),
+            observer: ManuallyDrop::into_inner(self.observer),
+        }
+    }
+}

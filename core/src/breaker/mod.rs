@@ -1,0 +1,252 @@
+//! The breaker: a word, its rules, a clock, and how to make one.
+
+mod any;
+mod builder;
+
+pub use any::{AnyBreaker, BitsOf};
+pub use builder::Builder;
+
+use core::fmt;
+
+use crate::clock::{Clock, SharedClock};
+use crate::config::{AsRules, Config, ConfigError, Rules, check_parts};
+use crate::error::CorruptWord;
+use crate::machine::Machine;
+use crate::observer::Observer;
+use crate::tally::Tally;
+use crate::word::{self, Bits, NativeWord, Word};
+
+/// A circuit breaker whose whole state is one atomic word.
+///
+/// Share it by reference: in a `static`, an `Arc`, a field of the client that it guards. It must
+/// outlive the calls; a breaker made per request learns nothing.
+///
+/// | parameter | what | default |
+/// |---|---|---|
+/// | `C` | [`Clock`]: where the time comes from | |
+/// | `W` | [`Word`]: where the state lives | [`NativeWord`] |
+/// | `T` | [`Tally`]: memory for rules the word cannot hold | `()`, none |
+/// | `O` | [`Observer`]: who is notified of what happens | `()`, nobody |
+/// | `R` | [`Rules`], or what [leads to them](AsRules) | rules of its own |
+///
+/// ```
+/// use atomic_breaker::{Breaker, CallError, Config, ManualClock};
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::new(Config::new().consecutive_failures(2), &clock);
+///
+/// for _ in 0..2 {
+///     assert_eq!(breaker.call(|| Err::<(), _>("no answer")), Err(CallError::Failed("no answer")));
+/// }
+/// // Open: the operation is not run.
+/// let refused = breaker.call(|| -> Result<(), &str> { unreachable!() });
+/// assert!(matches!(refused, Err(CallError::Rejected(_))));
+/// ```
+///
+/// In a `static`, over a word of its own: the breaker and its rules have no interior mutability and
+/// lie in flash, only the four or eight bytes of the word take RAM.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, word::AtomicU32};
+///
+/// static CLOCK: ManualClock = ManualClock::new();
+/// static WORD: AtomicU32 = AtomicU32::new(0);
+/// static SENSOR: Breaker<&ManualClock, &AtomicU32> =
+///     Breaker::over(&WORD, Config::new().consecutive_failures(3), &CLOCK);
+/// assert!(SENSOR.acquire().is_ok());
+/// ```
+#[must_use]
+pub struct Breaker<C, W: Word = NativeWord, T = (), O = (), R = Rules<<W as Word>::Bits>> {
+    pub(crate) word: W,
+    pub(crate) rules: R,
+    pub(crate) clock: C,
+    pub(crate) tally: T,
+    pub(crate) observer: O,
+}
+
+impl<C: Clock> Breaker<C> {
+    /// A closed breaker with a word of its own.
+    ///
+    /// # Panics
+    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// configurations that are not known to be right there is [`try_new`](Self::try_new).
+    pub const fn new(config: Config, clock: C) -> Self {
+        Self::builder(config, clock).build()
+    }
+
+    /// [`new`](Self::new) for configurations that are not known to be right.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which setting does not fit the word, and what to do.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let from_a_file = Config::new().probes(0);
+    /// let error = Breaker::try_new(from_a_file, ManualClock::new()).unwrap_err();
+    /// assert_eq!(error.to_string(), "with 0 probes an open breaker never closes: set at least 1");
+    /// ```
+    pub const fn try_new(config: Config, clock: C) -> Result<Self, ConfigError> {
+        Self::builder(config, clock).try_build()
+    }
+
+    /// A breaker with an observer, a tally, or a word from elsewhere: give them to the [`Builder`].
+    pub const fn builder(config: Config, clock: C) -> Builder<C> {
+        Builder::new(config, clock)
+    }
+}
+
+impl<C: Clock, W: Word> Breaker<C, W> {
+    /// A breaker over a word that may live anywhere in this program and may have a history: it goes on
+    /// where the word stands.
+    ///
+    /// Where other programs reach the word, or it outlives this one, its times mean something only by
+    /// a clock that all read alike: take [`shared`](Self::shared), or [`restore`](Self::restore) it.
+    ///
+    /// # Panics
+    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// configurations that are not known to be right there is [`try_over`](Self::try_over).
+    pub const fn over(word: W, config: Config, clock: C) -> Self {
+        Breaker::builder(config, clock).word(word).build()
+    }
+
+    /// [`over`](Self::over) for configurations that are not known to be right.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which setting does not fit the word, and what to do.
+    pub const fn try_over(word: W, config: Config, clock: C) -> Result<Self, ConfigError> {
+        Breaker::builder(config, clock).word(word).try_build()
+    }
+
+    /// A breaker over a word that other programs share, in mapped memory or between two cores: by a
+    /// clock that all of them read alike, or it does not compile.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which setting does not fit the word, and what to do.
+    pub const fn shared(word: W, config: Config, clock: C) -> Result<Self, ConfigError>
+    where
+        C: SharedClock,
+    {
+        Self::try_over(word, config, clock)
+    }
+
+    /// A breaker that takes up the content of a word, as [`to_bits`](Self::to_bits) gave it, be it in
+    /// another process or before a restart: [restored](Self::restore), so that running times start
+    /// over by this clock.
+    ///
+    /// # Errors
+    /// [`CorruptWord`] when the bits are an invalid state.
+    ///
+    /// # Panics
+    /// When the rules need a tally.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock, Rules, State};
+    ///
+    /// let clock = ManualClock::new();
+    /// let before = Breaker::new(Config::new(), &clock);
+    /// before.trip();
+    /// let rules = Rules::new(Config::new());
+    /// let after = <Breaker<_>>::from_bits(before.to_bits(), rules, &clock)?;
+    /// assert_eq!(after.state(), State::Open);
+    /// # Ok::<(), atomic_breaker::CorruptWord>(())
+    /// ```
+    pub fn from_bits(bits: W::Bits, rules: Rules<W::Bits>, clock: C) -> Result<Self, CorruptWord>
+    where
+        W: From<W::Bits>,
+    {
+        let breaker = Self::from_parts(bits.check()?.into(), rules, clock, (), ());
+        breaker.restore()?;
+        Ok(breaker)
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// A breaker of all its parts: for rules that are shared, as by thousands of words. Costs next to
+    /// nothing, so it may be put together at each call. Anything else is easier with the
+    /// [`builder`](Breaker::builder).
+    ///
+    /// # Panics
+    /// When the rules need a tally and there is none: a failure ratio without memory would never trip.
+    #[inline]
+    pub fn from_parts(word: W, rules: R, clock: C, tally: T, observer: O) -> Self {
+        let tally_calls = tally.is_enabled().then_some(u32::MAX);
+        if let Err(error) = check_parts(rules.as_rules().config(), tally_calls) {
+            panic!("{}", error.message());
+        }
+        Self {
+            word,
+            rules,
+            clock,
+            tally,
+            observer,
+        }
+    }
+
+    /// This breaker under other rules: a view of the same word, clock, tally and observer. Permits of
+    /// the one can be [resumed](Self::resume) by the other. See [`Rules`] for what a change of rules
+    /// means.
+    ///
+    /// # Panics
+    /// As [`from_parts`](Self::from_parts).
+    #[inline]
+    pub fn with_rules<S: AsRules<W::Bits>>(&self, rules: S) -> Breaker<&C, &W, &T, &O, S> {
+        Breaker::from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
+    }
+
+    /// The configuration that its rules were made of.
+    pub fn config(&self) -> &Config {
+        self.rules.as_rules().config()
+    }
+
+    /// The word.
+    pub const fn word(&self) -> &W {
+        &self.word
+    }
+
+    /// The clock.
+    pub const fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    /// The tally.
+    pub const fn tally(&self) -> &T {
+        &self.tally
+    }
+
+    /// The observer.
+    pub const fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// The content of the word, to be stored: one load.
+    pub fn to_bits(&self) -> W::Bits {
+        word::read(&self.word)
+    }
+
+    /// Whether the word holds a state that a breaker can be in. One that meets an invalid state in use
+    /// replaces it by a fresh, closed one.
+    ///
+    /// # Errors
+    /// [`CorruptWord`] says what is wrong with it.
+    pub fn check(&self) -> Result<(), CorruptWord> {
+        self.to_bits().check().map(drop)
+    }
+
+    #[inline]
+    pub(crate) fn machine(&self) -> Machine<'_, W::Bits> {
+        Machine::new(self.rules.as_rules())
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
+    for Breaker<C, W, T, O, R>
+{
+    /// Shows a [`Snapshot`](crate::Snapshot) and the configuration.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Breaker")
+            .field("snapshot", &self.snapshot())
+            .field("config", self.config())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,269 @@
+//! The content of a word as a value: what the machine works on.
+
+mod valid;
+
+use crate::state::State;
+use crate::word::{Bits, Field, open_time};
+
+/// The content of a word, sound by construction. Looked at and changed field by field, so that a
+/// step of the machine is a few shifts and masks. Times and durations are in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Circuit<B>(B);
+
+// In `state`.
+const CLOSED: u32 = 0;
+const OPEN: u32 = 1;
+const HALF_OPEN: u32 = 2;
+/// Half-open after lost rounds, or held by an operator: the trips say which.
+const OTHER: u32 = 3;
+
+// Of a held word, in `load`. The later command is the one that shows; the other waits below it.
+const FORCED_OPEN: u32 = 1;
+const DISABLED: u32 = 2;
+const DISABLED_OVER_FORCED_OPEN: u32 = 3;
+const FORCED_OPEN_OVER_DISABLED: u32 = 4;
+
+impl<B: Bits> Circuit<B> {
+    /// The circuit of a word that is known to be valid.
+    #[inline]
+    pub(crate) const fn of_valid(word: B) -> Self {
+        Self(word)
+    }
+
+    /// What takes the place of a word that no breaker makes: fresh and closed, in the next epoch, so
+    /// that permits granted before are stale.
+    pub(crate) fn healed(corrupt: B) -> Self {
+        Self(corrupt).enter(State::Closed)
+    }
+
+    /// The word.
+    #[inline]
+    pub(crate) fn bits(self) -> B {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) fn state(self) -> State {
+        let has_trips = self.trips() != 0;
+        match self.get(B::LAYOUT.state) {
+            CLOSED if has_trips => State::Returning,
+            CLOSED => State::Closed,
+            OPEN => State::Open,
+            OTHER if !has_trips => match self.get(B::LAYOUT.load) {
+                DISABLED | DISABLED_OVER_FORCED_OPEN => State::Disabled,
+                _ => State::ForcedOpen,
+            },
+            _ => State::HalfOpen,
+        }
+    }
+
+    /// Closed or returning: failures are counted.
+    #[inline]
+    pub(crate) fn counts_failures(self) -> bool {
+        self.get(B::LAYOUT.state) == CLOSED
+    }
+
+    #[inline]
+    pub(crate) fn is_open(self) -> bool {
+        self.get(B::LAYOUT.state) == OPEN
+    }
+
+    /// In the first round, or after lost ones.
+    #[inline]
+    pub(crate) fn is_half_open(self) -> bool {
+        let bits = self.0.to_u64() & const { B::LAYOUT.state.mask() | B::LAYOUT.trips.mask() };
+        bits & const { B::LAYOUT.state.put(HALF_OPEN) } != 0 && bits != Self::HELD
+    }
+
+    /// The bits of state and trips of a word that an operator holds.
+    const HELD: u64 = B::LAYOUT.state.put(OTHER);
+
+    /// A few bits that tell the state, for [`state_of`](Self::state_of).
+    #[inline]
+    pub(crate) fn trace(self) -> u32 {
+        let load = self.get(B::LAYOUT.load) & 7;
+        self.get(B::LAYOUT.state) | load << 2 | u32::from(self.trips() != 0) << 5
+    }
+
+    /// The state of a circuit with this [`trace`](Self::trace).
+    #[inline]
+    pub(crate) fn state_of(trace: u32) -> State {
+        let layout = B::LAYOUT;
+        let bits = layout.state.put(trace & 3)
+            | layout.load.put(trace >> 2 & 7)
+            | layout.trips.put(trace >> 5 & 1);
+        Self(B::from_u64(bits)).state()
+    }
+
+    #[inline]
+    pub(crate) fn epoch(self) -> u32 {
+        self.get(B::LAYOUT.epoch)
+    }
+
+    /// Trips in a row.
+    #[inline]
+    pub(crate) fn trips(self) -> u32 {
+        self.get(B::LAYOUT.trips)
+    }
+
+    /// Closed: start of the window of failures, 0 when none is open. Returning: its start. Open: the
+    /// deadline less the open time. Half-open: the last admission.
+    #[inline]
+    pub(crate) fn time(self) -> u32 {
+        self.get(B::LAYOUT.time)
+    }
+
+    /// While closed or returning.
+    #[inline]
+    pub(crate) fn failures(self) -> u32 {
+        self.get(B::LAYOUT.load)
+    }
+
+    /// While open.
+    #[inline]
+    pub(crate) fn open_for(self) -> u32 {
+        open_time::ticks(B::LAYOUT.precision, self.get(B::LAYOUT.open_for))
+    }
+
+    /// While open.
+    #[inline]
+    pub(crate) fn is_demanded(self) -> bool {
+        self.get(B::LAYOUT.demanded) != 0
+    }
+
+    /// Rounds of probes lost in a row, while half-open.
+    #[inline]
+    pub(crate) fn lost(self) -> u32 {
+        match self.get(B::LAYOUT.state) {
+            OTHER => self.get(B::LAYOUT.lost) + 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether this is half-open after lost rounds. Only asked while half-open.
+    #[inline]
+    pub(crate) fn has_lost(self) -> bool {
+        self.get(B::LAYOUT.state) == OTHER
+    }
+
+    /// While half-open.
+    #[inline]
+    pub(crate) fn in_flight(self) -> u32 {
+        self.get(self.in_flight_field())
+    }
+
+    /// After lost rounds there is one probe at a time.
+    #[inline]
+    fn in_flight_field(self) -> Field {
+        if self.has_lost() {
+            B::LAYOUT.busy
+        } else {
+            B::LAYOUT.in_flight
+        }
+    }
+
+    /// While half-open.
+    #[inline]
+    pub(crate) fn successes(self) -> u32 {
+        self.get(B::LAYOUT.successes)
+    }
+
+    /// Whether the time is what it was in `other`.
+    #[inline]
+    pub(crate) fn is_same_time(self, other: B) -> bool {
+        B::LAYOUT.time.get(self.0.to_u64() ^ other.to_u64()) == 0
+    }
+
+    /// Whether a held breaker is both forced open and disabled.
+    pub(crate) fn is_held_twice(self) -> bool {
+        self.get(B::LAYOUT.load) >= DISABLED_OVER_FORCED_OPEN
+    }
+
+    /// The next epoch, in `state`, with nothing counted yet.
+    #[inline]
+    pub(crate) fn enter(self, state: State) -> Self {
+        match state {
+            State::Closed | State::Returning => self.begin(CLOSED, 0),
+            State::Open => self.begin(OPEN, 0),
+            State::HalfOpen => self.begin(HALF_OPEN, 0),
+            State::ForcedOpen => self.begin(OTHER, FORCED_OPEN),
+            State::Disabled => self.begin(OTHER, DISABLED),
+        }
+    }
+
+    /// [`enter`](Self::enter) disabled, and forced open again when that ends.
+    pub(crate) fn disable_over_forced_open(self) -> Self {
+        self.begin(OTHER, DISABLED_OVER_FORCED_OPEN)
+    }
+
+    /// [`enter`](Self::enter) forced open, and disabled again when that ends.
+    pub(crate) fn force_open_over_disabled(self) -> Self {
+        self.begin(OTHER, FORCED_OPEN_OVER_DISABLED)
+    }
+
+    /// The next epoch, half-open after so many lost rounds, with one probe in flight.
+    #[inline]
+    pub(crate) fn enter_round(self, lost: u32) -> Self {
+        let layout = B::LAYOUT;
+        if lost == 0 {
+            let one = layout.in_flight.put(1);
+            return self.begin(HALF_OPEN, layout.load.get(one));
+        }
+        let rounds = layout.lost.put(lost.min(layout.max_lost) - 1) | layout.busy.put(1);
+        self.begin(OTHER, layout.load.get(rounds))
+    }
+
+    #[inline]
+    fn begin(self, state: u32, load: u32) -> Self {
+        let layout = B::LAYOUT;
+        let epoch = (self.epoch() + 1) & layout.epoch.max();
+        let bits = layout.state.put(state) | layout.load.put(load) | layout.epoch.put(epoch);
+        Self(B::from_u64(bits))
+    }
+
+    #[inline]
+    pub(crate) fn with_trips(self, trips: u32) -> Self {
+        self.set(B::LAYOUT.trips, trips)
+    }
+
+    #[inline]
+    pub(crate) fn with_time(self, time: u32) -> Self {
+        self.set(B::LAYOUT.time, time)
+    }
+
+    #[inline]
+    pub(crate) fn with_failures(self, failures: u32) -> Self {
+        self.set(B::LAYOUT.load, failures)
+    }
+
+    /// With an open time of at least so many ticks, and how many those are: it is stored rounded up.
+    #[inline]
+    pub(crate) fn with_open_for(self, ticks: u32) -> (Self, u32) {
+        let (code, stored) = open_time::encode(B::LAYOUT.precision, ticks);
+        (self.set(B::LAYOUT.open_for, code), stored)
+    }
+
+    #[inline]
+    pub(crate) fn with_demanded(self, is_demanded: bool) -> Self {
+        self.set(B::LAYOUT.demanded, is_demanded.into())
+    }
+
+    #[inline]
+    pub(crate) fn with_probes(self, in_flight: u32, successes: u32) -> Self {
+        self.set(self.in_flight_field(), in_flight)
+            .set(B::LAYOUT.successes, successes)
+    }
+
+    #[inline]
+    fn get(self, field: Field) -> u32 {
+        field.get(self.0.to_u64())
+    }
+
+    /// Every value that the machine sets fits: counts are bounded by the checked configuration,
+    /// times are masked by [`Timeline`](crate::time::Timeline).
+    #[inline]
+    fn set(self, field: Field, value: u32) -> Self {
+        let others = self.0.to_u64() & !field.mask();
+        Self(B::from_u64(others | field.put(value)))
+    }
+}

@@ -1,0 +1,124 @@
+//! What a configuration says.
+
+use core::time::Duration;
+
+use super::{Config, Ratio, TripRule};
+
+const fn some_ms(ms: Option<u32>) -> Option<Duration> {
+    match ms {
+        Some(ms) => Some(Duration::from_millis(ms as u64)),
+        None => None,
+    }
+}
+
+/// What a configuration says.
+impl Config {
+    /// The failures in a row that trip, where that is the rule.
+    pub const fn get_consecutive_failures(&self) -> Option<u32> {
+        match self.trip {
+            TripRule::Consecutive { failures } => Some(failures),
+            _ => None,
+        }
+    }
+
+    /// The failures within a window that trip, and the window, where that is the rule.
+    pub const fn get_failures_within(&self) -> Option<(u32, Duration)> {
+        match self.trip {
+            TripRule::Within {
+                failures,
+                window_ms,
+            } => Some((failures, Duration::from_millis(window_ms as u64))),
+            _ => None,
+        }
+    }
+
+    /// Whether the word counts nothing, and the tally alone decides.
+    pub const fn get_tally_only(&self) -> bool {
+        matches!(self.trip, TripRule::TallyOnly)
+    }
+
+    /// The failure ratio that trips, if one does.
+    pub const fn get_failure_ratio(&self) -> Option<Ratio> {
+        self.ratio
+    }
+
+    /// From when on a call is slow, if that is measured.
+    pub const fn get_slow_call(&self) -> Option<Duration> {
+        some_ms(self.slow_call_ms)
+    }
+
+    /// The open time after the first trip, without jitter.
+    pub const fn get_open_for(&self) -> Duration {
+        Duration::from_millis(self.open_for_ms as u64)
+    }
+
+    /// The longest open time without jitter, if it grows.
+    pub const fn get_max_open_for(&self) -> Option<Duration> {
+        match self.growth {
+            Some(growth) => some_ms(Some(growth.max_ms)),
+            None => None,
+        }
+    }
+
+    /// The factor of exponential growth in percent, if it is exponential.
+    pub const fn get_exponential_percent(&self) -> Option<u32> {
+        match self.growth {
+            Some(growth) => growth.percent(),
+            None => None,
+        }
+    }
+
+    /// The step of linear growth, if it is linear.
+    pub const fn get_linear_step(&self) -> Option<Duration> {
+        match self.growth {
+            Some(growth) => some_ms(growth.step_ms()),
+            None => None,
+        }
+    }
+
+    /// The seed of the jitter, if one was set.
+    pub const fn get_seed(&self) -> Option<u32> {
+        self.seed
+    }
+
+    /// The jitter in percent.
+    pub const fn get_jitter_percent(&self) -> u32 {
+        self.jitter_percent as u32
+    }
+
+    /// The longest minimum open time that a failure may ask for, if it was set.
+    pub const fn get_max_retry_after(&self) -> Option<Duration> {
+        some_ms(self.max_retry_after_ms)
+    }
+
+    /// The probes that may be in flight.
+    pub const fn get_probes(&self) -> u32 {
+        self.probes as u32
+    }
+
+    /// The successes that close.
+    pub const fn get_close_after(&self) -> u32 {
+        self.needed_successes()
+    }
+
+    /// The lease of a probe.
+    pub const fn get_probe_lease(&self) -> Duration {
+        Duration::from_millis(self.probe_lease_ms as u64)
+    }
+
+    /// From when on a dropped probe counts as failed.
+    pub const fn get_cancel_limit(&self) -> Duration {
+        Duration::from_millis(self.cancel_limit_ms as u64)
+    }
+
+    /// The first share in percent and the time of a gradual return, if traffic returns gradually.
+    pub const fn get_gradual_return(&self) -> Option<(u32, Duration)> {
+        match self.gradual_return {
+            Some(back) => Some((
+                back.first_percent as u32,
+                Duration::from_millis(back.over_ms as u64),
+            )),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! How the open time grows from trip to trip.
+
+/// Each open time from the one before: multiplied, then lengthened, up to a maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) struct Growth {
+    /// In parts of 256.
+    factor: u32,
+    step_ms: u32,
+    pub(crate) max_ms: u32,
+}
+
+impl Growth {
+    pub(crate) const fn exponential(percent: u32, max_ms: u32) -> Self {
+        let factor = (percent as u64 * 256).div_ceil(100);
+        Self {
+            factor: if factor > u32::MAX as u64 {
+                u32::MAX
+            } else {
+                factor as u32
+            },
+            step_ms: 0,
+            max_ms,
+        }
+    }
+
+    pub(crate) const fn linear(step_ms: u32, max_ms: u32) -> Self {
+        Self {
+            factor: 256,
+            step_ms,
+            max_ms,
+        }
+    }
+
+    /// The factor in percent, as it was set; `None` for linear growth.
+    pub(crate) const fn percent(self) -> Option<u32> {
+        match self.step_ms {
+            0 => Some((self.factor as u64 * 100 / 256) as u32),
+            _ => None,
+        }
+    }
+
+    /// The step of linear growth.
+    pub(crate) const fn step_ms(self) -> Option<u32> {
+        match self.step_ms {
+            0 => None,
+            step_ms => Some(step_ms),
+        }
+    }
+
+    /// Whether it grows at all.
+    pub(crate) const fn grows(self) -> bool {
+        self.factor > 256 || self.factor == 256 && self.step_ms > 0
+    }
+
+    /// `first_ms` after so many steps.
+    pub(crate) const fn after(self, first_ms: u32, steps: u32) -> u32 {
+        let mut ms = first_ms;
+        let mut step = 0;
+        while step < steps && ms < self.max_ms {
+            let grown = ((ms as u64 * self.factor as u64) >> 8) + self.step_ms as u64;
+            ms = if grown > self.max_ms as u64 {
+                self.max_ms
+            } else {
+                grown as u32
+            };
+            step += 1;
+        }
+        ms
+    }
+}

@@ -1,0 +1,114 @@
+//! A configuration that is known to fit a word.
+
+use core::marker::PhantomData;
+
+use super::{Config, ConfigError};
+use crate::word::{Bits, NativeBits};
+
+/// A [`Config`] that was checked against the layout of a word: what a breaker follows.
+///
+/// A breaker owns its rules, or borrows them: a million breakers share one set, and each costs no more
+/// memory than its word.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, Rules, word::NativeWord};
+///
+/// static RULES: Rules = Rules::new(Config::new().consecutive_failures(3));
+///
+/// // One word per tenant; a breaker is put together at each call, at no cost.
+/// let words: Vec<NativeWord> = (0..1_000).map(|_| NativeWord::new(0)).collect();
+/// let clock = ManualClock::new();
+/// let of_tenant = |tenant: usize| Breaker::from_parts(&words[tenant], &RULES, &clock, (), ());
+///
+/// for _ in 0..3 {
+///     let _ = of_tenant(7).call(|| Err::<(), _>("down"));
+/// }
+/// assert!(of_tenant(7).acquire().is_err());
+/// assert!(of_tenant(8).acquire().is_ok());
+/// ```
+///
+/// # Other rules while running
+///
+/// The rules can be replaced at any time, for any others: the state is in the word and stays, the new
+/// rules apply from the next event on, and a running open time stays as it is. Take up the same word
+/// with the new rules, or see the same breaker under them by
+/// [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under the old rules counts
+/// under the new ones: four failures in a row are four of three, so the next one trips. Where several
+/// probes are in flight and the new rules allow one, the last to report may be taken for lost, if it was
+/// not the last one admitted: its slot then comes back with the lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Rules<B = NativeBits> {
+    config: Config,
+    bits: PhantomData<fn() -> B>,
+}
+
+impl<B: Bits> Rules<B> {
+    /// Rules for words with these bits.
+    ///
+    /// # Panics
+    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// configurations that are not known to be right there is [`try_new`](Self::try_new).
+    pub const fn new(config: Config) -> Self {
+        match Self::try_new(config) {
+            Ok(rules) => rules,
+            Err(error) => panic!("{}", error.message()),
+        }
+    }
+
+    /// [`new`](Self::new) for configurations that are not known to be right.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which setting does not fit the word, and what to do.
+    pub const fn try_new(config: Config) -> Result<Self, ConfigError> {
+        match config.check(B::LAYOUT) {
+            Ok(()) => Ok(Self {
+                config,
+                bits: PhantomData,
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The configuration.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// Where a breaker finds its rules: [`Rules`] of its own, or a reference, an `Arc`, a handle of yours
+/// that leads to shared ones.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not lead to rules for words of `{B}`",
+    note = "check a `Config` first: `Rules::new(config)`; its word must be the breaker's"
+)]
+pub trait AsRules<B: Bits> {
+    /// The rules.
+    fn as_rules(&self) -> &Rules<B>;
+}
+
+impl<B: Bits> AsRules<B> for Rules<B> {
+    #[inline]
+    fn as_rules(&self) -> &Self {
+        self
+    }
+}
+
+macro_rules! forward_rules {
+    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
+        $(#[$meta])*
+        impl<B: Bits, R: AsRules<B> + ?Sized> AsRules<B> for $pointer {
+            #[inline]
+            fn as_rules(&self) -> &Rules<B> {
+                (**self).as_rules()
+            }
+        }
+    )*};
+}
+
+forward_rules! {
+    &R;
+    #[cfg(feature = "alloc")] alloc::boxed::Box<R>;
+    #[cfg(feature = "alloc")] alloc::rc::Rc<R>;
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<R>;
+}

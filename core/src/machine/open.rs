@@ -1,0 +1,154 @@
+//! Tripping, and for how long: growth, minimum, jitter.
+
+use super::{Machine, Step};
+use crate::circuit::Circuit;
+use crate::clock::{Clock, Now};
+use crate::observer::Cause;
+use crate::state::State;
+use crate::time::Timeline;
+use crate::word::Bits;
+
+impl<B: Bits> Machine<'_, B> {
+    /// Opens, one trip further in a row.
+    // A function of its own would take the clock's address, and with it the rules could not vanish
+    // into the code where they are known at compile time.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "see above")]
+    pub(super) fn trip(
+        self,
+        circuit: Circuit<B>,
+        shortest_ms: u32,
+        now: &Now<'_, impl Clock>,
+        cause: Cause,
+    ) -> Step<B> {
+        let trips = (circuit.trips() + 1).min(B::LAYOUT.trips.max());
+        let wanted = self.open_time(circuit, trips, shortest_ms, now);
+        let next = circuit
+            .enter(State::Open)
+            .with_trips(trips)
+            .with_demanded(shortest_ms > 0);
+        Step::To(Self::open_until(next, wanted, now.ms()), cause)
+    }
+
+    /// Trips an open breaker again: its deadline only moves later, and nothing tripped.
+    pub(super) fn trip_again(
+        self,
+        circuit: Circuit<B>,
+        shortest_ms: u32,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
+        let wanted = self.open_time(circuit, circuit.trips(), shortest_ms, now);
+        let is_demanded = circuit.is_demanded() || shortest_ms > 0;
+        if wanted > Self::left_from_now(circuit, now) {
+            let next = circuit
+                .enter(State::Open)
+                .with_trips(circuit.trips())
+                .with_demanded(is_demanded);
+            Step::To(Self::open_until(next, wanted, now.ms()), Cause::Manual)
+        } else if is_demanded == circuit.is_demanded() {
+            Step::Stay
+        } else {
+            Step::Within(circuit.with_demanded(true))
+        }
+    }
+
+    /// A demand that comes when the breaker has just opened: the deadline only moves later.
+    pub(super) fn extend(
+        self,
+        circuit: Circuit<B>,
+        shortest_ms: u32,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
+        let wanted = self.with_jitter(circuit, B::ticks(shortest_ms), now);
+        let demanded = circuit.with_demanded(true);
+        if wanted > Self::left_from_now(circuit, now) {
+            Step::Within(Self::open_until(demanded, wanted, now.ms()))
+        } else if circuit.is_demanded() {
+            Step::Stay
+        } else {
+            Step::Within(demanded)
+        }
+    }
+
+    /// A minimum that a failure asks for, cut to what may be asked for.
+    pub(super) fn allowed(self, shortest_ms: u32) -> u32 {
+        shortest_ms.min(self.config.longest_retry_after(B::LAYOUT.max_ms()))
+    }
+
+    /// Open until `wanted` ticks from now, exactly: what the stored open time is longer by is taken off
+    /// the stored time.
+    fn open_until(circuit: Circuit<B>, wanted: u32, now_ms: u32) -> Circuit<B> {
+        let (next, stored) = circuit.with_open_for(wanted);
+        let stamp = B::stamp(now_ms);
+        next.with_time(B::earlier(stamp, stored - wanted))
+    }
+
+    /// The ticks until the deadline, from the time to store for now.
+    fn left_from_now(circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> u32 {
+        let stamp = B::stamp(now.ms());
+        B::left_from(stamp, circuit.time(), circuit.open_for())
+    }
+
+    /// The milliseconds for which a breaker that has opened just now is open.
+    pub(crate) fn opened_for(circuit: Circuit<B>, now_ms: u32) -> u32 {
+        let stamp = B::stamp(now_ms);
+        let left = B::left_from(stamp, circuit.time(), circuit.open_for());
+        B::ms(left)
+    }
+
+    /// The open time in ticks: `open_for`, grown with each trip in a row, at least what is demanded,
+    /// and a random part on top.
+    #[inline]
+    fn open_time(
+        self,
+        circuit: Circuit<B>,
+        trips: u32,
+        shortest_ms: u32,
+        now: &Now<'_, impl Clock>,
+    ) -> u32 {
+        let config = self.config;
+        let mut open_ms = config.open_for_ms;
+        if let Some(growth) = config.growth {
+            open_ms = growth.after(open_ms, trips.saturating_sub(1));
+        }
+        let open = B::ticks(open_ms.max(shortest_ms));
+        self.with_jitter(circuit, open, now)
+    }
+
+    /// `open` ticks and a random part of up to the configured percentage, without a division. Stays
+    /// within what the word holds: `Config::check` sees to it for everything configured, the minimum
+    /// for what is demanded.
+    #[inline]
+    fn with_jitter(self, circuit: Circuit<B>, open: u32, now: &Now<'_, impl Clock>) -> u32 {
+        if self.config.jitter_percent == 0 {
+            return open;
+        }
+        let since = now.ms() ^ circuit.epoch() << 23;
+        let seed = match self.config.seed {
+            Some(seed) => seed,
+            // Another number for each trip, also of breakers that trip together.
+            None => now.entropy() ^ scramble(now.random()),
+        };
+        let dice = scramble(seed ^ scramble(since));
+        let part = high(PERCENT * u32::from(self.config.jitter_percent), dice);
+        (open + high(open, part)).min(B::LAYOUT.max_ticks())
+    }
+}
+
+/// Mixes the bits of a number: the finalizer of `MurmurHash3` (Austin Appleby, public domain), a
+/// bijection in which every input bit flips every output bit with a probability near one half.
+const fn scramble(mut x: u32) -> u32 {
+    x ^= x >> 16;
+    x = x.wrapping_mul(0x85EB_CA6B);
+    x ^= x >> 13;
+    x = x.wrapping_mul(0xC2B2_AE35);
+    x ^ x >> 16
+}
+
+/// The high half of a product: `a · b / 2³²`.
+const fn high(a: u32, b: u32) -> u32 {
+    ((a as u64 * b as u64) >> u32::BITS) as u32
+}
+
+/// 1 % as a fraction of 2³², rounded down so that 100 % still fits.
+const PERCENT: u32 = u32::MAX / 100;

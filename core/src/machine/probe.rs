@@ -1,0 +1,117 @@
+//! Half-open: the slots of the probes, and what becomes of probes that do not report.
+
+use super::{Machine, Step};
+use crate::circuit::Circuit;
+use crate::clock::{Clock, Now};
+use crate::observer::Cause;
+use crate::state::State;
+use crate::time::Timeline;
+use crate::word::Bits;
+
+impl<B: Bits> Machine<'_, B> {
+    /// Admits a probe, if a slot is free.
+    pub(super) fn take_slot(
+        self,
+        circuit: Circuit<B>,
+        now: &Now<'_, impl Clock>,
+    ) -> Option<Step<B>> {
+        let in_flight = circuit.in_flight();
+        (in_flight < self.slots(circuit)).then(|| {
+            let next = circuit
+                .with_probes(in_flight + 1, circuit.successes())
+                .with_time(B::stamp(now.ms()));
+            Step::Within(next)
+        })
+    }
+
+    /// The slots that a half-open breaker has: no more probes than it still needs, and one after a lost
+    /// round. At least one: a smaller `close_after` may have been taken over.
+    pub(crate) fn slots(self, circuit: Circuit<B>) -> u32 {
+        if circuit.has_lost() {
+            return 1;
+        }
+        let needed = self.config.needed_successes();
+        let needed = needed.saturating_sub(circuit.successes()).max(1);
+        needed.min(self.config.probes.into())
+    }
+
+    /// The milliseconds until the probes in flight count as lost. Measured from the last admission,
+    /// so that in sparse traffic no fresh probe is taken away.
+    pub(crate) fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        let lease = self.lease(circuit.lost());
+        B::left(now_ms, circuit.time(), lease)
+    }
+
+    /// The lease in ticks: doubled with each round lost in a row, so that calls that are healthy but
+    /// slow report in time at last.
+    pub(super) fn lease(self, lost: u32) -> u32 {
+        let lease = B::ticks(self.config.probe_lease_ms);
+        let most = B::LAYOUT.max_ticks();
+        if lease > most >> lost {
+            most
+        } else {
+            lease << lost
+        }
+    }
+
+    /// Another round, after so many lost ones, with one probe in flight.
+    pub(super) fn round(circuit: Circuit<B>, lost: u32, now_ms: u32) -> Step<B> {
+        let next = circuit
+            .enter_round(lost)
+            // What tells a round after lost ones from a word that is held.
+            .with_trips(circuit.trips().max(1))
+            .with_time(B::stamp(now_ms));
+        let cause = match lost {
+            0 => Cause::OpenTimeOver,
+            _ => Cause::ProbeLost,
+        };
+        Step::To(next, cause)
+    }
+
+    /// A probe that succeeded.
+    pub(super) fn probe_succeeded(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
+        let successes = circuit.successes() + 1;
+        if successes >= self.config.needed_successes() {
+            let next = match self.config.gradual_return {
+                Some(_) => circuit
+                    .enter(State::Returning)
+                    .with_trips(circuit.trips().max(1))
+                    .with_time(B::stamp(now.ms())),
+                None => circuit.enter(State::Closed),
+            };
+            return Step::To(next, Cause::ProbesSucceeded);
+        }
+        let others = circuit.in_flight().saturating_sub(1);
+        Step::Within(circuit.with_probes(others, successes))
+    }
+
+    /// A permit that ends without saying anything about the resource, in the current epoch.
+    pub(crate) fn give_back(circuit: Circuit<B>) -> Step<B> {
+        if !circuit.is_half_open() {
+            return Step::Stay;
+        }
+        let others = circuit.in_flight().saturating_sub(1);
+        Step::Within(circuit.with_probes(others, circuit.successes()))
+    }
+
+    /// A permit that is dropped, in the current epoch. A probe that was dropped young says nothing; one
+    /// that hung until somebody lost patience has failed.
+    pub(crate) fn cancel(
+        self,
+        circuit: Circuit<B>,
+        granted: B,
+        was_slow: bool,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
+        if !circuit.is_half_open() {
+            return Step::Stay;
+        }
+        let admitted = B::LAYOUT.time.get(granted.to_u64());
+        let limit = B::ticks(self.config.cancel_limit_ms);
+        if was_slow || B::age(now.ms(), admitted) >= limit {
+            self.trip(circuit, 0, now, Cause::ProbeCancelled)
+        } else {
+            Self::give_back(circuit)
+        }
+    }
+}

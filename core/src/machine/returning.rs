@@ -1,0 +1,60 @@
+//! Traffic that comes back gradually.
+
+use super::{Machine, Step};
+use crate::circuit::Circuit;
+use crate::clock::{Clock, Now};
+use crate::error::Rejected;
+use crate::observer::Cause;
+use crate::state::State;
+use crate::time::Timeline;
+use crate::word::Bits;
+
+/// 1 % as a fraction of 2³², rounded up so that 100 % is all.
+const PERCENT_UP: u64 = (1 << u32::BITS) / 100 + 1;
+
+impl<B: Bits> Machine<'_, B> {
+    /// Lets a call pass, if it is among those that may by now; closes when all may.
+    pub(super) fn admit_share(
+        self,
+        circuit: Circuit<B>,
+        now: &Now<'_, impl Clock>,
+    ) -> Result<Step<B>, Rejected> {
+        // Rules without a gradual return may have taken over.
+        let Some(back) = self.config.gradual_return else {
+            return Ok(Self::returned(circuit));
+        };
+        let over = B::ticks(back.over_ms);
+        let Some(left) = B::left(now.ms(), circuit.time(), over) else {
+            return Ok(Self::returned(circuit));
+        };
+        let age = B::age(now.ms(), circuit.time());
+        // `dice / 2³² < first + (1 - first) · age / over`, multiplied by both: no division.
+        let first = PERCENT_UP * u64::from(back.first_percent) * u64::from(over - age);
+        if u64::from(now.random()) * u64::from(over) < first + (u64::from(age) << u32::BITS) {
+            Ok(Step::Stay)
+        } else {
+            Err(Rejected::until(State::Returning, left))
+        }
+    }
+
+    /// The share of calls that pass, in percent.
+    pub(crate) fn returning_percent(self, circuit: Circuit<B>, now_ms: u32) -> u32 {
+        let Some(back) = self.config.gradual_return else {
+            return 100;
+        };
+        let over = u64::from(B::ticks(back.over_ms));
+        let age = u64::from(B::age(now_ms, circuit.time())).min(over);
+        let first = u64::from(back.first_percent);
+        ((first * (over - age) + 100 * age) / over) as u32
+    }
+
+    /// The milliseconds until every call passes.
+    pub(crate) fn return_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        let over = B::ticks(self.config.gradual_return?.over_ms);
+        B::left(now_ms, circuit.time(), over)
+    }
+
+    fn returned(circuit: Circuit<B>) -> Step<B> {
+        Step::To(circuit.enter(State::Closed), Cause::TrafficReturned)
+    }
+}

@@ -1,0 +1,85 @@
+//! A permit that fails when it is dropped.
+
+use core::fmt;
+
+use super::Permit;
+use crate::breaker::AnyBreaker;
+use crate::error::Rejected;
+use crate::observer::Transition;
+use crate::outcome::{Failure, Outcome};
+
+/// The right to one call that counts as failed when it is dropped without a report: what
+/// [`Breaker::attempt`](crate::Breaker::attempt) gives, for code that leaves by `?`.
+///
+/// In an `async` function, a drop is also what becomes of it when the future is dropped, be it by a
+/// time-out or because nobody wants the answer any more: both count as failures then.
+/// [`Breaker::call_async`](crate::Breaker::call_async) tells them apart from errors.
+#[must_use = "say that the call succeeded: an attempt that is dropped counts as failed"]
+pub struct Attempt<H: AnyBreaker> {
+    /// Taken by the report; the drop finds it only where there was none.
+    permit: Option<Permit<H>>,
+}
+
+impl<H: AnyBreaker> Attempt<H> {
+    #[inline]
+    pub(super) const fn new(permit: Permit<H>) -> Self {
+        Self {
+            permit: Some(permit),
+        }
+    }
+
+    /// [`Breaker::attempt`](crate::Breaker::attempt) that owns its way to the breaker, as
+    /// [`Permit::acquire`] does.
+    ///
+    /// # Errors
+    /// [`Rejected`] says how long to wait.
+    #[inline]
+    pub fn acquire(handle: H) -> Result<Self, Rejected> {
+        Permit::acquire(handle).map(Self::new)
+    }
+
+    /// The call succeeded. Answers the transition that this made.
+    #[inline]
+    pub fn success(self) -> Option<Transition> {
+        self.into_permit().and_then(Permit::success)
+    }
+
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Answers the transition that this made.
+    #[inline]
+    pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
+        self.into_permit().and_then(|permit| permit.report(outcome))
+    }
+
+    /// Ends the attempt without a report; see [`Permit::cancel`].
+    #[inline]
+    pub fn cancel(self) -> Option<Transition> {
+        self.into_permit().and_then(Permit::cancel)
+    }
+
+    /// Whether this call is a probe: admitted while half-open.
+    pub fn is_probe(&self) -> bool {
+        self.permit.as_ref().is_some_and(Permit::is_probe)
+    }
+
+    #[inline]
+    fn into_permit(mut self) -> Option<Permit<H>> {
+        self.permit.take()
+    }
+}
+
+impl<H: AnyBreaker> Drop for Attempt<H> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(permit) = self.permit.take() {
+            permit.end(Failure::new().into());
+        }
+    }
+}
+
+impl<H: AnyBreaker> fmt::Debug for Attempt<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt")
+            .field("is_probe", &self.is_probe())
+            .finish_non_exhaustive()
+    }
+}

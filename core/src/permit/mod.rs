@@ -1,0 +1,183 @@
+//! The right to one call: reported once, given back when dropped.
+
+mod attempt;
+
+pub use attempt::Attempt;
+
+use core::fmt;
+
+use crate::breaker::{AnyBreaker, BitsOf};
+use crate::error::Rejected;
+use crate::observer::Transition;
+use crate::outcome::{AnyError, Classify, Failure, Outcome};
+use crate::token::{Ticket, Token};
+
+/// The right to one call. Report how it went; dropping it cancels, and gives a probe's slot back.
+///
+/// `H` leads to the breaker: a reference, or with the feature `alloc` an `Arc`, for permits that are
+/// owned, as by a spawned task. Two registers besides.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, Failure, ManualClock};
+///
+/// let clock = ManualClock::new();
+/// let breaker = Breaker::new(Config::new(), &clock);
+///
+/// let permit = breaker.acquire()?;
+/// match "41".parse::<u32>() {
+///     Ok(_) => permit.success(),
+///     Err(_) => permit.report(Failure::weighing(2)),
+/// };
+/// # Ok::<(), atomic_breaker::Rejected>(())
+/// ```
+///
+/// # Dropped
+///
+/// A permit that is dropped without a report, or [cancelled](Self::cancel), says nothing about the
+/// resource, so long as it is young. A probe that is dropped after the
+/// [`cancel_limit`](crate::Config::cancel_limit) has failed, and where
+/// [`slow_call`](crate::Config::slow_call) is set, a call that is dropped after it counts as slow.
+#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
+pub struct Permit<H: AnyBreaker> {
+    /// Taken by the report; the drop finds it only where there was none.
+    handle: Option<H>,
+    ticket: Ticket<BitsOf<H>>,
+}
+
+impl<H: AnyBreaker> Permit<H> {
+    /// [`Breaker::acquire`](crate::Breaker::acquire) for a permit that owns its way to the breaker.
+    ///
+    /// # Errors
+    /// [`Rejected`] says how long to wait.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock, Permit};
+    /// use std::{sync::Arc, thread};
+    ///
+    /// # #[cfg(feature = "alloc")] {
+    /// let breaker = Arc::new(Breaker::new(Config::new(), ManualClock::new()));
+    /// let permit = Permit::acquire(Arc::clone(&breaker))?;
+    /// thread::spawn(move || {
+    ///     // The call.
+    ///     permit.success();
+    /// });
+    /// # }
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    #[inline]
+    pub fn acquire(handle: H) -> Result<Self, Rejected> {
+        let ticket = handle.as_breaker().admit()?;
+        Ok(Self::new(handle, ticket))
+    }
+
+    #[inline]
+    pub(crate) const fn new(handle: H, ticket: Ticket<BitsOf<H>>) -> Self {
+        Self {
+            handle: Some(handle),
+            ticket,
+        }
+    }
+
+    /// The call succeeded. Answers the transition that this made.
+    ///
+    /// Closed with no failures counted: one load. Otherwise clears the count of consecutive
+    /// failures, or counts the success of a probe, which closes when it is the last one needed.
+    #[inline]
+    pub fn success(self) -> Option<Transition> {
+        self.report(Outcome::Success)
+    }
+
+    /// The call failed: a failure of weight 1. Answers the transition that this made.
+    #[inline]
+    pub fn failure(self) -> Option<Transition> {
+        self.report(Failure::new())
+    }
+
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Answers the transition that this made.
+    #[inline]
+    pub fn report(mut self, outcome: impl Into<Outcome>) -> Option<Transition> {
+        let (handle, ticket) = self.take()?;
+        let breaker = handle.as_breaker();
+        breaker.answer(breaker.report(ticket, outcome.into()))
+    }
+
+    /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Answers the
+    /// transition that this made.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// let permit = breaker.acquire()?;
+    /// let parsed = "x".parse::<u32>();
+    /// permit.record(&parsed);
+    /// assert_eq!(breaker.snapshot().failures(), 1);
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    #[inline]
+    pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
+        self.report(AnyError.classify(result))
+    }
+
+    /// Ends the permit without a report, as dropping it does. Answers the transition that this made:
+    /// one that was held for too long may count as a failure.
+    #[inline]
+    pub fn cancel(mut self) -> Option<Transition> {
+        let (handle, ticket) = self.take()?;
+        let breaker = handle.as_breaker();
+        breaker.answer(breaker.cancel(ticket))
+    }
+
+    /// A permit that counts as failed when it is dropped without a report.
+    #[inline]
+    pub const fn failing_when_dropped(self) -> Attempt<H> {
+        Attempt::new(self)
+    }
+
+    /// Whether this call is a probe: admitted while half-open.
+    pub fn is_probe(&self) -> bool {
+        self.ticket.is_probe()
+    }
+
+    /// The permit without its breaker, to be reported elsewhere.
+    #[inline]
+    pub fn into_token(mut self) -> Token<BitsOf<H>> {
+        self.handle = None;
+        Token(self.ticket)
+    }
+
+    /// [`report`](Self::report) where nobody asks what it did.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "where the outcome is a constant, as it mostly is, the others take no code"
+    )]
+    pub(crate) fn end(mut self, outcome: Outcome) {
+        if let Some((handle, ticket)) = self.take() {
+            handle.as_breaker().report(ticket, outcome);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<(H, Ticket<BitsOf<H>>)> {
+        self.handle.take().map(|handle| (handle, self.ticket))
+    }
+}
+
+impl<H: AnyBreaker> Drop for Permit<H> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            handle.as_breaker().cancel(self.ticket);
+        }
+    }
+}
+
+impl<H: AnyBreaker> fmt::Debug for Permit<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit")
+            .field("is_probe", &self.is_probe())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! Waiting for a breaker, trying again, pinging, and calls that may not take for ever: all that needs a
+//! timer, over whatever [`Timer`] there is.
+//!
+//! The adapters offer it as methods of every breaker, by the timer of their runtime; for another
+//! runtime, implement [`Timer`] and call these functions. Nothing here allocates or spawns.
+//!
+//! | what | |
+//! |---|---|
+//! | [`ready`], [`acquire`] | sleep until the breaker can admit the caller |
+//! | [`call_timeout`], [`call_timeout_with`] | a call with a [`TimeLimit`] |
+//! | [`retry`], [`retry_with`] | a call that is tried again, as a [`Retry`] says |
+//! | [`Prober`] | pings, so that no real call is risked |
+//!
+//! # How a waiter waits
+//!
+//! | the breaker is | a waiter looks again |
+//! |---|---|
+//! | open | when the time is over, and its share of the spread later; until then as while forced open |
+//! | half-open, every slot taken | soon: after 5 to 10 ms, 10 to 20 ms, and so on, up to half a second to a second |
+//! | returning | after half a second to a second, to try; the breaker's dice decide |
+//! | forced open | after a second, or after ten where the observer wakes it |
+//!
+//! - A look is one load of the word and one reading of the clock. A waiter takes at most eight
+//!   in its first second of half-open, and at most two in each further one, so 32 waiters are no load;
+//!   in the other states it is one a second, or two while traffic returns.
+//! - Where the observer [wakes](Changes) tasks, a transition made here ends the sleep at once.
+//!   Transitions made elsewhere (by another breaker over the same word, on another core or in another
+//!   process) are noticed by the looks: within ten seconds, or within one if nobody wakes. Nobody
+//!   ever waits without a timer.
+//! - **Spread**: waiters that became ready together come back over an eighth of the time for which they
+//!   waited, or the breaker was open if that is longer, a second at most, each at a share of its own,
+//!   drawn from [`Clock::random`]. Somebody who never had to wait is not held up.
+//!
+//! [`Clock::random`]: crate::Clock::random
+
+mod changes;
+mod pause;
+mod prober;
+mod ready;
+mod retry;
+mod time_limit;
+mod waiter;
+
+pub use changes::Changes;
+pub use prober::Prober;
+pub use ready::{acquire, ready};
+pub use retry::{Retry, retry, retry_with};
+pub use time_limit::{TimeLimit, Timed, call_timeout, call_timeout_with};
+
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+/// The timer of a runtime.
+///
+/// ```
+/// use atomic_breaker::wait::Timer;
+/// # mod runtime {
+/// #     pub fn uptime_ms() -> u64 { 0 }
+/// #     pub type Sleep = std::future::Ready<()>;
+/// #     pub fn sleep_until_ms(_: u64) -> Sleep { std::future::ready(()) }
+/// # }
+///
+/// #[derive(Clone, Copy)]
+/// struct MyTimer;
+///
+/// impl Timer for MyTimer {
+///     type Sleep = runtime::Sleep;
+///
+///     fn now_ms(&self) -> u64 {
+///         runtime::uptime_ms()
+///     }
+///
+///     fn sleep(&self, ms: u64) -> runtime::Sleep {
+///         runtime::sleep_until_ms(self.now_ms().saturating_add(ms))
+///     }
+/// }
+/// # let _ = MyTimer.sleep(1);
+/// ```
+pub trait Timer {
+    /// The future of [`sleep`](Self::sleep). Named, so that a caller who needs it to be `Send` can say
+    /// so.
+    type Sleep: Future<Output = ()>;
+
+    /// Milliseconds since any fixed origin. Never goes back.
+    fn now_ms(&self) -> u64;
+
+    /// Ends when at least `ms` milliseconds have passed. Takes any number without a panic: one that
+    /// is too large sleeps for as long as the runtime can.
+    fn sleep(&self, ms: u64) -> Self::Sleep;
+}
+
+impl<T: Timer + ?Sized> Timer for &T {
+    type Sleep = T::Sleep;
+
+    fn now_ms(&self) -> u64 {
+        (**self).now_ms()
+    }
+
+    fn sleep(&self, ms: u64) -> T::Sleep {
+        (**self).sleep(ms)
+    }
+}
+
+/// Milliseconds of a duration, rounded up. What does not fit is `u64::MAX`: for ever.
+const fn ms(time: Duration) -> u64 {
+    let below_a_second = time.subsec_nanos().div_ceil(1_000_000) as u64;
+    time.as_secs()
+        .saturating_mul(1_000)
+        .saturating_add(below_a_second)
+}
+
+/// Polls a future that may not take longer than a sleep; `None` when it did.
+fn poll_within<F: Future, S: Future<Output = ()>>(
+    future: Pin<&mut F>,
+    sleep: Pin<&mut S>,
+    context: &mut Context<'_>,
+) -> Poll<Option<F::Output>> {
+    match future.poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => sleep.poll(context).map(|()| None),
+    }
+}

@@ -1,0 +1,70 @@
+//! How long to sleep: pure functions of what was seen.
+
+use crate::breaker::AnyBreaker;
+use crate::clock::Clock;
+use crate::error::Rejected;
+use crate::state::State;
+
+/// How often a waiter looks whom nobody wakes.
+const LOOK_MS: u64 = 1_000;
+/// How often a waiter looks who is woken by what happens here, but not by what happens elsewhere.
+pub(super) const LOOK_WHEN_HEARD_MS: u64 = 10_000;
+
+/// Of the time that they were away, waiters come back over this part.
+const SPREAD_PART: u64 = 8;
+const LONGEST_SPREAD_MS: u64 = 1_000;
+
+/// The first sleep while half-open, doubled with each until the longest.
+const FIRST_MS: u64 = 10;
+const LONGEST_MS: u64 = 1_000;
+
+/// A fraction of 1, as 2³² parts, for this caller.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share(u32);
+
+impl Share {
+    pub(super) fn draw(breaker: &impl AnyBreaker) -> Self {
+        Self(breaker.as_breaker().clock().random())
+    }
+
+    /// This share of a time, or of 49 days if it is longer, rounded down.
+    fn of(self, ms: u64) -> u64 {
+        (ms.min(u32::MAX.into()) * u64::from(self.0)) >> u32::BITS
+    }
+
+    /// Somewhere between half of a time and all of it.
+    pub(super) fn between_half_and_all(self, ms: u64) -> u64 {
+        ms - self.of(ms / 2)
+    }
+
+    /// How much later a waiter comes back than others who were away as long.
+    pub(super) fn of_spread_after(self, away_ms: u64) -> u64 {
+        self.of((away_ms / SPREAD_PART).min(LONGEST_SPREAD_MS))
+    }
+}
+
+/// How long a waiter sleeps who is refused.
+pub(super) fn after(
+    refused: Rejected,
+    away_ms: u64,
+    looked_half_open: u32,
+    is_heard: bool,
+    share: Share,
+) -> u64 {
+    let look_ms = if is_heard {
+        LOOK_WHEN_HEARD_MS
+    } else {
+        LOOK_MS
+    };
+    match (refused.state(), refused.retry_in_ms().map(u64::from)) {
+        (State::HalfOpen, _) => {
+            let doubled = FIRST_MS << looked_half_open.min(8);
+            share.between_half_and_all(doubled.min(LONGEST_MS))
+        }
+        (State::Returning, _) => share.between_half_and_all(LONGEST_MS),
+        (_, Some(left_ms)) if left_ms <= look_ms => {
+            left_ms + share.of_spread_after(away_ms + left_ms)
+        }
+        _ => look_ms,
+    }
+}

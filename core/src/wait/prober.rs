@@ -1,0 +1,161 @@
+//! Finding out whether the resource is back before a real call is risked.
+
+use core::future::poll_fn;
+use core::pin::pin;
+use core::time::Duration;
+
+use super::changes::Changes;
+use super::pause::LOOK_WHEN_HEARD_MS;
+use super::waiter::{doze, hears};
+use super::{Timer, ms, poll_within};
+use crate::breaker::AnyBreaker;
+use crate::snapshot::Snapshot;
+use crate::state::State;
+
+/// A task that pings the resource while the breaker is open, and closes it as soon as the resource
+/// answers.
+///
+/// Real calls are refused until the open time is over, whatever the pings say; so give the breaker a
+/// long one, and leave the finding out to pings, which cost nothing when they fail: they neither
+/// count nor make the open time grow.
+///
+/// - An open time that was demanded, by a `Retry-After` or an operator, is not pinged into: nobody pings
+///   before it is over.
+/// - It pings a half-open breaker, too, so long as nobody is probing; while somebody is, that
+///   decides. While real calls find the breaker half-open first, they are the probes.
+/// - It looks at the state as often as it would ping; every ten seconds at most where the
+///   observer [wakes](Changes) it.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, wait::Prober};
+/// use core::time::Duration;
+/// # use atomic_breaker::wait::Timer;
+/// # struct MyTimer;
+/// # impl Timer for MyTimer {
+/// #     type Sleep = std::future::Pending<()>;
+/// #     fn now_ms(&self) -> u64 { 0 }
+/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
+/// # }
+/// # struct Radio;
+/// # impl Radio { async fn ping(&mut self) -> Result<(), ()> { Ok(()) } }
+///
+/// // In a task of its own.
+/// async fn keep_probing(breaker: &Breaker<ManualClock>, mut radio: Radio) -> ! {
+///     let prober = Prober::every(Duration::from_secs(5));
+///     prober.run(breaker, MyTimer, async || radio.ping().await).await
+/// }
+/// # let _ = keep_probing;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use]
+pub struct Prober {
+    pause_ms: u64,
+    answers: u32,
+    ping_limit_ms: u64,
+}
+
+impl Prober {
+    /// Pings with such pauses between, rounded up to milliseconds, and is convinced by one answer that
+    /// comes within 10 s.
+    pub const fn every(pause: Duration) -> Self {
+        Self {
+            pause_ms: ms(pause),
+            answers: 1,
+            ping_limit_ms: 10_000,
+        }
+    }
+
+    /// Is convinced by so many answers in a row. 0 is taken for 1.
+    pub const fn answers(mut self, answers: u32) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// How long a ping may take, 10 s unless set: one that takes longer is dropped, and was not
+    /// answered.
+    pub const fn ping_limit(mut self, limit: Duration) -> Self {
+        self.ping_limit_ms = ms(limit);
+        self
+    }
+
+    /// Watches over the breaker, for ever. Once convinced, ends the open time and reports as many
+    /// successful probes as the breaker wants in order to close, or to let traffic return.
+    pub async fn run<B, T, V, E>(
+        self,
+        breaker: B,
+        timer: T,
+        mut ping: impl AsyncFnMut() -> Result<V, E>,
+    ) -> !
+    where
+        B: AnyBreaker<Observer: Changes>,
+        T: Timer,
+    {
+        // A pause of nothing would leave the others no turn.
+        let pause_ms = self.pause_ms.max(1);
+        let mut answered = 0;
+        loop {
+            let seen = breaker.as_breaker().to_bits();
+            if !is_down(breaker.as_breaker().state()) {
+                answered = 0;
+                let is_heard = hears(&breaker).await;
+                let look_ms = if is_heard { LOOK_WHEN_HEARD_MS } else { 0 };
+                doze(&breaker, &timer, seen, pause_ms.max(look_ms)).await;
+                continue;
+            }
+            timer.sleep(pause_ms).await;
+            if !is_wanted(&breaker.as_breaker().snapshot()) {
+                continue;
+            }
+            answered = if self.is_answered(&timer, &mut ping).await {
+                answered + 1
+            } else {
+                0
+            };
+            if answered >= self.answers.max(1) {
+                answered = 0;
+                recover(&breaker);
+            }
+        }
+    }
+
+    async fn is_answered<V, E>(
+        self,
+        timer: &impl Timer,
+        ping: &mut impl AsyncFnMut() -> Result<V, E>,
+    ) -> bool {
+        let mut sleep = pin!(timer.sleep(self.ping_limit_ms));
+        let mut answer = pin!(ping());
+        let answer = poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await;
+        matches!(answer, Some(Ok(_)))
+    }
+}
+
+const fn is_down(state: State) -> bool {
+    matches!(state, State::Open | State::HalfOpen)
+}
+
+/// Whether a ping could end this.
+fn is_wanted(snapshot: &Snapshot) -> bool {
+    match snapshot.state() {
+        State::Open => !snapshot.is_demanded() || snapshot.is_due(),
+        State::HalfOpen => snapshot.probes_in_flight() == 0 || snapshot.is_due(),
+        _ => false,
+    }
+}
+
+/// The successes that the breaker wants, as those of probes. Does nothing if it is not open or half-open
+/// any more.
+fn recover<B: AnyBreaker>(breaker: &B) {
+    let breaker = breaker.as_breaker();
+    breaker.probe_early();
+    while is_down(breaker.state()) {
+        match breaker.acquire() {
+            Ok(probe) => {
+                probe.success();
+            }
+            // Real calls are probing already, or somebody has demanded a pause meanwhile.
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Sleeping until the breaker can admit a call.
+
+use super::Timer;
+use super::changes::Changes;
+use super::waiter::Waiter;
+use crate::breaker::AnyBreaker;
+use crate::permit::Permit;
+
+/// Sleeps until the breaker can admit the caller.
+///
+/// Closed, disabled, or with a slot free: at once. Otherwise as [the module](super) says; while
+/// traffic returns, that is half a second to a second, and then the call may be refused nevertheless.
+/// Somebody else may be faster, too: [`acquire`] goes on until it has a permit.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, wait};
+/// # use atomic_breaker::wait::Timer;
+/// # struct MyTimer;
+/// # impl Timer for MyTimer {
+/// #     type Sleep = std::future::Pending<()>;
+/// #     fn now_ms(&self) -> u64 { 0 }
+/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
+/// # }
+/// # async fn send() -> Result<(), ()> { Ok(()) }
+///
+/// async fn task(radio: &Breaker<ManualClock>) {
+///     loop {
+///         wait::ready(radio, MyTimer).await;
+///         let _ = radio.call_async(send).await;
+///     }
+/// }
+/// # let _ = task;
+/// ```
+pub async fn ready<B, T>(breaker: B, timer: T)
+where
+    B: AnyBreaker<Observer: Changes>,
+    T: Timer,
+{
+    Waiter::new(timer).turn(&breaker).await;
+}
+
+/// Sleeps until the breaker admits the caller, and answers the permit. `handle` is a reference to the
+/// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
+///
+/// A caller who waits is not refused, so no observer hears of it.
+pub async fn acquire<H, T>(handle: H, timer: T) -> Permit<H>
+where
+    H: AnyBreaker<Observer: Changes>,
+    T: Timer,
+{
+    let mut waiter = Waiter::trying(timer);
+    let ticket = loop {
+        waiter.turn(&handle).await;
+        // Refused nevertheless when somebody else was faster, or while traffic returns.
+        if let Ok(ticket) = handle.as_breaker().admit() {
+            break ticket;
+        }
+    };
+    Permit::new(handle, ticket)
+}

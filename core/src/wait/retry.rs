@@ -1,0 +1,207 @@
+//! Trying again.
+
+use core::convert::Infallible;
+use core::time::Duration;
+
+use super::changes::Changes;
+use super::pause::Share;
+use super::waiter::{Waiter, refusal};
+use super::{Timer, ms};
+use crate::breaker::AnyBreaker;
+use crate::error::{CallError, Rejected};
+use crate::outcome::{AnyError, Classify, Outcome};
+
+/// When to try again, and when to give up: exponential pauses with jitter, bounded in number and
+/// time. Integers only.
+///
+/// ```
+/// use atomic_breaker::wait::Retry;
+/// use core::time::Duration;
+///
+/// const PATIENT: Retry = Retry::new()
+///     .tries(5)
+///     .first_pause(Duration::from_millis(20))
+///     .longest_pause(Duration::from_secs(1))
+///     .within(Duration::from_secs(60));
+/// # let _ = PATIENT;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use]
+pub struct Retry {
+    tries: u32,
+    first_ms: u64,
+    longest_ms: u64,
+    within_ms: u64,
+}
+
+impl Retry {
+    /// Three tries, 100 ms and then 200 ms apart; with more tries up to 10 s apart. None begins later
+    /// than 30 s after the first.
+    pub const fn new() -> Self {
+        Self {
+            tries: 3,
+            first_ms: 100,
+            longest_ms: 10_000,
+            within_ms: 30_000,
+        }
+    }
+
+    /// How often the operation is run at most. A call that the breaker refuses is none of them: the
+    /// operation was not run. 0 is taken for 1.
+    pub const fn tries(mut self, tries: u32) -> Self {
+        self.tries = tries;
+        self
+    }
+
+    /// The longest pause before the second try; it doubles with each. Up to a half is taken off, each
+    /// time another share, so that callers spread. Rounded up to milliseconds.
+    pub const fn first_pause(mut self, pause: Duration) -> Self {
+        self.first_ms = ms(pause);
+        self
+    }
+
+    /// Pauses do not grow any longer; the time that a breaker wants may be.
+    pub const fn longest_pause(mut self, pause: Duration) -> Self {
+        self.longest_ms = ms(pause);
+        self
+    }
+
+    /// No try begins later than this after the first, and when it is clear that the next one would,
+    /// the wait for it is saved. With [`Duration::ZERO`] a refused call is not waited for. A try that
+    /// is under way is not cut short: that is for [`call_timeout`](super::call_timeout), or a time
+    /// limit inside the operation.
+    pub const fn within(mut self, time: Duration) -> Self {
+        self.within_ms = ms(time);
+        self
+    }
+
+    fn pause_ms(self, tried: u32, share: Share) -> u64 {
+        let doubled = 1_u64.checked_shl(tried - 1).unwrap_or(u64::MAX);
+        let pause_ms = self.first_ms.saturating_mul(doubled).min(self.longest_ms);
+        share.between_half_and_all(pause_ms)
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// [`Breaker::call_async`](crate::Breaker::call_async), again and again as the [`Retry`] says.
+///
+/// While the breaker would refuse, it waits as [the module](super) says: never asks before the
+/// breaker's time, comes back spread and notices a breaker that closes early. It gives up when the tries
+/// are used up or the time is over, and at once while the breaker is forced open, or open for longer
+/// than there is time left.
+///
+/// # Errors
+/// The error of the last try; the refusal if none was made.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, wait::{self, Retry}};
+/// # use atomic_breaker::wait::Timer;
+/// # struct MyTimer;
+/// # impl Timer for MyTimer {
+/// #     type Sleep = std::future::Pending<()>;
+/// #     fn now_ms(&self) -> u64 { 0 }
+/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
+/// # }
+/// # struct Sensor;
+/// # impl Sensor { async fn read(&mut self) -> Result<u16, ()> { Ok(21) } }
+///
+/// async fn measure(breaker: &Breaker<ManualClock>, sensor: &mut Sensor) -> Option<u16> {
+///     wait::retry(breaker, MyTimer, Retry::new(), async || sensor.read().await).await.ok()
+/// }
+/// # let _ = measure;
+/// ```
+///
+/// A task that must be `Send` takes `async move ||`: today's compiler cannot show it for an
+/// `async` closure that borrows.
+pub fn retry<B, T, V, E>(
+    breaker: B,
+    timer: T,
+    policy: Retry,
+    operation: impl AsyncFnMut() -> Result<V, E>,
+) -> impl Future<Output = Result<V, CallError<E>>>
+where
+    B: AnyBreaker<Observer: Changes>,
+    T: Timer,
+{
+    retry_with(breaker, timer, policy, AnyError, operation)
+}
+
+/// [`retry`] with a classifier that says what a result means, to the breaker and to the retry: only an
+/// error that is a [failure](Outcome::Failure) is tried again; one that is ignored, as the caller's own
+/// fault, or taken for a success is answered at once.
+///
+/// # Errors
+/// As [`retry`].
+pub async fn retry_with<B, T, V, E>(
+    breaker: B,
+    timer: T,
+    policy: Retry,
+    classify: impl Classify<V, E>,
+    mut operation: impl AsyncFnMut() -> Result<V, E>,
+) -> Result<V, CallError<E>>
+where
+    B: AnyBreaker<Observer: Changes>,
+    T: Timer,
+{
+    let mut waiter = Waiter::trying(timer).giving_up_after(policy.within_ms);
+    let (mut tried, mut last) = (0, None);
+    loop {
+        let gave_up = !waiter.turn(&breaker).await;
+        if gave_up {
+            if let Some(result) = last {
+                return result;
+            }
+        }
+        // A call that never had its turn is made nevertheless, and refused as any other.
+        match try_once(&breaker, &classify, &mut operation).await {
+            Ok((result, outcome)) => {
+                tried += 1;
+                let result = result.map_err(CallError::Failed);
+                if !matches!(outcome, Outcome::Failure(_)) || tried >= policy.tries {
+                    return result;
+                }
+                waiter.restart();
+                let pause_ms = policy.pause_ms(tried, Share::draw(&breaker));
+                let refused = refusal(&breaker.as_breaker().snapshot());
+                let is_vain = refused.is_some_and(|refused| waiter.gives_up(refused));
+                if is_vain || pause_ms > waiter.left_ms() {
+                    return result;
+                }
+                waiter.sleep(pause_ms).await;
+                last = Some(result);
+            }
+            Err(rejected) if gave_up => return Err(rejected.into()),
+            Err(_) => {}
+        }
+    }
+}
+
+/// One call, its result and what the classifier said of it.
+async fn try_once<B, V, E>(
+    breaker: &B,
+    classify: &impl Classify<V, E>,
+    operation: &mut impl AsyncFnMut() -> Result<V, E>,
+) -> Result<(Result<V, E>, Outcome), Rejected>
+where
+    B: AnyBreaker,
+{
+    let classified = |tried: &Result<(Result<V, E>, Outcome), Infallible>| match tried {
+        Ok((_, outcome)) => *outcome,
+        Err(never) => match *never {},
+    };
+    let tried = breaker.as_breaker().call_async_with(classified, || async {
+        let result = operation().await;
+        let outcome = classify.classify(&result);
+        Ok((result, outcome))
+    });
+    tried.await.map_err(|error| match error {
+        CallError::Rejected(rejected) => rejected,
+        CallError::Failed(never) => match never {},
+    })
+}

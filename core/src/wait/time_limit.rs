@@ -1,0 +1,222 @@
+//! Calls that may not take for ever.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::mem;
+use core::pin::pin;
+use core::time::Duration;
+
+use super::{Timer, ms, poll_within};
+use crate::breaker::AnyBreaker;
+use crate::error::CallError;
+use crate::outcome::{Classify, Failure, Outcome};
+use crate::permit::Permit;
+
+/// How long a call may take, and what it means when it takes longer. A [`Duration`] is one whose
+/// time-outs weigh 1.
+///
+/// ```
+/// use atomic_breaker::{Failure, wait::TimeLimit};
+/// use core::time::Duration;
+///
+/// // A bus that hangs is worse than a sensor that says no.
+/// let limit = TimeLimit::new(Duration::from_millis(20)).counting_as(Failure::weighing(3));
+/// # let _ = limit;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use]
+pub struct TimeLimit {
+    limit_ms: u64,
+    failure: Failure,
+}
+
+impl TimeLimit {
+    /// No limit.
+    pub const NONE: Self = Self::new(Duration::MAX);
+
+    /// A limit, rounded up to milliseconds; exceeding it is a failure of weight 1. [`Duration::MAX`] is
+    /// no limit.
+    pub const fn new(limit: Duration) -> Self {
+        Self {
+            limit_ms: ms(limit),
+            failure: Failure::new(),
+        }
+    }
+
+    /// The failure that a time-out counts as.
+    pub const fn counting_as(mut self, failure: Failure) -> Self {
+        self.failure = failure;
+        self
+    }
+
+    /// The failure that a time-out counts as: for classifiers.
+    pub const fn failure(self) -> Failure {
+        self.failure
+    }
+}
+
+impl From<Duration> for TimeLimit {
+    fn from(limit: Duration) -> Self {
+        Self::new(limit)
+    }
+}
+
+/// The error of a call with a time limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Timed<E> {
+    /// It took too long, and was dropped.
+    TimedOut,
+    /// It failed in time.
+    Failed(E),
+}
+
+impl<E: fmt::Display> fmt::Display for Timed<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut => f.write_str("timed out"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error> core::error::Error for Timed<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::TimedOut => None,
+            // `Display` shows the operation's error itself, so the chain goes on below it.
+            Self::Failed(error) => error.source(),
+        }
+    }
+}
+
+/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A time-out is a
+/// failure, of weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running.
+/// An answer that comes with the limit is in time. Dropping the future of the call itself cancels.
+///
+/// The future is as large as the operation's and some words more; what is moved into `operation` counts
+/// twice, so borrow it, or make it inside.
+///
+/// # Errors
+/// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
+/// [`Timed::TimedOut`] or with the operation's own error.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, wait};
+/// use core::time::Duration;
+/// # use atomic_breaker::wait::Timer;
+/// # struct MyTimer;
+/// # impl Timer for MyTimer {
+/// #     type Sleep = std::future::Pending<()>;
+/// #     fn now_ms(&self) -> u64 { 0 }
+/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
+/// # }
+/// # async fn send(_: &[u8]) -> Result<(), ()> { Ok(()) }
+///
+/// async fn report(radio: &Breaker<ManualClock>, reading: &[u8]) -> bool {
+///     let limit = Duration::from_millis(200);
+///     wait::call_timeout(radio, MyTimer, limit, || send(reading)).await.is_ok()
+/// }
+/// # let _ = report;
+/// ```
+pub fn call_timeout<B, T, V, E, F>(
+    breaker: B,
+    timer: T,
+    limit: impl Into<TimeLimit>,
+    operation: impl FnOnce() -> F,
+) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
+where
+    B: AnyBreaker,
+    T: Timer,
+    F: Future<Output = Result<V, E>>,
+{
+    let limit = limit.into();
+    let failure = limit.failure;
+    let classify = move |result: &Result<V, Timed<E>>| match result {
+        Ok(_) => Outcome::Success,
+        Err(Timed::TimedOut) => failure.into(),
+        Err(Timed::Failed(_)) => Failure::new().into(),
+    };
+    call_timeout_with(breaker, timer, limit, classify, operation)
+}
+
+/// [`call_timeout`] with a classifier that says what results and time-outs mean; it decides alone.
+///
+/// # Errors
+/// As [`call_timeout`].
+pub fn call_timeout_with<B, T, V, E, F>(
+    breaker: B,
+    timer: T,
+    limit: impl Into<TimeLimit>,
+    classify: impl Classify<V, Timed<E>>,
+    operation: impl FnOnce() -> F,
+) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
+where
+    B: AnyBreaker,
+    T: Timer,
+    F: Future<Output = Result<V, E>>,
+{
+    run(breaker, timer, limit.into().limit_ms, classify, operation)
+}
+
+/// One function, as each layer of futures would hold the operation once more.
+async fn run<B, T, V, E, F>(
+    breaker: B,
+    timer: T,
+    limit_ms: u64,
+    classify: impl Classify<V, Timed<E>>,
+    operation: impl FnOnce() -> F,
+) -> Result<V, CallError<Timed<E>>>
+where
+    B: AnyBreaker,
+    T: Timer,
+    F: Future<Output = Result<V, E>>,
+{
+    let mut permit = Some(Permit::acquire(breaker)?);
+    let answer = {
+        let mut future = pin!(count_panic(&mut permit, operation));
+        let mut sleep = pin!(timer.sleep(limit_ms));
+        poll_fn(|context| {
+            count_panic(&mut permit, || {
+                if limit_ms == u64::MAX {
+                    future.as_mut().poll(context).map(Some)
+                } else {
+                    poll_within(future.as_mut(), sleep.as_mut(), context)
+                }
+            })
+        })
+        .await
+        // Dropped before the report, so that whoever it wakes finds what it held free.
+    };
+    let result = match answer {
+        Some(result) => result.map_err(Timed::Failed),
+        None => Err(Timed::TimedOut),
+    };
+    if let Some(permit) = permit {
+        permit.report(classify.classify(&result));
+    }
+    result.map_err(CallError::Failed)
+}
+
+/// Runs `operation`; if it panics, the permit reports a failure: a guard that is not forgotten is
+/// dropped only by unwinding.
+fn count_panic<V, H: AnyBreaker>(
+    permit: &mut Option<Permit<H>>,
+    operation: impl FnOnce() -> V,
+) -> V {
+    let guard = Unwinding(permit);
+    let value = operation();
+    mem::forget(guard);
+    value
+}
+
+struct Unwinding<'p, H: AnyBreaker>(&'p mut Option<Permit<H>>);
+
+impl<H: AnyBreaker> Drop for Unwinding<'_, H> {
+    fn drop(&mut self) {
+        if let Some(permit) = self.0.take() {
+            permit.failure();
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! One waiter, from its first refusal until its turn.
+
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::{Context, Poll};
+
+use super::changes::Changes;
+use super::pause::{self, Share};
+use super::{Timer, ms};
+use crate::breaker::{AnyBreaker, BitsOf};
+use crate::error::Rejected;
+use crate::snapshot::Snapshot;
+use crate::state::State;
+use crate::word::Peek;
+
+const NEVER: u64 = u64::MAX;
+
+pub(super) struct Waiter<T> {
+    pub(super) timer: T,
+    /// Since when those who wait have been away: the begin of its own wait, or of the open time that it
+    /// found.
+    away_since_ms: u64,
+    /// When it gives up.
+    deadline_ms: u64,
+    /// Whether it waits though nobody knows when its turn comes, or would only come after the deadline.
+    is_patient: bool,
+    /// How often it has looked in a row and found the breaker half-open.
+    looked_half_open: u32,
+    /// While traffic returns somebody may pass at any time: whether it is this waiter's time to try.
+    may_try: bool,
+}
+
+impl<T: Timer> Waiter<T> {
+    pub(super) fn new(timer: T) -> Self {
+        Self {
+            away_since_ms: timer.now_ms(),
+            timer,
+            deadline_ms: NEVER,
+            is_patient: true,
+            looked_half_open: 0,
+            may_try: false,
+        }
+    }
+
+    /// The first try need not wait, as somebody else than this waiter decides.
+    pub(super) fn trying(timer: T) -> Self {
+        Self {
+            may_try: true,
+            ..Self::new(timer)
+        }
+    }
+
+    /// One that gives up so long after it began.
+    pub(super) fn giving_up_after(self, ms: u64) -> Self {
+        Self {
+            deadline_ms: self.away_since_ms.saturating_add(ms),
+            is_patient: false,
+            ..self
+        }
+    }
+
+    /// Begins to wait anew, until the same deadline.
+    pub(super) fn restart(&mut self) {
+        self.away_since_ms = self.timer.now_ms();
+        self.looked_half_open = 0;
+        self.may_try = true;
+    }
+
+    /// Waits until a try is worth while; `false` when it gives up.
+    pub(super) async fn turn<B>(&mut self, breaker: &B) -> bool
+    where
+        B: AnyBreaker<Observer: Changes>,
+    {
+        loop {
+            // Before the look at the state, so that no change is missed.
+            let seen = breaker.as_breaker().to_bits();
+            let Some(refused) = self.look(breaker) else {
+                return true;
+            };
+            if self.gives_up(refused) {
+                return false;
+            }
+            let is_heard = hears(breaker).await;
+            let pause_ms = self.pause_ms(breaker, refused, is_heard);
+            let is_changed = doze(breaker, &self.timer, seen, pause_ms).await;
+            self.may_try = refused.state() == State::Returning && !is_changed;
+            if is_changed {
+                // Others who wait find out now, too.
+                let spread_ms = self.spread_ms(breaker);
+                self.sleep(spread_ms).await;
+            }
+        }
+    }
+
+    /// How a caller would be refused, unless this one is to try now.
+    fn look(&mut self, breaker: &impl AnyBreaker) -> Option<Rejected> {
+        let snapshot = breaker.as_breaker().snapshot();
+        let refused = refusal(&snapshot);
+        if let (Some(open_for), Some(left)) = (snapshot.open_for(), snapshot.retry_in()) {
+            let since_ms = ms(open_for.saturating_sub(left));
+            let opened_ms = self.timer.now_ms().saturating_sub(since_ms);
+            self.away_since_ms = self.away_since_ms.min(opened_ms);
+        }
+        // While traffic returns, everybody is refused or not as the dice say.
+        match refused {
+            Some(refused) if refused.state() == State::Returning && self.may_try => {}
+            Some(refused) => return Some(refused),
+            None => {}
+        }
+        self.may_try = false;
+        None
+    }
+
+    /// Whether nobody can say that its turn comes in time.
+    pub(super) fn gives_up(&self, refused: Rejected) -> bool {
+        let earliest_ms = match (refused.state(), refused.retry_in_ms()) {
+            _ if self.is_patient => return false,
+            (_, None) => return true,
+            (State::Open, Some(left_ms)) => left_ms.into(),
+            (_, Some(_)) => 1,
+        };
+        earliest_ms > self.left_ms()
+    }
+
+    fn pause_ms(&mut self, breaker: &impl AnyBreaker, refused: Rejected, is_heard: bool) -> u64 {
+        let looked = self.looked_half_open;
+        self.looked_half_open = match refused.state() {
+            State::HalfOpen => looked.saturating_add(1),
+            _ => 0,
+        };
+        let share = Share::draw(breaker);
+        pause::after(refused, self.away_ms(), looked, is_heard, share).min(self.left_ms())
+    }
+
+    /// How much later than the others it comes back, if there is something to come back to.
+    fn spread_ms(&self, breaker: &impl AnyBreaker) -> u64 {
+        match refusal(&breaker.as_breaker().snapshot()) {
+            Some(_) => 0,
+            None => Share::draw(breaker)
+                .of_spread_after(self.away_ms())
+                .min(self.left_ms()),
+        }
+    }
+
+    /// The sleep, if there is one.
+    pub(super) async fn sleep(&self, ms: u64) {
+        if ms > 0 {
+            self.timer.sleep(ms).await;
+        }
+    }
+
+    fn away_ms(&self) -> u64 {
+        self.timer.now_ms().saturating_sub(self.away_since_ms)
+    }
+
+    /// The time until it gives up.
+    pub(super) fn left_ms(&self) -> u64 {
+        if self.deadline_ms == NEVER {
+            NEVER
+        } else {
+            self.deadline_ms.saturating_sub(self.timer.now_ms())
+        }
+    }
+}
+
+/// How a caller would be refused, without asking: an observer is notified of calls that are refused, not
+/// of those who wait.
+pub(super) fn refusal(snapshot: &Snapshot) -> Option<Rejected> {
+    snapshot.wait()?;
+    let left_ms = snapshot.retry_in_ms().unwrap_or(0);
+    Some(Rejected::until(snapshot.state(), left_ms))
+}
+
+/// Whether the observer will wake this task at the next transition.
+pub(super) async fn hears<B>(breaker: &B) -> bool
+where
+    B: AnyBreaker<Observer: Changes>,
+{
+    poll_fn(|context| Poll::Ready(wake_on_change(breaker, context))).await
+}
+
+fn wake_on_change<B>(breaker: &B, context: &Context<'_>) -> bool
+where
+    B: AnyBreaker<Observer: Changes>,
+{
+    let observer = breaker.as_breaker().observer();
+    observer.wake_on_change(context.waker())
+}
+
+/// Sleeps for so long, or until the breaker is in another epoch, and answers whether it is.
+pub(super) async fn doze<B>(breaker: &B, timer: &impl Timer, seen: BitsOf<B>, ms: u64) -> bool
+where
+    B: AnyBreaker<Observer: Changes>,
+{
+    let mut sleep = pin!(timer.sleep(ms));
+    poll_fn(|context| {
+        // Before the look, so that no change is missed.
+        wake_on_change(breaker, context);
+        if breaker.as_breaker().to_bits().is_same_epoch(seen) {
+            sleep.as_mut().poll(context).map(|()| false)
+        } else {
+            Poll::Ready(true)
+        }
+    })
+    .await
+}

@@ -1,0 +1,98 @@
+//! A word in memory that survives a reset, and whether it did.
+
+use core::sync::atomic::Ordering;
+
+use super::{AtomicU32, Bits, Word, read, store};
+
+/// A word with a mark beside it, for RAM that keeps its content over a reset but not over a loss of
+/// power: there it starts with random bits, many of which look like the state of a breaker.
+///
+/// Put it where the start-up code does not clear, and call [`Breaker::restore`] once after each
+/// reset, before anything else: it believes the word only if the mark is there, and lets running
+/// times start over, as the clock did.
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, word::Retained};
+///
+/// // On a chip: #[unsafe(link_section = ".uninit.BREAKER")]
+/// static WORD: Retained = Retained::new();
+/// static CLOCK: ManualClock = ManualClock::new();
+/// static RADIO: Breaker<&ManualClock, &Retained> = Breaker::over(&WORD, Config::new(), &CLOCK);
+///
+/// // After each reset, before the first call:
+/// if RADIO.restore().is_err() {
+///     // The memory lost its content: the breaker starts closed.
+/// }
+/// assert!(RADIO.acquire().is_ok());
+/// ```
+///
+/// The mark is 64 bits, so random bits pass for it once in 2⁶⁴ losses of power. The word and the mark
+/// take 12 bytes with a 32-bit word.
+///
+/// [`Breaker::restore`]: crate::Breaker::restore
+#[derive(Debug)]
+#[repr(C)]
+pub struct Retained<W = AtomicU32> {
+    word: W,
+    mark: [AtomicU32; 2],
+}
+
+/// "atomic-breaker 2": the second layout of the word. Another layout has another mark, so that a new
+/// firmware does not take up the word of an old one.
+const MARK: [u32; 2] = [0xA70B_4EAC, 0x5EC0_2D02];
+
+impl Retained {
+    /// A fresh word without the mark, as after a loss of power.
+    pub const fn new() -> Self {
+        Self::over(AtomicU32::new(0))
+    }
+}
+
+impl Default for Retained {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<W> Retained<W> {
+    /// [`new`](Retained::new) around a word of any kind.
+    pub const fn over(word: W) -> Self {
+        Self {
+            word,
+            mark: [AtomicU32::new(0), AtomicU32::new(0)],
+        }
+    }
+}
+
+impl<W: Word> Word for Retained<W> {
+    type Bits = W::Bits;
+
+    #[inline]
+    fn load(&self, order: Ordering) -> Self::Bits {
+        self.word.load(order)
+    }
+
+    #[inline]
+    fn compare_exchange_weak(
+        &self,
+        current: Self::Bits,
+        new: Self::Bits,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<Self::Bits, Self::Bits> {
+        self.word
+            .compare_exchange_weak(current, new, success, failure)
+    }
+
+    /// Whether the mark was there; it is now. The tick is part of the mark, as words of different
+    /// ticks do not understand each other.
+    fn survived(&self) -> bool {
+        let tick = const { Self::Bits::LAYOUT.tick_log2 };
+        let mark = [MARK[0] ^ tick, MARK[1]];
+        let found = self.mark.each_ref().map(read) == mark;
+        for (half, mark) in self.mark.iter().zip(mark) {
+            store(half, mark);
+        }
+        found && self.word.survived()
+    }
+}

@@ -1,0 +1,157 @@
+//! Telling tasks that the state has changed.
+
+use core::cell::RefCell;
+use core::fmt;
+use core::task::Waker;
+
+use atomic_breaker::wait::Changes;
+use atomic_breaker::{Cause, Observer, Transition};
+use embassy_sync::blocking_mutex::Mutex;
+use embassy_sync::blocking_mutex::raw::RawMutex;
+use embassy_sync::watch::{Receiver, Watch};
+
+/// An observer that keeps the last transition for tasks to wait for, an [`embassy_sync`] `Watch` with up
+/// to `N` receivers, and wakes those who sleep in [`ready`](crate::BreakerExt::ready) and the like.
+///
+/// Sleepers take no receivers: up to `S` tasks are woken at once (8 unless said otherwise; each takes the
+/// memory of a waker, two pointers), more look at the state once a second. Of one breaker only, or of
+/// breakers over one word.
+///
+/// ```
+/// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, StateWatch, word::NativeWord};
+/// use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+///
+/// type Watched = StateWatch<CriticalSectionRawMutex, 2>;
+/// static STATE: Watched = StateWatch::new();
+/// static RADIO: Breaker<EmbassyClock, NativeWord, (), &Watched> =
+///     Breaker::builder(Config::new(), EmbassyClock).observer(&STATE).build();
+///
+/// async fn lamp() {
+///     let mut changes = STATE.receiver().unwrap();
+///     loop {
+///         let transition = changes.changed().await;
+///         // Light or darken the lamp.
+///         # let _ = transition.to;
+///     }
+/// }
+/// # let _ = (lamp, &RADIO);
+/// ```
+///
+/// Two transitions may be told in either order, as when an interrupt comes between a transition and its
+/// report. The older one is not shown then: the epochs say which it is, or, if they are more than a
+/// second apart, their times. (In a 32-bit word that is sure for up to eight transitions that are told
+/// late, in a 64-bit word for up to 256.)
+pub struct StateWatch<M: RawMutex, const N: usize, const S: usize = 8> {
+    last: Watch<M, Transition, N>,
+    sleepers: Mutex<M, RefCell<[Option<Waker>; S]>>,
+}
+
+impl<M: RawMutex, const N: usize, const S: usize> StateWatch<M, N, S> {
+    /// Nothing has happened yet.
+    pub const fn new() -> Self {
+        Self {
+            last: Watch::new(),
+            sleepers: Mutex::new(RefCell::new([const { None }; S])),
+        }
+    }
+
+    /// A receiver of transitions: of the last one at first, if there was any, then of each that it
+    /// is not too late for. `None` while `N` of them exist.
+    pub fn receiver(&self) -> Option<Receiver<'_, M, Transition, N>> {
+        self.last.receiver()
+    }
+
+    /// The last transition, if there was any. Takes no receiver.
+    pub fn last(&self) -> Option<Transition> {
+        self.last.try_get()
+    }
+
+    fn with_sleepers<R>(&self, f: impl FnOnce(&mut [Option<Waker>; S]) -> R) -> R {
+        self.sleepers.lock(|sleepers| f(&mut sleepers.borrow_mut()))
+    }
+
+    fn wake(&self) {
+        // One by one, and outside of the lock: what a waker does is not known here. No more than
+        // there are places, as those woken may come back meanwhile.
+        for place in 0..S {
+            if let Some(waker) = self.with_sleepers(|sleepers| sleepers[place].take()) {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl<M: RawMutex, const N: usize, const S: usize> Default for StateWatch<M, N, S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M: RawMutex, const N: usize, const S: usize> fmt::Debug for StateWatch<M, N, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StateWatch")
+            .field("last", &self.last())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M: RawMutex, const N: usize, const S: usize> Observer for StateWatch<M, N, S> {
+    fn transition(&self, transition: &Transition) {
+        self.last.sender().send_if_modified(|last| {
+            let is_newer = last.is_none_or(|last| is_newer(&last, transition));
+            if is_newer {
+                *last = Some(*transition);
+            }
+            is_newer
+        });
+        self.wake();
+    }
+}
+
+impl<M: RawMutex, const N: usize, const S: usize> Changes for StateWatch<M, N, S> {
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.with_sleepers(|sleepers| {
+            if sleepers
+                .iter()
+                .flatten()
+                .any(|known| known.will_wake(waker))
+            {
+                return true;
+            }
+            match sleepers.iter_mut().find(|place| place.is_none()) {
+                Some(place) => {
+                    *place = Some(waker.clone());
+                    true
+                }
+                None => false,
+            }
+        })
+    }
+}
+
+/// Transitions that are so far apart are told in their order.
+const APART_MS: u32 = 1_000;
+/// How many epochs there are in a 32-bit word, and in a 64-bit word.
+const NARROW_EPOCHS: u16 = 16;
+const WIDE_EPOCHS: u16 = 512;
+
+/// Whether a transition comes after the last one, by serial number arithmetic (RFC 1982).
+fn is_newer(last: &Transition, next: &Transition) -> bool {
+    // The epoch of a word that was replaced says nothing.
+    if next.cause == Cause::CorruptWord {
+        return true;
+    }
+    let later_ms = next.at_ms.wrapping_sub(last.at_ms);
+    let earlier_ms = last.at_ms.wrapping_sub(next.at_ms);
+    if later_ms.min(earlier_ms) > APART_MS {
+        return later_ms < earlier_ms;
+    }
+    // Small epochs look the same in both words, and low bits count the same in both.
+    let epochs = if last.epoch.max(next.epoch) < NARROW_EPOCHS {
+        NARROW_EPOCHS
+    } else {
+        WIDE_EPOCHS
+    };
+    let ahead = next.epoch.wrapping_sub(last.epoch) % epochs;
+    ahead != 0 && ahead <= epochs / 2
+}

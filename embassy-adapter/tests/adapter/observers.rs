@@ -1,0 +1,159 @@
+//! Who is notified, and of what.
+
+use std::cell::Cell;
+
+use atomic_breaker_embassy::word::{AtomicU32, AtomicU64};
+use atomic_breaker_embassy::{
+    Breaker, BreakerExt, Cause, Changes, Config, EmbassyClock, EventLog, Observer, State,
+    Transition,
+};
+use core::time::Duration;
+
+use super::sim::{RULES, Sim, Watch, now, watched};
+
+/// Whether a sleeper wakes at once when a breaker with that observer closes.
+fn hears(observer: impl Changes) -> bool {
+    let breaker = Breaker::builder(RULES.open_for(Duration::from_secs(60)), EmbassyClock)
+        .observer(observer)
+        .build();
+    let done = Cell::new(0);
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.spawn(async {
+        breaker.ready().await;
+        done.set(now());
+    });
+    sim.pass(100);
+    breaker.reset();
+    sim.pass(20);
+    done.get() > 0
+}
+
+#[test]
+fn a_watch_hears_in_either_place_of_a_pair_and_behind_every_pointer() {
+    let (watch, log) = (Watch::<2>::new(), EventLog::<4>::new());
+    assert!(hears(&watch));
+    assert!(hears((&watch, &log)));
+    assert!(hears((&log, &watch)));
+    assert!(hears(((&log, Some(&watch)), ())));
+    assert!(!hears((&log, ())));
+    assert!(!hears(None::<&Watch<2>>));
+}
+
+/// A transition of that epoch, to a state that goes with it.
+fn told(epoch: u16, at_ms: u32) -> Transition {
+    let mut transition = Transition::new(State::Closed, State::Open, Cause::Manual);
+    transition.epoch = epoch;
+    transition.at_ms = at_ms;
+    transition
+}
+
+/// What a watch shows after transitions told in that order.
+fn shown(order: &[Transition]) -> u16 {
+    let watch = Watch::<1>::new();
+    for transition in order {
+        watch.transition(transition);
+    }
+    watch.last().unwrap().epoch
+}
+
+#[test]
+fn an_older_transition_that_is_told_late_is_not_shown_in_words_of_either_width() {
+    for epochs in [16_u16, 512] {
+        for epoch in 0..epochs {
+            let next = (epoch + 1) % epochs;
+            let fifth = (epoch + 5) % epochs;
+            assert_eq!(shown(&[told(epoch, 0), told(next, 0)]), next);
+            assert_eq!(shown(&[told(next, 0), told(epoch, 0)]), next);
+            assert_eq!(shown(&[told(fifth, 3), told(epoch, 0)]), fifth);
+            // The clock was read late, as where a command needs no time.
+            assert_eq!(shown(&[told(fifth, 3), told(epoch, 5)]), fifth);
+        }
+    }
+    for epoch in 20..512 {
+        assert_eq!(
+            shown(&[told((epoch + 200) % 512, 0), told(epoch, 0)]),
+            (epoch + 200) % 512
+        );
+    }
+}
+
+#[test]
+fn a_transition_long_after_the_last_one_is_shown_whatever_was_not_told_between() {
+    for ahead in 0..16 {
+        let later = told(ahead, 5_000);
+        assert_eq!(shown(&[told(0, 0), later]), ahead);
+    }
+    let mut healed = told(3, 0);
+    healed.cause = Cause::CorruptWord;
+    assert_eq!(shown(&[told(9, 0), healed]), 3);
+    assert_eq!(
+        shown(&[told(9, u32::MAX), told(3, 5_000)]),
+        3,
+        "the clock wraps"
+    );
+}
+
+/// An observer into whose report an interrupt comes that resets the breaker.
+struct Interrupted<'a, W: atomic_breaker_embassy::word::Word> {
+    watch: Watch<1>,
+    other: Breaker<EmbassyClock, &'a W>,
+    is_late: Cell<bool>,
+}
+
+impl<W: atomic_breaker_embassy::word::Word> Observer for Interrupted<'_, W> {
+    fn transition(&self, transition: &Transition) {
+        if self.is_late.take() {
+            let newer = self.other.reset().unwrap();
+            self.watch.transition(&newer);
+        }
+        self.watch.transition(transition);
+    }
+}
+
+#[test]
+fn a_watch_shows_the_state_of_the_word_when_an_interrupt_comes_before_the_report() {
+    fn shows<W: atomic_breaker_embassy::word::Word>(word: &W) {
+        let breaker = Breaker::builder(Config::new(), EmbassyClock)
+            .word(word)
+            .observer(Interrupted {
+                watch: Watch::new(),
+                other: Breaker::over(word, Config::new(), EmbassyClock),
+                is_late: Cell::new(false),
+            })
+            .build();
+        let observer = breaker.observer();
+        for _ in 0..1_100 {
+            observer.is_late.set(true);
+            breaker.trip();
+            assert_eq!(breaker.state(), State::Closed);
+            assert_eq!(
+                observer.watch.last().map(|last| last.to),
+                Some(State::Closed)
+            );
+        }
+    }
+    let _time = Sim::new();
+    shows(&AtomicU32::new(0));
+    shows(&AtomicU64::new(0));
+}
+
+#[test]
+fn a_report_that_comes_late_does_not_make_a_sleeper_deaf() {
+    let watch = Watch::<2>::new();
+    let breaker = watched(RULES.open_for(Duration::from_secs(60)), &watch);
+    let done = Cell::new(false);
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.spawn(async {
+        breaker.ready().await;
+        done.set(true);
+    });
+    sim.pass(100);
+    // Of what the sleeper has seen already.
+    watch.transition(&told(1, 0));
+    sim.pass(100);
+    breaker.reset();
+    sim.pass(30);
+    assert!(done.get());
+}

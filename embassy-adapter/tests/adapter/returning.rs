@@ -1,0 +1,115 @@
+//! Waiting while traffic comes back gradually.
+
+use std::task::Waker;
+
+use atomic_breaker_embassy::{
+    Breaker, BreakerExt, Changes, Config, EmbassyClock, Observer, Rejected, State, Transition,
+};
+use core::time::Duration;
+
+use super::sim::{RULES, Sim, Times, Watch, watched};
+
+/// 10 % first, all after 20 s.
+const GRADUAL: Config = RULES.gradual_return(10, Duration::from_secs(20));
+
+#[test]
+fn waiters_come_back_as_gradually_as_the_breaker_lets_them() {
+    let watch = Watch::<32>::new();
+    let breaker = watched(GRADUAL, &watch);
+    let times = Times::default();
+    let mut sim = Sim::new();
+    breaker.trip();
+    for _ in 0..32 {
+        sim.spawn(async {
+            breaker.acquire_when_ready().await.success();
+            times.mark();
+        });
+    }
+    sim.pass(2_500);
+    assert_eq!(breaker.state(), State::Returning);
+    let soon = times.len();
+    assert!(soon <= 12, "{:?}", times.all());
+    sim.pass(20_000);
+    assert_eq!(times.len(), 32);
+    assert!(times.most_within(100) <= 5, "{:?}", times.all());
+}
+
+#[test]
+fn ready_sleeps_before_it_lets_somebody_try() {
+    let watch = Watch::<1>::new();
+    let breaker = watched(GRADUAL, &watch);
+    let tries = Times::default();
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.pass(1_000);
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Returning);
+    sim.spawn(async {
+        // What everybody writes, and what must not spin.
+        loop {
+            breaker.ready().await;
+            tries.mark();
+            if breaker
+                .call_async(|| std::future::ready(Ok::<_, ()>(())))
+                .await
+                .is_ok()
+            {
+                break;
+            }
+        }
+    });
+    sim.pass(21_000);
+    assert!((1..=42).contains(&tries.len()), "{:?}", tries.all());
+}
+
+#[test]
+fn waiters_do_not_all_try_in_the_tick_in_which_traffic_begins_to_return() {
+    #[derive(Default)]
+    struct Refused {
+        watch: Watch<32>,
+        times: Times,
+    }
+    impl Observer for Refused {
+        fn transition(&self, transition: &Transition) {
+            self.watch.transition(transition);
+        }
+        fn refused(&self, _: Rejected) {
+            self.times.mark();
+        }
+    }
+    impl Changes for Refused {
+        fn wake_on_change(&self, waker: &Waker) -> bool {
+            self.watch.wake_on_change(waker)
+        }
+    }
+    let breaker = Breaker::builder(GRADUAL, EmbassyClock)
+        .observer(Refused::default())
+        .build();
+    let mut sim = Sim::new();
+    breaker.trip();
+    for _ in 0..32 {
+        sim.spawn(async {
+            breaker.acquire_when_ready().await.success();
+        });
+    }
+    sim.pass(5_000);
+    let tries = &breaker.observer().times;
+    assert!(tries.len() > 50, "{:?}", tries.all());
+    assert!(tries.most_within(10) <= 5, "{:?}", tries.all());
+}
+
+#[test]
+fn a_caller_who_never_waited_tries_at_once() {
+    let rules = RULES.gradual_return(100, Duration::from_secs(20));
+    let watch = Watch::<1>::new();
+    let breaker = watched(rules, &watch);
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.pass(1_000);
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Returning);
+    let took = sim.run(async {
+        breaker.acquire_when_ready().await.success();
+    });
+    assert_eq!(took, 0);
+}

@@ -1,0 +1,53 @@
+//! The clock that the kernel keeps for those who do not need it exactly.
+
+use atomic_breaker::Clock;
+
+use crate::StdClock;
+
+/// The coarse monotonic clock of Linux and Android: a time that the kernel stores at each of its
+/// ticks, read without asking the processor's counter, which costs most of a refusal otherwise. Has
+/// no size.
+///
+/// It moves in steps of 1 to 10 ms (4 ms on most kernels), so an open time, a lease or a window may
+/// end up to one step early or late. On other systems it is [`StdClock`].
+///
+/// On Linux and Android all processes of a time namespace read it alike, so there it is a
+/// [`SharedClock`](crate::SharedClock). It stands still while the machine is suspended.
+///
+/// ```
+/// use atomic_breaker_std::{Breaker, CoarseClock, Config};
+/// use std::time::Duration;
+///
+/// static SEARCH: Breaker<CoarseClock> =
+///     Breaker::new(Config::new().open_for(Duration::from_secs(1)), CoarseClock);
+/// assert!(SEARCH.acquire().is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CoarseClock;
+
+impl Clock for CoarseClock {
+    #[inline]
+    fn now_ms(&self) -> u32 {
+        now_ms()
+    }
+
+    /// As [`StdClock`]'s: a random number drawn once per process.
+    fn entropy(&self) -> u32 {
+        StdClock.entropy()
+    }
+}
+
+/// There it is the kernel's own reading, without an origin of this process.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+impl crate::SharedClock for CoarseClock {}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
+fn now_ms() -> u32 {
+    crate::kernel::now_ms(rustix::time::ClockId::MonotonicCoarse)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn now_ms() -> u32 {
+    StdClock.now_ms()
+}

@@ -1,0 +1,60 @@
+//! The monotonic clock of `std`.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use atomic_breaker::Clock;
+
+/// Milliseconds since this process first asked, by [`Instant`]. Has no size, and all of them agree.
+///
+/// ```
+/// use atomic_breaker_std::{Clock, StdClock};
+/// use std::{thread, time::Duration};
+///
+/// let before = StdClock.now_ms();
+/// thread::sleep(Duration::from_millis(2));
+/// assert!(StdClock.now_ms() > before);
+/// ```
+///
+/// The origin is this process's own, so it is no clock for words that other processes reach, or that
+/// outlive this one: it would open their gates at once, or hold them shut.
+/// [`Breaker::shared`](atomic_breaker::Breaker::shared) refuses it:
+///
+/// ```compile_fail,E0277
+/// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};
+///
+/// let mapped = NativeWord::new(0);
+/// let breaker = Breaker::shared(&mapped, Config::new(), StdClock);
+/// ```
+///
+/// Words of one process are taken up by [`Breaker::over`](atomic_breaker::Breaker::over):
+///
+/// ```
+/// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};
+///
+/// let mine = NativeWord::new(0);
+/// let breaker = Breaker::over(&mine, Config::new(), StdClock);
+/// assert!(breaker.acquire().is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StdClock;
+
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+static ENTROPY: LazyLock<u32> = LazyLock::new(|| RandomState::new().hash_one(0) as u32);
+
+impl Clock for StdClock {
+    #[inline]
+    fn now_ms(&self) -> u32 {
+        let age = ORIGIN.elapsed();
+        (age.as_secs() as u32)
+            .wrapping_mul(1_000)
+            .wrapping_add(age.subsec_millis())
+    }
+
+    /// A random number drawn once per process, so that the processes of a fleet that tripped
+    /// together do not come back in step.
+    fn entropy(&self) -> u32 {
+        *ENTROPY
+    }
+}

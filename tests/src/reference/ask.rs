@@ -1,0 +1,134 @@
+//! Who passes, and how long the others wait.
+
+use std::time::Duration;
+
+use atomic_breaker::{Cause, State, Wait};
+
+use super::{Hold, Mode, Pass, Reference};
+
+impl Reference {
+    /// How long a caller would be told to wait; `None` if it would pass. While traffic returns, this
+    /// is what those are told who do not pass.
+    pub fn wait(&self) -> Option<Wait> {
+        let ms = Duration::from_millis;
+        match &self.mode {
+            Mode::Open { began, lasts, .. } => {
+                let left = self.left(*began, *lasts);
+                (left > 0).then_some(Wait::For(ms(left)))
+            }
+            Mode::Probing { out, last, .. } if out.len() >= self.slots() => {
+                let left = self.left(*last, self.lease());
+                (left > 0).then_some(Wait::AtMost(ms(left)))
+            }
+            Mode::Returning { began, .. } => {
+                let left = self.left(*began, self.rules.returning?.ticks(self.rules.grain));
+                (left > 0).then_some(Wait::AtMost(ms(left)))
+            }
+            Mode::Held(holds) if holds.last() == Some(&Hold::ForcedOpen) => {
+                Some(Wait::UntilReleased)
+            }
+            _ => None,
+        }
+    }
+
+    /// Asks for a pass, with dice from 0 to 2³² - 1: the lower, the luckier.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn ask(&mut self, dice: u32) -> Result<Pass, Wait> {
+        self.told = None;
+        if let Some(wait) = self.wait()
+            && !self.is_lucky(dice)
+        {
+            return Err(wait);
+        }
+        self.admitted += 1;
+        let number = self.admitted;
+        let now = self.stamp();
+        let (slots, is_over) = (self.slots(), self.wait().is_none());
+        match &mut self.mode {
+            Mode::Closed { .. } | Mode::Held(_) => {}
+            Mode::Open { .. } => self.new_round(number, 0, Cause::OpenTimeOver),
+            Mode::Returning { .. } if is_over => self.go(Mode::CLEAR, Cause::TrafficReturned),
+            Mode::Returning { .. } => {}
+            Mode::Probing {
+                out, lost_rounds, ..
+            } if out.len() >= slots => {
+                let lost = (*lost_rounds + 1).min(self.rules.grain.most_lost);
+                self.trips = self.trips.max(1);
+                self.new_round(number, lost, Cause::ProbeLost);
+            }
+            Mode::Probing { out, last, .. } => {
+                out.push(number);
+                *last = now;
+            }
+        }
+        Ok(Pass {
+            generation: self.generation,
+            number,
+            is_probe: self.state() == State::HalfOpen,
+            admitted: now,
+            // A start in the millisecond in which the clock reads 0 is taken for the next one.
+            started: self
+                .rules
+                .slow
+                .map(|_| self.now + u64::from(self.now.is_multiple_of(1 << 32))),
+        })
+    }
+
+    /// Whether the dice let a call pass while traffic returns.
+    fn is_lucky(&self, dice: u32) -> bool {
+        match (&self.mode, self.rules.returning) {
+            (Mode::Returning { began, .. }, Some(back)) => {
+                let over = back.ticks(self.rules.grain);
+                let age = self
+                    .age(*began)
+                    .clamp(0, over.cast_signed())
+                    .cast_unsigned();
+                // Of the time that is left the first share passes, of the time that has passed all, in
+                // parts of 2³², of which one percent is rounded up.
+                let percent = (1_u64 << 32).div_ceil(100);
+                let share = percent * back.first_percent * (over - age) + (1 << 32) * age;
+                u64::from(dice) * over < share
+            }
+            _ => false,
+        }
+    }
+
+    fn new_round(&mut self, number: u64, lost_rounds: u32, cause: Cause) {
+        let mode = Mode::Probing {
+            out: vec![number],
+            successes: 0,
+            last: self.stamp(),
+            lost_rounds,
+        };
+        self.go(mode, cause);
+    }
+
+    /// How many probes may be out at a time.
+    pub(super) fn slots(&self) -> usize {
+        match self.mode {
+            Mode::Probing {
+                successes,
+                lost_rounds: 0,
+                ..
+            } => {
+                let needed = self.rules.close_after.saturating_sub(successes);
+                self.rules.probes.min(needed as usize).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// How long the last probe may take before the round is lost, in ticks: twice as long after each
+    /// round that was.
+    fn lease(&self) -> u64 {
+        let grain = self.rules.grain;
+        match self.mode {
+            Mode::Probing { lost_rounds, .. } => {
+                (grain.up(self.rules.lease) << lost_rounds).min(grain.longest)
+            }
+            _ => 0,
+        }
+    }
+}

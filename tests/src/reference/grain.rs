@@ -1,0 +1,88 @@
+//! What a word cannot tell apart.
+
+/// What a word cannot tell apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Grain {
+    /// Milliseconds of a tick.
+    pub tick: u64,
+    /// An open time has so many significant bits.
+    pub significant: u32,
+    /// Trips in a row are counted up to here.
+    pub most_trips: u32,
+    /// Lost rounds in a row are counted up to here.
+    pub most_lost: u32,
+    /// The longest open time, in ticks.
+    pub longest: u64,
+    /// How far the time in the word reaches; `None` for ever.
+    pub wrap: Option<Wrap>,
+}
+
+/// Where the time in the word wraps, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Wrap {
+    pub ticks: i64,
+    /// Times that seem to lie ahead of now by up to this much are a step back of the clock.
+    pub guard: i64,
+}
+
+impl Grain {
+    /// The 64-bit word.
+    pub const WIDE: Self = Self {
+        tick: 1,
+        significant: 11,
+        most_trips: 31,
+        most_lost: 31,
+        longest: 1 << 31,
+        wrap: None,
+    };
+
+    /// The 32-bit word with the given tick.
+    pub const fn narrow(tick: u64) -> Self {
+        Self {
+            tick,
+            significant: 4,
+            most_trips: 7,
+            most_lost: 8,
+            longest: 1 << 14,
+            wrap: None,
+        }
+    }
+
+    /// Whether it is the 64-bit word's.
+    pub const fn is_wide(self) -> bool {
+        self.significant == Self::WIDE.significant
+    }
+
+    /// The same word, with a time that wraps where it is documented to.
+    #[must_use]
+    pub const fn wrapping(self) -> Self {
+        let (ticks, guard) = if self.is_wide() {
+            (1 << 32, 1 << 16)
+        } else {
+            (1 << 15, 64)
+        };
+        Self {
+            wrap: Some(Wrap { ticks, guard }),
+            ..self
+        }
+    }
+
+    /// A number of milliseconds in whole ticks, no less.
+    pub(super) fn up(self, ms: u64) -> u64 {
+        ms.div_ceil(self.tick)
+    }
+
+    /// The longest time in milliseconds.
+    pub fn longest_ms(self) -> u64 {
+        self.longest * self.tick
+    }
+
+    /// The shortest open time that can be stored and is no less, in ticks: few significant bits.
+    pub fn stored(self, ticks: u64) -> u64 {
+        let mut unit = 1;
+        while ticks.div_ceil(unit) >= 1 << self.significant {
+            unit *= 2;
+        }
+        ticks.div_ceil(unit) * unit
+    }
+}

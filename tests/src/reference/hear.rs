@@ -1,0 +1,202 @@
+//! How calls went.
+
+use atomic_breaker::{Cause, State};
+
+use super::{Mode, Pass, Reference, Report, Trip};
+
+impl Reference {
+    /// Hears how the call of a pass went. Answers what it counts as.
+    pub fn hear(&mut self, pass: Pass, report: Report) -> Report {
+        self.told = None;
+        let report = match report {
+            Report::Success if self.was_slow(pass) => Report::Failure(1),
+            _ => report,
+        };
+        if !self.holds(pass) {
+            if let Report::RetryAfter(time) = report {
+                self.hear_late(pass, time);
+            }
+            return report;
+        }
+        self.take_back(pass);
+        match report {
+            Report::Nothing => {}
+            Report::Success => self.succeeded(),
+            Report::Failure(weight) => self.failed(weight),
+            Report::TripAtOnce => self.fell(Cause::TripDemanded),
+            Report::RetryAfter(time) => {
+                let cause = self.or_probe_failed(Cause::RetryAfter);
+                let time = self.rules.allowed(time);
+                self.trip(time, cause);
+            }
+        }
+        report
+    }
+
+    /// A pass ends without a report.
+    pub fn drop_pass(&mut self, pass: Pass) {
+        self.told = None;
+        if !self.holds(pass) {
+            return;
+        }
+        self.take_back(pass);
+        let was_slow = self.was_slow(pass);
+        if self.state() == State::HalfOpen {
+            let limit = self.rules.grain.up(self.rules.cancel_limit);
+            if was_slow || self.age(pass.admitted).max(0) >= limit.cast_signed() {
+                self.trip(0, Cause::ProbeCancelled);
+            }
+        } else if was_slow {
+            self.failed(1);
+        }
+    }
+
+    /// Whether what is said about a pass still counts.
+    fn holds(&self, pass: Pass) -> bool {
+        let is_same = pass.generation == self.generation;
+        match self.mode {
+            Mode::Closed { .. } | Mode::Returning { .. } => is_same,
+            Mode::Probing {
+                ref out,
+                last,
+                lost_rounds,
+                ..
+            } => {
+                // Where one is out at a time only the last one counts. There may be more than the rules
+                // of now allow.
+                let are_many = lost_rounds == 0 && (self.rules.probes > 1 || out.len() > 1);
+                is_same && (are_many || self.looks_same(pass.admitted, last))
+            }
+            Mode::Open { .. } | Mode::Held(_) => false,
+        }
+    }
+
+    /// A probe gives its slot back.
+    fn take_back(&mut self, pass: Pass) {
+        if let Mode::Probing { out, .. } = &mut self.mode {
+            out.retain(|number| *number != pass.number);
+        }
+    }
+
+    fn succeeded(&mut self) {
+        self.remember(false);
+        let is_window_over = self.is_window_over();
+        match &mut self.mode {
+            Mode::Closed { failures, .. } if *failures > 0 => match self.rules.trip {
+                Trip::InARow(_) => self.mode = Mode::CLEAR,
+                Trip::Within(..) if is_window_over => self.mode = Mode::CLEAR,
+                _ => {}
+            },
+            Mode::Returning { failures, .. } => {
+                if let Trip::InARow(_) = self.rules.trip {
+                    *failures = 0;
+                }
+            }
+            Mode::Probing { successes, .. } => {
+                *successes += 1;
+                if *successes >= self.rules.close_after {
+                    self.recover();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Enough probes succeeded.
+    fn recover(&mut self) {
+        let mode = match self.rules.returning {
+            Some(_) => {
+                self.trips = self.trips.max(1);
+                Mode::Returning {
+                    failures: 0,
+                    began: self.stamp(),
+                }
+            }
+            None => Mode::CLEAR,
+        };
+        self.go(mode, Cause::ProbesSucceeded);
+    }
+
+    fn failed(&mut self, weight: u32) {
+        if self.state() == State::HalfOpen {
+            return self.fell(Cause::ProbeFailed);
+        }
+        if weight == 0 {
+            return;
+        }
+        self.remember(true);
+        if self.count(weight) {
+            self.trip(0, Cause::FailureLimit);
+        } else if self
+            .rules
+            .ratio
+            .is_some_and(|ratio| ratio.is_reached(&self.calls))
+        {
+            self.trip(0, Cause::FailureRatio);
+        }
+    }
+
+    /// Counts a failure while calls pass. Answers whether the limit is reached.
+    fn count(&mut self, weight: u32) -> bool {
+        let now = self.stamp();
+        let is_window_over = self.is_window_over();
+        let limit = match self.rules.trip {
+            Trip::InARow(limit) | Trip::Within(limit, _) => limit,
+            Trip::ByRatio => return false,
+        };
+        match &mut self.mode {
+            Mode::Closed {
+                failures,
+                window_began,
+            } => {
+                if let Trip::Within(..) = self.rules.trip
+                    && (*failures == 0 || is_window_over)
+                {
+                    *failures = 0;
+                    *window_began = now;
+                }
+                *failures += weight;
+                *failures >= limit
+            }
+            Mode::Returning { failures, .. } => {
+                *failures += weight;
+                *failures >= limit
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the window of the failures counted has passed. While traffic returns, the window is
+    /// the return.
+    fn is_window_over(&self) -> bool {
+        match (&self.mode, self.rules.trip) {
+            (Mode::Closed { window_began, .. }, Trip::Within(_, window)) => {
+                let window = self.rules.grain.up(window).cast_signed();
+                self.age(*window_began) >= window
+            }
+            _ => false,
+        }
+    }
+
+    /// Remembers an outcome for the failure ratio: as many as the rules of the time look at.
+    fn remember(&mut self, failed: bool) {
+        if let (Some(ratio), State::Closed | State::Returning) = (self.rules.ratio, self.state()) {
+            self.calls.push(failed);
+            let too_many = self.calls.len().saturating_sub(ratio.of_last);
+            self.calls.drain(..too_many);
+        }
+    }
+
+    /// A failure that trips by itself.
+    fn fell(&mut self, cause: Cause) {
+        let cause = self.or_probe_failed(cause);
+        self.trip(0, cause);
+    }
+
+    fn or_probe_failed(&self, cause: Cause) -> Cause {
+        match self.state() {
+            State::HalfOpen => Cause::ProbeFailed,
+            _ => cause,
+        }
+    }
+}

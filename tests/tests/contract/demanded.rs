@@ -1,0 +1,303 @@
+//! B9: open times that somebody demanded: a deadline only moves later, unless an operator says
+//! otherwise by name.
+
+use std::time::Duration;
+
+use atomic_breaker::{Cause, Config, Control, Failure, ManualClock, State, Transition, Wait};
+
+use super::support::{AnyWord, Diary, breaker, ms, on_both_words, rules, told};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// An hour, or what the word can tell.
+fn long<W: AnyWord>() -> Duration {
+    HOUR.min(ms(W::LONGEST.into()))
+}
+
+fn demand(time: Duration) -> Failure {
+    Failure::retry_after(time)
+}
+
+fn config<W: AnyWord>() -> Config {
+    rules().max_retry_after(long::<W>())
+}
+
+/// What was left of an hour was cut to five seconds.
+fn a_trip_by_hand_does_not_shorten<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(5_000)), &clock);
+    breaker.trip_for(long::<W>());
+    let bits = breaker.to_bits();
+    assert_eq!(breaker.trip(), None, "nothing moved");
+    assert_eq!(breaker.trip_for(ms(5_000)), None);
+    assert_eq!(breaker.to_bits(), bits);
+    assert_eq!(breaker.snapshot().wait(), Some(Wait::For(long::<W>())));
+}
+
+/// Two answers under way at once, each with a `Retry-After`.
+fn the_later_of_two_demands_in_flight_counts<W: AnyWord>() {
+    let longer = long::<W>().min(ms(600_000));
+    for demands in [[ms(1_000), longer], [longer, ms(1_000)]] {
+        let (clock, diary) = (ManualClock::new(), Diary::default());
+        let breaker = told::<W>(config::<W>().open_for(ms(10)), &clock, &diary);
+        let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+        let made = one.report(demand(demands[0])).unwrap();
+        assert_eq!(
+            (made.cause, made.open_for()),
+            (Cause::RetryAfter, Some(demands[0]))
+        );
+        let epoch = breaker.snapshot().epoch();
+        assert_eq!(other.report(demand(demands[1])), None, "no transition");
+        let snapshot = breaker.snapshot();
+        assert_eq!(snapshot.wait(), Some(Wait::For(longer)));
+        assert_eq!((snapshot.epoch(), snapshot.trips()), (epoch, 1));
+        assert!(snapshot.is_demanded());
+        assert_eq!(diary.causes(), [Cause::RetryAfter]);
+        assert_eq!(diary.outcomes.borrow().len(), 2, "both were told");
+    }
+}
+
+fn a_late_demand_moves_the_deadline_of_any_trip<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().consecutive_failures(1).open_for(ms(100)), &clock);
+    let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+    one.failure();
+    assert!(!breaker.snapshot().is_demanded());
+    clock.advance(ms(60));
+    other.report(demand(ms(90)));
+    let snapshot = breaker.snapshot();
+    assert_eq!(snapshot.wait(), Some(Wait::For(ms(90))), "from now on");
+    assert!(snapshot.is_demanded());
+    clock.advance(ms(89));
+    assert!(breaker.acquire().is_err());
+    clock.advance(ms(1));
+    assert!(breaker.acquire().is_ok());
+}
+
+fn a_late_demand_that_ends_sooner_still_marks_the_time_as_demanded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().consecutive_failures(1).open_for(ms(100)), &clock);
+    let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+    one.failure();
+    other.report(demand(ms(10)));
+    let snapshot = breaker.snapshot();
+    assert_eq!(snapshot.wait(), Some(Wait::For(ms(100))));
+    assert!(snapshot.is_demanded());
+}
+
+fn a_late_demand_of_a_probe_counts_like_one_of_a_closed_call<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().probes(2).open_for(ms(10)), &clock);
+    breaker.trip();
+    clock.advance(ms(10));
+    let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+    one.failure();
+    other.report(demand(ms(1_000)));
+    assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(1_000))));
+}
+
+/// Who is asked to wait by an answer to an earlier outage has waited for it.
+fn a_demand_of_an_epoch_long_gone_moves_nothing<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
+    let late = breaker.acquire().unwrap();
+    breaker.trip();
+    clock.advance(ms(10));
+    breaker.acquire().unwrap().failure();
+    let bits = breaker.to_bits();
+    late.report(demand(ms(1_000)));
+    assert_eq!(breaker.to_bits(), bits);
+}
+
+fn a_late_demand_is_cut_to_the_limit<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().max_retry_after(ms(2_000)), &clock);
+    let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+    one.report(demand(ms(1)));
+    clock.advance(ms(4_000));
+    other.report(demand(Duration::MAX));
+    assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(2_000))));
+}
+
+fn a_late_demand_gets_its_jitter<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().open_for(ms(1)).jitter_percent(100);
+    let mut drawn = Vec::new();
+    for seed in 0..50 {
+        let breaker = breaker::<W>(config.seed(seed), &clock);
+        let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+        one.report(Failure::tripping());
+        other.report(demand(ms(1_000)));
+        let open = breaker.snapshot().retry_in().unwrap();
+        assert!(open >= ms(1_000) && open <= ms(2_000), "{open:?}");
+        drawn.push(open);
+    }
+    drawn.sort();
+    drawn.dedup();
+    assert!(drawn.len() > 40, "{} of 50", drawn.len());
+}
+
+/// Only a word that holds what was asked for: neither trips nor stays open longer.
+fn a_demand_of_nothing_trips_and_demands_nothing<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().consecutive_failures(9).open_for(ms(100));
+    let breaker = breaker::<W>(config, &clock);
+    let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+    one.report(demand(Duration::ZERO));
+    let snapshot = breaker.snapshot();
+    assert_eq!(snapshot.wait(), Some(Wait::For(ms(100))));
+    assert!(!snapshot.is_demanded());
+    let bits = breaker.to_bits();
+    other.report(demand(Duration::ZERO));
+    assert_eq!(breaker.to_bits(), bits, "nor does a late one");
+}
+
+fn a_trip_by_hand_moves_the_deadline_later_in_an_epoch_of_its_own<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(100)), &clock);
+    breaker.trip();
+    clock.advance(ms(1));
+    let moved = breaker.trip().unwrap();
+    assert_eq!((moved.from, moved.to), (State::Open, State::Open));
+    assert_eq!((moved.cause, moved.trips), (Cause::Manual, 1));
+    assert_eq!((moved.epoch, moved.open_for()), (2, Some(ms(100))));
+}
+
+fn a_trip_by_hand_keeps_what_was_demanded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(100)), &clock);
+    breaker.trip_for(ms(50));
+    clock.advance(ms(1));
+    assert!(breaker.trip().is_some());
+    assert!(breaker.snapshot().is_demanded());
+    assert_eq!(breaker.probe_early(), None);
+}
+
+fn trip_for_demands_and_is_cut_to_what_the_word_holds_alone<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().max_retry_after(ms(10)).open_for(ms(100));
+    let breaker = breaker::<W>(config, &clock);
+    let made = breaker.trip_for(long::<W>()).unwrap();
+    assert_eq!(
+        made.open_for(),
+        Some(long::<W>()),
+        "not a header of a server"
+    );
+    assert!(breaker.snapshot().is_demanded());
+    let longest = ms(W::LONGEST.into());
+    let made = breaker.trip_for(Duration::MAX);
+    assert_eq!(breaker.snapshot().wait(), Some(Wait::For(longest)));
+    assert_eq!(made.is_some(), longest > long::<W>());
+
+    breaker.reset();
+    let made = breaker.trip_for(ms(10)).unwrap();
+    assert_eq!(
+        made.open_for(),
+        Some(ms(100)),
+        "at least as long as configured"
+    );
+    assert!(breaker.snapshot().is_demanded());
+}
+
+fn trip_for_marks_a_time_that_is_long_enough_without_a_transition<W: AnyWord>() {
+    let (clock, diary) = (ManualClock::new(), Diary::default());
+    let breaker = told::<W>(rules().open_for(ms(100)), &clock, &diary);
+    breaker.trip();
+    let epoch = breaker.snapshot().epoch();
+    assert_eq!(breaker.trip_for(ms(50)), None);
+    let snapshot = breaker.snapshot();
+    assert!(snapshot.is_demanded());
+    assert_eq!(
+        (snapshot.epoch(), snapshot.retry_in()),
+        (epoch, Some(ms(100)))
+    );
+    assert_eq!(diary.causes(), [Cause::Manual], "the first trip alone");
+    assert_eq!(breaker.trip_for(ms(50)), None);
+}
+
+fn trip_for_trips_from_every_state_that_admits_by_rule<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().open_for(ms(10)).gradual_return(100, ms(100));
+    let breaker = breaker::<W>(config, &clock);
+    for (trips, state) in [
+        (1, State::Closed),
+        (2, State::HalfOpen),
+        (3, State::Returning),
+    ] {
+        assert_eq!(breaker.state(), state);
+        let made = breaker.trip_for(ms(70)).unwrap();
+        assert_eq!(
+            (made.from, made.cause, made.trips),
+            (state, Cause::Manual, trips)
+        );
+        assert_eq!(made.open_for(), Some(ms(70)));
+        clock.advance(ms(70));
+        let probe = breaker.acquire().unwrap();
+        if state == State::HalfOpen {
+            probe.success();
+        } else {
+            let _probe = probe.into_token();
+        }
+    }
+}
+
+/// A task that pings the resource knows that it answers, but not when it wants to be called again.
+fn whoever_pings_does_not_end_what_was_demanded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(config::<W>().open_for(ms(100)), &clock);
+    breaker.acquire().unwrap().report(demand(ms(5_000)));
+    let bits = breaker.to_bits();
+    assert_eq!(breaker.probe_early(), None);
+    assert_eq!(breaker.to_bits(), bits);
+    clock.advance(ms(5_000));
+    assert!(breaker.acquire().is_ok(), "it ends by itself");
+}
+
+fn an_operator_ends_what_was_demanded_by_name<W: AnyWord>() {
+    type End = fn(&dyn Control) -> Option<Transition>;
+    let ends: [(&str, End, State); 4] = [
+        ("probe_now", |it| it.probe_now(), State::HalfOpen),
+        ("reset", |it| it.reset(), State::Closed),
+        ("force_open", |it| it.force_open(), State::ForcedOpen),
+        ("disable", |it| it.disable(), State::Disabled),
+    ];
+    for (name, end, state) in ends {
+        let clock = ManualClock::new();
+        let breaker = breaker::<W>(rules(), &clock);
+        breaker.trip_for(long::<W>());
+        assert!(end(&breaker).is_some(), "{name}");
+        assert_eq!(breaker.state(), state, "{name}");
+    }
+}
+
+/// The flag belongs to one open time.
+fn the_next_open_time_is_not_demanded<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
+    breaker.trip_for(ms(50));
+    clock.advance(ms(50));
+    breaker.acquire().unwrap().failure();
+    assert_eq!(breaker.state(), State::Open);
+    assert!(!breaker.snapshot().is_demanded());
+    assert!(breaker.probe_early().is_some());
+}
+
+on_both_words!(
+    a_trip_by_hand_does_not_shorten,
+    the_later_of_two_demands_in_flight_counts,
+    a_late_demand_moves_the_deadline_of_any_trip,
+    a_late_demand_that_ends_sooner_still_marks_the_time_as_demanded,
+    a_late_demand_of_a_probe_counts_like_one_of_a_closed_call,
+    a_demand_of_an_epoch_long_gone_moves_nothing,
+    a_late_demand_is_cut_to_the_limit,
+    a_late_demand_gets_its_jitter,
+    a_demand_of_nothing_trips_and_demands_nothing,
+    a_trip_by_hand_moves_the_deadline_later_in_an_epoch_of_its_own,
+    a_trip_by_hand_keeps_what_was_demanded,
+    trip_for_demands_and_is_cut_to_what_the_word_holds_alone,
+    trip_for_marks_a_time_that_is_long_enough_without_a_transition,
+    trip_for_trips_from_every_state_that_admits_by_rule,
+    whoever_pings_does_not_end_what_was_demanded,
+    an_operator_ends_what_was_demanded_by_name,
+    the_next_open_time_is_not_demanded,
+);

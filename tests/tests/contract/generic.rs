@@ -1,0 +1,153 @@
+//! Code that takes any breaker: by a bound for its own type, by a pointer for mixed ones.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use atomic_breaker::word::{AtomicU32, AtomicU64, SectionWord};
+use atomic_breaker::{
+    AnyBreaker, BitsOf, Breaker, CallError, Clock, Config, Control, LastCalls, ManualClock,
+    OnTransition, Ratio, Rules, State, Token, Transition, Wait,
+};
+
+use super::support::{Diary, ms};
+
+/// An adapter, as anybody would write one: generic over one parameter, whatever the breaker is made of.
+struct Guarded<B> {
+    breaker: B,
+    reads: u32,
+}
+
+impl<B: AnyBreaker> Guarded<B> {
+    fn read(&mut self, answer: Result<u32, ()>) -> Result<u32, CallError<()>> {
+        let reads = &mut self.reads;
+        self.breaker.as_breaker().call(|| {
+            *reads += 1;
+            answer
+        })
+    }
+
+    fn start(&self) -> Option<Token<BitsOf<B>>> {
+        Some(self.breaker.as_breaker().acquire().ok()?.into_token())
+    }
+
+    fn now(&self) -> u32 {
+        self.breaker.as_breaker().clock().now_ms()
+    }
+}
+
+fn trips_at_two<B: AnyBreaker>(breaker: B) {
+    let mut guarded = Guarded { breaker, reads: 0 };
+    assert_eq!(guarded.read(Ok(1)), Ok(1));
+    for _ in 0..5 {
+        let _ = guarded.read(Err(()));
+    }
+    assert_eq!(guarded.reads, 3, "one success, two failures");
+    assert!(guarded.start().is_none());
+    assert_eq!(guarded.now(), 7);
+    assert_eq!(guarded.breaker.as_breaker().state(), State::Open);
+}
+
+#[test]
+fn an_adapter_takes_breakers_of_whatever_parts() {
+    let clock = ManualClock::starting_at(7);
+    let diary = Diary::default();
+    let config = Config::new().consecutive_failures(2);
+    let rules = Rules::<u32>::new(config);
+    let word = AtomicU32::new(0);
+
+    trips_at_two(Breaker::new(config, &clock));
+    let narrow = Breaker::over(&word, config, &clock);
+    trips_at_two(&narrow);
+    trips_at_two(Arc::new(Breaker::over(SectionWord::new(), config, &clock)));
+    trips_at_two(
+        Breaker::builder(config.failure_ratio(Ratio::percent(100)), &clock)
+            .word(AtomicU64::new(0))
+            .last_calls(LastCalls::new())
+            .observer((&diary, OnTransition(|_: &Transition| {})))
+            .build(),
+    );
+    word.reset();
+    trips_at_two(Breaker::from_parts(&word, &rules, &clock, (), &diary));
+    assert_eq!(diary.transitions.borrow().len(), 2);
+}
+
+/// For the test above: a word is fresh again when a breaker over it is reset.
+trait Reset {
+    fn reset(&self);
+}
+
+impl Reset for AtomicU32 {
+    fn reset(&self) {
+        Breaker::over(self, Config::new(), ManualClock::new()).reset();
+    }
+}
+
+/// A dashboard: breakers of different makes in one map, shared with other threads.
+type Dashboard = BTreeMap<&'static str, Arc<dyn Control + Send + Sync>>;
+
+fn dashboard() -> Dashboard {
+    let ratio = Config::new().failure_ratio(Ratio::percent(50));
+    let with_memory = Breaker::builder(ratio, ManualClock::new())
+        .last_calls(LastCalls::new())
+        .build();
+    let narrow = Breaker::over(AtomicU32::new(0), Config::new(), ManualClock::new());
+    let plain = Breaker::new(Config::new(), ManualClock::new());
+    BTreeMap::from([
+        (
+            "database",
+            Arc::new(with_memory) as Arc<dyn Control + Send + Sync>,
+        ),
+        ("modem", Arc::new(narrow)),
+        ("search", Arc::new(plain)),
+    ])
+}
+
+#[test]
+fn a_dashboard_holds_breakers_of_different_makes() {
+    let all = dashboard();
+    std::thread::scope(|scope| {
+        scope.spawn(|| all["modem"].force_open());
+    });
+    all["database"].trip_for(ms(60_000));
+    let shown: Vec<_> = all
+        .iter()
+        .map(|(name, breaker)| format!("{name}: {}", breaker.state()))
+        .collect();
+    assert_eq!(
+        shown,
+        ["database: open", "modem: forced open", "search: closed"]
+    );
+    let waits: Vec<_> = all.values().map(|it| it.snapshot().wait()).collect();
+    let minute = Wait::For(ms(60_000));
+    assert_eq!(waits, [Some(minute), Some(Wait::UntilReleased), None]);
+    assert!(all["database"].snapshot().is_demanded());
+}
+
+/// Each command through the pointer does what it does by its own name, and answers the same.
+#[test]
+fn a_command_behind_a_pointer_is_the_command() {
+    type Behind = fn(&dyn Control) -> Option<Transition>;
+    type Direct = fn(&Breaker<ManualClock>) -> Option<Transition>;
+    let commands: [(Behind, Direct); 9] = [
+        (|it| it.trip(), Breaker::trip),
+        (|it| it.trip_for(ms(9_000)), |it| it.trip_for(ms(9_000))),
+        (|it| it.probe_early(), Breaker::probe_early),
+        (|it| it.probe_now(), Breaker::probe_now),
+        (|it| it.force_open(), Breaker::force_open),
+        (|it| it.disable(), Breaker::disable),
+        (|it| it.release(), Breaker::release),
+        (|it| it.enable(), Breaker::enable),
+        (|it| it.reset(), Breaker::reset),
+    ];
+    let make = || Breaker::new(Config::new(), ManualClock::new());
+    let (one, other) = (make(), make());
+    for _ in 0..3 {
+        for (behind, direct) in commands {
+            assert_eq!(behind(&one), direct(&other));
+            assert_eq!(one.to_bits(), other.to_bits());
+            let pointer: &dyn Control = &one;
+            assert_eq!(pointer.snapshot(), other.snapshot());
+            assert_eq!(pointer.state(), other.state());
+        }
+    }
+}

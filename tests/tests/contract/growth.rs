@@ -1,0 +1,238 @@
+//! B7: open times that grow from trip to trip.
+
+use std::time::Duration;
+
+use atomic_breaker::word::Layout;
+use atomic_breaker::{Config, ManualClock, State};
+
+use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
+
+/// How long the breaker is open from now on; to be asked right after a trip.
+fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
+    assert_eq!(breaker.state(), State::Open);
+    breaker.snapshot().retry_in().unwrap()
+}
+
+/// The open times in milliseconds of so many trips in a row.
+fn open_times<W: AnyWord>(config: Config, trips: usize) -> Vec<u64> {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(config, &clock);
+    breaker.trip();
+    (0..trips)
+        .map(|_| {
+            let open = opened_for(&breaker);
+            clock.advance(open);
+            breaker.acquire().unwrap().failure();
+            open.as_millis() as u64
+        })
+        .collect()
+}
+
+fn every_trip_opens_for_the_same_time_without_growth<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(20)), &clock);
+    breaker.trip();
+    for _ in 0..5 {
+        assert_eq!(opened_for(&breaker), ms(20));
+        clock.advance(ms(20));
+        breaker.acquire().unwrap().failure();
+    }
+}
+
+fn growth_goes_up_to_its_maximum_and_stays_there<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().open_for(ms(10)).exponential(2, ms(123));
+    let breaker = breaker::<W>(config, &clock);
+    breaker.trip();
+    for (trip, expected) in (1_u8..40).zip([10, 20, 40, 80].into_iter().chain([123].repeat(36))) {
+        assert_eq!(opened_for(&breaker), ms(expected), "trip {trip}");
+        assert_eq!(breaker.snapshot().trips(), trip.min(W::MAX_TRIPS));
+        clock.advance(ms(expected));
+        breaker.acquire().unwrap().failure();
+    }
+}
+
+fn growth_takes_any_factor<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().open_for(ms(3)).exponential(5, ms(1_000));
+    let breaker = breaker::<W>(config, &clock);
+    breaker.trip();
+    for expected in [3, 15, 75] {
+        assert_eq!(opened_for(&breaker), ms(expected));
+        clock.advance(ms(expected));
+        breaker.acquire().unwrap().failure();
+    }
+}
+
+fn closing_starts_growth_over<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().open_for(ms(10)).exponential(2, ms(40));
+    let breaker = breaker::<W>(config, &clock);
+    breaker.trip();
+    clock.advance(ms(10));
+    breaker.acquire().unwrap().failure();
+    assert_eq!(opened_for(&breaker), ms(20));
+    clock.advance(ms(20));
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Closed);
+    breaker.trip();
+    assert_eq!(opened_for(&breaker), ms(10));
+}
+
+/// A factor of 1.5: each open time and a half of it.
+fn growth_by_150_percent<W: AnyWord>() {
+    let config = rules()
+        .open_for(ms(1_000))
+        .exponential_percent(150, ms(8_000));
+    let expected = [
+        1_000, 1_500, 2_250, 3_375, 5_062, 7_593, 8_000, 8_000, 8_000,
+    ];
+    assert_eq!(open_times::<W>(config, 9), expected);
+    let half = rules().open_for(ms(1)).exponential_percent(150, ms(1));
+    assert_eq!(
+        open_times::<W>(half, 4),
+        [1; 4],
+        "the maximum is reached at once"
+    );
+}
+
+/// Kept as a fraction of 256, rounded up, so that it grows by at least what was asked for.
+fn growth_by_any_percentage_is_at_least_that<W: AnyWord>() {
+    for percent in [101, 110, 125, 133, 175, 199, 201, 250, 1_000] {
+        let config = rules()
+            .open_for(ms(1_000))
+            .exponential_percent(percent, ms(1_060));
+        let times = open_times::<W>(config, 7);
+        for pair in times.windows(2) {
+            let asked = (pair[0] * u64::from(percent) / 100).min(1_060);
+            assert!(pair[1] >= asked, "{percent} %: {times:?}");
+            assert!(pair[1] <= asked + asked / 200 + 1, "{percent} %: {times:?}");
+        }
+        assert_eq!(times[6], 1_060, "{percent} %");
+    }
+}
+
+fn a_factor_is_so_many_hundred_percent<W: AnyWord>() {
+    let open = rules().open_for(ms(7));
+    for factor in [2, 3, 10] {
+        let percent = open.exponential_percent(100 * factor, ms(400));
+        assert_eq!(percent, open.exponential(factor, ms(400)));
+        let times = open_times::<W>(percent, 7);
+        for (times_before, time) in (0..).zip(&times) {
+            assert_eq!(*time, (7 * u64::from(factor).pow(times_before)).min(400));
+        }
+    }
+}
+
+fn linear_growth_adds_a_step_at_each_trip<W: AnyWord>() {
+    let config = rules().open_for(ms(1_000)).linear(ms(700), ms(3_000));
+    assert_eq!(
+        open_times::<W>(config, 6),
+        [1_000, 1_700, 2_400, 3_000, 3_000, 3_000]
+    );
+    let from_nothing = rules().open_for(ms(0)).linear(ms(50), ms(120));
+    assert_eq!(open_times::<W>(from_nothing, 5), [0, 50, 100, 120, 120]);
+}
+
+fn the_last_growth_that_was_set_counts<W: AnyWord>() {
+    let open = rules().open_for(ms(100));
+    let linear = open.exponential(2, ms(400)).linear(ms(10), ms(130));
+    assert_eq!(open_times::<W>(linear, 5), [100, 110, 120, 130, 130]);
+    let exponential = open.linear(ms(10), ms(130)).exponential(2, ms(400));
+    assert_eq!(open_times::<W>(exponential, 4), [100, 200, 400, 400]);
+}
+
+/// However fast and however often.
+fn growth_overflows_nothing<W: AnyWord>() {
+    let longest = ms(W::LONGEST.into());
+    for config in [
+        rules().open_for(longest).exponential(u32::MAX, longest),
+        rules().open_for(ms(1)).exponential(u32::MAX, longest),
+        rules()
+            .open_for(ms(1))
+            .exponential_percent(u32::MAX, longest),
+        rules().open_for(longest).linear(Duration::MAX, longest),
+        rules().open_for(ms(1)).linear(Duration::MAX, longest),
+    ] {
+        let times = open_times::<W>(config, 40);
+        assert!(times.is_sorted(), "{times:?}");
+        assert_eq!(times[39], u64::from(W::LONGEST));
+    }
+}
+
+on_both_words!(
+    every_trip_opens_for_the_same_time_without_growth,
+    growth_goes_up_to_its_maximum_and_stays_there,
+    growth_takes_any_factor,
+    closing_starts_growth_over,
+    growth_by_150_percent,
+    growth_by_any_percentage_is_at_least_that,
+    a_factor_is_so_many_hundred_percent,
+    linear_growth_adds_a_step_at_each_trip,
+    the_last_growth_that_was_set_counts,
+    growth_overflows_nothing,
+);
+
+fn refused_wide(config: Config) -> String {
+    config.check(Layout::WIDE).unwrap_err().to_string()
+}
+
+fn refused_narrow(config: Config) -> String {
+    config.check(Layout::NARROW).unwrap_err().to_string()
+}
+
+/// On both layouts for the same reason.
+fn refused(config: Config) -> String {
+    assert_eq!(refused_wide(config), refused_narrow(config));
+    refused_wide(config)
+}
+
+#[test]
+fn limits_of_growth_by_fractions_and_steps() {
+    let from = |ms_open| Config::new().open_for(ms(ms_open));
+    let no_growth = "an open time that grows needs a factor of at least 2 (more than 100 percent) \
+                     or a step: raise it or leave out the growth";
+    assert_eq!(
+        refused(from(1_000).exponential_percent(100, ms(2_000))),
+        no_growth
+    );
+    assert_eq!(
+        refused(from(1_000).exponential_percent(0, ms(2_000))),
+        no_growth
+    );
+    assert_eq!(
+        refused(from(1_000).linear(Duration::ZERO, ms(2_000))),
+        no_growth
+    );
+    assert!(
+        from(1_000)
+            .exponential_percent(101, ms(1_060))
+            .check(Layout::NARROW)
+            .is_ok()
+    );
+    assert!(
+        from(1_000)
+            .linear(ms(1), ms(1_006))
+            .check(Layout::NARROW)
+            .is_ok()
+    );
+    assert!(refused_narrow(from(1_000).linear(ms(1), ms(1_007))).contains("never reached"));
+    assert!(
+        from(1_000)
+            .linear(ms(1), ms(1_030))
+            .check(Layout::WIDE)
+            .is_ok()
+    );
+    assert!(refused_wide(from(1_000).linear(ms(1), ms(1_031))).contains("never reached"));
+    assert!(refused(from(1_000).linear(ms(1), ms(999))).contains("lies below open_for"));
+    // What no one can mean neither overflows nor passes.
+    assert!(
+        from(1)
+            .exponential(u32::MAX, ms(1_000))
+            .check(Layout::NARROW)
+            .is_ok()
+    );
+    assert!(
+        refused_wide(from(1).linear(Duration::MAX, Duration::MAX)).contains("longer than 2^31 ms")
+    );
+}

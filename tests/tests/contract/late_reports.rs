@@ -1,0 +1,169 @@
+//! B6, measured: how often a report that comes late is taken for a current one, where epochs are few and
+//! probes are lost.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BinaryHeap;
+
+use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
+use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, State, Token, Transition};
+
+use super::support::ms;
+
+/// Counts transitions, without a wrap.
+#[derive(Default)]
+struct Epochs {
+    now: Cell<u32>,
+    lost: Cell<u32>,
+    causes: RefCell<Vec<Cause>>,
+}
+
+impl Observer for Epochs {
+    fn transition(&self, transition: &Transition) {
+        self.now.set(self.now.get() + 1);
+        if transition.cause == Cause::ProbeLost {
+            self.lost.set(self.lost.get() + 1);
+        }
+        self.causes.borrow_mut().push(transition.cause);
+    }
+}
+
+/// Marsaglia's xorshift64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 32) % u64::from(end)) as u32
+    }
+}
+
+/// A call under way: when it ends, in which true epoch it was granted, its token.
+struct Call<B> {
+    ends: u32,
+    epoch: u32,
+    is_probe: bool,
+    token: Token<B>,
+}
+
+impl<B> PartialEq for Call<B> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ends == other.ends
+    }
+}
+
+impl<B> Eq for Call<B> {}
+
+impl<B> PartialOrd for Call<B> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<B> Ord for Call<B> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.ends.cmp(&self.ends)
+    }
+}
+
+/// Reports that came late, and those of them that changed the word.
+#[derive(Default, Debug)]
+struct Measured {
+    late_probes: u32,
+    applied_probes: u32,
+    late_others: u32,
+    applied_others: u32,
+    lost_rounds: u32,
+}
+
+/// Two days of a call every second to a resource that comes and goes. A third of the calls hang, for up
+/// to twenty leases, and report in the end, for good or bad.
+fn two_days<W: Word>(word: &W, probes: u32, seed: u64, measured: &mut Measured) {
+    let epochs = Epochs::default();
+    let clock = ManualClock::starting_at(seed as u32);
+    let config = Config::new()
+        .consecutive_failures(3)
+        .open_for(ms(5_000))
+        .probes(probes)
+        .close_after(probes + 1)
+        .probe_lease(ms(10_000));
+    let breaker = Breaker::builder(config, &clock)
+        .word(word)
+        .observer(&epochs)
+        .build();
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut under_way = BinaryHeap::new();
+    for second in 0..2 * 86_400 {
+        while let Some(call) = under_way.peek() {
+            let call: &Call<W::Bits> = call;
+            if call.ends > second {
+                break;
+            }
+            let Some(call) = under_way.pop() else { break };
+            let (is_late, bits) = (call.epoch != epochs.now.get(), breaker.to_bits());
+            let permit = breaker.resume(call.token);
+            match random.below(4) {
+                0 => permit.failure(),
+                1 => permit.cancel(),
+                _ => permit.success(),
+            };
+            let applied = u32::from(breaker.to_bits() != bits);
+            match (is_late, call.is_probe) {
+                (false, _) => {}
+                (true, true) => {
+                    measured.late_probes += 1;
+                    measured.applied_probes += applied;
+                }
+                (true, false) => {
+                    measured.late_others += 1;
+                    measured.applied_others += applied;
+                }
+            }
+        }
+        if let Ok(permit) = breaker.acquire() {
+            let took = match random.below(3) {
+                0 => random.below(200),
+                _ => random.below(2),
+            };
+            under_way.push(Call {
+                ends: second + took,
+                epoch: epochs.now.get(),
+                is_probe: permit.is_probe(),
+                token: permit.into_token(),
+            });
+        }
+        clock.advance(ms(1_000));
+    }
+    measured.lost_rounds += epochs.lost.get();
+    assert!(breaker.state() != State::ForcedOpen && breaker.check().is_ok());
+}
+
+fn measure<W: Word>(fresh: impl Fn() -> W, probes: u32) -> Measured {
+    let mut measured = Measured::default();
+    for seed in 1..=20 {
+        two_days(&fresh(), probes, seed, &mut measured);
+    }
+    assert!(measured.late_probes > 10_000, "{measured:?}");
+    assert!(measured.lost_rounds > 10_000, "{measured:?}");
+    measured
+}
+
+/// With four bits of epoch alone, one report of sixteen would be applied: 6.2 % of the probes were.
+#[test]
+fn late_reports_are_hardly_ever_applied() {
+    let percent = |applied: u32, late: u32| 100.0 * f64::from(applied) / f64::from(late);
+    for probes in [1, 2, 4] {
+        let narrow = measure(|| AtomicU32::new(0), probes);
+        let of_probes = percent(narrow.applied_probes, narrow.late_probes);
+        let of_others = percent(narrow.applied_others, narrow.late_others);
+        println!(
+            "32-bit word, {probes} probes: {of_probes:.3} % of late probes, {of_others:.3} % of other \
+             late reports applied, {narrow:?}"
+        );
+        assert!(of_probes < 1.0 && of_others < 2.0);
+        let wide = measure(|| AtomicU64::new(0), probes);
+        println!("64-bit word, {probes} probes: {wide:?}");
+        assert_eq!(wide.applied_probes + wide.applied_others, 0);
+    }
+}

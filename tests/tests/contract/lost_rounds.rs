@@ -1,0 +1,278 @@
+//! B5: rounds of probes that do not report within their lease, and the lease that gives way.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
+use atomic_breaker::{Breaker, Cause, Config, ManualClock, Permit, State, Wait};
+
+use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules, told};
+
+const TENTH: Duration = Duration::from_millis(100);
+
+fn half_open<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
+    let breaker = breaker::<W>(config.open_for(ms(0)), clock);
+    breaker.trip();
+    breaker
+}
+
+/// Ten calls a second from the trip on, each of which succeeds after `took`. Answers how many rounds
+/// were lost before the breaker closed, or `None` if it never did within a day.
+fn rounds_lost_until_closed<W: Word>(word: W, config: Config, took: Duration) -> Option<u32> {
+    let (clock, diary) = (ManualClock::new(), Diary::default());
+    let breaker = Breaker::builder(config, &clock)
+        .word(word)
+        .observer(&diary)
+        .build();
+    let mut under_way = VecDeque::new();
+    breaker.trip();
+    for tenth in 0..24 * 36_000_u32 {
+        let now = TENTH * tenth;
+        while under_way.front().is_some_and(|(ends, _)| *ends <= now) {
+            under_way
+                .pop_front()
+                .map(|(_, permit): (_, Permit<_>)| permit.success());
+        }
+        if breaker.state() == State::Closed {
+            let told = diary.causes();
+            let lost = told.iter().filter(|cause| **cause == Cause::ProbeLost);
+            return Some(lost.count() as u32);
+        }
+        if let Ok(permit) = breaker.acquire() {
+            under_way.push_back((now + took, permit));
+        }
+        clock.advance(TENTH);
+    }
+    None
+}
+
+/// So many rounds are lost that the doubled lease outlasts the call, and no more:
+/// `log2(call / lease)`, rounded down, and one.
+fn rounds_needed(lease: Duration, took: Duration) -> u32 {
+    let ratio = took.as_millis() / lease.as_millis();
+    ratio.ilog2() + 1
+}
+
+/// Ten calls a second that each succeed after 31 s, with the defaults, were half-open for ever: each
+/// lost lease made every success stale.
+#[test]
+fn healthy_calls_that_take_longer_than_the_lease_close() {
+    let lease = Config::new().get_probe_lease();
+    for seconds in [31, 45, 61, 119, 121, 300, 500] {
+        let took = Duration::from_secs(seconds);
+        let needed = rounds_needed(lease, took);
+        for config in [Config::new(), Config::new().probes(4).close_after(4)] {
+            let wide = rounds_lost_until_closed(AtomicU64::new(0), config, took);
+            assert_eq!(wide, Some(needed), "{seconds} s");
+            let narrow = rounds_lost_until_closed(AtomicU32::new(0), config, took);
+            assert_eq!(narrow, Some(needed), "{seconds} s");
+        }
+    }
+    // The call of the issue: one lost round, where 24 hours were not enough.
+    assert_eq!(rounds_needed(lease, Duration::from_secs(31)), 1);
+}
+
+#[test]
+fn healthy_calls_shorter_than_the_lease_lose_no_round() {
+    for seconds in [0, 1, 29] {
+        let took = Duration::from_secs(seconds);
+        let lost = rounds_lost_until_closed(AtomicU64::new(0), Config::new().close_after(3), took);
+        assert_eq!(lost, Some(0), "{seconds} s");
+    }
+}
+
+/// Ten calls a second for a day, each of which hangs for ever: when they were admitted.
+fn admissions_of_a_day<W: Word>(word: W, config: Config) -> Vec<Duration> {
+    let clock = ManualClock::new();
+    let breaker = Breaker::over(word, config.open_for(ms(0)), &clock);
+    breaker.trip();
+    let mut admitted = Vec::new();
+    for tenth in 0..24 * 36_000 {
+        if let Ok(permit) = breaker.acquire() {
+            let _hangs = permit.into_token();
+            admitted.push(TENTH * tenth);
+        }
+        clock.advance(TENTH);
+    }
+    admitted
+}
+
+#[test]
+fn a_resource_that_hangs_costs_at_most_one_probe_per_lease() {
+    let lease = Config::new().get_probe_lease();
+    let check = |admitted: &[Duration], longest: Duration| {
+        for (lost, pair) in (0..).zip(admitted.windows(2)) {
+            let wait = (lease * 2_u32.pow(lost)).min(longest);
+            let between = pair[1].checked_sub(pair[0]).unwrap();
+            assert!(between >= wait, "after {lost} lost rounds");
+            // The lease is rounded up to a tick before it is doubled.
+            let late = 3 * TENTH + ms(64) * 2_u32.pow(lost);
+            assert!(between <= wait + late, "after {lost} lost rounds");
+        }
+    };
+    let wide = admissions_of_a_day(AtomicU64::new(0), Config::new());
+    check(&wide, Duration::MAX);
+    assert_eq!(wide.len(), 12, "30 s · (2¹² - 1) is more than a day");
+    let narrow = admissions_of_a_day(AtomicU32::new(0), Config::new());
+    check(&narrow[..7], ms(64 << 14));
+    assert!(narrow.len() < 90, "{} probes in a day", narrow.len());
+}
+
+#[test]
+fn several_probes_that_hang_are_followed_by_one_at_a_time() {
+    let admitted = admissions_of_a_day(AtomicU64::new(0), Config::new().probes(4));
+    let first = admitted.iter().filter(|at| **at < Duration::from_secs(30));
+    assert_eq!(first.count(), 4);
+    assert_eq!(admitted.len(), 4 + 11);
+}
+
+fn the_lease_doubles_with_each_round_lost_in_a_row<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = half_open::<W>(rules().probe_lease(ms(100)), &clock);
+    let _lost = breaker.acquire().unwrap().into_token();
+    for lost in 0..3 + u32::from(W::MAX_LOST_ROUNDS) {
+        let counted = lost.min(W::MAX_LOST_ROUNDS.into());
+        assert_eq!(u32::from(breaker.snapshot().lost_rounds()), counted);
+        let lease = (100_u64 << counted).min(W::LONGEST.into());
+        let wait = breaker.acquire().unwrap_err().wait();
+        assert_eq!(wait, Wait::AtMost(ms(lease)), "after {lost}");
+        clock.advance(ms(lease - 1));
+        assert!(breaker.acquire().is_err(), "after {lost}");
+        clock.advance(ms(1));
+        let _lost = breaker.acquire().unwrap().into_token();
+    }
+}
+
+fn after_a_lost_round_there_is_one_probe_at_a_time<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().probes(3).close_after(5).probe_lease(ms(100));
+    let breaker = half_open::<W>(config, &clock);
+    let _lost = [(); 3].map(|()| breaker.acquire().unwrap().into_token());
+    clock.advance(ms(100));
+    for successes in 0..5 {
+        assert_eq!(breaker.snapshot().successes(), successes);
+        let probe = breaker.acquire().unwrap();
+        assert!(breaker.acquire().is_err(), "the second after {successes}");
+        clock.advance(ms(150));
+        probe.success();
+    }
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+fn lost_rounds_are_forgotten_when_half_open_ends<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().probes(2).probe_lease(ms(100));
+    let breaker = half_open::<W>(config, &clock);
+    for end in [Permit::success, Permit::failure] {
+        let _lost = [(); 2].map(|()| breaker.acquire().unwrap().into_token());
+        clock.advance(ms(100));
+        let _lost = breaker.acquire().unwrap().into_token();
+        clock.advance(ms(200));
+        let probe = breaker.acquire().unwrap();
+        assert_eq!(breaker.snapshot().lost_rounds(), 2);
+        end(probe);
+        if breaker.state() == State::HalfOpen {
+            end(breaker.acquire().unwrap());
+        }
+        breaker.trip();
+        assert_eq!(breaker.snapshot().lost_rounds(), 0);
+        clock.advance(breaker.snapshot().retry_in().unwrap());
+        let _probe = breaker.acquire().unwrap().into_token();
+        assert_eq!(breaker.snapshot().lost_rounds(), 0);
+        let _probe = breaker.acquire().unwrap().into_token();
+        let wait = breaker.acquire().unwrap_err().wait();
+        assert_eq!(wait, Wait::AtMost(ms(100)), "the lease as configured");
+        breaker.trip();
+        clock.advance(breaker.snapshot().retry_in().unwrap());
+    }
+}
+
+fn a_lost_round_keeps_the_trips_in_a_row<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules()
+        .probe_lease(ms(100))
+        .open_for(ms(10))
+        .exponential(2, ms(80));
+    let breaker = breaker::<W>(config, &clock);
+    breaker.trip();
+    clock.advance(ms(10));
+    breaker.acquire().unwrap().failure();
+    clock.advance(ms(20));
+    let _lost = breaker.acquire().unwrap().into_token();
+    clock.advance(ms(100));
+    let probe = breaker.acquire().unwrap();
+    assert_eq!(breaker.snapshot().trips(), 2);
+    probe.failure();
+    assert_eq!(
+        breaker.snapshot().retry_in(),
+        Some(ms(40)),
+        "the third trip"
+    );
+}
+
+/// A breaker that was released never tripped; its first lost round counts as a trip.
+fn a_lost_round_after_a_release_counts_as_the_first_trip<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().probe_lease(ms(100)), &clock);
+    breaker.force_open();
+    breaker.release();
+    assert_eq!(breaker.snapshot().trips(), 0);
+    let _lost = breaker.acquire().unwrap().into_token();
+    clock.advance(ms(100));
+    let probe = breaker.acquire().unwrap();
+    let snapshot = breaker.snapshot();
+    assert_eq!((snapshot.trips(), snapshot.lost_rounds()), (1, 1));
+    assert_eq!(snapshot.state(), State::HalfOpen);
+    assert_eq!(breaker.check(), Ok(()));
+    probe.success();
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+fn a_probe_given_back_after_a_lost_round_frees_its_slot_at_once<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = half_open::<W>(rules().probe_lease(ms(100)).close_after(2), &clock);
+    let _lost = breaker.acquire().unwrap().into_token();
+    clock.advance(ms(100));
+    for _ in 0..3 {
+        drop(breaker.acquire().unwrap());
+        assert_eq!(breaker.snapshot().probes_in_flight(), 0);
+    }
+    let _probe = breaker.acquire().unwrap().into_token();
+    let snapshot = breaker.snapshot();
+    assert_eq!(
+        (snapshot.lost_rounds(), snapshot.probes_in_flight()),
+        (1, 1)
+    );
+    assert_eq!(
+        snapshot.wait(),
+        Some(Wait::AtMost(ms(200))),
+        "still doubled"
+    );
+}
+
+fn each_lost_round_is_told<W: AnyWord>() {
+    let (clock, diary) = (ManualClock::new(), Diary::default());
+    let breaker = told::<W>(rules().open_for(ms(0)).probe_lease(ms(100)), &clock, &diary);
+    breaker.trip();
+    let _lost = breaker.acquire().unwrap().into_token();
+    for lost in 0..3 {
+        diary.transitions.take();
+        clock.advance(ms(100 << lost));
+        let _lost = breaker.acquire().unwrap().into_token();
+        let told = diary.transitions.borrow();
+        assert_eq!(told.len(), 1);
+        let (from, to, cause) = (told[0].from, told[0].to, told[0].cause);
+        assert_eq!((from, to), (State::HalfOpen, State::HalfOpen));
+        assert_eq!((cause, told[0].trips), (Cause::ProbeLost, 1));
+    }
+}
+
+on_both_words!(
+    the_lease_doubles_with_each_round_lost_in_a_row,
+    after_a_lost_round_there_is_one_probe_at_a_time,
+    lost_rounds_are_forgotten_when_half_open_ends,
+    a_lost_round_keeps_the_trips_in_a_row,
+    a_lost_round_after_a_release_counts_as_the_first_trip,
+    a_probe_given_back_after_a_lost_round_frees_its_slot_at_once,
+    each_lost_round_is_told,
+);

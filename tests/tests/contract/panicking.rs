@@ -1,0 +1,291 @@
+//! B20: an observer that panics loses nothing: the word is settled before anybody is told, and a slot
+//! that was taken comes back.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use atomic_breaker::word::Bits;
+use atomic_breaker::{
+    Breaker, Cause, Config, Failure, ManualClock, Observer, Outcome, Permit, Rejected, State,
+    Transition,
+};
+
+use super::support::{AnyWord, ms, on_both_words, rules};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Told {
+    Transition(Cause),
+    Refused,
+    Outcome,
+    Cancelled,
+}
+
+/// Panics when it is told one thing.
+#[derive(Default)]
+struct Fragile(Cell<Option<Told>>);
+
+impl Fragile {
+    fn hear(&self, told: Told) {
+        if self.0.get() == Some(told) {
+            self.0.set(None);
+            // Without the message of the panic hook.
+            resume_unwind(Box::new(()));
+        }
+    }
+}
+
+impl Observer for Fragile {
+    fn transition(&self, transition: &Transition) {
+        self.hear(Told::Transition(transition.cause));
+    }
+
+    fn refused(&self, _rejected: Rejected) {
+        self.hear(Told::Refused);
+    }
+
+    fn outcome(&self, _outcome: Outcome) {
+        self.hear(Told::Outcome);
+    }
+
+    fn cancelled(&self) {
+        self.hear(Told::Cancelled);
+    }
+}
+
+type Tested<'a, W> = Breaker<&'a ManualClock, W, (), &'a Fragile>;
+
+fn config() -> Config {
+    rules()
+        .consecutive_failures(2)
+        .open_for(ms(10))
+        .probe_lease(ms(100))
+        .cancel_limit(ms(20))
+}
+
+fn with<W: AnyWord>(config: Config, test: impl Fn(&Tested<'_, W>, &dyn Fn(Told, &dyn Fn()))) {
+    let (clock, fragile) = (ManualClock::new(), Fragile::default());
+    let breaker = Breaker::builder(config, &clock)
+        .word(W::fresh())
+        .observer(&fragile)
+        .build();
+    let panics = |told, act: &dyn Fn()| {
+        fragile.0.set(Some(told));
+        catch_unwind(AssertUnwindSafe(act)).expect_err("it was told");
+        assert_eq!(fragile.0.get(), None);
+        assert_eq!(breaker.check(), Ok(()));
+    };
+    test(&breaker, &panics);
+}
+
+fn due<W: AnyWord>(breaker: &Tested<'_, W>) {
+    breaker.trip();
+    breaker.clock().advance(ms(10));
+}
+
+fn half_open<W: AnyWord>(breaker: &Tested<'_, W>) {
+    due(breaker);
+    drop(breaker.acquire().unwrap());
+    assert_eq!(breaker.state(), State::HalfOpen);
+}
+
+/// The slot of a probe whose admission was told to a panicking observer was never given back.
+fn an_admission_that_panics_leaves_no_slot_taken<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        due(breaker);
+        panics(Told::Transition(Cause::OpenTimeOver), &|| {
+            drop(breaker.acquire());
+        });
+        let snapshot = breaker.snapshot();
+        assert_eq!(snapshot.state(), State::HalfOpen, "the transition stands");
+        assert_eq!(snapshot.probes_in_flight(), 0);
+        breaker.acquire().unwrap().success();
+        assert_eq!(breaker.state(), State::Closed);
+    });
+}
+
+fn a_new_round_that_panics_leaves_no_slot_taken<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        due(breaker);
+        let _lost = breaker.acquire().unwrap().into_token();
+        breaker.clock().advance(ms(100));
+        panics(Told::Transition(Cause::ProbeLost), &|| {
+            drop(breaker.acquire());
+        });
+        let snapshot = breaker.snapshot();
+        assert_eq!(
+            (snapshot.lost_rounds(), snapshot.probes_in_flight()),
+            (1, 0)
+        );
+        breaker.acquire().unwrap().success();
+        assert_eq!(breaker.state(), State::Closed);
+    });
+}
+
+fn the_end_of_a_return_that_panics_stands<W: AnyWord>() {
+    with::<W>(config().gradual_return(100, ms(50)), |breaker, panics| {
+        due(breaker);
+        breaker.acquire().unwrap().success();
+        breaker.clock().advance(ms(50));
+        panics(Told::Transition(Cause::TrafficReturned), &|| {
+            drop(breaker.acquire());
+        });
+        assert_eq!(breaker.state(), State::Closed);
+        assert!(breaker.acquire().is_ok());
+    });
+}
+
+fn a_refusal_that_panics_changes_nothing<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        breaker.trip();
+        let bits = breaker.to_bits();
+        panics(Told::Refused, &|| drop(breaker.acquire()));
+        assert_eq!(breaker.to_bits(), bits);
+        breaker.clock().advance(ms(10));
+        let _probe = breaker.acquire().unwrap();
+        panics(Told::Refused, &|| drop(breaker.acquire()));
+        assert_eq!(breaker.snapshot().probes_in_flight(), 1);
+    });
+}
+
+fn an_outcome_that_panics_was_counted<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        panics(Told::Outcome, &|| {
+            let _ = breaker.acquire().unwrap().failure();
+        });
+        assert_eq!(breaker.snapshot().failures(), 1);
+        panics(Told::Outcome, &|| {
+            let _ = breaker.acquire().unwrap().success();
+        });
+        assert_eq!(breaker.snapshot().failures(), 0);
+        let weighing = Failure::weighing(2);
+        panics(Told::Outcome, &|| {
+            let _ = breaker.acquire().unwrap().report(weighing);
+        });
+        assert_eq!(breaker.state(), State::Open);
+    });
+}
+
+fn an_outcome_of_a_probe_that_panics_leaves_no_slot_taken<W: AnyWord>() {
+    type End<W> = for<'a, 'b> fn(Permit<&'a Tested<'b, W>>);
+    let ends: [(End<W>, State); 4] = [
+        (
+            |it| {
+                it.success();
+            },
+            State::Closed,
+        ),
+        (
+            |it| {
+                it.failure();
+            },
+            State::Open,
+        ),
+        (
+            |it| {
+                it.report(Failure::tripping());
+            },
+            State::Open,
+        ),
+        (
+            |it| {
+                it.report(Outcome::Ignored);
+            },
+            State::HalfOpen,
+        ),
+    ];
+    for (end, state) in ends {
+        with::<W>(config(), |breaker, panics| {
+            half_open(breaker);
+            panics(Told::Outcome, &|| end(breaker.acquire().unwrap()));
+            let snapshot = breaker.snapshot();
+            assert_eq!((snapshot.state(), snapshot.probes_in_flight()), (state, 0));
+        });
+    }
+}
+
+fn a_transition_of_a_report_that_panics_stands<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        breaker.acquire().unwrap().failure();
+        panics(Told::Transition(Cause::FailureLimit), &|| {
+            let _ = breaker.acquire().unwrap().failure();
+        });
+        assert_eq!(breaker.state(), State::Open);
+        breaker.clock().advance(ms(10));
+        drop(breaker.acquire().unwrap());
+        panics(Told::Transition(Cause::ProbesSucceeded), &|| {
+            let _ = breaker.acquire().unwrap().success();
+        });
+        assert_eq!(breaker.state(), State::Closed);
+    });
+}
+
+fn a_drop_that_panics_leaves_no_slot_taken<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        panics(Told::Cancelled, &|| drop(breaker.acquire()));
+        half_open(breaker);
+        panics(Told::Cancelled, &|| drop(breaker.acquire()));
+        assert_eq!(breaker.snapshot().probes_in_flight(), 0);
+        let late = || {
+            let probe = breaker.acquire().unwrap();
+            breaker.clock().advance(ms(20));
+            drop(probe);
+        };
+        panics(Told::Transition(Cause::ProbeCancelled), &late);
+        assert_eq!(breaker.state(), State::Open);
+    });
+}
+
+/// The observer panics while the operation's own panic is counted: one of them ends the call, both are
+/// settled.
+fn a_call_around_a_panicking_observer_is_counted_once<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        panics(Told::Outcome, &|| {
+            let _ = breaker.call(|| Err::<(), ()>(()));
+        });
+        assert_eq!(breaker.snapshot().failures(), 1);
+        half_open(breaker);
+        panics(Told::Outcome, &|| {
+            let _ = breaker.call(|| Ok::<(), ()>(()));
+        });
+        assert_eq!(breaker.state(), State::Closed);
+    });
+}
+
+fn a_command_that_panics_stands<W: AnyWord>() {
+    with::<W>(config(), |breaker, panics| {
+        panics(Told::Transition(Cause::Manual), &|| {
+            let _ = breaker.trip();
+        });
+        assert_eq!(breaker.state(), State::Open);
+        panics(Told::Transition(Cause::Manual), &|| {
+            let _ = breaker.force_open();
+        });
+        assert_eq!(breaker.state(), State::ForcedOpen);
+    });
+}
+
+fn a_healing_that_panics_stands<W: AnyWord>() {
+    let (clock, fragile) = (ManualClock::new(), Fragile::default());
+    let breaker = Breaker::builder(config(), &clock)
+        .word(W::from(W::Bits::from_u64(1)))
+        .observer(&fragile)
+        .build();
+    fragile.0.set(Some(Told::Transition(Cause::CorruptWord)));
+    catch_unwind(AssertUnwindSafe(|| drop(breaker.acquire()))).unwrap_err();
+    assert_eq!((breaker.check(), breaker.state()), (Ok(()), State::Closed));
+    assert!(breaker.acquire().is_ok());
+}
+
+on_both_words!(
+    an_admission_that_panics_leaves_no_slot_taken,
+    a_new_round_that_panics_leaves_no_slot_taken,
+    the_end_of_a_return_that_panics_stands,
+    a_refusal_that_panics_changes_nothing,
+    an_outcome_that_panics_was_counted,
+    an_outcome_of_a_probe_that_panics_leaves_no_slot_taken,
+    a_transition_of_a_report_that_panics_stands,
+    a_drop_that_panics_leaves_no_slot_taken,
+    a_call_around_a_panicking_observer_is_counted_once,
+    a_command_that_panics_stands,
+    a_healing_that_panics_stands,
+);

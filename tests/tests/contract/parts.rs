@@ -1,0 +1,223 @@
+//! What the rules ask of the memory beside the word, refused when the parts are put together; and what a
+//! configuration says of itself.
+
+use std::time::Duration;
+
+use atomic_breaker::tally::Call;
+use atomic_breaker::word::{AtomicU32, AtomicU64, Layout};
+use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio, Rules, Tally, Verdict};
+
+use super::support::ms;
+
+/// Refused on both layouts for the same reason.
+fn both(config: Config) -> String {
+    let [wide, narrow] =
+        [Layout::WIDE, Layout::NARROW].map(|layout| config.check(layout).unwrap_err());
+    assert_eq!(wide, narrow);
+    wide.to_string()
+}
+
+#[test]
+fn something_must_be_able_to_trip() {
+    let clock = ManualClock::new();
+    let error = Breaker::try_new(Config::new().tally_only(), &clock).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "tally_only without a failure_ratio never trips: set a failure_ratio or a limit of failures"
+    );
+    // A tally may have a rule of its own; that of the last calls has none.
+    let config = Config::new().tally_only();
+    assert!(
+        Breaker::builder(config, &clock)
+            .tally(Fixed)
+            .try_build()
+            .is_ok()
+    );
+    let ratio = config.failure_ratio(Ratio::percent(50));
+    let last = || Breaker::builder(ratio, &clock).last_calls(LastCalls::new());
+    assert!(last().try_build().is_ok());
+}
+
+/// Trips at the first failure, by a rule of its own.
+struct Fixed;
+
+impl Tally for Fixed {
+    fn record(&self, _call: Call, _ratio: Option<Ratio>) -> Verdict {
+        Verdict::Trip
+    }
+
+    fn clear(&self) {}
+}
+
+#[test]
+fn a_failure_ratio_needs_memory() {
+    let clock = ManualClock::new();
+    let config = Config::new().failure_ratio(Ratio::percent(50));
+    let nobody = "a failure_ratio needs memory for the last calls: build the breaker with \
+                  last_calls or another tally, or leave it out";
+    assert_eq!(
+        Breaker::try_new(config, &clock).unwrap_err().to_string(),
+        nobody
+    );
+    assert_eq!(
+        Breaker::try_over(AtomicU32::new(0), config, &clock)
+            .unwrap_err()
+            .to_string(),
+        nobody
+    );
+    let rules = Rules::new(config);
+    let message = std::panic::catch_unwind(|| {
+        let clock = ManualClock::new();
+        let _ = Breaker::from_parts(AtomicU64::new(0), rules, &clock, (), ());
+    });
+    let message = message.unwrap_err();
+    assert_eq!(
+        message.downcast_ref::<String>().map(String::as_str),
+        Some(nobody)
+    );
+}
+
+#[test]
+fn limits_of_the_failure_ratio() {
+    let of = |percent, calls, min_calls| {
+        Config::new().failure_ratio(Ratio::percent(percent).of_last(calls).min_calls(min_calls))
+    };
+    assert_eq!(
+        both(of(50, 0, 1)),
+        "a failure_ratio of the last 0 calls never trips: set at least 1"
+    );
+    let min = "min_calls must lie within 1 and the number of calls that the failure_ratio looks \
+               at: change one of them";
+    assert_eq!(
+        (both(of(50, 10, 0)), both(of(50, 10, 11))),
+        (min.into(), min.into())
+    );
+    let percent = "the percent of a failure_ratio must lie within 1 and 100: change it";
+    assert_eq!(
+        (both(of(0, 10, 5)), both(of(101, 10, 5))),
+        (percent.into(), percent.into())
+    );
+    // How many calls are remembered is up to the memory.
+    assert!(of(100, 1_000, 1_000).check(Layout::NARROW).is_ok());
+}
+
+#[test]
+fn limits_of_the_history() {
+    let clock = ManualClock::new();
+    let of = |calls| Config::new().failure_ratio(Ratio::percent(1).of_last(calls));
+    let wide = |calls| {
+        Breaker::builder(of(calls), &clock)
+            .last_calls(LastCalls::over(AtomicU64::new(0)))
+            .try_build()
+            .map(drop)
+    };
+    let narrow = |calls| {
+        Breaker::builder(of(calls), &clock)
+            .last_calls(LastCalls::over(AtomicU32::new(0)))
+            .try_build()
+            .map(drop)
+    };
+    assert_eq!((wide(59), narrow(27)), (Ok(()), Ok(())));
+    assert_eq!((wide(1), narrow(1)), (Ok(()), Ok(())));
+    assert_eq!(
+        wide(60).unwrap_err().to_string(),
+        "a 64-bit word remembers at most 59 calls: lower of_last"
+    );
+    assert_eq!(
+        narrow(28).unwrap_err().to_string(),
+        "a 32-bit word remembers at most 27 calls: lower of_last or take a 64-bit word"
+    );
+}
+
+/// The natural chain: whichever comes first.
+#[test]
+fn the_order_of_the_builder_does_not_matter() {
+    let clock = ManualClock::new();
+    let config = Config::new()
+        .tally_only()
+        .failure_ratio(Ratio::percent(50).of_last(40));
+    let calls = || LastCalls::over(AtomicU64::new(0));
+    let builder = || Breaker::builder(config, &clock);
+    assert!(
+        builder()
+            .last_calls(calls())
+            .word(AtomicU32::new(0))
+            .try_build()
+            .is_ok()
+    );
+    assert!(
+        builder()
+            .word(AtomicU32::new(0))
+            .last_calls(calls())
+            .try_build()
+            .is_ok()
+    );
+    let late = builder()
+        .last_calls(LastCalls::over(AtomicU32::new(0)))
+        .observer(())
+        .last_calls(calls());
+    assert!(late.try_build().is_ok(), "the last one counts");
+}
+
+#[test]
+fn a_configuration_says_what_was_set() {
+    let second = Duration::from_secs(1);
+    let ratio = Ratio::percent(40).of_last(30);
+    let config = Config::new()
+        .failures_within(7, 60 * second)
+        .failure_ratio(ratio)
+        .slow_call(2 * second)
+        .open_for(3 * second)
+        .exponential_percent(150, 40 * second)
+        .jitter_percent(12)
+        .seed(99)
+        .max_retry_after(50 * second)
+        .probes(2)
+        .close_after(4)
+        .probe_lease(9 * second)
+        .cancel_limit(ms(500))
+        .gradual_return(15, 20 * second);
+    assert_eq!(config.get_failures_within(), Some((7, 60 * second)));
+    assert_eq!(config.get_consecutive_failures(), None);
+    assert_eq!(config.get_failure_ratio(), Some(ratio));
+    assert_eq!(config.get_slow_call(), Some(2 * second));
+    assert_eq!(config.get_open_for(), 3 * second);
+    assert_eq!(config.get_max_open_for(), Some(40 * second));
+    assert_eq!(config.get_exponential_percent(), Some(150));
+    assert_eq!(config.get_linear_step(), None);
+    assert_eq!(config.get_jitter_percent(), 12);
+    assert_eq!(config.get_seed(), Some(99));
+    assert_eq!(config.get_max_retry_after(), Some(50 * second));
+    assert_eq!((config.get_probes(), config.get_close_after()), (2, 4));
+    assert_eq!(config.get_probe_lease(), 9 * second);
+    assert_eq!(config.get_cancel_limit(), ms(500));
+    assert_eq!(config.get_gradual_return(), Some((15, 20 * second)));
+    assert!(!config.get_tally_only());
+    let other = config.tally_only().linear(5 * second, 40 * second);
+    assert!(other.get_tally_only() && other.get_failures_within().is_none());
+    assert_eq!(other.get_linear_step(), Some(5 * second));
+    assert_eq!(other.get_exponential_percent(), None);
+}
+
+/// The table of the documentation.
+#[test]
+fn a_configuration_says_its_defaults() {
+    let config = Config::new();
+    assert_eq!(config.get_consecutive_failures(), Some(5));
+    assert_eq!(config.get_failure_ratio(), None);
+    assert_eq!(config.get_slow_call(), None);
+    assert_eq!(config.get_open_for(), ms(5_000));
+    assert_eq!(config.get_max_open_for(), None);
+    assert_eq!(config.get_jitter_percent(), 0);
+    assert_eq!(config.get_seed(), None);
+    assert_eq!(config.get_max_retry_after(), None);
+    assert_eq!((config.get_probes(), config.get_close_after()), (1, 1));
+    assert_eq!(config.probes(3).get_close_after(), 3, "as many as probes");
+    assert_eq!(config.get_probe_lease(), ms(30_000));
+    assert_eq!(config.get_cancel_limit(), ms(1_000));
+    assert_eq!(config.get_gradual_return(), None);
+    let ratio = Ratio::percent(50);
+    assert_eq!((ratio.calls(), ratio.needed_calls()), (20, 10));
+    assert_eq!(ratio.of_last(7).needed_calls(), 4, "rounded up");
+    assert_eq!(ratio.of_last(7).min_calls(2).needed_calls(), 2);
+}

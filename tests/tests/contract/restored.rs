@@ -1,0 +1,294 @@
+//! B17: words that outlived their clock: after a reset of the chip, a restart of the process.
+
+use atomic_breaker::word::{AtomicU64, Bits};
+use atomic_breaker::{Breaker, Cause, Clock, Config, ManualClock, Rules, SharedClock, State, Wait};
+
+use super::support::{AnyWord, Diary, Told, checked, fail, ms, on_both_words, rules};
+
+fn config() -> Config {
+    rules()
+        .open_for(ms(60))
+        .probe_lease(ms(500))
+        .close_after(2)
+        .gradual_return(100, ms(1_000))
+}
+
+/// What the breaker of before did to the word, by a clock far from the one after the reset.
+type Before<W> = fn(&Told<'_, W>);
+
+/// The word is taken up after a reset: the clock begins again.
+fn restored<W: AnyWord>(
+    config: Config,
+    before: Before<W>,
+    check: impl Fn(&Breaker<&ManualClock, &W, (), &Diary>, Option<Cause>),
+) {
+    let (word, clock, diary) = (
+        W::fresh(),
+        ManualClock::starting_at(7_654_321),
+        Diary::default(),
+    );
+    let old = Breaker::builder(config, &clock)
+        .word(word)
+        .observer(&diary)
+        .build();
+    before(&old);
+    diary.transitions.take();
+    let (word, left) = (old.word(), old.snapshot());
+
+    let clock = ManualClock::starting_at(3);
+    let new = Breaker::builder(config, &clock)
+        .word(word)
+        .observer(&diary)
+        .build();
+    let bits = new.to_bits();
+    let made = new.restore().unwrap();
+    let now = new.snapshot();
+    assert_eq!(diary.transitions.take(), Vec::from_iter(made));
+    assert_eq!(
+        (now.state(), now.trips()),
+        (left.state(), left.trips()),
+        "it stays"
+    );
+    match made {
+        Some(made) => {
+            assert_eq!(
+                (made.from, made.to, made.cause),
+                (now.state(), now.state(), Cause::Restored)
+            );
+            assert_eq!(
+                (made.epoch, made.at_ms, made.trips),
+                (now.epoch(), 3, now.trips())
+            );
+            assert_eq!(
+                u32::from(now.epoch()),
+                (u32::from(left.epoch()) + 1) % W::EPOCHS
+            );
+        }
+        None => assert_eq!(new.to_bits(), bits),
+    }
+    assert_eq!(new.check(), Ok(()));
+    check(&new, made.map(|made| made.cause));
+}
+
+fn trip<W: AnyWord>(breaker: &Told<'_, W>) {
+    breaker.trip();
+}
+
+fn half_open<W: AnyWord>(breaker: &Told<'_, W>) {
+    trip(breaker);
+    breaker.clock().advance(ms(60));
+    breaker.acquire().unwrap().success();
+    let _probe = breaker.acquire().unwrap().into_token();
+}
+
+fn what_has_no_time_stays_as_it_is<W: AnyWord>() {
+    let held: [Before<W>; 7] = [
+        |_| {},
+        |it| {
+            it.reset();
+        },
+        |it| fail(it, 3),
+        |it| {
+            it.force_open();
+        },
+        |it| {
+            it.disable();
+        },
+        |it| {
+            it.force_open();
+            it.disable();
+        },
+        |it| {
+            it.disable();
+            it.force_open();
+        },
+    ];
+    for before in held {
+        restored::<W>(config(), before, |_, cause| assert_eq!(cause, None));
+    }
+    restored::<W>(
+        config(),
+        |it| fail(it, 3),
+        |breaker, _| {
+            fail(breaker, 2);
+            assert_eq!(breaker.state(), State::Open, "3 before, 2 after");
+        },
+    );
+}
+
+fn an_open_time_begins_again_and_is_never_cut<W: AnyWord>() {
+    restored::<W>(config(), trip, |breaker, cause| {
+        assert_eq!(cause, Some(Cause::Restored));
+        assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(60))));
+        assert!(!breaker.snapshot().is_demanded());
+        breaker.clock().advance(ms(59));
+        assert!(breaker.acquire().is_err());
+        breaker.clock().advance(ms(1));
+        assert!(breaker.acquire().is_ok());
+    });
+    let almost_over: Before<W> = |it| {
+        it.trip();
+        it.clock().advance(ms(59));
+    };
+    restored::<W>(config(), almost_over, |breaker, _| {
+        assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(60))));
+    });
+    let demanded: Before<W> = |it| {
+        it.trip_for(ms(5_000));
+    };
+    restored::<W>(config(), demanded, |breaker, _| {
+        let snapshot = breaker.snapshot();
+        assert!(snapshot.is_demanded() && snapshot.retry_in() >= Some(ms(5_000)));
+        assert_eq!(breaker.probe_early(), None);
+    });
+}
+
+fn probes_in_flight_are_forgotten<W: AnyWord>() {
+    restored::<W>(config(), half_open, |breaker, cause| {
+        assert_eq!(cause, Some(Cause::Restored));
+        let snapshot = breaker.snapshot();
+        assert_eq!((snapshot.probes_in_flight(), snapshot.successes()), (0, 0));
+        for _ in 0..2 {
+            assert_eq!(breaker.state(), State::HalfOpen);
+            breaker.acquire().unwrap().success();
+        }
+        assert_eq!(breaker.state(), State::Returning);
+    });
+    let lost: Before<W> = |it| {
+        half_open(it);
+        it.clock().advance(ms(500));
+        let _probe = it.acquire().unwrap().into_token();
+    };
+    restored::<W>(config(), lost, |breaker, _| {
+        let snapshot = breaker.snapshot();
+        assert_eq!(
+            (snapshot.lost_rounds(), snapshot.probes_in_flight()),
+            (0, 0)
+        );
+        assert_eq!(snapshot.wait(), None);
+    });
+}
+
+fn a_window_of_failures_begins_again<W: AnyWord>() {
+    let window = config().failures_within(4, ms(100));
+    restored::<W>(
+        window,
+        |it| fail(it, 3),
+        |breaker, cause| {
+            assert_eq!(cause, Some(Cause::Restored));
+            assert_eq!(breaker.snapshot().failures(), 3);
+            breaker.clock().advance(ms(99));
+            fail(breaker, 1);
+            assert_eq!(breaker.state(), State::Open);
+        },
+    );
+    restored::<W>(
+        window,
+        |it| fail(it, 3),
+        |breaker, _| {
+            breaker.clock().advance(ms(100));
+            fail(breaker, 1);
+            assert_eq!(breaker.snapshot().failures(), 1);
+        },
+    );
+}
+
+fn a_gradual_return_begins_again<W: AnyWord>() {
+    let before: Before<W> = |it| {
+        trip(it);
+        it.clock().advance(ms(60));
+        it.acquire().unwrap().success();
+        it.acquire().unwrap().success();
+        it.clock().advance(ms(900));
+        fail(it, 2);
+    };
+    restored::<W>(config(), before, |breaker, cause| {
+        assert_eq!(cause, Some(Cause::Restored));
+        let snapshot = breaker.snapshot();
+        assert_eq!((snapshot.failures(), snapshot.trips()), (2, 1));
+        assert_eq!(snapshot.wait(), Some(Wait::AtMost(ms(1_000))));
+        breaker.clock().advance(ms(1_000));
+        assert!(breaker.acquire().is_ok());
+        assert_eq!(breaker.state(), State::Closed);
+    });
+}
+
+fn permits_from_before_are_stale<W: AnyWord>() {
+    let clock = ManualClock::starting_at(9_999);
+    let breaker = Breaker::over(W::fresh(), config(), &clock);
+    breaker.trip();
+    clock.advance(ms(60));
+    let probe = breaker.acquire().unwrap();
+    breaker.restore().unwrap();
+    let bits = breaker.to_bits();
+    assert_eq!(probe.failure(), None);
+    assert_eq!(breaker.to_bits(), bits);
+}
+
+fn a_corrupt_word_is_reported_and_closed<W: AnyWord>() {
+    for corrupt in [1_u64, 3, 3 | 5 << 2] {
+        let (clock, diary) = (ManualClock::new(), Diary::default());
+        let breaker = Breaker::builder(config(), &clock)
+            .word(W::from(W::Bits::from_u64(corrupt)))
+            .observer(&diary)
+            .build();
+        let error = breaker.restore().unwrap_err();
+        assert_eq!(error.bits(), corrupt);
+        assert_eq!((breaker.state(), breaker.check()), (State::Closed, Ok(())));
+        assert_eq!(diary.causes(), [Cause::CorruptWord]);
+        assert_eq!(breaker.restore(), Ok(None), "nothing is left to do");
+    }
+}
+
+/// A word of another process, by a clock with another origin: it opened its gate at once.
+fn bits_from_before_a_restart_do_not_open_the_gate<W: AnyWord>() {
+    let before = ManualClock::starting_at(1_000);
+    let bits = {
+        let breaker = Breaker::over(W::fresh(), config(), &before);
+        breaker.trip();
+        breaker.to_bits()
+    };
+    for origin in [0, 500, 5_000, 1 << 20, u32::MAX] {
+        let clock = ManualClock::starting_at(origin);
+        let rules = checked::<W>(config());
+        let after = Breaker::<_, W>::from_bits(bits, rules, &clock).unwrap();
+        assert_eq!(after.snapshot().wait(), Some(Wait::For(ms(60))), "{origin}");
+        clock.advance(ms(59));
+        assert!(after.acquire().is_err(), "{origin}");
+        clock.advance(ms(1));
+        assert!(after.acquire().is_ok(), "{origin}");
+    }
+}
+
+on_both_words!(
+    what_has_no_time_stays_as_it_is,
+    an_open_time_begins_again_and_is_never_cut,
+    probes_in_flight_are_forgotten,
+    a_window_of_failures_begins_again,
+    a_gradual_return_begins_again,
+    permits_from_before_are_stale,
+    a_corrupt_word_is_reported_and_closed,
+    bits_from_before_a_restart_do_not_open_the_gate,
+);
+
+/// Whoever shares a word across programs has to share a clock, by its type.
+#[test]
+fn a_shared_word_takes_a_clock_that_all_read_alike() {
+    #[derive(Clone, Copy)]
+    struct BootTime;
+    impl Clock for BootTime {
+        fn now_ms(&self) -> u32 {
+            123_456
+        }
+    }
+    impl SharedClock for BootTime {}
+
+    let word = AtomicU64::new(0);
+    let here = Breaker::shared(&word, Config::new(), BootTime).unwrap();
+    let there = Breaker::shared(&word, Config::new(), &BootTime).unwrap();
+    here.trip();
+    assert_eq!(there.snapshot(), here.snapshot());
+    let error = Breaker::shared(&word, Config::new().probes(0), BootTime).unwrap_err();
+    assert!(error.to_string().contains("0 probes"), "{error}");
+    let _: Rules<u64> = Rules::new(Config::new());
+}

@@ -1,0 +1,148 @@
+//! B17: a word in memory that survives a reset, but not a loss of power.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use atomic_breaker::word::{AtomicU32, AtomicU64, Retained, Ticks, Word};
+use atomic_breaker::{Breaker, Cause, Config, ManualClock, State, Wait};
+
+use super::support::{Diary, fail, rules};
+
+/// Memory that no start-up code clears, as a linker section gives it: three words of 32 bits.
+#[repr(C)]
+struct Memory([AtomicU32; 3]);
+
+impl Memory {
+    fn of(bits: [u32; 3]) -> Self {
+        Self(bits.map(AtomicU32::new))
+    }
+
+    fn retained<const N: u32>(&self) -> &Retained<Ticks<AtomicU32, N>>
+    where
+        Ticks<AtomicU32, N>: Word,
+    {
+        assert_eq!(
+            size_of::<Self>(),
+            size_of::<Retained<Ticks<AtomicU32, N>>>()
+        );
+        // SAFETY: a `repr(C)` struct of a transparent word and two atomics, of any bits.
+        unsafe { &*std::ptr::from_ref(self).cast() }
+    }
+}
+
+/// Marsaglia's xorshift64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 32) as u32
+    }
+}
+
+/// After power-on the memory is random: 43 % of all words look like a state, so that a breaker woke up
+/// open. The mark beside the word tells.
+#[test]
+fn random_memory_is_never_believed() {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let (mut looked_right, all) = (0, 100_000);
+    for _ in 0..all {
+        let memory = Memory::of([random.next(), random.next(), random.next()]);
+        let (clock, diary) = (ManualClock::starting_at(random.next()), Diary::default());
+        let breaker = Breaker::builder(Config::new(), &clock)
+            .word(memory.retained::<6>())
+            .observer(&diary)
+            .build();
+        looked_right += u32::from(breaker.check().is_ok());
+        let error = breaker.restore().unwrap_err();
+        assert!(error.to_string().contains("no mark"), "{error}");
+        assert_eq!(diary.causes(), [Cause::CorruptWord], "once");
+        assert_eq!((breaker.state(), breaker.check()), (State::Closed, Ok(())));
+        assert_eq!(breaker.snapshot().failures(), 0);
+        assert!(breaker.acquire().is_ok());
+    }
+    println!("{looked_right} of {all} random words looked like a state");
+    assert!(looked_right > all / 3);
+}
+
+#[test]
+fn random_words_with_the_mark_are_a_state_or_an_error() {
+    let mut random = Random(0x5EED_0F7A_11CA_11E5);
+    let memory = Memory::of([0; 3]);
+    let marked = Breaker::over(memory.retained::<6>(), Config::new(), ManualClock::new());
+    assert!(marked.restore().is_err(), "never written");
+    let [_, first, second] = memory.0.each_ref().map(|word| word.load(Relaxed));
+    for _ in 0..100_000 {
+        let bits = random.next();
+        let memory = Memory::of([bits, first, second]);
+        let clock = ManualClock::starting_at(random.next());
+        let breaker = Breaker::over(memory.retained::<6>(), Config::new(), &clock);
+        let (is_state, state) = (breaker.check().is_ok(), breaker.state());
+        assert_eq!(breaker.restore().is_ok(), is_state, "{bits:#x}");
+        assert_eq!(breaker.check(), Ok(()), "{bits:#x}");
+        assert_eq!(
+            breaker.state(),
+            if is_state { state } else { State::Closed }
+        );
+        let snapshot = breaker.snapshot();
+        assert_eq!(snapshot.probes_in_flight(), 0, "{bits:#x}");
+        assert!(
+            snapshot.wait() != Some(Wait::For(Duration::ZERO)),
+            "{bits:#x}"
+        );
+    }
+}
+
+#[test]
+fn a_word_survives_a_reset_and_not_a_loss_of_power() {
+    let memory = Memory::of([0xDEAD_BEEF, 1, 2]);
+    let (clock, diary) = (ManualClock::starting_at(500_000), Diary::default());
+    let breaker = || {
+        Breaker::builder(Config::new(), &clock)
+            .word(memory.retained::<6>())
+            .observer(&diary)
+            .build()
+    };
+    assert!(breaker().restore().is_err(), "the first start");
+    assert_eq!(diary.causes(), [Cause::CorruptWord]);
+    fail(&breaker(), 5);
+    clock.set_ms(9);
+    let made = breaker().restore().unwrap().unwrap();
+    assert_eq!((made.to, made.cause), (State::Open, Cause::Restored));
+    assert!(breaker().acquire().is_err(), "a reset does not close");
+    memory.0[2].store(0, Relaxed);
+    assert!(breaker().restore().is_err(), "half a mark is none");
+    assert_eq!(breaker().state(), State::Closed);
+    assert_eq!(breaker().restore(), Ok(None));
+}
+
+/// Other firmware, with other ticks: its times mean nothing here.
+#[test]
+fn a_word_of_another_tick_is_not_taken_up() {
+    let memory = Memory::of([0; 3]);
+    let clock = ManualClock::new();
+    let minutes = Breaker::over(memory.retained::<10>(), Config::new(), &clock);
+    assert!(minutes.restore().is_err());
+    minutes.trip();
+    assert!(minutes.restore().is_ok());
+    let fine = Breaker::over(memory.retained::<0>(), rules(), &clock);
+    assert!(fine.restore().is_err());
+    assert_eq!(fine.state(), State::Closed);
+}
+
+#[test]
+fn a_retained_word_is_a_word_like_any_other() {
+    let clock = ManualClock::new();
+    let wide = Retained::over(AtomicU64::new(0));
+    let breaker = Breaker::over(&wide, Config::new(), &clock);
+    let _ = breaker.restore();
+    fail(&breaker, 5);
+    assert_eq!(
+        breaker.restore().unwrap().map(|made| made.to),
+        Some(State::Open)
+    );
+    assert!(wide.survived() && Retained::default().load(Relaxed) == 0);
+    assert!(AtomicU32::new(7).survived(), "a plain word cannot tell");
+}

@@ -1,0 +1,38 @@
+//! B21: traffic that comes back gradually.
+
+mod life;
+mod shares;
+
+use atomic_breaker::{Breaker, Config, State};
+
+use super::support::{AnyWord, Diary, Diced, ms, rules};
+
+const RAMP: u64 = 1_000;
+
+type Returning<'a, W> = Breaker<&'a Diced, W, (), &'a Diary>;
+
+/// From a tenth to all within a second.
+fn config() -> Config {
+    rules().open_for(ms(10)).gradual_return(10, ms(RAMP))
+}
+
+/// A breaker whose traffic has just begun to return, after one trip.
+fn returning<'a, W: AnyWord>(
+    config: Config,
+    clock: &'a Diced,
+    diary: &'a Diary,
+) -> Returning<'a, W> {
+    let breaker = Breaker::builder(config, clock)
+        .word(W::fresh())
+        .observer(diary)
+        .build();
+    breaker.trip();
+    clock.advance(10);
+    for _ in 0..config.get_close_after() {
+        breaker.acquire().unwrap().success();
+    }
+    assert_eq!(breaker.state(), State::Returning);
+    diary.transitions.take();
+    diary.outcomes.take();
+    breaker
+}

@@ -1,0 +1,79 @@
+//! What can happen in a search.
+
+use tests::reference::{Order, Report};
+
+use super::world::RuleSet;
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A caller asks while the clock's dice show so much.
+    Ask(usize, u32),
+    Tell(usize, Report),
+    /// The caller drops its permit.
+    Drop(usize),
+    /// The caller forgets its token.
+    Lose(usize),
+    Operator(Order),
+    /// The word is taken for one that outlived its clock.
+    Restore,
+    /// The word is taken up with other rules.
+    Rules(usize),
+    /// One millisecond passes.
+    Pass,
+    /// The clock steps back one millisecond.
+    StepBack,
+}
+
+impl Event {
+    /// Whether the breaker takes part; otherwise there is nothing to compare.
+    pub(crate) fn asks_the_breaker(self) -> bool {
+        !matches!(self, Self::Lose(_) | Self::Pass | Self::StepBack)
+    }
+}
+
+/// The longest open time that anybody demands, in milliseconds.
+pub(crate) const LONGEST_DEMAND: u64 = 4;
+
+const REPORTS: [Report; 7] = [
+    Report::Success,
+    Report::Failure(0),
+    Report::Failure(1),
+    Report::Failure(2),
+    Report::TripAtOnce,
+    Report::RetryAfter(3),
+    Report::Nothing,
+];
+
+const ORDERS: [Order; 9] = [
+    Order::Trip,
+    Order::TripFor(LONGEST_DEMAND),
+    Order::ForceOpen,
+    Order::Release,
+    Order::Reset,
+    Order::Disable,
+    Order::Enable,
+    Order::ProbeNow,
+    Order::ProbeEarly,
+];
+
+/// A quarter and three quarters.
+const DICE: [u32; 2] = [1 << 30, 3 << 30];
+
+/// All that can happen under some sets of rules.
+pub(crate) fn events<B>(callers: usize, sets: &[RuleSet<B>]) -> Vec<Event> {
+    let mut events = vec![Event::Pass, Event::StepBack, Event::Restore];
+    events.extend(ORDERS.map(Event::Operator));
+    if sets.len() > 1 {
+        events.extend((0..sets.len()).map(Event::Rules));
+    }
+    // Only where traffic returns gradually does anybody look at the dice.
+    let is_chancy = sets.iter().any(|set| set.plain.returning.is_some());
+    let dice = if is_chancy { &DICE[..] } else { &DICE[..1] };
+    for caller in 0..callers {
+        events.extend(dice.iter().map(|dice| Event::Ask(caller, *dice)));
+        events.extend([Event::Drop(caller), Event::Lose(caller)]);
+        events.extend(REPORTS.map(|report| Event::Tell(caller, report)));
+    }
+    events
+}

@@ -1,0 +1,74 @@
+//! What can happen in a history.
+
+use proptest::prelude::*;
+use tests::reference::{Order, Report};
+
+use super::any;
+
+/// What can happen in a history. Callers are numbers modulo those who hold a permit, the one who got
+/// the last being 0; rules are numbers modulo those there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// With the clock's dice.
+    Ask(u32),
+    Tell(usize, Report),
+    /// A permit is dropped.
+    Drop(usize),
+    /// An attempt is dropped: it fails.
+    DropAttempt(usize),
+    /// A token is forgotten.
+    Lose(usize),
+    /// So many rounds of probes are lost, if it is half-open or due.
+    LoseRounds(usize),
+    Operator(Order),
+    /// The word is taken for one that outlived its clock.
+    Restore,
+    Rules(usize),
+    /// Milliseconds.
+    Advance(u64),
+    /// To just before, at or after what a caller would be told to wait.
+    AdvanceToDeadline(i64),
+    /// To just before, at or after the end of something that the rules measure.
+    AdvanceToEdge(usize, i64),
+    /// To so many wraps and ticks, and a few milliseconds, after the time that the word holds.
+    AdvanceToWrap(i64, i64, u64),
+    StepBack(u64),
+}
+
+/// Distances from the wrap at which something ends or begins, in ticks, and the ticks beside them.
+fn edges(guard: i64) -> impl Strategy<Value = i64> {
+    (prop::sample::select(vec![-guard, 0, guard]), -2_i64..=2).prop_map(|(edge, near)| edge + near)
+}
+
+/// Mostly one who got a permit not long ago.
+fn caller() -> impl Strategy<Value = usize> {
+    prop_oneof![3 => Just(0), 2 => 0_usize..4, 1 => any::<usize>()]
+}
+
+/// Seldom so many that the word cannot count them.
+fn rounds() -> impl Strategy<Value = usize> {
+    prop_oneof![9 => 1_usize..5, 1 => 5_usize..40]
+}
+
+pub(crate) fn events(guard: i64) -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        24 => any::dice().prop_map(Event::Ask),
+        20 => (caller(), any::reports()).prop_map(|(caller, report)| Event::Tell(caller, report)),
+        3 => caller().prop_map(Event::Drop),
+        1 => caller().prop_map(Event::DropAttempt),
+        1 => caller().prop_map(Event::Lose),
+        1 => rounds().prop_map(Event::LoseRounds),
+        3 => any::orders().prop_map(Event::Operator),
+        1 => Just(Event::Restore),
+        2 => any::<usize>().prop_map(Event::Rules),
+        6 => (0_u64..2_000).prop_map(Event::Advance),
+        2 => any::times().prop_map(Event::Advance),
+        6 => (-1_i64..3).prop_map(Event::AdvanceToDeadline),
+        4 => (any::<usize>(), -1_i64..3).prop_map(|(which, more)| Event::AdvanceToEdge(which, more)),
+        2 => (1_i64..4, edges(guard), 0_u64..3)
+            .prop_map(|(wraps, ticks, ms)| Event::AdvanceToWrap(wraps, ticks, ms)),
+        2 => (0_u64..3_000).prop_map(Event::StepBack),
+        1 => any::times().prop_map(Event::StepBack),
+    ];
+    prop::collection::vec(event, 1..300)
+}

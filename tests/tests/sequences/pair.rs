@@ -1,0 +1,262 @@
+//! The real breaker and the reference side by side.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use atomic_breaker::word::Word;
+use atomic_breaker::{Breaker, Clock, EventLog, LastCalls, ManualClock, Tally, Token, Transition};
+use proptest::prelude::*;
+use tests::reference::{Mode, Pass, Reference, Report, Rules, Told, View, obey, outcome, retry_in};
+
+use super::event::Event;
+
+/// A clock that stands still until it is told to move, with dice.
+pub(crate) struct Chance {
+    pub(crate) clock: ManualClock,
+    pub(crate) dice: Cell<u32>,
+}
+
+impl Clock for Chance {
+    fn now_ms(&self) -> u32 {
+        self.clock.now_ms()
+    }
+
+    fn random(&self) -> u32 {
+        self.dice.get()
+    }
+}
+
+/// Memory for the last calls, if any: how many calls and failures it remembers.
+pub(crate) trait Memory: Tally {
+    fn seen_and_failed(&self) -> Option<(u32, u32)>;
+}
+
+impl Memory for () {
+    fn seen_and_failed(&self) -> Option<(u32, u32)> {
+        None
+    }
+}
+
+impl<W: Word> Memory for LastCalls<W> {
+    fn seen_and_failed(&self) -> Option<(u32, u32)> {
+        Some(self.seen_and_failed())
+    }
+}
+
+/// A breaker over the parts of a pair.
+type Real<'a, W, T> = Breaker<
+    &'a Chance,
+    &'a W,
+    &'a T,
+    &'a EventLog<4>,
+    &'a atomic_breaker::Rules<<W as Word>::Bits>,
+>;
+
+/// The parts of a real breaker and the reference, and the permits that both granted.
+pub(crate) struct Pair<W: Word, T> {
+    word: W,
+    memory: T,
+    pub(crate) clock: Chance,
+    log: EventLog<4>,
+    sets: Vec<(Rules, atomic_breaker::Rules<W::Bits>)>,
+    rules: usize,
+    pub(crate) reference: Reference,
+    pub(crate) held: Vec<(Token<W::Bits>, Pass)>,
+    /// Permits alias after so many transitions.
+    epochs: u64,
+    pub(crate) seen: Seen,
+}
+
+/// How often what happened, by name.
+pub(crate) type Seen = HashMap<String, usize>;
+
+/// Where the reference's own time starts, a multiple of every wrap: a history cannot step back to 0.
+const ORIGIN: u64 = 1 << 44;
+
+impl<W: Word, T: Memory> Pair<W, T> {
+    pub(crate) fn new(word: W, memory: T, rules: &[Rules], start: u32) -> Result<Self, String> {
+        let sets = rules.iter().map(|rules| {
+            let grain = rules.grain.wrapping();
+            let real = atomic_breaker::Rules::try_new(rules.config());
+            real.map(|real| (Rules { grain, ..*rules }, real))
+                .map_err(|error| error.to_string())
+        });
+        let sets = sets.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            word,
+            memory,
+            clock: Chance {
+                clock: ManualClock::starting_at(start),
+                dice: Cell::new(0),
+            },
+            log: EventLog::new(),
+            reference: Reference::new(sets[0].0, ORIGIN + u64::from(start)),
+            rules: 0,
+            sets,
+            held: Vec::new(),
+            seen: Seen::new(),
+            epochs: if size_of::<W::Bits>() == 4 { 16 } else { 512 },
+        })
+    }
+
+    fn real(&self) -> Real<'_, W, T> {
+        let rules = &self.sets[self.rules].1;
+        Breaker::from_parts(&self.word, rules, &self.clock, &self.memory, &self.log)
+    }
+
+    pub(crate) fn step(&mut self, event: Event) -> Result<(), TestCaseError> {
+        if let Event::LoseRounds(count) = event {
+            for _ in 0..count {
+                self.step(Event::Ask(0))?;
+                self.step(Event::AdvanceToDeadline(0))?;
+            }
+            return Ok(());
+        }
+        self.reference.told = None;
+        let before = self.reference.mode.clone();
+        let answer = match event {
+            Event::Ask(dice) => {
+                self.ask(dice)?;
+                None
+            }
+            Event::Advance(_)
+            | Event::AdvanceToDeadline(_)
+            | Event::AdvanceToEdge(..)
+            | Event::AdvanceToWrap(..)
+            | Event::StepBack(_) => {
+                self.pass_time(event);
+                None
+            }
+            _ => self.act(event)?,
+        };
+        self.compare(answer)?;
+        self.take_note(event, &before);
+        let (generation, epochs) = (self.reference.generation, self.epochs);
+        self.held
+            .retain(|(_, pass)| generation - pass.generation < epochs);
+        Ok(())
+    }
+
+    fn ask(&mut self, dice: u32) -> Result<(), TestCaseError> {
+        self.clock.dice.set(dice);
+        let asked = match self.real().acquire() {
+            Ok(permit) => Ok((permit.is_probe(), permit.into_token())),
+            Err(rejected) => Err(rejected),
+        };
+        match (asked, self.reference.ask(dice)) {
+            (Ok((is_probe, token)), Ok(pass)) => {
+                prop_assert_eq!(is_probe, pass.is_probe);
+                self.held.push((token, pass));
+            }
+            (Err(rejected), Err(wait)) => {
+                prop_assert_eq!(rejected.wait(), wait);
+                let state = self.reference.state();
+                prop_assert_eq!(rejected.state(), state);
+                prop_assert_eq!(rejected.retry_in(), retry_in(state, wait));
+            }
+            (real, wait) => prop_assert!(false, "{:?}, reference {:?}", real, wait),
+        }
+        Ok(())
+    }
+
+    /// Does it in both worlds. Answers what the real breaker answered, if it answers.
+    fn act(&mut self, event: Event) -> Result<Option<Option<Transition>>, TestCaseError> {
+        Ok(match event {
+            Event::Tell(caller, report) => self.take(caller).map(|(token, pass)| {
+                let answer = self.real().resume(token).report(outcome(report));
+                self.reference.lot = self.lot();
+                self.reference.hear(pass, report);
+                answer
+            }),
+            Event::Drop(caller) => self.take(caller).map(|(token, pass)| {
+                let answer = self.real().resume(token).cancel();
+                self.reference.lot = self.lot();
+                self.reference.drop_pass(pass);
+                answer
+            }),
+            Event::DropAttempt(caller) => {
+                if let Some((token, pass)) = self.take(caller) {
+                    drop(self.real().resume(token).failing_when_dropped());
+                    self.reference.lot = self.lot();
+                    self.reference.hear(pass, Report::Failure(1));
+                }
+                None
+            }
+            Event::Lose(caller) => {
+                drop(self.take(caller));
+                None
+            }
+            Event::Operator(order) => {
+                let answer = obey(&self.real(), order);
+                self.reference.lot = self.lot();
+                self.reference.obey(order);
+                Some(answer)
+            }
+            Event::Restore => {
+                let answer = self.real().restore();
+                self.reference.restore();
+                Some(answer.map_err(|error| TestCaseError::fail(error.to_string()))?)
+            }
+            Event::Rules(number) => {
+                self.rules = number % self.sets.len();
+                self.reference.rules = self.sets[self.rules].0;
+                None
+            }
+            _ => None,
+        })
+    }
+
+    fn take(&mut self, caller: usize) -> Option<(Token<W::Bits>, Pass)> {
+        let count = self.held.len();
+        (count != 0).then(|| self.held.remove(count - 1 - caller % count))
+    }
+
+    /// The open time from now on, in ticks, if it is open: what it drew by lot, or had drawn before.
+    fn lot(&self) -> Option<u64> {
+        let snapshot = self.real().snapshot();
+        let open_for = snapshot.open_for()?.as_millis() as u32;
+        let deadline = snapshot.opened_at_ms()?.wrapping_add(open_for);
+        let tick = self.reference.rules.grain.tick;
+        let stamp = self.reference.now.next_multiple_of(tick);
+        let left = deadline.wrapping_sub(stamp as u32);
+        (left <= 1 << 31).then_some(u64::from(left) / tick)
+    }
+
+    /// Counts what happened: transitions by their cause, and what makes none.
+    fn take_note(&mut self, event: Event, before: &Mode) {
+        let changed = self.reference.mode != *before;
+        let name = match (self.reference.told, event) {
+            (Some(told), _) => format!("{:?}", told.cause),
+            (None, Event::Tell(_, Report::RetryAfter(_))) if changed => "late demand".into(),
+            (None, Event::Rules(_)) => format!("other rules while {}", self.reference.state()),
+            _ => return,
+        };
+        *self.seen.entry(name).or_default() += 1;
+    }
+
+    fn compare(&self, answer: Option<Option<Transition>>) -> Result<(), TestCaseError> {
+        let told = self.log.pop();
+        prop_assert_eq!(self.log.pop(), None, "told twice");
+        prop_assert_eq!(told.as_ref().map(Told::from), self.reference.told);
+        let epoch = self.reference.generation % self.epochs;
+        if let Some(told) = told {
+            prop_assert_eq!(told.at_ms, self.reference.now as u32);
+            prop_assert_eq!(u64::from(told.epoch), epoch);
+        }
+        if let Some(answer) = answer {
+            prop_assert_eq!(answer, told);
+        }
+
+        let real = self.real();
+        let snapshot = real.snapshot();
+        prop_assert_eq!(View::from(snapshot), self.reference.view());
+        prop_assert_eq!(u64::from(snapshot.epoch()), epoch);
+        prop_assert_eq!(real.check(), Ok(()));
+        if let Some(remembered) = self.memory.seen_and_failed() {
+            let calls = &self.reference.calls;
+            let failed = calls.iter().filter(|failed| **failed).count();
+            prop_assert_eq!(remembered, (calls.len() as u32, failed as u32));
+        }
+        Ok(())
+    }
+}

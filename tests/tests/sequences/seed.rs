@@ -1,0 +1,67 @@
+//! The seed of the run: another one each time, printed, and repeatable.
+//!
+//! `BREAKER_SEED=123 cargo test -p tests --test sequences` draws the same cases again.
+
+use std::env;
+use std::io::Write as _;
+use std::panic::Location;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use proptest::prelude::*;
+use proptest::test_runner::{FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
+
+const VARIABLE: &str = "BREAKER_SEED";
+
+/// Draws so many cases and tests each. One that fails is shrunk, printed, and kept beside the source
+/// for the next runs. Properties of different names draw different cases.
+#[track_caller]
+pub(crate) fn check<S: Strategy>(
+    name: &str,
+    cases: u32,
+    strategy: &S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let config = ProptestConfig {
+        cases,
+        source_file: Some(Location::caller().file()),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource(
+            "proptest-regressions",
+        ))),
+        ..ProptestConfig::default()
+    };
+    let seed = seed();
+    let mut runner = TestRunner::new_with_rng(config, random(seed, name));
+    if let Err(error) = runner.run(strategy, test) {
+        panic!("{name}: {error}\nto draw the same cases again: {VARIABLE}={seed}\n{runner}");
+    }
+}
+
+/// The seed of the run, printed past the capture of the tests' output.
+fn seed() -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    *SEED.get_or_init(|| {
+        let seed = match env::var(VARIABLE) {
+            Ok(seed) => seed.parse().expect("the seed is a whole number"),
+            Err(_) => SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |time| time.as_nanos() as u64),
+        };
+        let _ = writeln!(std::io::stderr(), "{VARIABLE}={seed}");
+        seed
+    })
+}
+
+/// Random numbers of its own for each property.
+fn random(seed: u64, name: &str) -> TestRng {
+    let mut state = name.bytes().fold(seed, |state, byte| {
+        (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+    });
+    let bytes: Vec<u8> = (0..4)
+        .flat_map(|_| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            (state ^ state >> 29).to_le_bytes()
+        })
+        .collect();
+    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+}
