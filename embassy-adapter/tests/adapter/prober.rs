@@ -257,3 +257,36 @@ fn a_device_that_is_borrowed_mutably_can_be_pinged() {
     drop(sim);
     assert_eq!((device.0, breaker.state()), (1, State::Closed));
 }
+
+#[test]
+fn it_pings_when_the_probe_in_flight_is_lost() {
+    let breaker = breaker(RULES.probe_lease(Duration::from_secs(2)));
+    let (pings, works) = (Cell::new(0), Cell::new(true));
+    let mut sim = Sim::new();
+    breaker.force_open();
+    breaker.release();
+    let lost = breaker.acquire().unwrap().into_token();
+    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
+    sim.pass(1_990);
+    assert_eq!(pings.get(), 0);
+    sim.pass(200);
+    assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
+    drop(lost);
+}
+
+#[test]
+fn a_pause_that_is_demanded_during_a_ping_is_kept() {
+    let breaker = breaker(RULES);
+    let mut sim = Sim::new();
+    sim.spawn(async {
+        let ping = || {
+            breaker.trip_for(Duration::from_secs(60));
+            ready(Ok::<_, ()>(()))
+        };
+        breaker.run_prober(EVERY, ping).await;
+    });
+    breaker.trip();
+    sim.pass(1_000);
+    assert!(breaker.snapshot().is_demanded());
+    assert_eq!(breaker.state(), State::Open);
+}

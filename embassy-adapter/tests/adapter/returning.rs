@@ -3,7 +3,8 @@
 use std::task::Waker;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Changes, Config, EmbassyClock, Observer, Rejected, State, Transition,
+    Breaker, BreakerExt, Changes, Config, EmbassyClock, Observer, Rejected, Retry, State,
+    Transition,
 };
 use core::time::Duration;
 
@@ -112,4 +113,25 @@ fn a_caller_who_never_waited_tries_at_once() {
         breaker.acquire_when_ready().await.success();
     });
     assert_eq!(took, 0);
+}
+
+#[test]
+fn a_retry_pauses_as_its_policy_says_while_traffic_returns() {
+    let rules = RULES.gradual_return(100, Duration::from_secs(20));
+    let watch = Watch::<1>::new();
+    let breaker = watched(rules, &watch);
+    let tries = Times::default();
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.pass(1_000);
+    breaker.acquire().unwrap().success();
+    let took = sim.run(async {
+        let third_time_lucky = async || {
+            tries.mark();
+            if tries.len() < 3 { Err(()) } else { Ok(()) }
+        };
+        assert_eq!(breaker.retry(Retry::new(), third_time_lucky).await, Ok(()));
+    });
+    assert_eq!(breaker.state(), State::Returning);
+    assert!((150..=300).contains(&took), "{took}");
 }

@@ -47,10 +47,9 @@ impl Reference {
         let now = self.stamp();
         let (slots, is_over) = (self.slots(), self.wait().is_none());
         match &mut self.mode {
-            Mode::Closed { .. } | Mode::Held(_) => {}
             Mode::Open { .. } => self.new_round(number, 0, Cause::OpenTimeOver),
             Mode::Returning { .. } if is_over => self.go(Mode::CLEAR, Cause::TrafficReturned),
-            Mode::Returning { .. } => {}
+            Mode::Closed { .. } | Mode::Held(_) | Mode::Returning { .. } => {}
             Mode::Probing {
                 out, lost_rounds, ..
             } if out.len() >= slots => {

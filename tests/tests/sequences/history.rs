@@ -79,7 +79,7 @@ fn check_ticks<T: Memory, const N: u32>(
 /// Histories in which too little happens find nothing.
 #[track_caller]
 fn everything_happened(seen: &Seen, kind: Kind, cases: u32) {
-    let causes = [
+    let expected = [
         "FailureLimit",
         "TripDemanded",
         "RetryAfter",
@@ -94,7 +94,7 @@ fn everything_happened(seen: &Seen, kind: Kind, cases: u32) {
         "Restored",
     ];
     let by_ratio = matches!(kind, Kind::WithRatio(_)).then_some("FailureRatio");
-    for name in causes.into_iter().chain(by_ratio) {
+    for name in expected.into_iter().chain(by_ratio) {
         let times = seen.get(name).copied().unwrap_or_default();
         assert!(times as u32 >= cases / 40, "{kind:?}: {name} {times} times");
     }

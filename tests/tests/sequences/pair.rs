@@ -160,6 +160,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
     }
 
     /// Does it in both worlds. Answers what the real breaker answered, if it answers.
+    #[expect(clippy::option_option, reason = "whether it answers, and what")]
     fn act(&mut self, event: Event) -> Result<Option<Option<Transition>>, TestCaseError> {
         Ok(match event {
             Event::Tell(caller, report) => self.take(caller).map(|(token, pass)| {
@@ -183,7 +184,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
                 None
             }
             Event::Lose(caller) => {
-                drop(self.take(caller));
+                let _ = self.take(caller);
                 None
             }
             Event::Operator(order) => {
@@ -234,6 +235,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
         *self.seen.entry(name).or_default() += 1;
     }
 
+    #[expect(clippy::option_option, reason = "whether it answered, and what")]
     fn compare(&self, answer: Option<Option<Transition>>) -> Result<(), TestCaseError> {
         let told = self.log.pop();
         prop_assert_eq!(self.log.pop(), None, "told twice");
