@@ -76,7 +76,7 @@ const GOLDEN: u32 = 0x9E37_79B9;
 /// start of the process would open the gate of another process's breaker at once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be read alike by all programs that share the word",
-    note = "take a clock without an origin of its own, as `SystemClock` of atomic-breaker-std; to take up a \
+    note = "take a clock without an origin of its own, as `BootClock` of atomic-breaker-std; to take up a \
             word after a restart instead, `restore` it"
 )]
 pub trait SharedClock: Clock {}

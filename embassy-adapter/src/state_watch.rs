@@ -37,10 +37,10 @@ use embassy_sync::watch::{Receiver, Watch};
 /// # let _ = (lamp, &RADIO);
 /// ```
 ///
-/// Two transitions may be told in either order, as when an interrupt comes between a transition and its
-/// report. The older one is not shown then: the epochs say which it is, or, if they are more than a
-/// second apart, their times. (In a 32-bit word that is sure for up to eight transitions that are told
-/// late, in a 64-bit word for up to 256.)
+/// Two transitions may be reported in either order, as when an interrupt comes between a transition and
+/// its report. The older one is not shown then: the epochs say which it is, or, if they are more than a
+/// second apart, their times. (That is sure as long as no more than seven transitions are on their way to
+/// be reported.)
 pub struct StateWatch<M: RawMutex, const N: usize, const S: usize = 8> {
     last: Watch<M, Transition, N>,
     sleepers: Mutex<M, RefCell<[Option<Waker>; S]>>,
@@ -129,7 +129,8 @@ impl<M: RawMutex, const N: usize, const S: usize> Changes for StateWatch<M, N, S
     }
 }
 
-/// Transitions that are so far apart are told in their order.
+/// Transitions that are so far apart are ordered by their times: others, of which nobody was notified
+/// here, may lie between them.
 const APART_MS: u32 = 1_000;
 /// How many epochs there are in a 32-bit word, and in a 64-bit word.
 const NARROW_EPOCHS: u16 = 16;
@@ -146,7 +147,7 @@ fn is_newer(last: &Transition, next: &Transition) -> bool {
     if later_ms.min(earlier_ms) > APART_MS {
         return later_ms < earlier_ms;
     }
-    // Small epochs look the same in both words, and low bits count the same in both.
+    // Small epochs look the same in both words, and their low bits count alike.
     let epochs = if last.epoch.max(next.epoch) < NARROW_EPOCHS {
         NARROW_EPOCHS
     } else {

@@ -5,7 +5,7 @@ use core::mem::ManuallyDrop;
 use super::Breaker;
 use crate::clock::Clock;
 use crate::config::{Config, ConfigError, Rules, check_parts};
-use crate::observer::{Observer, OnTransition};
+use crate::observer::{Observer, OnTransition, Transition};
 use crate::tally::{LastCalls, Tally};
 use crate::word::{NativeWord, Word};
 
@@ -104,7 +104,7 @@ impl<C, W, T, O> Builder<C, W, T, O> {
     /// A closure as observer, called with each transition.
     pub const fn on_transition<F>(self, f: F) -> Builder<C, W, T, OnTransition<F>>
     where
-        OnTransition<F>: Observer,
+        F: Fn(&Transition),
     {
         self.observer(OnTransition(f))
     }

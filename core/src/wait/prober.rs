@@ -19,12 +19,12 @@ use crate::state::State;
 /// long one, and leave the finding out to pings, which cost nothing when they fail: they neither
 /// count nor make the open time grow.
 ///
-/// - An open time that was demanded, by a `Retry-After` or an operator, is not pinged into: nobody pings
-///   before it is over.
-/// - It pings a half-open breaker, too, so long as nobody is probing; while somebody is, that
-///   decides. While real calls find the breaker half-open first, they are the probes.
-/// - It looks at the state as often as it would ping; every ten seconds at most where the
-///   observer [wakes](Changes) it.
+/// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is
+///   over.
+/// - A half-open breaker is pinged, too, unless a real call is probing: then that call decides. A ping
+///   holds no slot, so real calls may probe meanwhile.
+/// - While the breaker is closed it looks at the state with the same pauses, but no more often than every
+///   ten seconds where the observer [wakes](Changes) it.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, wait::Prober};

@@ -18,7 +18,7 @@ fn a_closure_hears_each_transition() {
     let clock = ManualClock::new();
     let lines = RefCell::new(Vec::new());
     let breaker = Breaker::builder(Config::new(), &clock)
-        .on_transition(|transition: &Transition| lines.borrow_mut().push(transition.to_string()))
+        .on_transition(|transition| lines.borrow_mut().push(transition.to_string()))
         .build();
     fail(&breaker, 5);
     clock.advance(ms(5_000));

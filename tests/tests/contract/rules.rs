@@ -1,8 +1,8 @@
 //! B22: rules that are shared, and rules that are replaced while running, over the same word.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
 
 use atomic_breaker::word::{AtomicU32, Bits, NativeWord, TickBits, Ticks};
 use atomic_breaker::{
@@ -61,6 +61,25 @@ fn rules_are_checked_for_their_word_when_they_are_made() {
     let breaker = Breaker::from_parts(&word, Rules::new(hours), &clock, (), ());
     breaker.trip();
     assert!(breaker.snapshot().retry_in() >= Some(ms(3 * 3_600_000)));
+}
+
+/// As an operator's console would have them: read for each call, replaced at any time.
+#[test]
+fn rules_behind_a_lock_are_copied_for_each_call() {
+    let clock = ManualClock::new();
+    let live = RwLock::new(Rules::new(Config::new().consecutive_failures(9)));
+    let breaker = Breaker::new(Config::new(), &clock);
+    let call = || {
+        let rules = *live.read().unwrap();
+        breaker.with_rules(rules).call(|| Err::<(), _>("no"))
+    };
+    for _ in 0..6 {
+        assert!(call().is_err_and(|error| error.rejected().is_none()));
+    }
+    *live.write().unwrap() = Rules::new(Config::new().consecutive_failures(7));
+    assert!(call().is_err_and(|error| error.rejected().is_none()));
+    assert_eq!(breaker.state(), State::Open);
+    assert!(call().is_err_and(|error| error.rejected().is_some()));
 }
 
 /// Rules that an operator switches while calls are under way.

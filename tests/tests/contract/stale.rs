@@ -1,7 +1,7 @@
 //! B6: a permit of an earlier epoch changes nothing, whatever it says; only a demand of the epoch that
 //! has just ended by opening moves the deadline.
 
-use atomic_breaker::{Config, Failure, ManualClock, Outcome, Permit, State, Transition};
+use atomic_breaker::{Config, Failure, ManualClock, Outcome, Permit, State, Token, Transition};
 
 use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
 
@@ -29,7 +29,7 @@ fn reports<W: AnyWord>() -> [Report<W>; 8] {
 }
 
 /// Ways through one or more transitions, ending in each state.
-fn changes<W: AnyWord>() -> [Change<W>; 11] {
+fn changes<W: AnyWord>() -> [Change<W>; 13] {
     [
         |breaker, _| {
             breaker.trip();
@@ -79,14 +79,33 @@ fn changes<W: AnyWord>() -> [Change<W>; 11] {
             clock.advance(ms(3));
             breaker.reset();
         },
+        // Closed again, with a failure that is not to be cleared nor added to.
+        |breaker, _| {
+            breaker.reset();
+            breaker.acquire().unwrap().failure();
+        },
+        |breaker, clock| {
+            breaker.trip();
+            clock.advance(ms(10));
+            breaker.acquire().unwrap().success();
+            breaker.acquire().unwrap().report(Failure::weighing(1));
+        },
     ]
 }
 
 fn config() -> Config {
-    rules()
-        .consecutive_failures(2)
-        .open_for(ms(10))
-        .slow_call(ms(5))
+    rules().consecutive_failures(2).open_for(ms(10))
+}
+
+/// Where no call is measured, reports have shorter ways; and a return has a time of its own.
+fn configs() -> [Config; 3] {
+    let measured = config().slow_call(ms(5));
+    [config(), measured, measured.gradual_return(100, ms(50))]
+}
+
+fn every<W: AnyWord>() -> impl Iterator<Item = (Change<W>, Config)> {
+    let with_each = |config| changes::<W>().map(|change| (change, config));
+    configs().into_iter().flat_map(with_each)
 }
 
 /// Reports a permit whose epoch is over: nothing changes. But for the demand, if the breaker opened by
@@ -114,9 +133,9 @@ fn report_late<W: AnyWord>(
 
 fn a_closed_permit_says_nothing_after_any_transition<W: AnyWord>() {
     for report in reports::<W>().into_iter().enumerate() {
-        for change in changes::<W>() {
+        for (change, config) in every::<W>() {
             let clock = ManualClock::starting_at(100);
-            let breaker = breaker::<W>(config(), &clock);
+            let breaker = breaker::<W>(config, &clock);
             let permit = breaker.acquire().unwrap();
             change(&breaker, &clock);
             let transitions = breaker.snapshot().epoch().into();
@@ -127,9 +146,9 @@ fn a_closed_permit_says_nothing_after_any_transition<W: AnyWord>() {
 
 fn a_probe_says_nothing_after_any_transition<W: AnyWord>() {
     for report in reports::<W>().into_iter().enumerate() {
-        for change in changes::<W>() {
+        for (change, config) in every::<W>() {
             let clock = ManualClock::starting_at(100);
-            let breaker = breaker::<W>(config(), &clock);
+            let breaker = breaker::<W>(config, &clock);
             breaker.trip();
             clock.advance(ms(10));
             let probe = breaker.acquire().unwrap();
@@ -175,7 +194,82 @@ fn of_several_probes_the_first_failure_silences_the_rest<W: AnyWord>() {
     }
 }
 
+/// From one probe to another, with just as many transitions between as there are epochs.
+fn come_back<W: AnyWord>(breaker: &Tested<'_, W>, transitions: u32) {
+    let clock = breaker.clock();
+    while breaker.state() == State::HalfOpen {
+        breaker.acquire().unwrap().success();
+    }
+    for _ in 0..W::EPOCHS - transitions {
+        breaker.reset();
+    }
+    breaker.trip();
+    clock.advance(ms(10));
+}
+
+/// Its epoch looks the same again, but it was admitted at another time.
+fn a_probe_from_a_whole_turn_of_epochs_ago_is_told_by_its_time<W: AnyWord>() {
+    for (which, report) in reports::<W>().into_iter().enumerate() {
+        let clock = ManualClock::starting_at(100);
+        let breaker = breaker::<W>(config(), &clock);
+        breaker.trip();
+        clock.advance(ms(10));
+        let (granted, started) = breaker.acquire().unwrap().into_token().into_raw();
+        breaker.resume(Token::from_raw(granted, started)).cancel();
+        let epoch = breaker.snapshot().epoch();
+        come_back(&breaker, 3);
+        let _new = breaker.acquire().unwrap().into_token();
+        assert_eq!(breaker.snapshot().epoch(), epoch);
+        let old = breaker.resume(Token::from_raw(granted, started));
+        report_late(&breaker, old, (which, report), W::EPOCHS);
+    }
+}
+
+/// After a lost round there is one probe at a time, whatever the rules.
+fn after_a_lost_round_a_probe_is_told_by_its_time_too<W: AnyWord>() {
+    for (which, report) in reports::<W>().into_iter().enumerate() {
+        let clock = ManualClock::starting_at(100);
+        let lease = ms(20);
+        let breaker = breaker::<W>(config().probes(2).probe_lease(lease), &clock);
+        let lose = || {
+            let _lost = [(); 2].map(|()| breaker.acquire().unwrap().into_token());
+            clock.advance(lease);
+        };
+        breaker.trip();
+        clock.advance(ms(10));
+        lose();
+        let (granted, started) = breaker.acquire().unwrap().into_token().into_raw();
+        breaker.resume(Token::from_raw(granted, started)).cancel();
+        let epoch = breaker.snapshot().epoch();
+        come_back(&breaker, 4);
+        lose();
+        let _new = breaker.acquire().unwrap().into_token();
+        assert_eq!(breaker.snapshot().epoch(), epoch);
+        assert_eq!(breaker.snapshot().lost_rounds(), 1);
+        let old = breaker.resume(Token::from_raw(granted, started));
+        report_late(&breaker, old, (which, report), W::EPOCHS);
+    }
+}
+
+/// The limits of the documentation: so far away, and no nearer.
+fn a_closed_permit_is_taken_for_a_new_one_after_a_whole_turn_of_epochs_alone<W: AnyWord>() {
+    let clock = ManualClock::new();
+    for transitions in 1..=W::EPOCHS {
+        let breaker = breaker::<W>(config(), &clock);
+        let permit = breaker.acquire().unwrap();
+        for _ in 0..transitions {
+            breaker.reset();
+        }
+        permit.failure();
+        let counted = breaker.snapshot().failures() == 1;
+        assert_eq!(counted, transitions == W::EPOCHS, "{transitions}");
+    }
+}
+
 on_both_words!(
+    a_probe_from_a_whole_turn_of_epochs_ago_is_told_by_its_time,
+    after_a_lost_round_a_probe_is_told_by_its_time_too,
+    a_closed_permit_is_taken_for_a_new_one_after_a_whole_turn_of_epochs_alone,
     of_several_probes_the_first_failure_silences_the_rest,
     a_closed_permit_says_nothing_after_any_transition,
     a_probe_says_nothing_after_any_transition,
