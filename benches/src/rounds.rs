@@ -181,7 +181,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// How often a lap that was disturbed is run again.
-    const TRIES: u32 = 30;
+    const TRIES: u32 = 10;
 
     /// The order of a round: another each time, so that nobody always runs after the same neighbour.
     fn order(&self, round: usize) -> Vec<usize> {

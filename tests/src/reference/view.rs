@@ -62,22 +62,7 @@ pub fn retry_in(state: State, wait: Wait) -> Option<Duration> {
 impl Reference {
     /// What can be seen of it.
     pub fn view(&self) -> View {
-        let wait = self.wait();
-        let mut view = View {
-            state: self.state(),
-            failures: 0,
-            in_flight: 0,
-            successes: 0,
-            lost_rounds: 0,
-            trips: self.trips,
-            opened_at: None,
-            open_for: None,
-            is_demanded: false,
-            returning_percent: None,
-            wait,
-            retry_in: wait.map_or(Some(Duration::ZERO), |wait| retry_in(self.state(), wait)),
-            is_due: false,
-        };
+        let mut view = self.plain_view();
         match &self.mode {
             Mode::Closed { failures, .. } => view.failures = *failures,
             Mode::Open {
@@ -88,7 +73,7 @@ impl Reference {
                 view.opened_at = Some(self.reading(*began));
                 view.open_for = Some(lasts * self.rules.grain.tick);
                 view.is_demanded = *demanded;
-                view.is_due = wait.is_none();
+                view.is_due = view.wait.is_none();
             }
             Mode::Probing {
                 out,
@@ -99,7 +84,7 @@ impl Reference {
                 view.in_flight = out.len();
                 view.successes = *successes;
                 view.lost_rounds = *lost_rounds;
-                view.is_due = out.len() >= self.slots() && wait.is_none();
+                view.is_due = out.len() >= self.slots() && view.wait.is_none();
             }
             Mode::Returning { failures, began } => {
                 view.failures = *failures;
@@ -108,6 +93,26 @@ impl Reference {
             Mode::Held(_) => {}
         }
         view
+    }
+
+    /// What can be seen in every state.
+    fn plain_view(&self) -> View {
+        let (state, wait) = (self.state(), self.wait());
+        View {
+            state,
+            failures: 0,
+            in_flight: 0,
+            successes: 0,
+            lost_rounds: 0,
+            trips: self.trips,
+            opened_at: None,
+            open_for: None,
+            is_demanded: false,
+            returning_percent: None,
+            wait,
+            retry_in: wait.map_or(Some(Duration::ZERO), |wait| retry_in(state, wait)),
+            is_due: false,
+        }
     }
 
     /// The share of calls that pass while traffic returns since a stored time.
