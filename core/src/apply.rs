@@ -144,9 +144,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Notifies the observer of a transition, if there was one and it listens.
     #[inline]
     pub(crate) fn notify(&self, applied: Applied<W::Bits>) {
-        if self.observer.is_listening()
-            && let Some(transition) = self.answer(applied)
-        {
+        if !self.observer.is_listening() {
+            return;
+        }
+        if let Some(transition) = self.answer(applied) {
             self.observer.transition(&transition);
         }
     }

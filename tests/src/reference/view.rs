@@ -62,44 +62,9 @@ pub fn retry_in(state: State, wait: Wait) -> Option<Duration> {
 impl Reference {
     /// What can be seen of it.
     pub fn view(&self) -> View {
-        let mut view = self.plain_view();
-        match &self.mode {
-            Mode::Closed { failures, .. } => view.failures = *failures,
-            Mode::Open {
-                began,
-                lasts,
-                demanded,
-            } => {
-                view.opened_at = Some(self.reading(*began));
-                view.open_for = Some(lasts * self.rules.grain.tick);
-                view.is_demanded = *demanded;
-                view.is_due = view.wait.is_none();
-            }
-            Mode::Probing {
-                out,
-                successes,
-                lost_rounds,
-                ..
-            } => {
-                view.in_flight = out.len();
-                view.successes = *successes;
-                view.lost_rounds = *lost_rounds;
-                view.is_due = out.len() >= self.slots() && view.wait.is_none();
-            }
-            Mode::Returning { failures, began } => {
-                view.failures = *failures;
-                view.returning_percent = Some(self.percent(*began));
-            }
-            Mode::Held(_) => {}
-        }
-        view
-    }
-
-    /// What can be seen in every state.
-    fn plain_view(&self) -> View {
-        let (state, wait) = (self.state(), self.wait());
-        View {
-            state,
+        let wait = self.wait();
+        let mut view = View {
+            state: self.state(),
             failures: 0,
             in_flight: 0,
             successes: 0,
@@ -110,9 +75,39 @@ impl Reference {
             is_demanded: false,
             returning_percent: None,
             wait,
-            retry_in: wait.map_or(Some(Duration::ZERO), |wait| retry_in(state, wait)),
+            retry_in: wait.map_or(Some(Duration::ZERO), |wait| retry_in(self.state(), wait)),
             is_due: false,
+        };
+        match &self.mode {
+            Mode::Closed { failures, .. } => view.failures = *failures,
+            Mode::Open {
+                began,
+                lasts,
+                demanded,
+            } => {
+                view.opened_at = Some(self.reading(*began));
+                view.open_for = Some(lasts * self.rules.grain.tick);
+                view.is_demanded = *demanded;
+                view.is_due = wait.is_none();
+            }
+            Mode::Probing {
+                out,
+                successes,
+                lost_rounds,
+                ..
+            } => {
+                view.in_flight = out.len();
+                view.successes = *successes;
+                view.lost_rounds = *lost_rounds;
+                view.is_due = out.len() >= self.slots() && wait.is_none();
+            }
+            Mode::Returning { failures, began } => {
+                view.failures = *failures;
+                view.returning_percent = Some(self.percent(*began));
+            }
+            Mode::Held(_) => {}
         }
+        view
     }
 
     /// The share of calls that pass while traffic returns since a stored time.

@@ -177,14 +177,8 @@ impl<'a, W: Cell> Key<'a, W> {
             self.world.behind,
             u64::from(seen.trips),
         ]);
-        self.numbers.extend(self.mode());
-    }
-
-    /// Which mode, and what it holds.
-    fn mode(&self) -> [u64; 5] {
-        let mode = &self.seen().mode;
-        let oldest = self.ages.oldest(mode);
-        match mode {
+        let oldest = self.ages.oldest(&seen.mode);
+        let mode = match &seen.mode {
             Mode::Closed { failures: 0, .. } => [0; 5],
             Mode::Closed {
                 failures,
@@ -220,7 +214,8 @@ impl<'a, W: Cell> Key<'a, W> {
                 let hold = |number: usize| holds.get(number).map_or(0, |hold| *hold as u64 + 1);
                 [4, hold(0), hold(1), 0, 0]
             }
-        }
+        };
+        self.numbers.extend(mode);
     }
 
     /// How many of the probes that are out nobody holds any more.

@@ -123,11 +123,16 @@ impl<B: Bits> World<B> {
         let mut heard = Heard::default();
         let mut answer = None;
         match event {
-            Event::Ask(caller, dice) => heard.refused = self.ask(real, caller, dice)?,
+            Event::Ask(caller, dice) => {
+                heard.refused = self.ask(real, caller, dice)?;
+                heard.refusals = u32::from(heard.refused.is_some());
+            }
             Event::Tell(caller, report) => {
                 if let Some((permit, pass)) = self.take(real, caller) {
                     answer = Some(permit.report(outcome(report)));
-                    heard.outcome = Some(outcome(self.reference.hear(pass, report)));
+                    let counted = self.reference.hear(pass, report);
+                    heard.outcome = Some(outcome(counted));
+                    heard.outcomes = 1;
                 }
             }
             Event::Drop(caller) => {
@@ -147,8 +152,6 @@ impl<B: Bits> World<B> {
             }
             Event::Rules(_) | Event::Lose(_) | Event::Pass | Event::StepBack => {}
         }
-        heard.refusals = u32::from(heard.refused.is_some());
-        heard.outcomes = u32::from(heard.outcome.is_some());
         heard.transitions = u32::from(self.reference.told.is_some());
         Ok((heard, answer))
     }

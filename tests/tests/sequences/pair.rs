@@ -160,14 +160,32 @@ impl<W: Word, T: Memory> Pair<W, T> {
     }
 
     /// Does it in both worlds. Answers what the real breaker answered, if it answers.
+    #[expect(clippy::option_option, reason = "whether it answers, and what")]
     fn act(&mut self, event: Event) -> Result<Option<Option<Transition>>, TestCaseError> {
         Ok(match event {
-            Event::Tell(caller, _)
-            | Event::Drop(caller)
-            | Event::DropAttempt(caller)
-            | Event::Lose(caller) => {
-                let taken = self.take(caller);
-                taken.and_then(|(token, pass)| self.end(event, token, pass))
+            Event::Tell(caller, report) => self.take(caller).map(|(token, pass)| {
+                let answer = self.real().resume(token).report(outcome(report));
+                self.reference.lot = self.lot();
+                self.reference.hear(pass, report);
+                answer
+            }),
+            Event::Drop(caller) => self.take(caller).map(|(token, pass)| {
+                let answer = self.real().resume(token).cancel();
+                self.reference.lot = self.lot();
+                self.reference.drop_pass(pass);
+                answer
+            }),
+            Event::DropAttempt(caller) => {
+                if let Some((token, pass)) = self.take(caller) {
+                    drop(self.real().resume(token).failing_when_dropped());
+                    self.reference.lot = self.lot();
+                    self.reference.hear(pass, Report::Failure(1));
+                }
+                None
+            }
+            Event::Lose(caller) => {
+                let _ = self.take(caller);
+                None
             }
             Event::Operator(order) => {
                 let answer = obey(&self.real(), order);
@@ -187,36 +205,6 @@ impl<W: Word, T: Memory> Pair<W, T> {
             }
             _ => None,
         })
-    }
-
-    /// Ends a permit in both worlds.
-    fn end(
-        &mut self,
-        event: Event,
-        token: Token<W::Bits>,
-        pass: Pass,
-    ) -> Option<Option<Transition>> {
-        let real = self.real();
-        let answer = match event {
-            Event::Tell(_, report) => Some(real.resume(token).report(outcome(report))),
-            Event::Drop(_) => Some(real.resume(token).cancel()),
-            Event::DropAttempt(_) => {
-                drop(real.resume(token).failing_when_dropped());
-                None
-            }
-            _ => return None,
-        };
-        self.reference.lot = self.lot();
-        match event {
-            Event::Tell(_, report) => {
-                self.reference.hear(pass, report);
-            }
-            Event::DropAttempt(_) => {
-                self.reference.hear(pass, Report::Failure(1));
-            }
-            _ => self.reference.drop_pass(pass),
-        }
-        answer
     }
 
     fn take(&mut self, caller: usize) -> Option<(Token<W::Bits>, Pass)> {
