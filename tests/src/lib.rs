@@ -7,7 +7,7 @@
 //! | `tests/sequences/` | random long histories, words, clocks, against the reference |
 //! | `tests/races/` | every interleaving of two or three callers, by loom |
 //! | `tests/threads/` | real threads, more than cores |
-//! | `tests/chaos.rs` | words that fail spuriously, words behind a critical section |
+//! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
 //! | `tests/promises.rs` | auto traits, sizes, what is `const` |
 //! | [`compile_fail`] | what must not compile, each case with a twin that does |
 //! | [`mod@reference`] | the breaker once more, as a plain struct |

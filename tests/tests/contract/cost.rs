@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::Word;
-use atomic_breaker::{Breaker, Clock, Control, LastCalls, Outcome, Ratio, State, Transition};
+use atomic_breaker::{
+    Breaker, Clock, Control, Failure, LastCalls, Outcome, Ratio, State, Transition,
+};
 
 use super::support::{AnyWord, NoClock, ms, on_both_words, rules};
 
@@ -105,6 +107,22 @@ fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() 
         assert_eq!(loads, if HAS_FAST_FAILURES { 1 } else { 2 });
     }
     assert_eq!(breaker.state(), State::Closed);
+}
+
+fn a_failure_that_weighs_nothing_swaps_nothing<W: AnyWord>() {
+    let word = Counting::<W>::fresh();
+    for config in [rules(), rules().failures_within(3, ms(100))] {
+        let breaker = Breaker::over(&word, config, Watched::default());
+        let weightless = Failure::weighing(0);
+        breaker.acquire().unwrap().report(weightless);
+        assert_eq!(word.taken().1, 0);
+        breaker.acquire().unwrap().failure();
+        assert_eq!(word.taken().1, 1);
+        breaker.acquire().unwrap().report(weightless);
+        assert_eq!(word.taken().1, 0, "nor where something is counted");
+        breaker.reset();
+        word.taken();
+    }
 }
 
 /// What the tally remembers is its own; the word is not written for it.
@@ -298,6 +316,7 @@ on_both_words!(
     a_closed_success_is_two_loads_no_swap_and_no_clock,
     a_closed_permit_that_is_dropped_or_ignored_is_one_load,
     a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock,
+    a_failure_that_weighs_nothing_swaps_nothing,
     a_failure_that_only_the_tally_counts_swaps_nothing,
     a_success_after_failures_clears_them_with_one_swap_and_then_none,
     a_closed_success_is_as_cheap_in_every_epoch,
