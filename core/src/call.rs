@@ -66,11 +66,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         classify: impl Classify<V, E>,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<V, CallError<E>> {
-        let mut permit = Some(self.acquire()?);
+        let mut permit = self.acquire()?;
         let result = count_panic(&mut permit, operation);
-        if let Some(permit) = permit {
-            permit.end(classify.classify(&result));
-        }
+        permit.end(classify.classify(&result));
         result.map_err(CallError::Failed)
     }
 
@@ -131,13 +129,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     where
         F: Future<Output = Result<V, E>>,
     {
-        let mut permit = Some(self.acquire()?);
+        let mut permit = self.acquire()?;
         let mut future = pin!(count_panic(&mut permit, operation));
         let result =
             poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
-        if let Some(permit) = permit {
-            permit.end(classify.classify(&result));
-        }
+        permit.end(classify.classify(&result));
         result.map_err(CallError::Failed)
     }
 }
@@ -145,8 +141,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 /// Runs `operation`; if it panics, the permit reports a failure. `core` cannot ask whether a thread
 /// is panicking, but a guard that is not forgotten is dropped only by unwinding.
 #[inline]
-fn count_panic<V, H: AnyBreaker>(
-    permit: &mut Option<Permit<H>>,
+pub(crate) fn count_panic<V, H: AnyBreaker>(
+    permit: &mut Permit<H>,
     operation: impl FnOnce() -> V,
 ) -> V {
     let guard = Unwinding(permit);
@@ -155,13 +151,11 @@ fn count_panic<V, H: AnyBreaker>(
     value
 }
 
-struct Unwinding<'p, H: AnyBreaker>(&'p mut Option<Permit<H>>);
+struct Unwinding<'p, H: AnyBreaker>(&'p mut Permit<H>);
 
 impl<H: AnyBreaker> Drop for Unwinding<'_, H> {
     fn drop(&mut self) {
-        if let Some(permit) = self.0.take() {
-            permit.end(Failure::new().into());
-        }
+        self.0.end(Failure::new().into());
     }
 }
 

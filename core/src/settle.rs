@@ -46,14 +46,20 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Clears the count of consecutive failures by one exchange, where that is all there is to do.
     #[inline]
     fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
-        let seen = word::glance(&self.word);
-        !self.tally.is_enabled()
-            && ticket.started_ms.is_none()
-            && seen.is_closed()
-            && seen.counts()
-            && seen.is_same_epoch(ticket.granted)
-            && matches!(self.config().trip, TripRule::Consecutive { .. })
-            && word::swap(&self.word, seen, seen.with_nothing_counted()).is_ok()
+        let mut seen = word::glance(&self.word);
+        if self.tally.is_enabled()
+            || ticket.started_ms.is_some()
+            || !matches!(self.config().trip, TripRule::Consecutive { .. })
+        {
+            return false;
+        }
+        while seen.is_closed() && seen.counts() && seen.is_same_epoch(ticket.granted) {
+            match word::swap(&self.word, seen, seen.with_nothing_counted()) {
+                Ok(()) => return true,
+                Err(found) => seen = found,
+            }
+        }
+        false
     }
 
     #[inline(always)]
@@ -72,20 +78,28 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Counts one more failure in a row by one exchange, where that is all there is to do: the word is
-    /// still the one that was seen when the permit was granted.
+    /// Counts one more failure in a row by one exchange, where that is all there is to do. Begins with
+    /// the word that was seen when the permit was granted, as it mostly is still the same.
     #[inline]
     fn count_one(&self, ticket: Ticket<W::Bits>, weight: u16) -> bool {
         let TripRule::Consecutive { failures } = self.config().trip else {
             return false;
         };
-        let seen = ticket.granted;
-        !self.tally.is_enabled()
-            && seen.is_closed_and_valid()
-            && weight > 0
-            && seen
-                .with_failures_below(weight.into(), failures)
-                .is_some_and(|next| word::swap(&self.word, seen, next).is_ok())
+        if self.tally.is_enabled() || weight == 0 {
+            return false;
+        }
+        let mut seen = ticket.granted;
+        while seen.is_closed_and_valid() && seen.is_same_epoch(ticket.granted) {
+            let Some(next) = seen.with_failures_below(weight.into(), failures) else {
+                return false;
+            };
+            match word::swap(&self.word, seen, next) {
+                Ok(()) => return true,
+                // At once with what was found: this core has just got the cache line.
+                Err(found) => seen = found,
+            }
+        }
+        false
     }
 
     /// A success that may change something: failures are counted, a probe is out, outcomes are
@@ -97,6 +111,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             self.observer.outcome(Outcome::Success);
             return Applied::nothing(ticket.granted);
         }
+        self.succeed_cold(ticket)
+    }
+
+    /// Apart where there is a shorter way, so that this saves no registers for it.
+    #[cold]
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if self.was_slow(ticket) {
             return self.count(ticket, Failure::new());
         }

@@ -56,12 +56,13 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// assert!(SENSOR.acquire().is_ok());
 /// ```
 #[must_use]
+#[repr(C)]
 pub struct Breaker<C, W: Word = NativeWord, T = (), O = (), R = Rules<<W as Word>::Bits>> {
     pub(crate) word: W,
-    pub(crate) rules: R,
     pub(crate) clock: C,
     pub(crate) tally: T,
     pub(crate) observer: O,
+    pub(crate) rules: R,
 }
 
 impl<C: Clock> Breaker<C> {
@@ -170,9 +171,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// When the rules need a tally and there is none: a failure ratio without memory would never trip.
     #[inline]
     pub fn from_parts(word: W, rules: R, clock: C, tally: T, observer: O) -> Self {
-        let tally_calls = tally.is_enabled().then_some(u32::MAX);
-        if let Err(error) = check_parts(rules.as_rules().config(), tally_calls) {
-            panic!("{}", error.message());
+        let config = rules.as_rules().config();
+        if config.needs_tally() && !tally.is_enabled() {
+            panic_without_tally(config);
         }
         Self {
             word,
@@ -248,5 +249,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
             .field("snapshot", &self.snapshot())
             .field("config", self.config())
             .finish_non_exhaustive()
+    }
+}
+
+/// Apart, as a breaker may be put together at each call.
+#[cold]
+#[inline(never)]
+fn panic_without_tally(config: &Config) -> ! {
+    match check_parts(config, None) {
+        Err(error) => panic!("{}", error.message()),
+        Ok(()) => unreachable!("the rules need a tally"),
     }
 }

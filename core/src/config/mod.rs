@@ -96,20 +96,23 @@ pub(crate) struct GradualReturn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
+// Last stands what the closed path and failures look at: in a breaker that has its rules inside it is so
+// never on the cache line of the word, where each look would fetch the line from whoever changed it.
+#[repr(C)]
 pub struct Config {
-    pub(crate) trip: TripRule,
-    pub(crate) ratio: Option<Ratio>,
-    pub(crate) slow_call_ms: Option<u32>,
-    pub(crate) open_for_ms: u32,
     pub(crate) growth: Option<Growth>,
-    pub(crate) jitter_percent: u8,
     pub(crate) seed: Option<u32>,
     pub(crate) max_retry_after_ms: Option<u32>,
-    pub(crate) probes: u16,
-    pub(crate) close_after: Option<u16>,
+    pub(crate) gradual_return: Option<GradualReturn>,
+    pub(crate) open_for_ms: u32,
     pub(crate) probe_lease_ms: u32,
     pub(crate) cancel_limit_ms: u32,
-    pub(crate) gradual_return: Option<GradualReturn>,
+    pub(crate) probes: u16,
+    pub(crate) close_after: Option<u16>,
+    pub(crate) jitter_percent: u8,
+    pub(crate) ratio: Option<Ratio>,
+    pub(crate) slow_call_ms: Option<u32>,
+    pub(crate) trip: TripRule,
 }
 
 impl Config {
@@ -325,6 +328,12 @@ impl Config {
     /// ```
     pub const fn check(&self, layout: Layout) -> Result<(), ConfigError> {
         check::check(self, layout)
+    }
+
+    /// Whether it asks for memory beside the word.
+    #[inline]
+    pub(crate) const fn needs_tally(&self) -> bool {
+        self.ratio.is_some() || matches!(self.trip, TripRule::TallyOnly)
     }
 
     pub(crate) const fn needed_successes(&self) -> u32 {

@@ -38,6 +38,7 @@ use crate::word::{Bits, NativeBits};
 /// not the last one admitted: its slot then comes back with the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
+#[repr(transparent)]
 pub struct Rules<B = NativeBits> {
     config: Config,
     bits: PhantomData<fn() -> B>,

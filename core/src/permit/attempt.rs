@@ -70,7 +70,7 @@ impl<H: AnyBreaker> Attempt<H> {
 impl<H: AnyBreaker> Drop for Attempt<H> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(permit) = self.permit.take() {
+        if let Some(mut permit) = self.permit.take() {
             permit.end(Failure::new().into());
         }
     }

@@ -94,7 +94,11 @@ impl<H: AnyBreaker> Permit<H> {
     }
 
     /// The call ended with an [`Outcome`] or a [`Failure`]. Answers the transition that this made.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "where the outcome is a constant, as it mostly is, the others take no code"
+    )]
     pub fn report(mut self, outcome: impl Into<Outcome>) -> Option<Transition> {
         let (handle, ticket) = self.take()?;
         let breaker = handle.as_breaker();
@@ -153,7 +157,7 @@ impl<H: AnyBreaker> Permit<H> {
         clippy::inline_always,
         reason = "where the outcome is a constant, as it mostly is, the others take no code"
     )]
-    pub(crate) fn end(mut self, outcome: Outcome) {
+    pub(crate) fn end(&mut self, outcome: Outcome) {
         if let Some((handle, ticket)) = self.take() {
             handle.as_breaker().report(ticket, outcome);
         }

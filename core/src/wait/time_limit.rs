@@ -2,12 +2,12 @@
 
 use core::fmt;
 use core::future::poll_fn;
-use core::mem;
 use core::pin::pin;
 use core::time::Duration;
 
 use super::{Timer, ms, poll_within};
 use crate::breaker::AnyBreaker;
+use crate::call::count_panic;
 use crate::error::CallError;
 use crate::outcome::{Classify, Failure, Outcome};
 use crate::permit::Permit;
@@ -173,7 +173,7 @@ where
     T: Timer,
     F: Future<Output = Result<V, E>>,
 {
-    let mut permit = Some(Permit::acquire(breaker)?);
+    let mut permit = Permit::acquire(breaker)?;
     let answer = {
         let mut future = pin!(count_panic(&mut permit, operation));
         let mut sleep = pin!(timer.sleep(limit_ms));
@@ -193,30 +193,6 @@ where
         Some(result) => result.map_err(Timed::Failed),
         None => Err(Timed::TimedOut),
     };
-    if let Some(permit) = permit {
-        permit.report(classify.classify(&result));
-    }
+    permit.end(classify.classify(&result));
     result.map_err(CallError::Failed)
-}
-
-/// Runs `operation`; if it panics, the permit reports a failure: a guard that is not forgotten is
-/// dropped only by unwinding.
-fn count_panic<V, H: AnyBreaker>(
-    permit: &mut Option<Permit<H>>,
-    operation: impl FnOnce() -> V,
-) -> V {
-    let guard = Unwinding(permit);
-    let value = operation();
-    mem::forget(guard);
-    value
-}
-
-struct Unwinding<'p, H: AnyBreaker>(&'p mut Option<Permit<H>>);
-
-impl<H: AnyBreaker> Drop for Unwinding<'_, H> {
-    fn drop(&mut self) {
-        if let Some(permit) = self.0.take() {
-            permit.failure();
-        }
-    }
 }

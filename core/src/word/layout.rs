@@ -41,11 +41,14 @@ impl Field {
     }
 }
 
-/// Where the fields of a word lie, lowest first.
+/// Where the fields of a word lie, lowest first. State and trips side by side, as together they say
+/// "closed"; the epoch at the top, where it wraps by itself and where one shift takes it off.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Which of the four phases. Lowest, so that "closed" is a test of two bits.
+    /// Which of the four phases.
     pub(crate) state: Field,
+    /// Trips in a row, saturates.
+    pub(crate) trips: Field,
     /// Closed, returning: failures · open, half-open: the fields below · held: which.
     pub(crate) load: Field,
     /// Half-open, the low half of `load`: successes so far.
@@ -61,13 +64,11 @@ pub struct Layout {
     pub(crate) open_for: Field,
     /// Open, the top bit of `load`: whether the open time was demanded.
     pub(crate) demanded: Field,
-    /// Raised by every transition, wraps.
-    pub(crate) epoch: Field,
-    /// Trips in a row, saturates.
-    pub(crate) trips: Field,
     /// Closed: start of the window · returning: its start · open: the deadline less the open time ·
     /// half-open: last probe admitted at.
     pub(crate) time: Field,
+    /// Raised by every transition, wraps.
+    pub(crate) epoch: Field,
     /// Significant bits of the open time, the leading one included.
     pub(crate) precision: u32,
     /// Clock readings that lie behind a stored time by up to this many ticks are taken as a step
@@ -86,7 +87,7 @@ impl Layout {
         guard: 1 << 16,
         max_lost: 31,
         tick_log2: 0,
-        ..Self::new(2, 16, 9, 5, 32)
+        ..Self::new(2, 5, 16, 32, 9)
     };
 
     /// The 32-bit layout with its default tick of 64 ms: the time wraps after 2¹⁵ ticks, 35 minutes.
@@ -95,22 +96,23 @@ impl Layout {
         guard: 1 << 6,
         max_lost: 8,
         tick_log2: 6,
-        ..Self::new(2, 8, 4, 3, 15)
+        ..Self::new(2, 3, 8, 15, 4)
     };
 
-    const fn new(state: u32, load: u32, epoch: u32, trips: u32, time: u32) -> Self {
+    const fn new(state: u32, trips: u32, load: u32, time: u32, epoch: u32) -> Self {
         let state = Field {
             shift: 0,
             width: state,
         };
-        let successes = state.above(load / 2);
+        let trips = state.above(trips);
+        let successes = trips.above(load / 2);
         let lost = successes.above(load / 2 - 1);
-        let open_for = state.above(load - 1);
-        let load = state.above(load);
-        let epoch = load.above(epoch);
-        let trips = epoch.above(trips);
+        let open_for = trips.above(load - 1);
+        let load = trips.above(load);
+        let time = load.above(time);
         Self {
             state,
+            trips,
             load,
             successes,
             in_flight: successes.above(successes.width),
@@ -118,9 +120,8 @@ impl Layout {
             busy: lost.above(1),
             open_for,
             demanded: open_for.above(1),
-            epoch,
-            trips,
-            time: trips.above(time),
+            time,
+            epoch: time.above(epoch),
             precision: 0,
             guard: 0,
             max_lost: 0,
@@ -182,7 +183,7 @@ const _: () = {
             | layout.epoch.mask()
             | layout.trips.mask()
             | layout.time.mask();
-        layout.time.shift + layout.time.width == word
+        layout.epoch.shift + layout.epoch.width == word
             && union == u64::MAX >> (u64::BITS - word)
             && layout.successes.mask() | layout.in_flight.mask() == layout.load.mask()
             && layout.guard < layout.max_ticks() / 2

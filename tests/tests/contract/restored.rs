@@ -226,7 +226,7 @@ fn permits_from_before_are_stale<W: AnyWord>() {
 }
 
 fn a_corrupt_word_is_reported_and_closed<W: AnyWord>() {
-    for corrupt in [1_u64, 3, 3 | 5 << 2] {
+    for corrupt in [1_u64, 3, 3 | 5 << W::LOAD] {
         let (clock, diary) = (ManualClock::new(), Diary::default());
         let breaker = Breaker::builder(config(), &clock)
             .word(W::from(W::Bits::from_u64(corrupt)))

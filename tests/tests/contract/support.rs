@@ -23,6 +23,10 @@ pub(crate) trait AnyWord: Word + From<Self::Bits> + Sync {
     const LONGEST: u32;
     /// The time wraps after so many milliseconds.
     const WRAP: u64;
+    /// The word that is nothing but 1 in its time field.
+    const TIME: u64;
+    /// Where the load begins.
+    const LOAD: u32;
     /// A step back of the clock by so many milliseconds is tolerated.
     const GUARD: u32;
     /// An open time is stored rounded up by less than one part of so many.
@@ -39,6 +43,8 @@ impl AnyWord for Fine {
     const EPOCHS: u32 = 16;
     const LONGEST: u32 = 1 << 14;
     const WRAP: u64 = 1 << 15;
+    const TIME: u64 = 1 << 13;
+    const LOAD: u32 = 5;
     const GUARD: u32 = 64;
     const STORED_STEPS: u32 = 8;
 
@@ -55,6 +61,8 @@ impl AnyWord for AtomicU64 {
     const EPOCHS: u32 = 512;
     const LONGEST: u32 = 1 << 31;
     const WRAP: u64 = 1 << 32;
+    const TIME: u64 = 1 << 23;
+    const LOAD: u32 = 7;
     const GUARD: u32 = 1 << 16;
     const STORED_STEPS: u32 = 1_024;
 

@@ -82,8 +82,8 @@ fn fewer_probes_and_successes_taken_up_on_a_live_word_do_not_wedge<W: AnyWord>()
 fn a_corrupt_word_in_use_is_healed_and_told_once<W: AnyWord>() {
     // Closed with a window of no failures; open without trips; neither forced open nor disabled; held
     // in a way that nobody knows.
-    let window = if W::EPOCHS == 16 { 1 << 17 } else { 1 << 32 };
-    for corrupt in [window, 1_u64, 3, 3 | 5 << 2] {
+    let window = W::TIME;
+    for corrupt in [window, 1_u64, 3, 3 | 5 << W::LOAD] {
         let clock = ManualClock::starting_at(9);
         let diary = Diary::default();
         let word = W::from(W::Bits::from_u64(corrupt));
@@ -115,7 +115,7 @@ fn a_corrupt_word_in_use_is_healed_and_told_once<W: AnyWord>() {
 
 /// Whoever meets it: here the first report is a failure.
 fn a_failure_heals_a_corrupt_word_and_is_lost_with_it<W: AnyWord>() {
-    let window = if W::EPOCHS == 16 { 1 << 17 } else { 1 << 32 };
+    let window = W::TIME;
     for corrupt in [window, 1_u64, 3] {
         let (clock, diary) = (ManualClock::new(), Diary::default());
         let breaker = Breaker::builder(rules().consecutive_failures(2), &clock)
@@ -178,42 +178,42 @@ fn each_kind_of_corruption_is_named() {
              breaker"
         )
     };
-    let trips = 1 << 14;
-    let time = 1 << 17;
+    let (trips, demanded, time) = (1_u32 << 2, 1_u32 << 12, 1_u32 << 13);
+    let load = |value: u32| value << 5;
     let cases = [
         (time, "it has a window of failures, but no failure"),
         (1, "it is open, yet never tripped"),
         (
-            1 | 97 << 2 | trips,
+            1 | load(97) | trips,
             "its open time is longer than any breaker sets",
         ),
         (
-            1 | 1 << 9 | 97 << 2 | trips,
+            1 | demanded | load(97) | trips,
             "its open time is longer than any breaker sets",
         ),
         (3, "it is neither forced open nor disabled"),
-        (3 | 5 << 2, "it is neither forced open nor disabled"),
-        (3 | 2 << 2 | time, "it is neither forced open nor disabled"),
+        (3 | load(5), "it is neither forced open nor disabled"),
+        (3 | load(2) | time, "it is neither forced open nor disabled"),
     ];
     for (bits, fault) in cases {
         assert_eq!(said(bits.check()), of(fault, bits));
     }
     // The neighbours of those words are fine.
     for bits in [
-        time | 1 << 2,
+        time | load(1),
         time | trips,
         1 | trips,
-        1 | 96 << 2 | trips,
-        1 | 1 << 9 | 96 << 2 | trips,
-        3 | 7 << 6 | trips,
-        3 | 1 << 9 | trips | time,
-        3 | 1 << 2,
-        3 | 4 << 2,
+        1 | load(96) | trips,
+        1 | demanded | load(96) | trips,
+        3 | load(7 << 4) | trips,
+        3 | demanded | trips | time,
+        3 | load(1),
+        3 | load(4),
     ] {
         assert_eq!(bits.check(), Ok(bits), "{bits:#x}");
     }
     // In a wide word there is room for more lost rounds than are counted.
-    let lost = |rounds: u64| (3 | (rounds - 1) << 10 | 1 << 27).check();
+    let lost = |rounds: u64| (3 | 1 << 2 | (rounds - 1) << 15).check();
     assert!(lost(31).is_ok());
     let error = lost(32).unwrap_err().to_string();
     let fault = "more rounds of probes were lost than any breaker counts";

@@ -23,7 +23,7 @@ pub(crate) fn places<W: Cell>(tick: u64, oldest: u64) -> Vec<Place> {
     let distances = oldest + 4;
     let epochs = 1 << W::EPOCH.1;
     let clock_wrap = (1 << 33) / tick;
-    let time_wrap = clock_wrap + 3 * (1_u64 << (W::WIDTH - W::TIME));
+    let time_wrap = clock_wrap + 3 * (1_u64 << W::TIME.1);
     let count = if W::WIDTH == 32 {
         distances.max(16)
     } else {
@@ -90,7 +90,7 @@ impl Shift {
     fn word<W: Cell>(&self, word: W::Bits, has_time: bool) -> W::Bits {
         let bits = add(word.to_u64(), W::EPOCH, self.epochs);
         let ticks = if has_time { self.ticks } else { 0 };
-        W::Bits::from_u64(add(bits, (W::TIME, W::WIDTH - W::TIME), ticks))
+        W::Bits::from_u64(add(bits, W::TIME, ticks))
     }
 }
 

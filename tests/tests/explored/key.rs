@@ -131,8 +131,8 @@ impl<'a, W: Cell> Key<'a, W> {
     /// The age of a time in a word, up to the oldest that matters. A time just ahead of now, which
     /// is a large number as it wraps, is told apart from all ages.
     fn age_in_word(&self, word: W::Bits, oldest: u64) -> u64 {
-        let modulus = 1_u64 << (W::WIDTH - W::TIME);
-        let age = self.now().wrapping_sub(word.to_u64() >> W::TIME) % modulus;
+        let modulus = 1_u64 << W::TIME.1;
+        let age = self.now().wrapping_sub(W::time_in(word)) % modulus;
         let ahead = modulus - age;
         if ahead <= 2 {
             u64::MAX - ahead
@@ -153,8 +153,7 @@ impl<'a, W: Cell> Key<'a, W> {
     fn word(&mut self) {
         let mode = &self.seen().mode;
         let bits = self.world.bits.to_u64();
-        let epoch = ((1 << W::EPOCH.1) - 1) << W::EPOCH.0;
-        let below_time = bits & ((1 << W::TIME) - 1);
+        let below_time = bits & ((1 << W::TIME.0) - 1);
         let has_time = match mode {
             Mode::Closed { failures, .. } => *failures != 0,
             Mode::Held(_) => false,
@@ -165,7 +164,7 @@ impl<'a, W: Cell> Key<'a, W> {
         } else {
             0
         };
-        self.numbers.extend([below_time & !epoch, age]);
+        self.numbers.extend([below_time, age]);
     }
 
     /// The reference, relative to now.
@@ -243,10 +242,9 @@ impl<'a, W: Cell> Key<'a, W> {
     fn permit(&self, ((granted, _), pass): &Held<W::Bits>) -> [u64; 5] {
         let seen = self.seen();
         let distance = seen.generation - pass.generation;
-        let time = |bits: W::Bits| bits.to_u64() >> W::TIME;
         let (age, is_last) = if distance == 0 && pass.is_probe {
             let oldest = self.ages.cancel_limit + MORE;
-            let is_last = time(*granted) == time(self.world.bits);
+            let is_last = W::time_in(*granted) == W::time_in(self.world.bits);
             (self.age_in_word(*granted, oldest), u64::from(is_last))
         } else {
             (0, 2)

@@ -10,20 +10,26 @@ use super::event::Event;
 /// A word that the search can make of bits, and whose documented layout it knows.
 pub(crate) trait Cell: Word<Bits: std::hash::Hash> + From<Self::Bits> {
     const WIDTH: u32;
+    /// Where the field begins, and how wide it is.
+    const TIME: (u32, u32);
     const EPOCH: (u32, u32);
-    const TIME: u32;
+
+    /// The time in a word.
+    fn time_in(word: Self::Bits) -> u64 {
+        word.to_u64() >> Self::TIME.0 & ((1 << Self::TIME.1) - 1)
+    }
 }
 
 impl<const N: u32> Cell for Ticks<AtomicU32, N> {
     const WIDTH: u32 = 32;
-    const EPOCH: (u32, u32) = (10, 4);
-    const TIME: u32 = 17;
+    const TIME: (u32, u32) = (13, 15);
+    const EPOCH: (u32, u32) = (28, 4);
 }
 
 impl Cell for AtomicU64 {
     const WIDTH: u32 = 64;
-    const EPOCH: (u32, u32) = (18, 9);
-    const TIME: u32 = 32;
+    const TIME: (u32, u32) = (23, 32);
+    const EPOCH: (u32, u32) = (55, 9);
 }
 
 /// Rules for both worlds.

@@ -127,7 +127,7 @@ where
     let there = thread::spawn(move || {
         let (granted, started) = other.acquire().unwrap().into_token().into_raw();
         other.resume(Token::from_raw(granted, started)).failure();
-        granted >> 18 & 511
+        granted >> 55
     });
     breaker.reset();
     let epoch = there.join().unwrap();

@@ -58,9 +58,9 @@ fn any_bits() -> impl Strategy<Value = u64> {
 /// itself says of a corrupt word is what is tested.
 fn epoch_of<B: Bits>(bits: B) -> (u16, u16) {
     let (shift, epochs) = if size_of::<B>() == 4 {
-        (10, 16)
+        (28, 16)
     } else {
-        (18, 512)
+        (55, 512)
     };
     ((bits.to_u64() >> shift) as u16 % epochs, epochs)
 }

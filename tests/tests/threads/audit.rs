@@ -26,13 +26,13 @@ pub(crate) trait Cell: Word + Default + Send + Sync {
 impl Cell for Narrow {
     const NAME: &'static str = "32-bit word";
     const EPOCHS: u16 = 16;
-    const EPOCH_SHIFT: u32 = 10;
+    const EPOCH_SHIFT: u32 = 28;
 }
 
 impl Cell for Wide {
     const NAME: &'static str = "64-bit word";
     const EPOCHS: u16 = 512;
-    const EPOCH_SHIFT: u32 = 18;
+    const EPOCH_SHIFT: u32 = 55;
 }
 
 /// A word that lets other threads run between the load and the exchange that belong together, as
