@@ -12,6 +12,7 @@ use crate::observer::Observer;
 use crate::outcome::{AnyError, Classify, Failure};
 use crate::permit::Permit;
 use crate::tally::Tally;
+use crate::token::Ticket;
 use crate::word::Word;
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
@@ -66,10 +67,27 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         classify: impl Classify<V, E>,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<V, CallError<E>> {
-        let mut permit = self.acquire()?;
-        let result = count_panic(&mut permit, operation);
-        permit.end(classify.classify(&result));
+        // No permit, as its drop would keep it in memory.
+        let ticket = self.admit()?;
+        let result = or_on_panic(operation, || self.fail_by_panic(ticket));
+        let outcome = or_on_panic(
+            || classify.classify(&result),
+            || self.cancel_by_panic(ticket),
+        );
+        self.report(ticket, outcome);
         result.map_err(CallError::Failed)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail_by_panic(&self, ticket: Ticket<W::Bits>) {
+        self.report(ticket, Failure::new().into());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn cancel_by_panic(&self, ticket: Ticket<W::Bits>) {
+        self.cancel(ticket);
     }
 
     /// Runs the future that `operation` makes, if the breaker admits it. Needs no runtime and does
@@ -138,24 +156,31 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 }
 
-/// Runs `operation`; if it panics, the permit reports a failure. `core` cannot ask whether a thread
-/// is panicking, but a guard that is not forgotten is dropped only by unwinding.
+/// Runs `operation`; if it panics, the permit reports a failure.
 #[inline]
 pub(crate) fn count_panic<V, H: AnyBreaker>(
     permit: &mut Permit<H>,
     operation: impl FnOnce() -> V,
 ) -> V {
-    let guard = Unwinding(permit);
+    or_on_panic(operation, || permit.end(Failure::new().into()))
+}
+
+/// Runs `operation`, and `otherwise` if it panics. `core` cannot ask whether a thread is panicking, but
+/// a guard that is not forgotten is dropped only by unwinding.
+#[inline]
+fn or_on_panic<V>(operation: impl FnOnce() -> V, otherwise: impl FnMut()) -> V {
+    let guard = Unwinding(otherwise);
     let value = operation();
     mem::forget(guard);
     value
 }
 
-struct Unwinding<'p, H: AnyBreaker>(&'p mut Permit<H>);
+struct Unwinding<F: FnMut()>(F);
 
-impl<H: AnyBreaker> Drop for Unwinding<'_, H> {
+impl<F: FnMut()> Drop for Unwinding<F> {
+    #[inline]
     fn drop(&mut self) {
-        self.0.end(Failure::new().into());
+        self.0();
     }
 }
 

@@ -88,7 +88,7 @@ fn closed(run: &Measured) -> Vec<Claim> {
         ),
         at_most(
             "future, over the bare future",
-            3.0,
+            5.0,
             over_bare(run, Column::Future),
             "ns",
         ),
@@ -154,7 +154,7 @@ fn refused(run: &Measured) -> Vec<Claim> {
     vec![
         at_most(
             "refusal, of one reading of its clock",
-            1.1,
+            1.25,
             ours(run, Column::Refused) / run.yardstick("`StdClock`, in milliseconds")[0],
             "×",
         ),
