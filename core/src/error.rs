@@ -50,7 +50,10 @@ impl Rejected {
     /// A refusal, for tests of what handles it. `wait` is what a breaker in that state would say, in
     /// milliseconds; it is ignored for [`State::ForcedOpen`].
     pub const fn new(state: State, wait: Duration) -> Self {
-        Self::until(state, ms(wait))
+        match state {
+            State::ForcedOpen => Self::until(state, 0),
+            _ => Self::until(state, ms(wait)),
+        }
     }
 
     pub(crate) const fn until(state: State, wait_ms: u32) -> Self {
@@ -184,7 +187,8 @@ impl<E: core::error::Error> core::error::Error for CallError<E> {
 /// Met where a word comes from outside. [`Breaker::from_bits`](crate::Breaker::from_bits),
 /// [`Breaker::check`](crate::Breaker::check), [`Breaker::restore`](crate::Breaker::restore) and
 /// [`Bits::check`](crate::word::Bits::check) report it; a breaker in use replaces such a word by a
-/// fresh, closed one and notifies its observer.
+/// fresh, closed one and notifies its observer. (A closed word that has merely the beginning of a window
+/// in which nothing failed may also be cleared by the next report, without a notice.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CorruptWord {

@@ -1,6 +1,7 @@
 //! Who is notified of what happens.
 
 use core::fmt;
+use core::task::Waker;
 use core::time::Duration;
 
 use crate::error::Rejected;
@@ -65,6 +66,18 @@ pub trait Observer {
 
     /// A permit was dropped without a report, whether that counts as a failure or not.
     fn cancelled(&self) {}
+
+    /// Wakes the task once, at the next transition, and answers whether it will. By default it does
+    /// not: who [waits](crate::wait) then looks at the state more often.
+    ///
+    /// Called in each poll of whoever waits. An implementation keeps the waker, unless it has one that
+    /// [would wake](Waker::will_wake) the same task, and wakes and forgets all that it has in
+    /// [`transition`](Self::transition). Where it has no room left it answers `false`; it must not wake
+    /// others to make room, as they would come back and do the same.
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        let _ = waker;
+        false
+    }
 }
 
 impl Observer for () {
@@ -96,6 +109,10 @@ macro_rules! forward_observer {
 
             fn cancelled(&self) {
                 (**self).cancelled();
+            }
+
+            fn wake_on_change(&self, waker: &Waker) -> bool {
+                (**self).wake_on_change(waker)
             }
         }
     )*};
@@ -136,6 +153,11 @@ impl<O: Observer> Observer for Option<O> {
             observer.cancelled();
         }
     }
+
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.as_ref()
+            .is_some_and(|observer| observer.wake_on_change(waker))
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -161,6 +183,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn cancelled(&self) {
         self.0.cancelled();
         self.1.cancelled();
+    }
+
+    /// One of them is enough.
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.0.wake_on_change(waker) || self.1.wake_on_change(waker)
     }
 }
 

@@ -95,7 +95,7 @@ impl Snapshot {
         self.returning_percent
     }
 
-    /// Open: when it opened, as the clock read then: milliseconds modulo 2³², rounded up to a tick, and
+    /// Open: when it opened, or when its deadline was last moved, as the clock read then: milliseconds modulo 2³², rounded up to a tick, and
     /// less what [`open_for`](Self::open_for) is rounded up by, so that the sum of both is the exact
     /// deadline. Right as long as the breaker was open for less than its time wraps after (49.7 days; 35
     /// minutes in a 32-bit word with its default tick): whoever needs it for longer keeps the

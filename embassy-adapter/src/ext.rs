@@ -1,6 +1,6 @@
 //! What embassy's timers add to a breaker.
 
-use atomic_breaker::wait::{self, Changes, Prober, Retry, TimeLimit, Timed};
+use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed};
 use atomic_breaker::{AnyBreaker, CallError, Classify, Permit};
 
 use crate::clock::EmbassyTimer;
@@ -87,27 +87,18 @@ pub trait BreakerExt: AnyBreaker + Sized {
     ///
     /// With a [`StateWatch`](crate::StateWatch) as observer it wakes when the state changes; without
     /// one it looks at the state once a second.
-    fn ready(&self) -> impl Future<Output = ()>
-    where
-        Self::Observer: Changes,
-    {
+    fn ready(&self) -> impl Future<Output = ()> {
         wait::ready(self, EmbassyTimer)
     }
 
     /// Sleeps until the breaker admits the caller: [`wait::acquire`].
-    fn acquire_when_ready(&self) -> impl Future<Output = Permit<&Self>>
-    where
-        Self::Observer: Changes,
-    {
+    fn acquire_when_ready(&self) -> impl Future<Output = Permit<&Self>> {
         wait::acquire(self, EmbassyTimer)
     }
 
     /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its way to the breaker,
     /// an `Arc` with the feature `alloc`.
-    fn acquire_owned_when_ready(self) -> impl Future<Output = Permit<Self>>
-    where
-        Self::Observer: Changes,
-    {
+    fn acquire_owned_when_ready(self) -> impl Future<Output = Permit<Self>> {
         wait::acquire(self, EmbassyTimer)
     }
 
@@ -133,10 +124,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
         &self,
         policy: Retry,
         operation: impl AsyncFnMut() -> Result<V, E>,
-    ) -> impl Future<Output = Result<V, CallError<E>>>
-    where
-        Self::Observer: Changes,
-    {
+    ) -> impl Future<Output = Result<V, CallError<E>>> {
         wait::retry(self, EmbassyTimer, policy, operation)
     }
 
@@ -150,10 +138,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
         policy: Retry,
         classify: impl Classify<V, E>,
         operation: impl AsyncFnMut() -> Result<V, E>,
-    ) -> impl Future<Output = Result<V, CallError<E>>>
-    where
-        Self::Observer: Changes,
-    {
+    ) -> impl Future<Output = Result<V, CallError<E>>> {
         wait::retry_with(self, EmbassyTimer, policy, classify, operation)
     }
 
@@ -178,10 +163,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
         async_fn_in_trait,
         reason = "whether it is `Send` is for the executor's user to find out"
     )]
-    async fn run_prober<V, E>(&self, prober: Prober, ping: impl AsyncFnMut() -> Result<V, E>) -> !
-    where
-        Self::Observer: Changes,
-    {
+    async fn run_prober<V, E>(&self, prober: Prober, ping: impl AsyncFnMut() -> Result<V, E>) -> ! {
         prober.run(self, EmbassyTimer, ping).await
     }
 }

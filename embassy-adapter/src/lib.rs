@@ -45,7 +45,7 @@ mod log;
 mod state_watch;
 
 #[doc(no_inline)]
-pub use atomic_breaker::wait::{Changes, Prober, Retry, TimeLimit, Timed};
+pub use atomic_breaker::wait::{Prober, Retry, TimeLimit, Timed};
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,

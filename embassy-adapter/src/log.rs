@@ -1,6 +1,5 @@
 //! Lines for the debug probe.
 
-use atomic_breaker::wait::Changes;
 use atomic_breaker::{Observer, Rejected, State, Transition};
 
 /// An observer that writes a `defmt` line per transition, and one per refusal at level `debug`.
@@ -47,5 +46,3 @@ impl Observer for DefmtLog {
         defmt::debug!("{=str}: refused, {}", self.name, rejected);
     }
 }
-
-impl Changes for DefmtLog {}

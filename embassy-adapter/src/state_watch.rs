@@ -4,7 +4,6 @@ use core::cell::RefCell;
 use core::fmt;
 use core::task::Waker;
 
-use atomic_breaker::wait::Changes;
 use atomic_breaker::{Cause, Observer, Transition};
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::RawMutex;
@@ -106,9 +105,7 @@ impl<M: RawMutex, const N: usize, const S: usize> Observer for StateWatch<M, N, 
         });
         self.wake();
     }
-}
 
-impl<M: RawMutex, const N: usize, const S: usize> Changes for StateWatch<M, N, S> {
     fn wake_on_change(&self, waker: &Waker) -> bool {
         self.with_sleepers(|sleepers| {
             if sleepers

@@ -56,6 +56,7 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// assert!(SENSOR.acquire().is_ok());
 /// ```
 #[must_use]
+// The word first and the rules last: see `Config`.
 #[repr(C)]
 pub struct Breaker<C, W: Word = NativeWord, T = (), O = (), R = Rules<<W as Word>::Bits>> {
     pub(crate) word: W,
@@ -177,10 +178,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
         Self {
             word,
-            rules,
             clock,
             tally,
             observer,
+            rules,
         }
     }
 

@@ -143,10 +143,10 @@ const fn probe_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option
             Kind::CloseAfterNarrow,
         ));
     }
-    if config.probe_lease_ms == 0 {
+    if config.lease(longest_ms) == 0 {
         return Some(Kind::NoLease);
     }
-    if config.probe_lease_ms > longest_ms {
+    if config.lease(longest_ms) > longest_ms {
         return Some(Kind::LeaseTooLong);
     }
     if config.cancel_limit_ms > longest_ms {

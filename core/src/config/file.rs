@@ -32,7 +32,8 @@ struct File {
     probes: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     close_after: Option<u32>,
-    probe_lease_ms: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe_lease_ms: Option<u32>,
     cancel_limit_ms: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     gradual_return: Option<Return>,

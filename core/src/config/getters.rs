@@ -101,9 +101,9 @@ impl Config {
         self.needed_successes()
     }
 
-    /// The lease of a probe.
-    pub const fn get_probe_lease(&self) -> Duration {
-        Duration::from_millis(self.probe_lease_ms as u64)
+    /// The lease of a probe, if it was set.
+    pub const fn get_probe_lease(&self) -> Option<Duration> {
+        some_ms(self.probe_lease_ms)
     }
 
     /// From when on a dropped probe counts as failed.

@@ -56,7 +56,7 @@ pub(crate) struct GradualReturn {
 /// | [`max_retry_after`](Self::max_retry_after) | 5 min, or what the word holds |
 /// | [`probes`](Self::probes) | 1 in flight |
 /// | [`close_after`](Self::close_after) | as many successes as probes |
-/// | [`probe_lease`](Self::probe_lease) | 30 s |
+/// | [`probe_lease`](Self::probe_lease) | 30 s, or what the word holds |
 /// | [`cancel_limit`](Self::cancel_limit) | 1 s |
 /// | [`gradual_return`](Self::gradual_return) | off: all traffic at once |
 ///
@@ -96,8 +96,8 @@ pub(crate) struct GradualReturn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
-// Last stands what the closed path and failures look at: in a breaker that has its rules inside it is so
-// never on the cache line of the word, where each look would fetch the line from whoever changed it.
+// Last stands what the closed path and failures look at: in a breaker that has its rules inside, it is
+// never on the cache line of the word, from which each look would fetch what another core just wrote.
 #[repr(C)]
 pub struct Config {
     pub(crate) growth: Option<Growth>,
@@ -105,7 +105,7 @@ pub struct Config {
     pub(crate) max_retry_after_ms: Option<u32>,
     pub(crate) gradual_return: Option<GradualReturn>,
     pub(crate) open_for_ms: u32,
-    pub(crate) probe_lease_ms: u32,
+    pub(crate) probe_lease_ms: Option<u32>,
     pub(crate) cancel_limit_ms: u32,
     pub(crate) probes: u16,
     pub(crate) close_after: Option<u16>,
@@ -114,6 +114,15 @@ pub struct Config {
     pub(crate) slow_call_ms: Option<u32>,
     pub(crate) trip: TripRule,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    use core::mem::{offset_of, size_of};
+    const LINE: usize = 64;
+    // The rules come behind the word.
+    assert!(size_of::<u64>() + offset_of!(Config, slow_call_ms) >= LINE);
+    assert!(size_of::<u64>() + offset_of!(Config, trip) >= LINE);
+};
 
 impl Config {
     /// The defaults in the table above.
@@ -129,7 +138,7 @@ impl Config {
             max_retry_after_ms: None,
             probes: 1,
             close_after: None,
-            probe_lease_ms: 30_000,
+            probe_lease_ms: None,
             cancel_limit_ms: 1_000,
             gradual_return: None,
         }
@@ -282,7 +291,7 @@ impl Config {
     /// a 32-bit word), so that healthy calls that take longer than it close the breaker in the end:
     /// after `log2(call ÷ lease) + 1` rounds.
     pub const fn probe_lease(mut self, lease: Duration) -> Self {
-        self.probe_lease_ms = ms(lease);
+        self.probe_lease_ms = Some(ms(lease));
         self
     }
 
@@ -351,9 +360,19 @@ impl Config {
             None => DEFAULT_RETRY_AFTER_MS,
         }
     }
+
+    /// The lease of a probe, for a word that holds `longest_ms`.
+    pub(crate) const fn lease(&self, longest_ms: u32) -> u32 {
+        match self.probe_lease_ms {
+            Some(ms) => ms,
+            None if longest_ms < DEFAULT_LEASE_MS => longest_ms,
+            None => DEFAULT_LEASE_MS,
+        }
+    }
 }
 
 const DEFAULT_RETRY_AFTER_MS: u32 = 5 * 60 * 1_000;
+const DEFAULT_LEASE_MS: u32 = 30_000;
 
 impl Default for Config {
     fn default() -> Self {

@@ -33,7 +33,9 @@ use crate::word::{Bits, NativeBits};
 /// rules apply from the next event on, and a running open time stays as it is. Take up the same word
 /// with the new rules, or see the same breaker under them by
 /// [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under the old rules counts
-/// under the new ones: four failures in a row are four of three, so the next one trips. Where several
+/// under the new ones: four failures in a row are four of three, so the next one trips. Failures in a
+/// row have no time of their own: to a [window](Config::failures_within) that takes over they came when
+/// the clock read 0. Where several
 /// probes are in flight and the new rules allow one, the last to report may be taken for lost, if it was
 /// not the last one admitted: its slot then comes back with the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

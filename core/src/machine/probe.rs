@@ -45,7 +45,7 @@ impl<B: Bits> Machine<'_, B> {
     /// The lease in ticks: doubled with each round lost in a row, so that calls that are healthy but
     /// slow report in time at last.
     pub(super) fn lease(self, lost: u32) -> u32 {
-        let lease = B::ticks(self.config.probe_lease_ms);
+        let lease = B::ticks(self.config.lease(B::LAYOUT.max_ms()));
         let most = B::LAYOUT.max_ticks();
         if lease > most >> lost {
             most

@@ -16,16 +16,13 @@ use crate::outcome::{Failure, Outcome};
 /// [`Breaker::call_async`](crate::Breaker::call_async) tells them apart from errors.
 #[must_use = "say that the call succeeded: an attempt that is dropped counts as failed"]
 pub struct Attempt<H: AnyBreaker> {
-    /// Taken by the report; the drop finds it only where there was none.
-    permit: Option<Permit<H>>,
+    permit: Permit<H>,
 }
 
 impl<H: AnyBreaker> Attempt<H> {
     #[inline]
     pub(super) const fn new(permit: Permit<H>) -> Self {
-        Self {
-            permit: Some(permit),
-        }
+        Self { permit }
     }
 
     /// [`Breaker::attempt`](crate::Breaker::attempt) that owns its way to the breaker, as
@@ -41,38 +38,36 @@ impl<H: AnyBreaker> Attempt<H> {
     /// The call succeeded. Answers the transition that this made.
     #[inline]
     pub fn success(self) -> Option<Transition> {
-        self.into_permit().and_then(Permit::success)
+        self.into_permit().success()
     }
 
     /// The call ended with an [`Outcome`] or a [`Failure`]. Answers the transition that this made.
     #[inline]
     pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
-        self.into_permit().and_then(|permit| permit.report(outcome))
+        self.into_permit().report(outcome)
     }
 
     /// Ends the attempt without a report; see [`Permit::cancel`].
     #[inline]
     pub fn cancel(self) -> Option<Transition> {
-        self.into_permit().and_then(Permit::cancel)
+        self.into_permit().cancel()
     }
 
     /// Whether this call is a probe: admitted while half-open.
     pub fn is_probe(&self) -> bool {
-        self.permit.as_ref().is_some_and(Permit::is_probe)
+        self.permit.is_probe()
     }
 
     #[inline]
-    fn into_permit(mut self) -> Option<Permit<H>> {
-        self.permit.take()
+    fn into_permit(mut self) -> Permit<H> {
+        self.permit.move_out()
     }
 }
 
 impl<H: AnyBreaker> Drop for Attempt<H> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(mut permit) = self.permit.take() {
-            permit.end(Failure::new().into());
-        }
+        self.permit.end(Failure::new().into());
     }
 }
 

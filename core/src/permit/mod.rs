@@ -39,7 +39,7 @@ use crate::token::{Ticket, Token};
 /// [`slow_call`](crate::Config::slow_call) is set, a call that is dropped after it counts as slow.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct Permit<H: AnyBreaker> {
-    /// Taken by the report; the drop finds it only where there was none.
+    /// Taken when the permit ends, so that the drop finds it only where nothing was reported.
     handle: Option<H>,
     ticket: Ticket<BitsOf<H>>,
 }
@@ -160,6 +160,15 @@ impl<H: AnyBreaker> Permit<H> {
     pub(crate) fn end(&mut self, outcome: Outcome) {
         if let Some((handle, ticket)) = self.take() {
             handle.as_breaker().report(ticket, outcome);
+        }
+    }
+
+    /// This permit, and an ended one in its place.
+    #[inline]
+    const fn move_out(&mut self) -> Self {
+        Self {
+            handle: self.handle.take(),
+            ticket: self.ticket,
         }
     }
 

@@ -23,7 +23,7 @@
 //! - A look is one load of the word and one reading of the clock. A waiter takes at most eight
 //!   in its first second of half-open, and at most two in each further one, so 32 waiters are no load;
 //!   in the other states it is one a second, or two while traffic returns.
-//! - Where the observer [wakes](Changes) tasks, a transition made here ends the sleep at once.
+//! - Where the observer [wakes](crate::Observer::wake_on_change) tasks, a transition made here ends the sleep at once.
 //!   Transitions made elsewhere (by another breaker over the same word, on another core or in another
 //!   process) are noticed by the looks: within ten seconds, or within one if nobody wakes. Nobody
 //!   ever waits without a timer.
@@ -33,7 +33,6 @@
 //!
 //! [`Clock::random`]: crate::Clock::random
 
-mod changes;
 mod pause;
 mod prober;
 mod ready;
@@ -41,7 +40,6 @@ mod retry;
 mod time_limit;
 mod waiter;
 
-pub use changes::Changes;
 pub use prober::Prober;
 pub use ready::{acquire, ready};
 pub use retry::{Retry, retry, retry_with};

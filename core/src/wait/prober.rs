@@ -4,7 +4,6 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 
-use super::changes::Changes;
 use super::pause::LOOK_WHEN_HEARD_MS;
 use super::waiter::{doze, hears};
 use super::{Timer, ms, poll_within};
@@ -24,7 +23,7 @@ use crate::state::State;
 /// - A half-open breaker is pinged, too, unless a real call is probing: then that call decides. A ping
 ///   holds no slot, so real calls may probe meanwhile.
 /// - While the breaker is closed it looks at the state with the same pauses, but no more often than every
-///   ten seconds where the observer [wakes](Changes) it.
+///   ten seconds where the observer [wakes](crate::Observer::wake_on_change) it.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, wait::Prober};
@@ -88,7 +87,7 @@ impl Prober {
         mut ping: impl AsyncFnMut() -> Result<V, E>,
     ) -> !
     where
-        B: AnyBreaker<Observer: Changes>,
+        B: AnyBreaker,
         T: Timer,
     {
         // A pause of nothing would leave the others no turn.

@@ -1,7 +1,6 @@
 //! Sleeping until the breaker can admit a call.
 
 use super::Timer;
-use super::changes::Changes;
 use super::waiter::Waiter;
 use crate::breaker::AnyBreaker;
 use crate::permit::Permit;
@@ -33,7 +32,7 @@ use crate::permit::Permit;
 /// ```
 pub async fn ready<B, T>(breaker: B, timer: T)
 where
-    B: AnyBreaker<Observer: Changes>,
+    B: AnyBreaker,
     T: Timer,
 {
     Waiter::new(timer).turn(&breaker).await;
@@ -45,7 +44,7 @@ where
 /// A caller who waits is not refused, so no observer hears of it.
 pub async fn acquire<H, T>(handle: H, timer: T) -> Permit<H>
 where
-    H: AnyBreaker<Observer: Changes>,
+    H: AnyBreaker,
     T: Timer,
 {
     let mut waiter = Waiter::trying(timer);

@@ -3,7 +3,6 @@
 use core::convert::Infallible;
 use core::time::Duration;
 
-use super::changes::Changes;
 use super::pause::Share;
 use super::waiter::{Waiter, refusal};
 use super::{Timer, ms};
@@ -126,7 +125,7 @@ pub fn retry<B, T, V, E>(
     operation: impl AsyncFnMut() -> Result<V, E>,
 ) -> impl Future<Output = Result<V, CallError<E>>>
 where
-    B: AnyBreaker<Observer: Changes>,
+    B: AnyBreaker,
     T: Timer,
 {
     retry_with(breaker, timer, policy, AnyError, operation)
@@ -146,7 +145,7 @@ pub async fn retry_with<B, T, V, E>(
     mut operation: impl AsyncFnMut() -> Result<V, E>,
 ) -> Result<V, CallError<E>>
 where
-    B: AnyBreaker<Observer: Changes>,
+    B: AnyBreaker,
     T: Timer,
 {
     let mut waiter = Waiter::trying(timer).giving_up_after(policy.within_ms);

@@ -4,11 +4,11 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Context, Poll};
 
-use super::changes::Changes;
 use super::pause::{self, Share};
 use super::{Timer, ms};
 use crate::breaker::{AnyBreaker, BitsOf};
 use crate::error::Rejected;
+use crate::observer::Observer;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 use crate::word::Peek;
@@ -69,7 +69,7 @@ impl<T: Timer> Waiter<T> {
     /// Waits until a try is worth while; `false` when it gives up.
     pub(super) async fn turn<B>(&mut self, breaker: &B) -> bool
     where
-        B: AnyBreaker<Observer: Changes>,
+        B: AnyBreaker,
     {
         loop {
             // Before the look at the state, so that no change is missed.
@@ -174,14 +174,14 @@ pub(super) fn refusal(snapshot: &Snapshot) -> Option<Rejected> {
 /// Whether the observer will wake this task at the next transition.
 pub(super) async fn hears<B>(breaker: &B) -> bool
 where
-    B: AnyBreaker<Observer: Changes>,
+    B: AnyBreaker,
 {
     poll_fn(|context| Poll::Ready(wake_on_change(breaker, context))).await
 }
 
 fn wake_on_change<B>(breaker: &B, context: &Context<'_>) -> bool
 where
-    B: AnyBreaker<Observer: Changes>,
+    B: AnyBreaker,
 {
     let observer = breaker.as_breaker().observer();
     observer.wake_on_change(context.waker())
@@ -190,7 +190,7 @@ where
 /// Sleeps for so long, or until the breaker is in another epoch, and answers whether it is.
 pub(super) async fn doze<B>(breaker: &B, timer: &impl Timer, seen: BitsOf<B>, ms: u64) -> bool
 where
-    B: AnyBreaker<Observer: Changes>,
+    B: AnyBreaker,
 {
     let mut sleep = pin!(timer.sleep(ms));
     poll_fn(|context| {

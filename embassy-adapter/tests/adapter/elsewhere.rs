@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use atomic_breaker_embassy::word::NativeWord;
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Changes, Config, EmbassyClock, Observer, Prober, Retry, Transition,
+    Breaker, BreakerExt, Config, EmbassyClock, Observer, Prober, Retry, Transition,
 };
 use core::time::Duration;
 
@@ -116,9 +116,7 @@ impl Observer for Meddler<'_> {
     fn transition(&self, transition: &Transition) {
         self.watch.transition(transition);
     }
-}
 
-impl Changes for Meddler<'_> {
     fn wake_on_change(&self, waker: &Waker) -> bool {
         if self.meddles.take() {
             self.other.reset();

@@ -140,7 +140,6 @@ fn waiting_beside_a_probe_refuses_no_call() {
             self.0.set(self.0.get() + 1);
         }
     }
-    impl atomic_breaker_embassy::Changes for Refusals {}
     let breaker =
         atomic_breaker_embassy::Breaker::builder(RULES, atomic_breaker_embassy::EmbassyClock)
             .observer(Refusals(Cell::new(0)))

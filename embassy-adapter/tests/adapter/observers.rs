@@ -4,15 +4,14 @@ use std::cell::Cell;
 
 use atomic_breaker_embassy::word::{AtomicU32, AtomicU64};
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Cause, Changes, Config, EmbassyClock, EventLog, Observer, State,
-    Transition,
+    Breaker, BreakerExt, Cause, Config, EmbassyClock, EventLog, Observer, State, Transition,
 };
 use core::time::Duration;
 
 use super::sim::{RULES, Sim, Watch, now, watched};
 
 /// Whether a sleeper wakes at once when a breaker with that observer closes.
-fn hears(observer: impl Changes) -> bool {
+fn hears(observer: impl Observer) -> bool {
     let breaker = Breaker::builder(RULES.open_for(Duration::from_secs(60)), EmbassyClock)
         .observer(observer)
         .build();

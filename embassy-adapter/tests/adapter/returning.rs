@@ -3,8 +3,7 @@
 use std::task::Waker;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Changes, Config, EmbassyClock, Observer, Rejected, Retry, State,
-    Transition,
+    Breaker, BreakerExt, Config, EmbassyClock, Observer, Rejected, Retry, State, Transition,
 };
 use core::time::Duration;
 
@@ -77,8 +76,6 @@ fn waiters_do_not_all_try_in_the_tick_in_which_traffic_begins_to_return() {
         fn refused(&self, _: Rejected) {
             self.times.mark();
         }
-    }
-    impl Changes for Refused {
         fn wake_on_change(&self, waker: &Waker) -> bool {
             self.watch.wake_on_change(waker)
         }

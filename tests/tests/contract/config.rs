@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Layout, TickBits};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Layout, TickBits, Ticks};
 use atomic_breaker::{Breaker, Config, ManualClock, Rules};
 
 use super::support::ms;
@@ -230,6 +230,30 @@ fn limits_of_the_lease() {
                 take longer ticks or a 64-bit word";
     assert_eq!(wide(Config::new().probe_lease(25 * DAY)), long);
     assert_eq!(narrow(Config::new().probe_lease(ms((64 << 14) + 1))), long);
+}
+
+/// The finest tick holds 16.4 s: what nobody set is what the word holds, if that is shorter.
+#[test]
+fn defaults_fit_every_tick() {
+    fn longest_wait<const N: u32>() -> Duration {
+        let clock = ManualClock::new();
+        let word = Ticks::<_, N>(AtomicU32::new(0));
+        let breaker = Breaker::over(&word, Config::new(), &clock);
+        breaker.trip();
+        clock.advance(Duration::from_secs(6));
+        let probe = breaker.acquire().unwrap().into_token();
+        // Lost: every slot is taken until its lease is over.
+        let mut waited = Duration::ZERO;
+        while breaker.acquire().is_err() {
+            clock.advance(ms(1 << N));
+            waited += ms(1 << N);
+        }
+        drop(probe);
+        waited
+    }
+    assert_eq!(longest_wait::<0>(), ms(1 << 14));
+    assert_eq!(longest_wait::<1>(), ms(30_000));
+    assert_eq!(longest_wait::<6>(), ms(30_080), "in ticks, from the next one on");
 }
 
 #[test]

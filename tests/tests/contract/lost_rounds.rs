@@ -10,6 +10,9 @@ use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules, 
 
 const TENTH: Duration = Duration::from_millis(100);
 
+/// Of [`Config::probe_lease`].
+const DEFAULT_LEASE: Duration = Duration::from_secs(30);
+
 fn half_open<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
     let breaker = breaker::<W>(config.open_for(ms(0)), clock);
     breaker.trip();
@@ -57,7 +60,7 @@ fn rounds_needed(lease: Duration, took: Duration) -> u32 {
 /// lost lease made every success stale.
 #[test]
 fn healthy_calls_that_take_longer_than_the_lease_close() {
-    let lease = Config::new().get_probe_lease();
+    let lease = DEFAULT_LEASE;
     for seconds in [31, 45, 61, 119, 121, 300, 500] {
         let took = Duration::from_secs(seconds);
         let needed = rounds_needed(lease, took);
@@ -99,7 +102,7 @@ fn admissions_of_a_day<W: Word>(word: W, config: Config) -> Vec<Duration> {
 
 #[test]
 fn a_resource_that_hangs_costs_at_most_one_probe_per_lease() {
-    let lease = Config::new().get_probe_lease();
+    let lease = DEFAULT_LEASE;
     let check = |admitted: &[Duration], longest: Duration| {
         for (lost, pair) in (0..).zip(admitted.windows(2)) {
             let wait = (lease * 2_u32.pow(lost)).min(longest);

@@ -189,7 +189,7 @@ fn a_configuration_says_what_was_set() {
     assert_eq!(config.get_seed(), Some(99));
     assert_eq!(config.get_max_retry_after(), Some(50 * second));
     assert_eq!((config.get_probes(), config.get_close_after()), (2, 4));
-    assert_eq!(config.get_probe_lease(), 9 * second);
+    assert_eq!(config.get_probe_lease(), Some(9 * second));
     assert_eq!(config.get_cancel_limit(), ms(500));
     assert_eq!(config.get_gradual_return(), Some((15, 20 * second)));
     assert!(!config.get_tally_only());
@@ -213,7 +213,7 @@ fn a_configuration_says_its_defaults() {
     assert_eq!(config.get_max_retry_after(), None);
     assert_eq!((config.get_probes(), config.get_close_after()), (1, 1));
     assert_eq!(config.probes(3).get_close_after(), 3, "as many as probes");
-    assert_eq!(config.get_probe_lease(), ms(30_000));
+    assert_eq!(config.get_probe_lease(), None);
     assert_eq!(config.get_cancel_limit(), ms(1_000));
     assert_eq!(config.get_gradual_return(), None);
     let ratio = Ratio::percent(50);
