@@ -62,6 +62,20 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         false
     }
 
+    /// Records a success, where that is all there is to do.
+    #[inline]
+    fn remember(&self, ticket: Ticket<W::Bits>) -> bool {
+        let seen = word::glance(&self.word);
+        let is_all = self.tally.is_enabled()
+            && seen.is_closed_and_clear()
+            && seen.is_same_epoch(ticket.granted);
+        if is_all {
+            // Only a failure can trip.
+            let _ = self.record_in(Circuit::of_valid(seen), None);
+        }
+        is_all
+    }
+
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -121,6 +135,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if self.was_slow(ticket) {
             return self.count(ticket, Failure::new());
         }
+        if IS_FAST && self.remember(ticket) {
+            self.observer.outcome(Outcome::Success);
+            return Applied::nothing(ticket.granted);
+        }
         let machine = self.machine();
         let mut verdict = None;
         let applied = self.apply_if_current(ticket, |circuit, now| {
@@ -163,11 +181,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if !self.tally.is_enabled() || !circuit.counts_failures() || failure == Some(0) {
             return Verdict::Keep;
         }
-        *verdict.get_or_insert_with(|| {
-            let epoch = circuit.epoch() as u16;
-            self.tally
-                .record(Call { epoch, failure }, self.config().ratio)
-        })
+        *verdict.get_or_insert_with(|| self.record_in(circuit, failure))
+    }
+
+    #[inline]
+    fn record_in(&self, circuit: Circuit<W::Bits>, failure: Option<u16>) -> Verdict {
+        let epoch = circuit.epoch() as u16;
+        self.tally
+            .record(Call { epoch, failure }, self.config().ratio)
     }
 
     #[cold]

@@ -19,9 +19,10 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// a transition comes between its look at the word and its record here, it makes the newer history
 /// begin again. That leaves room for the last 59 calls (27 in a 32-bit word).
 ///
-/// It is memory only; which share trips is said by the rules: [`Config::failure_ratio`]. Recording
-/// costs a compare-and-swap per closed call, on memory that all callers share; take the word's own
-/// rules where that matters.
+/// It is memory only; which share trips is said by the rules: [`Config::failure_ratio`]. Where none of
+/// the last calls failed, one more success changes nothing, so recording it only reads. As long as a
+/// failure is remembered, recording costs a compare-and-swap per closed call, on memory that all callers
+/// share; take the word's own rules where that matters.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio};
@@ -84,7 +85,13 @@ impl<W: Word> LastCalls<W> {
         let mut bits = word::read(&self.0);
         loop {
             let next = step(History::unpack(bits))?;
-            match word::swap(&self.0, bits, next.pack()) {
+            let new_bits = next.pack();
+            // One more success after nothing but successes: not written, so that the callers of a healthy
+            // resource do not wait for each other.
+            if new_bits == bits {
+                return Some(next);
+            }
+            match word::swap(&self.0, bits, new_bits) {
                 Ok(()) => return Some(next),
                 Err(found) => bits = found,
             }

@@ -253,7 +253,11 @@ fn defaults_fit_every_tick() {
     }
     assert_eq!(longest_wait::<0>(), ms(1 << 14));
     assert_eq!(longest_wait::<1>(), ms(30_000));
-    assert_eq!(longest_wait::<6>(), ms(30_080), "in ticks, from the next one on");
+    assert_eq!(
+        longest_wait::<6>(),
+        ms(30_080),
+        "in ticks, from the next one on"
+    );
 }
 
 #[test]

@@ -143,6 +143,30 @@ fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Open);
 }
 
+/// Nothing but successes and one more of them is the same history: callers of a healthy resource do not
+/// write, so they do not wait for each other.
+fn while_no_remembered_call_failed_a_tally_is_not_written<W: AnyWord>() {
+    let (word, history) = (Counting::<W>::fresh(), Counting::<W>::fresh());
+    let config = rules().failure_ratio(Ratio::percent(60).of_last(5).min_calls(3));
+    let breaker = Breaker::builder(config, NoClock)
+        .word(&word)
+        .last_calls(LastCalls::over(&history))
+        .build();
+    let written = |calls: u32| {
+        for _ in 0..calls {
+            breaker.acquire().unwrap().success();
+        }
+        (word.taken().1, history.taken().1)
+    };
+    assert_eq!(written(5), (0, 5));
+    assert_eq!(written(100), (0, 0));
+    breaker.acquire().unwrap().failure();
+    assert_eq!(written(0), (1, 1), "counted and remembered");
+    assert_eq!(written(5), (1, 5), "cleared, and the failure moves out");
+    assert_eq!(written(100), (0, 0));
+    assert_eq!(breaker.tally().seen_and_failed(), (5, 0));
+}
+
 fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>() {
     let word = Counting::<W>::fresh();
     let breaker = Breaker::over(&word, rules().consecutive_failures(3), NoClock);
@@ -318,6 +342,7 @@ on_both_words!(
     a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock,
     a_failure_that_weighs_nothing_swaps_nothing,
     a_failure_that_only_the_tally_counts_swaps_nothing,
+    while_no_remembered_call_failed_a_tally_is_not_written,
     a_success_after_failures_clears_them_with_one_swap_and_then_none,
     a_closed_success_is_as_cheap_in_every_epoch,
     a_gradual_return_costs_its_own_calls_alone,
