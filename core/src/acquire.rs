@@ -125,8 +125,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Apart, so that a refusal saves no registers for it.
-    #[cold]
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn admit_or_refuse(&self) -> Result<Ticket<W::Bits>, Rejected> {
         let machine = self.machine();
         let mut refused = None;

@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::tally::Tally;
 use crate::word::{self, Bits, Word};
 
-/// What became of the word. Travels in two registers, so that an answer nobody looks at costs nothing.
+/// What became of the word. Travels in two registers, so that an answer that nobody looks at costs nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Applied<B> {
     pub(crate) bits: B,
@@ -19,7 +19,7 @@ pub(crate) struct Applied<B> {
 
 /// What the word does not say of the transition that led to it: from which state, why and when. One
 /// register.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Made(Packed);
 
 /// 8 bits why, 8 bits from where; the rest is the reading of the clock, as far as it fits.
@@ -37,10 +37,12 @@ impl Made {
     }
 
     #[inline]
-    fn cause(self) -> Option<Cause> {
+    fn cause(self) -> Cause {
+        let index = (self.0 as u8).wrapping_sub(1);
         Cause::ALL
-            .get((self.0 as u8).wrapping_sub(1) as usize)
+            .get(usize::from(index))
             .copied()
+            .unwrap_or(Cause::Manual)
     }
 
     /// The [`trace`](Circuit::trace) of the state before.
@@ -70,6 +72,27 @@ impl<B> Applied<B> {
         Self {
             bits,
             made: Made::NOTHING,
+        }
+    }
+}
+
+impl<B: Bits> Applied<B> {
+    /// Depends on nothing but numbers, so that the compiler drops it where nobody looks.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn transition(self, at_ms: u32) -> Transition {
+        let next = Circuit::of_valid(self.bits);
+        let to = next.state();
+        Transition {
+            from: Circuit::<B>::state_of(self.made.from()),
+            to,
+            cause: self.made.cause(),
+            at_ms,
+            epoch: next.epoch() as u16,
+            trips: next.trips() as u8,
+            open_for_ms: match to {
+                State::Open => Machine::<B>::opened_for(next, at_ms),
+                _ => 0,
+            },
         }
     }
 }
@@ -155,22 +178,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// The transition that was made.
     #[inline]
     pub(crate) fn answer(&self, applied: Applied<W::Bits>) -> Option<Transition> {
-        let cause = applied.made.cause()?;
-        let from = Circuit::<W::Bits>::state_of(applied.made.from());
-        let next = Circuit::of_valid(applied.bits);
-        let to = next.state();
-        let at_ms = applied.made.at_ms(&self.clock);
-        Some(Transition {
-            from,
-            to,
-            cause,
-            at_ms,
-            epoch: next.epoch() as u16,
-            trips: next.trips() as u8,
-            open_for_ms: match to {
-                State::Open => Machine::<W::Bits>::opened_for(next, at_ms),
-                _ => 0,
-            },
-        })
+        (applied.made != Made::NOTHING).then(|| applied.transition(applied.made.at_ms(&self.clock)))
     }
 }

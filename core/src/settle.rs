@@ -129,8 +129,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Apart where there is a shorter way, so that this saves no registers for it.
-    #[cold]
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if self.was_slow(ticket) {
             return self.count(ticket, Failure::new());

@@ -5,6 +5,7 @@ mod attempt;
 pub use attempt::Attempt;
 
 use core::fmt;
+use core::mem::ManuallyDrop;
 
 use crate::breaker::{AnyBreaker, BitsOf};
 use crate::error::Rejected;
@@ -99,8 +100,8 @@ impl<H: AnyBreaker> Permit<H> {
         clippy::inline_always,
         reason = "where the outcome is a constant, as it mostly is, the others take no code"
     )]
-    pub fn report(mut self, outcome: impl Into<Outcome>) -> Option<Transition> {
-        let (handle, ticket) = self.take()?;
+    pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
+        let (handle, ticket) = self.into_parts()?;
         let breaker = handle.as_breaker();
         breaker.answer(breaker.report(ticket, outcome.into()))
     }
@@ -127,8 +128,8 @@ impl<H: AnyBreaker> Permit<H> {
     /// Ends the permit without a report, as dropping it does. Answers the transition that this made:
     /// one that was held for too long may count as a failure.
     #[inline]
-    pub fn cancel(mut self) -> Option<Transition> {
-        let (handle, ticket) = self.take()?;
+    pub fn cancel(self) -> Option<Transition> {
+        let (handle, ticket) = self.into_parts()?;
         let breaker = handle.as_breaker();
         breaker.answer(breaker.cancel(ticket))
     }
@@ -170,6 +171,12 @@ impl<H: AnyBreaker> Permit<H> {
             handle: self.handle.take(),
             ticket: self.ticket,
         }
+    }
+
+    /// Without a call of the drop, which would find nothing to do.
+    #[inline]
+    fn into_parts(self) -> Option<(H, Ticket<BitsOf<H>>)> {
+        ManuallyDrop::new(self).take()
     }
 
     #[inline]
