@@ -107,11 +107,8 @@ fn replaced<W: Cell>(turns: u64) {
     clock.advance(8 * TICK);
     assert!(breaker.acquire().is_ok(), "{breaker:?}");
     assert_ne!(breaker.state(), State::ForcedOpen);
-    for cause in [
-        Cause::FailureLimit,
-        Cause::ProbesSucceeded,
-        Cause::TrafficReturned,
-    ] {
+    // Whether traffic ever returns before the next switch is up to the scheduler.
+    for cause in [Cause::FailureLimit, Cause::ProbesSucceeded] {
         assert!(causes.contains_key(&cause), "{cause}: {causes:?}");
     }
     println!(
