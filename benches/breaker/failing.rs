@@ -46,7 +46,7 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
         bencher.iter(|| {
             let permit = black_box(&breaker).acquire();
             permit.map(|permit| {
-                permit.report(Failure::weighing(0));
+                permit.report(Failure::with_weight(0));
             })
         });
     });

@@ -24,7 +24,7 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
         clock.advance(LATER);
         bencher.iter(|| drop(black_box(&breaker).acquire().expect("a slot is free")));
     });
-    group.bench_function(id("refused, all slots taken"), |bencher| {
+    group.bench_function(id("rejected, all slots taken"), |bencher| {
         let breaker = breaker::<W>(RULES, &clock);
         breaker.trip();
         clock.advance(LATER);

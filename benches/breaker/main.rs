@@ -10,7 +10,7 @@
 mod closed;
 mod failing;
 mod half_open;
-mod refusal;
+mod rejection;
 mod returning;
 mod shared;
 mod tally;
@@ -69,7 +69,7 @@ criterion_group! {
     config = Criterion::default()
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(2));
-    targets = closed::on_both_words, failing::on_both_words, refusal::on_both_words,
+    targets = closed::on_both_words, failing::on_both_words, rejection::on_both_words,
         half_open::on_both_words, returning::on_both_words, transition::on_both_words,
         shared::on_both_words, tally::on_both_words
 }

@@ -47,7 +47,7 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
         let breaker = returning::<W>(0);
         bencher.iter(|| black_box(&breaker).acquire().map(succeed));
     });
-    group.bench_function(id("refused"), |bencher| {
+    group.bench_function(id("rejected"), |bencher| {
         let breaker = returning::<W>(u32::MAX);
         bencher.iter(|| black_box(&breaker).acquire().is_err());
     });

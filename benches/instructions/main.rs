@@ -160,7 +160,7 @@ macro_rules! on {
 
             #[library_benchmark]
             #[bench::once(open())]
-            fn refusal(breaker: &'static Subject) -> bool {
+            fn rejection(breaker: &'static Subject) -> bool {
                 breaker.acquire().is_err()
             }
 
@@ -172,7 +172,7 @@ macro_rules! on {
 
             #[library_benchmark]
             #[bench::once(half_open())]
-            fn refusal_while_half_open(
+            fn rejection_while_half_open(
                 half_open: (&'static Subject, Permit<&'static Subject>),
             ) -> Permit<&'static Subject> {
                 black_box(half_open.0.acquire().is_err());
@@ -244,7 +244,7 @@ macro_rules! on {
 
             #[library_benchmark]
             #[bench::once(returning(u32::MAX))]
-            fn refusal_while_returning(breaker: &'static Gradual) -> bool {
+            fn rejection_while_returning(breaker: &'static Gradual) -> bool {
                 breaker.acquire().is_err()
             }
 
@@ -258,9 +258,9 @@ macro_rules! on {
                     failure,
                     success_after_a_failure,
                     failure_that_trips,
-                    refusal,
+                    rejection,
                     admission_of_the_first_probe,
-                    refusal_while_half_open,
+                    rejection_while_half_open,
                     probe_that_closes,
                     probe_that_reopens,
                     probe_given_back,
@@ -270,7 +270,7 @@ macro_rules! on {
                     failure_that_trips_and_its_answer,
                     next_round_after_a_lost_probe,
                     call_that_passes_while_returning,
-                    refusal_while_returning
+                    rejection_while_returning
                 ]
             );
         }

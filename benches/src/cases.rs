@@ -17,7 +17,7 @@ pub fn closed<C: Contestant>() -> Case {
             let done = count(calls, Answer::Done, |call| {
                 caller.call(move || Ok(black_box(call)))
             });
-            assert_eq!(done, calls, "{} refused while closed", C::NAME);
+            assert_eq!(done, calls, "{} rejected while closed", C::NAME);
         }
     })
 }
@@ -37,7 +37,7 @@ where
                     caller.call_async(|| async move { Ok(black_box(call)) })
                 ))
             });
-            assert_eq!(done, calls, "{} refused while closed", C::NAME);
+            assert_eq!(done, calls, "{} rejected while closed", C::NAME);
         }
     })
 }
@@ -69,17 +69,17 @@ pub fn mixed<C: Contestant, const PERIOD: u64>() -> Case {
     case.at_most(u64::from(MANY) / 4)
 }
 
-/// Calls that are refused.
-pub fn refused<C: Contestant>() -> Case {
+/// Calls that are rejected.
+pub fn rejected<C: Contestant>() -> Case {
     let tripped = Arc::new(C::tripped(Rules::LASTING));
     Case::new(C::NAME, move || {
         let breaker = tripped.clone();
         move |calls| {
             let mut caller = breaker.caller();
-            let refused = count(calls, Answer::Refused, |call| {
+            let rejected = count(calls, Answer::Rejected, |call| {
                 caller.call(move || Ok(black_box(call)))
             });
-            assert_eq!(refused, calls, "{} is not open", C::NAME);
+            assert_eq!(rejected, calls, "{} is not open", C::NAME);
         }
     })
 }

@@ -15,7 +15,7 @@ pub struct Storm {
     pub fewest: usize,
     /// The most callers that were let through at once.
     pub most: usize,
-    /// Nanoseconds from the start of a call to the operation or to the refusal.
+    /// Nanoseconds from the start of a call to the operation or to the rejection.
     pub decided: Figure,
 }
 
@@ -90,14 +90,14 @@ fn call(caller: &mut impl Caller, decided: &Arc<AtomicUsize>, threads: usize) ->
         sender.send(now).expect("the caller listens");
         Ok(1)
     });
-    let refused = Instant::now();
-    let end = if answer == Answer::Refused {
+    let rejected = Instant::now();
+    let end = if answer == Answer::Rejected {
         decided.fetch_add(1, Ordering::AcqRel);
-        refused
+        rejected
     } else {
         entered.recv().expect("the operation ran")
     };
-    (answer != Answer::Refused, (end - begin).as_nanos() as f64)
+    (answer != Answer::Rejected, (end - begin).as_nanos() as f64)
 }
 
 fn arrive_and_wait(arrived: &AtomicUsize, all: usize) {

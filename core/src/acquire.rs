@@ -17,9 +17,9 @@ use crate::word::{self, Peek, Word};
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Asks for the right to one call.
     ///
-    /// Closed: one load. Open: refused at once with the time left, or, when the open time is over,
+    /// Closed: one load. Open: rejected at once with the time left, or, when the open time is over,
     /// half-open with this call as its first probe. Half-open: a free slot, or the slot of a probe
-    /// that was lost, or refused. Returning: passes or is refused, as its share says.
+    /// that was lost, or rejected. Returning: passes or is rejected, as its share says.
     ///
     /// # A permit that is dropped counts nothing
     ///
@@ -88,7 +88,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     #[inline]
     pub(crate) fn admit(&self) -> Result<Ticket<W::Bits>, Rejected> {
-        let seen = word::glance(&self.word);
+        let seen = word::load_relaxed(&self.word);
         if seen.is_closed() && self.config().slow_call_ms.is_none() {
             Ok(Ticket {
                 granted: seen,
@@ -103,41 +103,41 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[cold]
     #[inline(never)]
     fn admit_cold(&self) -> Result<Ticket<W::Bits>, Rejected> {
-        let refused = match self.refuse() {
+        let rejected = match self.reject() {
             Some(rejected) => Err(rejected),
-            None => self.admit_or_refuse(),
+            None => self.admit_or_reject(),
         };
-        if let Err(rejected) = refused {
-            self.observer.refused(rejected);
+        if let Err(rejected) = rejected {
+            self.observer.rejected(rejected);
         }
-        refused
+        rejected
     }
 
-    /// Refuses without the machinery of a swap, where that is all there is to do. A microcontroller has
+    /// Rejects without the machinery of a swap, where that is all there is to do. A microcontroller has
     /// more time than flash.
     #[inline]
-    fn refuse(&self) -> Option<Rejected> {
+    fn reject(&self) -> Option<Rejected> {
         if cfg!(target_pointer_width = "64") {
-            Machine::<W::Bits>::refuse(word::read(&self.word), &self.clock)
+            Machine::<W::Bits>::reject(word::load_acquire(&self.word), &self.clock)
         } else {
             None
         }
     }
 
-    /// Apart, so that a refusal saves no registers for it.
+    /// Apart, so that a rejection saves no registers for it.
     #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
-    fn admit_or_refuse(&self) -> Result<Ticket<W::Bits>, Rejected> {
+    fn admit_or_reject(&self) -> Result<Ticket<W::Bits>, Rejected> {
         let machine = self.machine();
-        let mut refused = None;
+        let mut rejection = None;
         let applied = self.apply(|circuit, now| match machine.admit(circuit, now) {
             Ok(step) => step,
             Err(rejected) => {
-                refused = Some(rejected);
-                Step::Stay
+                rejection = Some(rejected);
+                Step::Keep
             }
         });
-        if let Some(rejected) = refused {
+        if let Some(rejected) = rejection {
             return Err(rejected);
         }
         let ticket = Ticket {

@@ -108,7 +108,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         &self,
         mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Step<W::Bits>,
     ) -> Applied<W::Bits> {
-        let mut seen = word::read(&self.word);
+        let mut seen = word::load_acquire(&self.word);
         loop {
             let now = Now::new(&self.clock);
             if !Circuit::is_valid(seen) {
@@ -117,9 +117,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             }
             let circuit = Circuit::of_valid(seen);
             let (next, cause) = match step(circuit, &now) {
-                Step::Stay => return Applied::nothing(seen),
-                Step::Within(next) => (next, None),
-                Step::To(next, cause) => (next, Some(cause)),
+                Step::Keep => return Applied::nothing(seen),
+                Step::Update(next) => (next, None),
+                Step::Transition(next, cause) => (next, Some(cause)),
             };
             if cause.is_some() && next.counts_failures() {
                 // Before the swap: afterwards calls of the new epoch may have been recorded.
@@ -161,7 +161,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     // section.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn swap(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<(), W::Bits> {
-        word::swap(&self.word, seen, next.bits())
+        word::compare_exchange(&self.word, seen, next.bits())
     }
 
     /// Notifies the observer of a transition, if there was one and it listens.

@@ -187,7 +187,7 @@ impl<F: FnMut()> Drop for Unwinding<F> {
 /// What to do instead, in one expression.
 ///
 /// The combinators of `Result` do most of it: `breaker.call(f).unwrap_or(default)`,
-/// `breaker.call(f).or_else(|_| other())`. This trait adds the case that only a refused call is
+/// `breaker.call(f).or_else(|_| other())`. This trait adds the case that only a rejected call is
 /// answered otherwise, and the operation's own error comes back unwrapped.
 ///
 /// ```
@@ -203,13 +203,13 @@ impl<F: FnMut()> Drop for Unwinding<F> {
 /// assert_eq!(breaker.call(from_sensor).or_if_rejected(|_| Ok(last_known())), Ok(21));
 /// ```
 pub trait Fallback<R, E> {
-    /// Answers a refused call by `other`; a failed one stays failed.
+    /// Answers a rejected call by `other`; a failed one stays failed.
     ///
     /// # Errors
     /// The error of the operation, or of `other`.
     fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E>;
 
-    /// One error for a refused and for a failed call, for `?` where the error can be made of a refusal.
+    /// One error for a rejected and for a failed call, for `?` where the error can be made of a rejection.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
@@ -223,7 +223,7 @@ pub trait Fallback<R, E> {
     /// ```
     ///
     /// # Errors
-    /// The error of the operation, or what is made of the refusal.
+    /// The error of the operation, or what is made of the rejection.
     fn merge_error(self) -> Result<R, E>
     where
         E: From<Rejected>;

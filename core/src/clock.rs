@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::config::ms;
 use crate::word::{self, AtomicU32};
 
-/// A source of time, read only off the closed path: to trip, to refuse, to admit a probe, to count
+/// A source of time, read only off the closed path: to trip, to reject, to admit a probe, to count
 /// within a window and to measure slow calls.
 ///
 /// # What an implementation must do
@@ -122,8 +122,8 @@ forward_clock! {
 ///
 /// breaker.acquire().unwrap().failure();
 /// clock.advance(Duration::from_millis(4_999));
-/// let refused = breaker.acquire().unwrap_err();
-/// assert_eq!(refused.retry_in(), Some(Duration::from_millis(1)));
+/// let rejected = breaker.acquire().unwrap_err();
+/// assert_eq!(rejected.retry_in(), Some(Duration::from_millis(1)));
 ///
 /// clock.advance(Duration::from_millis(1));
 /// breaker.acquire().unwrap().success();
@@ -165,8 +165,8 @@ impl ManualClock {
     }
 
     fn change(&self, step: impl Fn(u32) -> u32) {
-        let mut now = word::read(&self.ms);
-        while let Err(found) = word::swap(&self.ms, now, step(now)) {
+        let mut now = word::load_acquire(&self.ms);
+        while let Err(found) = word::compare_exchange(&self.ms, now, step(now)) {
             now = found;
         }
     }
@@ -184,7 +184,7 @@ impl Default for ManualClock {
 impl Clock for ManualClock {
     #[inline]
     fn now_ms(&self) -> u32 {
-        word::read(&self.ms)
+        word::load_acquire(&self.ms)
     }
 }
 

@@ -56,7 +56,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.obey(Command::Trip(ms(at_least)))
     }
 
-    /// Refuses every call until [`release`](Self::release) or [`reset`](Self::reset). A breaker that is
+    /// Rejects every call until [`release`](Self::release) or [`reset`](Self::reset). A breaker that is
     /// disabled is so again when it is released.
     pub fn force_open(&self) -> Option<Transition> {
         self.obey(Command::ForceOpen)

@@ -1,4 +1,4 @@
-//! What can go wrong: a call was refused, a call failed, a word holds an invalid state.
+//! What can go wrong: a call was rejected, a call failed, a word holds an invalid state.
 
 use core::fmt;
 use core::time::Duration;
@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::config::ms;
 use crate::state::State;
 
-/// How long a refused caller has to wait.
+/// How long a rejected caller has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Wait {
@@ -24,7 +24,7 @@ pub enum Wait {
 /// The caller who is to come back soon does so after this time at the latest.
 const SOON_MS: u32 = 100;
 
-/// A call that was refused, and how long to wait.
+/// A call that was rejected, and how long to wait.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Wait};
@@ -34,9 +34,9 @@ const SOON_MS: u32 = 100;
 /// let breaker = Breaker::new(Config::new().open_for(Duration::from_millis(4_200)), &clock);
 /// breaker.trip();
 ///
-/// let refused = breaker.acquire().unwrap_err();
-/// assert_eq!(refused.wait(), Wait::For(Duration::from_millis(4_200)));
-/// assert_eq!(refused.to_string(), "circuit breaker is open, retry in 4.2s");
+/// let rejected = breaker.acquire().unwrap_err();
+/// assert_eq!(rejected.wait(), Wait::For(Duration::from_millis(4_200)));
+/// assert_eq!(rejected.to_string(), "circuit breaker is open, retry in 4.2s");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -47,7 +47,7 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// A refusal, for tests of what handles it. `wait` is what a breaker in that state would say, in
+    /// A rejection, for tests of what handles it. `wait` is what a breaker in that state would say, in
     /// milliseconds; it is ignored for [`State::ForcedOpen`].
     pub const fn new(state: State, wait: Duration) -> Self {
         match state {
@@ -60,7 +60,7 @@ impl Rejected {
         Self { state, wait_ms }
     }
 
-    /// The state that refused: open, half-open with every slot taken, returning, or forced open.
+    /// The state that rejected: open, half-open with every slot taken, returning, or forced open.
     pub const fn state(self) -> State {
         self.state
     }
@@ -79,7 +79,7 @@ impl Rejected {
     ///
     /// Open: at exactly this time from now the next call is a probe. Half-open: soon, after 100 ms at
     /// most, as a slot may be free at any moment; [`wait`](Self::wait) says how long that can go on.
-    /// Returning: after half the time that is left until all calls pass, so that those who were refused
+    /// Returning: after half the time that is left until all calls pass, so that those who were rejected
     /// do not hasten the return. Add something random where many wait.
     pub const fn retry_in(self) -> Option<Duration> {
         match self.retry_in_ms() {
@@ -121,14 +121,14 @@ impl core::error::Error for Rejected {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CallError<E> {
-    /// The breaker refused; the operation was not run.
+    /// The breaker rejected; the operation was not run.
     Rejected(Rejected),
     /// The operation ran and failed.
     Failed(E),
 }
 
 impl<E> CallError<E> {
-    /// The refusal, if it was one.
+    /// The rejection, if it was one.
     pub const fn rejected(&self) -> Option<Rejected> {
         match self {
             Self::Rejected(rejected) => Some(*rejected),
@@ -146,7 +146,7 @@ impl<E> CallError<E> {
 }
 
 impl<E: From<Rejected>> CallError<E> {
-    /// One error for both cases, where the operation's error can be made of a refusal: `anyhow::Error`,
+    /// One error for both cases, where the operation's error can be made of a rejection: `anyhow::Error`,
     /// `Box<dyn Error>`, an error of yours with a variant for it. For results there is
     /// [`Fallback::merge_error`](crate::Fallback::merge_error).
     pub fn merge(self) -> E {

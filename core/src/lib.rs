@@ -1,6 +1,6 @@
 //! A circuit breaker whose whole state is **one atomic word**: lock-free, `no_std`, no allocation.
 //!
-//! It stops a program from hammering something that is failing: after enough failures it refuses
+//! It stops a program from hammering something that is failing: after enough failures it rejects
 //! calls at once (open), later lets a few probes through (half-open), and closes when they succeed.
 //! A call that passes a closed breaker and succeeds costs two loads and no write, so any number of
 //! threads, cores and interrupt handlers share one breaker without contention.
@@ -49,7 +49,7 @@
 //! | `acquire`, `permit`, `token` | the way in; [`Permit`], [`Attempt`] and, on its way elsewhere, [`Token`] |
 //! | `call` | `call` and `call_async` around them; [`Fallback`] |
 //! | [`outcome`] | what is reported, and classifiers |
-//! | `settle` | the way out: what a report changes |
+//! | `report` | the way out: what a report changes |
 //! | [`tally`] | memory beside the word: [`LastCalls`] |
 //! | `machine` | one pure function per arrow of the life cycle |
 //! | `apply` | the one compare-and-swap loop |
@@ -63,24 +63,24 @@
 //!
 //! - **Counts end**: failures at 65 535 (255), probes at 255 (15), trips in a row at 31 (7), doublings of
 //!   the lease at 31 (8), open time, window, lease and gradual return at 24.8 days (17.5 minutes). A
-//!   configuration beyond is refused when it is built.
+//!   configuration beyond is rejected when it is built.
 //! - **Epochs wrap**: a permit that lives through exactly 512 (16) transitions, or a multiple, while the
 //!   breaker comes back to as many trips in a row, is taken for a new one. A probe must match in time,
 //!   too, where one is in flight at a time: by default, and always after a lost round.
 //! - **Times wrap**: after 49.7 days (35 minutes). Whoever calls again when told to, or is not alone in
 //!   calling, never notices. After a silence of about a multiple of the wrap `R`, from the guard band
 //!   (65.5 s; 4.1 s) before it to the open time after it, a breaker that opened looks as if it had just
-//!   done so, and refuses for its open time once more. It never admits early. Someone who calls only
+//!   done so, and rejects for its open time once more. It never admits early. Someone who calls only
 //!   every `P`, alone, meets that again and again if `P` is near a multiple of `R`: at most
 //!   `(guard + open time as stored) ÷ d` times in a row, `d` being the distance, and for ever if that is 0. In the
 //!   same way failures that come alone, each about `R` after the other, with no success between, fall
 //!   into one window. Take longer ticks ([`Ticks`](word::Ticks) has a table to choose from) or a 64-bit
-//!   word ([`SectionWord`](word#structs), with the feature `wide`) where nobody calls for so long.
+//!   word ([`CriticalSectionWord`](word#structs), with the feature `wide`) where nobody calls for so long.
 //! - **A window of failures is a tumbling one**: it starts with its first failure, so up to
 //!   `2 × limit − 3` failures can fall within one window length without tripping.
 //! - **The breaker inside itself**: do not guard an operation that is guarded by the same breaker already,
 //!   as a driver over a guarded bus. Its failures would count twice, and while half-open the inner call
-//!   is refused by the slot that the outer one holds: it never closes.
+//!   is rejected by the slot that the outer one holds: it never closes.
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
@@ -107,7 +107,7 @@ mod machine;
 pub mod observer;
 pub mod outcome;
 mod permit;
-mod settle;
+mod report;
 mod snapshot;
 pub mod state;
 pub mod tally;

@@ -8,7 +8,7 @@ use crate::error::Rejected;
 use crate::outcome::Outcome;
 use crate::state::State;
 
-/// Is notified of transitions, refusals and outcomes. `()` observes nothing and costs nothing; a pair
+/// Is notified of transitions, rejections and outcomes. `()` observes nothing and costs nothing; a pair
 /// notifies both; a reference, with the feature `alloc` an `Arc` or `Box`, forwards; an `Option`
 /// forwards where there is one; a closure that takes each transition is made an observer by
 /// [`OnTransition`] or [`Builder::on_transition`](crate::Builder::on_transition).
@@ -53,8 +53,8 @@ pub trait Observer {
         let _ = transition;
     }
 
-    /// A call was refused.
-    fn refused(&self, rejected: Rejected) {
+    /// A call was rejected.
+    fn rejected(&self, rejected: Rejected) {
         let _ = rejected;
     }
 
@@ -99,8 +99,8 @@ macro_rules! forward_observer {
                 (**self).transition(transition);
             }
 
-            fn refused(&self, rejected: Rejected) {
-                (**self).refused(rejected);
+            fn rejected(&self, rejected: Rejected) {
+                (**self).rejected(rejected);
             }
 
             fn outcome(&self, outcome: Outcome) {
@@ -136,9 +136,9 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
-    fn refused(&self, rejected: Rejected) {
+    fn rejected(&self, rejected: Rejected) {
         if let Some(observer) = self {
-            observer.refused(rejected);
+            observer.rejected(rejected);
         }
     }
 
@@ -170,9 +170,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.transition(transition);
     }
 
-    fn refused(&self, rejected: Rejected) {
-        self.0.refused(rejected);
-        self.1.refused(rejected);
+    fn rejected(&self, rejected: Rejected) {
+        self.0.rejected(rejected);
+        self.1.rejected(rejected);
     }
 
     fn outcome(&self, outcome: Outcome) {

@@ -31,7 +31,7 @@ impl From<Failure> for Outcome {
 /// use core::time::Duration;
 ///
 /// let time_out = Failure::new();
-/// let connection_refused = Failure::weighing(3);
+/// let connection_refused = Failure::with_weight(3);
 /// let certificate_expired = Failure::tripping();
 /// let too_many_requests = Failure::retry_after(Duration::from_secs(30));
 /// # let _ = (time_out, connection_refused, certificate_expired, too_many_requests);
@@ -48,13 +48,13 @@ pub struct Failure {
 impl Failure {
     /// A failure of weight 1.
     pub const fn new() -> Self {
-        Self::weighing(1)
+        Self::with_weight(1)
     }
 
     /// A failure that counts as `weight` failures, and as one call for a [`Tally`](crate::Tally).
     /// With weight 0 it counts nowhere while closed, nor ends a row of failures; a probe that fails
     /// opens the breaker whatever its weight.
-    pub const fn weighing(weight: u16) -> Self {
+    pub const fn with_weight(weight: u16) -> Self {
         Self {
             weight,
             trips: false,
@@ -119,7 +119,7 @@ impl Default for Failure {
 ///     match result {
 ///         Ok(_) => Outcome::Success,
 ///         Err(Error::TimedOut) => Failure::new().into(),
-///         Err(Error::Refused) => Failure::weighing(3).into(),
+///         Err(Error::Refused) => Failure::with_weight(3).into(),
 ///         Err(Error::NotFound) => Outcome::Ignored,
 ///     }
 /// }

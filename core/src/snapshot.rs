@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::observer::Observer;
 use crate::state::State;
 use crate::tally::Tally;
-use crate::time::Timeline;
+use crate::time::TimeBase;
 use crate::word::{self, Word};
 
 /// Everything that the word of a breaker says, taken with one load.
@@ -199,14 +199,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// What the word says now: one load, one reading of the clock. A corrupt word reads as the
     /// fresh, closed one that takes its place on first use.
     pub fn snapshot(&self) -> Snapshot {
-        let bits = word::read(&self.word);
+        let bits = word::load_acquire(&self.word);
         let circuit = Circuit::decode(bits).unwrap_or_else(|_| Circuit::healed(bits));
         self.describe(circuit, self.clock.now_ms())
     }
 
     /// The state: one load, no reading of the clock.
     pub fn state(&self) -> State {
-        let bits = word::read(&self.word);
+        let bits = word::load_acquire(&self.word);
         Circuit::decode(bits).map_or(State::Closed, Circuit::state)
     }
 

@@ -55,14 +55,14 @@ use core::fmt;
 pub enum State {
     /// Every call passes.
     Closed,
-    /// Every call is refused until the open time is over.
+    /// Every call is rejected until the open time is over.
     Open,
-    /// A few probes pass, everything else is refused.
+    /// A few probes pass, everything else is rejected.
     HalfOpen,
     /// Enough probes succeeded, and traffic comes back gradually: a growing share of the calls passes,
-    /// the rest is refused.
+    /// the rest is rejected.
     Returning,
-    /// Every call is refused until an operator releases the breaker.
+    /// Every call is rejected until an operator releases the breaker.
     ForcedOpen,
     /// Every call passes, and nothing is learned from it.
     Disabled,

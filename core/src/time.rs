@@ -13,7 +13,7 @@
 //!
 //! What follows for a breaker that nobody calls for long: with a wrap of `R`, a call between
 //! `k·R - guard` and `k·R + open_for` after the trip reads like a call just after it, and is
-//! refused for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in
+//! rejected for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in
 //! the 64-bit word 0.1 %); a call at any other time is right. A window of
 //! failures, a lease, a gradual return and the age of a probe err in the same way. The gate never
 //! opens early unless the clock steps back by more than the guard band.
@@ -27,7 +27,7 @@
 use crate::word::Bits;
 
 /// Converts and compares times, for the layout and the tick of a word.
-pub(crate) trait Timeline: Bits {
+pub(crate) trait TimeBase: Bits {
     const MASK: u32 = Self::LAYOUT.time.max();
     const GUARD: u32 = Self::LAYOUT.guard;
     const MAX_TICKS: u32 = Self::LAYOUT.max_ticks();
@@ -108,4 +108,4 @@ pub(crate) trait Timeline: Bits {
     }
 }
 
-impl<B: Bits> Timeline for B {}
+impl<B: Bits> TimeBase for B {}

@@ -29,7 +29,7 @@ use crate::clock::EmbassyTimer;
 /// # One breaker, once
 ///
 /// Each of these is a call of the breaker. A call inside a call asks twice and counts twice, and
-/// while half-open the outer one is the probe and the inner one is refused, so the breaker never
+/// while half-open the outer one is the probe and the inner one is rejected, so the breaker never
 /// closes again. That happens where one breaker is in a [guard](crate::Guarded) *and* around the driver:
 ///
 /// ```text
@@ -103,7 +103,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     }
 
     /// A call that is tried again as the [`Retry`] says: [`wait::retry`]. Waits while the breaker would
-    /// refuse, and gives up at once while it is forced open.
+    /// reject, and gives up at once while it is forced open.
     ///
     /// ```
     /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Retry};
@@ -119,7 +119,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// ```
     ///
     /// # Errors
-    /// The error of the last try; the refusal if none was made.
+    /// The error of the last try; the rejection if none was made.
     fn retry<V, E>(
         &self,
         policy: Retry,

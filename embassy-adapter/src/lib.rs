@@ -13,7 +13,7 @@
 //! # async fn send() -> Result<(), ()> { Ok(()) }
 //! async fn task() {
 //!     if let Err(error) = RADIO.call_async(send).await {
-//!         // refused, or failed
+//!         // rejected, or failed
 //!         # let _ = error;
 //!     }
 //! }

@@ -2,7 +2,7 @@
 
 use atomic_breaker::{Observer, Rejected, State, Transition};
 
-/// An observer that writes a `defmt` line per transition, and one per refusal at level `debug`.
+/// An observer that writes a `defmt` line per transition, and one per rejection at level `debug`.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, word::NativeWord};
@@ -42,7 +42,7 @@ impl Observer for DefmtLog {
         }
     }
 
-    fn refused(&self, rejected: Rejected) {
-        defmt::debug!("{=str}: refused, {}", self.name, rejected);
+    fn rejected(&self, rejected: Rejected) {
+        defmt::debug!("{=str}: rejected, {}", self.name, rejected);
     }
 }

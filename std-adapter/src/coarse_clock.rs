@@ -5,7 +5,7 @@ use atomic_breaker::Clock;
 use crate::StdClock;
 
 /// The coarse monotonic clock of Linux and Android: a time that the kernel stores at each of its
-/// ticks, read without asking the processor's counter, which costs most of a refusal otherwise. Has
+/// ticks, read without asking the processor's counter, which costs most of a rejection otherwise. Has
 /// no size.
 ///
 /// It moves in steps of 1 to 10 ms (4 ms on most kernels), so an open time, a lease or a window may

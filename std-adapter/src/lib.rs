@@ -42,7 +42,7 @@
 //! | `CoarseClock` | `coarse` | the start of the machine, on Linux and Android | 2 ns, steps of 1 to 10 ms | on Linux and Android |
 //! | `BootClock` | `shared` | the start of the machine | 22 ns | yes |
 //!
-//! A reading is most of what a refusal costs; a closed call reads no clock. (Figures of one machine,
+//! A reading is most of what a rejection costs; a closed call reads no clock. (Figures of one machine,
 //! see the page on performance in the repository.)
 #![cfg_attr(
     feature = "document-features",

@@ -19,7 +19,7 @@ use atomic_breaker::Clock;
 ///
 /// The origin is this process's own, so it is no clock for words that other processes reach, or that
 /// outlive this one: it would open their gates at once, or hold them shut.
-/// [`Breaker::shared`](atomic_breaker::Breaker::shared) refuses it:
+/// [`Breaker::shared`](atomic_breaker::Breaker::shared) rejects it:
 ///
 /// ```compile_fail,E0277
 /// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};

@@ -30,10 +30,10 @@ fn dead_port_and_back(server: &Breaker) -> Option<()> {
             Err(error) => assert!(error.rejected().is_none(), "{error}"),
         }
     }
-    let Err(CallError::Rejected(refused)) = connect() else {
+    let Err(CallError::Rejected(rejected)) = connect() else {
         panic!("three failures trip");
     };
-    assert!(matches!(refused.wait(), Wait::For(_)), "{refused}");
+    assert!(matches!(rejected.wait(), Wait::For(_)), "{rejected}");
     assert_eq!(connects.get(), 3, "not even tried");
 
     let _listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
@@ -63,11 +63,11 @@ fn a_static_breaker_stops_calling_a_dead_port_and_finds_out_when_it_is_back() {
 }
 
 #[test]
-fn an_open_time_is_over_when_the_refusal_said_it_would_be() {
+fn an_open_time_is_over_when_the_rejection_said_it_would_be() {
     let guard = breaker(Config::new().open_for(Duration::from_millis(50)));
     guard.trip();
-    if let Err(refused) = guard.acquire() {
-        let wait = refused.retry_in().expect("it is not forced open");
+    if let Err(rejected) = guard.acquire() {
+        let wait = rejected.retry_in().expect("it is not forced open");
         assert!(wait <= Duration::from_millis(50), "{wait:?}");
         thread::sleep(wait);
     }
@@ -75,7 +75,7 @@ fn an_open_time_is_over_when_the_refusal_said_it_would_be() {
 }
 
 #[test]
-fn a_configuration_from_outside_is_refused_with_a_reason() {
+fn a_configuration_from_outside_is_rejected_with_a_reason() {
     let error = try_breaker(Config::new().probes(0)).unwrap_err();
     assert!(error.to_string().contains("set at least 1"), "{error}");
     assert!(try_breaker(Config::new()).is_ok());

@@ -84,9 +84,9 @@ fn the_content_of_an_open_word_is_open_in_another_process_for_the_time_left() {
     if let Some(part) = part() {
         let word = NativeWord::new(part[0].parse().unwrap());
         let breaker = Breaker::shared(&word, rules, BootClock).unwrap();
-        let refused = breaker.acquire().expect_err("it is open for an hour");
-        let Wait::For(left) = refused.wait() else {
-            panic!("{refused}");
+        let rejected = breaker.acquire().expect_err("it is open for an hour");
+        let Wait::For(left) = rejected.wait() else {
+            panic!("{rejected}");
         };
         say(&[left.as_millis().try_into().unwrap()]);
     }
@@ -155,11 +155,11 @@ fn wait_for_the_probe(memory: *const u8, rules: Config) -> u32 {
                 let _ = permit.into_token();
                 return BootClock.now_ms().max(1);
             }
-            Err(refused) if refused.state() == State::Open => {
-                thread::sleep(refused.retry_in().unwrap());
+            Err(rejected) if rejected.state() == State::Open => {
+                thread::sleep(rejected.retry_in().unwrap());
             }
-            Err(refused) => {
-                assert_eq!(refused.state(), State::HalfOpen);
+            Err(rejected) => {
+                assert_eq!(rejected.state(), State::HalfOpen);
                 return 0;
             }
         }
@@ -243,14 +243,14 @@ fn the_probe_of_a_process_that_died_is_taken_for_lost() {
         "the_probe_of_a_process_that_died_is_taken_for_lost",
         shared.part(),
     ));
-    let mut refused = 0;
+    let mut rejections = 0;
     let probe = loop {
         match breaker.acquire() {
             Ok(permit) => break permit,
             Err(rejected) => {
                 assert_eq!(rejected.state(), State::HalfOpen);
-                refused += 1;
-                assert!(refused < 1_000, "never admitted again");
+                rejections += 1;
+                assert!(rejections < 1_000, "never admitted again");
                 thread::sleep(rejected.retry_in().unwrap());
             }
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use atomic_breaker::tally::Call;
 use atomic_breaker::word::{
-    AtomicU32, AtomicU64, Layout, NativeBits, NativeWord, Retained, SectionWord, TickBits, Ticks,
-    Word,
+    AtomicU32, AtomicU64, CriticalSectionWord, Layout, NativeBits, NativeWord, Retained, TickBits,
+    Ticks, Word,
 };
 use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, Breaker, Builder, CallError, Cause, Clock, Config,
@@ -30,7 +30,7 @@ type Full = Breaker<StdClock, NativeWord, LastCalls, &'static EventLog<4>>;
 fn everything_goes_between_threads() {
     is_send_sync_unpin::<Plain>();
     is_send_sync_unpin::<Breaker<&'static ManualClock, &'static AtomicU32>>();
-    is_send_sync_unpin::<Breaker<StdClock, SectionWord>>();
+    is_send_sync_unpin::<Breaker<StdClock, CriticalSectionWord>>();
     is_send_sync_unpin::<Breaker<StdClock, Retained<Ticks<AtomicU32, 10>>>>();
     is_send_sync_unpin::<Breaker<StdClock, NativeWord, (), (), &'static Rules>>();
     is_send_sync_unpin::<Full>();
@@ -182,8 +182,8 @@ fn every_setting_and_every_question_is_const() {
     const OPEN_FOR: Duration = NARROW.config().get_open_for();
     const PROBES: u32 = RULES.get_probes();
     const REACHED: bool = RATIO.is_reached(10, 5);
-    const REFUSED: Rejected = Rejected::new(State::Open, Duration::from_secs(3));
-    const WAIT: Wait = REFUSED.wait();
+    const REJECTED: Rejected = Rejected::new(State::Open, Duration::from_secs(3));
+    const WAIT: Wait = REJECTED.wait();
     const MADE: Transition = Transition::new(State::Closed, State::Open, Cause::Manual);
     const WORDS: &str = MADE.cause.text();
     const TIME_OUT: Failure = Failure::retry_after(Duration::from_secs(1));
@@ -201,7 +201,7 @@ fn every_breaker_is_made_in_a_static() {
     const RULES: Config = Config::new().open_for(Duration::from_secs(1));
     static CLOCK: ManualClock = ManualClock::starting_at(5);
     static LOG: EventLog<4> = EventLog::new();
-    static SECTION: SectionWord = SectionWord::new();
+    static SECTION: CriticalSectionWord = CriticalSectionWord::new();
     static WORD: AtomicU32 = AtomicU32::new(0);
     static RETAINED: Retained = Retained::new();
     static HOURLY: Ticks<AtomicU32, 10> = Ticks(AtomicU32::new(0));
@@ -214,7 +214,7 @@ fn every_breaker_is_made_in_a_static() {
     .observer(&LOG)
     .build();
     static SMALL: Breaker<&ManualClock, &AtomicU32> = Breaker::over(&WORD, RULES, &CLOCK);
-    static BEHIND_A_SECTION: Breaker<&ManualClock, &SectionWord> =
+    static BEHIND_A_SECTION: Breaker<&ManualClock, &CriticalSectionWord> =
         Breaker::over(&SECTION, RULES, &CLOCK);
     static IN_RETAINED_RAM: Breaker<&ManualClock, &Retained> =
         Breaker::over(&RETAINED, RULES, &CLOCK);

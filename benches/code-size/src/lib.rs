@@ -35,7 +35,7 @@ impl Clock for Ticks {
     }
 }
 
-/// What a caller makes of it: a value, 0 for a failure, the time to wait for a refusal.
+/// What a caller makes of it: a value, 0 for a failure, the time to wait for a rejection.
 #[inline(always)]
 pub fn answer(result: Result<u32, CallError<Silent>>) -> u32 {
     match result {

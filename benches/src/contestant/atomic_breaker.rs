@@ -85,6 +85,6 @@ fn answer<T, E>(result: &Result<T, CallError<E>>) -> Answer {
     match result {
         Ok(_) => Answer::Done,
         Err(CallError::Failed(_)) => Answer::Failed,
-        Err(CallError::Rejected(_)) => Answer::Refused,
+        Err(CallError::Rejected(_)) => Answer::Rejected,
     }
 }

@@ -53,6 +53,6 @@ fn answer<T, E>(result: &Result<T, CircuitBreakerError<E>>) -> Answer {
     match result {
         Ok(_) => Answer::Done,
         Err(CircuitBreakerError::Failure(_)) => Answer::Failed,
-        Err(_) => Answer::Refused,
+        Err(_) => Answer::Rejected,
     }
 }

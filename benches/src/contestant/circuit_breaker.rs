@@ -29,7 +29,7 @@ impl Caller for &CircuitBreaker {
     fn call(&mut self, operation: impl FnOnce() -> Work + Send + 'static) -> Answer {
         match self.execute(operation) {
             Ok(_) => Answer::Done,
-            Err(error) if error.is::<CircuitBreakerError>() => Answer::Refused,
+            Err(error) if error.is::<CircuitBreakerError>() => Answer::Rejected,
             Err(_) => Answer::Failed,
         }
     }

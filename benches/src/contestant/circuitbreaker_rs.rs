@@ -49,7 +49,7 @@ impl AsyncCaller for &Breaker {
 fn answer<T>(result: &Result<T, BreakerError<Down>>) -> Answer {
     match result {
         Ok(_) => Answer::Done,
-        Err(BreakerError::Open) => Answer::Refused,
+        Err(BreakerError::Open) => Answer::Rejected,
         Err(_) => Answer::Failed,
     }
 }

@@ -47,6 +47,6 @@ fn answer<T, E>(result: &Result<T, Error<E>>) -> Answer {
     match result {
         Ok(_) => Answer::Done,
         Err(Error::Inner(_)) => Answer::Failed,
-        Err(Error::Rejected) => Answer::Refused,
+        Err(Error::Rejected) => Answer::Rejected,
     }
 }

@@ -69,8 +69,8 @@ pub enum Answer {
     Done,
     /// It ran and failed.
     Failed,
-    /// It was refused.
-    Refused,
+    /// It was rejected.
+    Rejected,
 }
 
 /// A circuit breaker.
@@ -100,14 +100,14 @@ pub trait Contestant: Send + Sync + Sized + 'static {
         breaker
     }
 
-    /// Fails until refused; answers the number of failures that took.
+    /// Fails until rejected; answers the number of failures that took.
     ///
     /// # Panics
     /// When a thousand failures do not trip it.
     fn trip(&self) -> u32 {
         let mut caller = self.caller();
         (0..=1_000)
-            .find(|_| caller.call(|| Err(Down)) == Answer::Refused)
+            .find(|_| caller.call(|| Err(Down)) == Answer::Rejected)
             .unwrap_or_else(|| panic!("{} does not trip", Self::NAME))
     }
 }

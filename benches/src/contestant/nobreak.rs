@@ -44,6 +44,6 @@ fn answer<T, E>(result: &Result<T, CircuitError<E>>) -> Answer {
     match result {
         Ok(_) => Answer::Done,
         Err(CircuitError::Failed { .. }) => Answer::Failed,
-        Err(CircuitError::Open) => Answer::Refused,
+        Err(CircuitError::Open) => Answer::Rejected,
     }
 }

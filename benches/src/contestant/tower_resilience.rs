@@ -110,6 +110,6 @@ fn answer(result: &Answered) -> Answer {
     match result {
         Ok(_) => Answer::Done,
         Err(CircuitBreakerError::Inner(_)) => Answer::Failed,
-        Err(_) => Answer::Refused,
+        Err(_) => Answer::Rejected,
     }
 }

@@ -10,7 +10,7 @@ pub(super) fn panics<C: Contestant>() -> String {
     let breaker = C::new(RULES);
     let counted = (0..10).position(|_| {
         let call = AssertUnwindSafe(|| breaker.caller().call(|| panic!("a call that panics")));
-        // A refused call does not panic.
+        // A rejected call does not panic.
         catch_unwind(call).is_ok()
     });
     match counted {
@@ -24,7 +24,7 @@ pub(super) fn panics<C: Contestant>() -> String {
 pub(super) fn after_many_successes<C: Contestant>() -> String {
     let breaker = C::new(RULES);
     for _ in 0..100_000 {
-        assert!(passes(&breaker), "{} refused a success", C::NAME);
+        assert!(passes(&breaker), "{} rejected a success", C::NAME);
     }
     breaker.trip().to_string()
 }

@@ -22,7 +22,7 @@ pub(super) fn successes<C: Contestant>() -> String {
     for call in late {
         call.land(Ok(1));
     }
-    // Where it is still half-open, a failure is refused or reopens; where it has closed, one failure
+    // Where it is still half-open, a failure is rejected or reopens; where it has closed, one failure
     // changes nothing.
     let has_closed = fails(&*breaker) && passes(&*breaker);
     probe.land(Ok(1));

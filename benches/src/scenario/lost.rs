@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{HERD, OPEN_FOR, RULES, passes, start, time_to_pass, until_the_deadline};
 use crate::contestant::{AsyncCaller, Caller, Contestant};
 
-const STUCK: &str = "**stuck**: refuses for ever";
+const STUCK: &str = "**stuck**: rejects for ever";
 
 /// How many probes must get lost until none is left, where their number is bounded at all.
 pub(super) fn slots(herd: usize) -> usize {
@@ -45,7 +45,7 @@ pub(super) fn hung<C: Contestant>(herd: usize) -> String {
     } else if let Some(time) = time_to_pass(&*breaker) {
         format!("another after {} ms", time.as_millis())
     } else {
-        "**refuses** as long as it hangs".into()
+        "**rejects** as long as it hangs".into()
     };
     for call in others.into_iter().chain([probe]) {
         call.land(Ok(1));

@@ -1,7 +1,7 @@
 //! Who does what: the same small situations for all.
 //!
 //! Every situation is brought about and judged through what a contestant shows to its users: it
-//! runs an operation, or refuses. Three failures trip; the open time is [`OPEN_FOR`].
+//! runs an operation, or rejects. Three failures trip; the open time is [`OPEN_FOR`].
 
 mod history;
 mod late;
@@ -93,7 +93,7 @@ struct Flight {
     call: JoinHandle<Answer>,
 }
 
-/// Starts a call in a thread of its own and waits until its operation runs; `None` if refused.
+/// Starts a call in a thread of its own and waits until its operation runs; `None` if rejected.
 fn start<C: Contestant>(breaker: &Arc<C>) -> Option<Flight> {
     let (ends, end) = mpsc::channel();
     let (enters, entered) = mpsc::channel();
@@ -115,12 +115,12 @@ impl Flight {
     }
 }
 
-/// One call that runs and succeeds, unless it is refused.
+/// One call that runs and succeeds, unless it is rejected.
 fn passes<C: Contestant>(breaker: &C) -> bool {
     breaker.caller().call(|| Ok(1)) == Answer::Done
 }
 
-/// One call that runs and fails, unless it is refused.
+/// One call that runs and fails, unless it is rejected.
 fn fails<C: Contestant>(breaker: &C) -> bool {
     breaker.caller().call(|| Err(Down)) == Answer::Failed
 }

@@ -39,8 +39,8 @@ use crate::word::{self, Bits, NativeWord, Word};
 ///     assert_eq!(breaker.call(|| Err::<(), _>("no answer")), Err(CallError::Failed("no answer")));
 /// }
 /// // Open: the operation is not run.
-/// let refused = breaker.call(|| -> Result<(), &str> { unreachable!() });
-/// assert!(matches!(refused, Err(CallError::Rejected(_))));
+/// let rejected = breaker.call(|| -> Result<(), &str> { unreachable!() });
+/// assert!(matches!(rejected, Err(CallError::Rejected(_))));
 /// ```
 ///
 /// In a `static`, over a word of its own: the breaker and its rules have no interior mutability and
@@ -223,7 +223,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// The content of the word, to be stored: one load.
     pub fn to_bits(&self) -> W::Bits {
-        word::read(&self.word)
+        word::load_acquire(&self.word)
     }
 
     /// Whether the word holds a state that a breaker can be in. One that meets an invalid state in use

@@ -260,7 +260,7 @@ impl<B: Bits> Circuit<B> {
     }
 
     /// Every value that the machine sets fits: counts are bounded by the checked configuration,
-    /// times are masked by [`Timeline`](crate::time::Timeline).
+    /// times are masked by [`TimeBase`](crate::time::TimeBase).
     #[inline]
     fn set(self, field: Field, value: u32) -> Self {
         let others = self.0.to_u64() & !field.mask();

@@ -45,7 +45,7 @@ pub(crate) struct GradualReturn {
 ///
 /// A plain value, built in a `const` or at run time. It is checked when a breaker or its [`Rules`] are
 /// made of it, because what fits depends on the word: in a `static` or `const`,
-/// [`Breaker::new`] refuses to compile; at run time, [`Breaker::try_new`] answers a [`ConfigError`].
+/// [`Breaker::new`] rejects to compile; at run time, [`Breaker::try_new`] answers a [`ConfigError`].
 ///
 /// | setting | default |
 /// |---|---|
@@ -172,7 +172,7 @@ impl Config {
     }
 
     /// Counts nothing in the word: the [`failure_ratio`](Self::failure_ratio), or a
-    /// [`Tally`](crate::Tally) with a rule of its own, alone decides when to trip. Refused where there
+    /// [`Tally`](crate::Tally) with a rule of its own, alone decides when to trip. Rejected where there
     /// is neither.
     pub const fn tally_only(mut self) -> Self {
         self.trip = TripRule::TallyOnly;
@@ -215,7 +215,7 @@ impl Config {
     /// closing between, at most `max`. Closing starts over.
     ///
     /// `factor` is at least 2. Growth ends with the 31st trip in a row (the 7th in a 32-bit word);
-    /// a `max` out of reach is refused.
+    /// a `max` out of reach is rejected.
     #[doc(alias = "exponential backoff")]
     pub const fn exponential(self, factor: u32, max: Duration) -> Self {
         self.exponential_percent(factor.saturating_mul(100), max)
@@ -307,7 +307,7 @@ impl Config {
     }
 
     /// Lets traffic come back gradually: after enough probes succeeded, a share of the calls passes,
-    /// from `first_percent` (1 to 100) to all of them after the time `over`; the rest is refused, and
+    /// from `first_percent` (1 to 100) to all of them after the time `over`; the rest is rejected, and
     /// failures trip by the usual rules. At the end the breaker is closed. Off by default.
     ///
     /// For resources that break again when the whole load returns at once. The share grows in a straight

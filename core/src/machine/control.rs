@@ -34,7 +34,7 @@ impl<B: Bits> Machine<'_, B> {
             (Command::Trip(shortest_ms), State::Open) => {
                 return self.trip_again(circuit, shortest_ms, now);
             }
-            (Command::Trip(_), State::ForcedOpen | State::Disabled) => return Step::Stay,
+            (Command::Trip(_), State::ForcedOpen | State::Disabled) => return Step::Keep,
             (Command::Trip(shortest_ms), _) => {
                 return self.trip(circuit, shortest_ms, now, Cause::Manual);
             }
@@ -45,9 +45,9 @@ impl<B: Bits> Machine<'_, B> {
             (_, State::ForcedOpen | State::Disabled) => return Self::change_hold(circuit, command),
             (Command::ForceOpen, _) => circuit.enter(State::ForcedOpen),
             (Command::Disable, _) => circuit.enter(State::Disabled),
-            _ => return Step::Stay,
+            _ => return Step::Keep,
         };
-        Step::To(next, Cause::Manual)
+        Step::Transition(next, Cause::Manual)
     }
 
     fn probe(circuit: Circuit<B>) -> Circuit<B> {
@@ -66,8 +66,8 @@ impl<B: Bits> Machine<'_, B> {
             Command::Release if !is_disabled => circuit.enter(State::HalfOpen),
             Command::Enable if circuit.is_held_twice() => circuit.enter(State::ForcedOpen),
             Command::Enable if is_disabled => circuit.enter(State::Closed),
-            _ => return Step::Stay,
+            _ => return Step::Keep,
         };
-        Step::To(next, Cause::Manual)
+        Step::Transition(next, Cause::Manual)
     }
 }

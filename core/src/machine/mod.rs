@@ -7,7 +7,7 @@
 //!
 //! [`Now`](crate::clock::Now) is read when asked, so that a step that needs no time reads no clock.
 
-mod admit;
+mod acquire;
 mod control;
 mod open;
 mod probe;
@@ -43,11 +43,11 @@ impl<B> Copy for Machine<'_, B> {}
 #[must_use]
 pub(crate) enum Step<B> {
     /// Nothing to change.
-    Stay,
+    Keep,
     /// A change within the epoch: a count, a slot, a deadline.
-    Within(Circuit<B>),
+    Update(Circuit<B>),
     /// A transition.
-    To(Circuit<B>, Cause),
+    Transition(Circuit<B>, Cause),
 }
 
 impl<'a, B: Bits> Machine<'a, B> {

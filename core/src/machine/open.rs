@@ -5,7 +5,7 @@ use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::state::State;
-use crate::time::Timeline;
+use crate::time::TimeBase;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
@@ -27,7 +27,7 @@ impl<B: Bits> Machine<'_, B> {
             .enter(State::Open)
             .with_trips(trips)
             .with_demanded(shortest_ms > 0);
-        Step::To(Self::open_until(next, wanted, now.ms()), cause)
+        Step::Transition(Self::open_until(next, wanted, now.ms()), cause)
     }
 
     /// Trips an open breaker again: its deadline only moves later, and nothing tripped.
@@ -44,11 +44,11 @@ impl<B: Bits> Machine<'_, B> {
                 .enter(State::Open)
                 .with_trips(circuit.trips())
                 .with_demanded(is_demanded);
-            Step::To(Self::open_until(next, wanted, now.ms()), Cause::Manual)
+            Step::Transition(Self::open_until(next, wanted, now.ms()), Cause::Manual)
         } else if is_demanded == circuit.is_demanded() {
-            Step::Stay
+            Step::Keep
         } else {
-            Step::Within(circuit.with_demanded(true))
+            Step::Update(circuit.with_demanded(true))
         }
     }
 
@@ -62,11 +62,11 @@ impl<B: Bits> Machine<'_, B> {
         let wanted = self.with_jitter(circuit, B::ticks(shortest_ms), now);
         let demanded = circuit.with_demanded(true);
         if wanted > Self::left_from_now(circuit, now) {
-            Step::Within(Self::open_until(demanded, wanted, now.ms()))
+            Step::Update(Self::open_until(demanded, wanted, now.ms()))
         } else if circuit.is_demanded() {
-            Step::Stay
+            Step::Keep
         } else {
-            Step::Within(demanded)
+            Step::Update(demanded)
         }
     }
 

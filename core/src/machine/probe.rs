@@ -5,7 +5,7 @@ use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::state::State;
-use crate::time::Timeline;
+use crate::time::TimeBase;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
@@ -20,7 +20,7 @@ impl<B: Bits> Machine<'_, B> {
             let next = circuit
                 .with_probes(in_flight + 1, circuit.successes())
                 .with_time(B::stamp(now.ms()));
-            Step::Within(next)
+            Step::Update(next)
         })
     }
 
@@ -65,7 +65,7 @@ impl<B: Bits> Machine<'_, B> {
             0 => Cause::OpenTimeOver,
             _ => Cause::ProbeLost,
         };
-        Step::To(next, cause)
+        Step::Transition(next, cause)
     }
 
     /// A probe that succeeded.
@@ -79,19 +79,19 @@ impl<B: Bits> Machine<'_, B> {
                     .with_time(B::stamp(now.ms())),
                 None => circuit.enter(State::Closed),
             };
-            return Step::To(next, Cause::ProbesSucceeded);
+            return Step::Transition(next, Cause::ProbesSucceeded);
         }
         let others = circuit.in_flight().saturating_sub(1);
-        Step::Within(circuit.with_probes(others, successes))
+        Step::Update(circuit.with_probes(others, successes))
     }
 
     /// A permit that ends without saying anything about the resource, in the current epoch.
     pub(crate) fn give_back(circuit: Circuit<B>) -> Step<B> {
         if !circuit.is_half_open() {
-            return Step::Stay;
+            return Step::Keep;
         }
         let others = circuit.in_flight().saturating_sub(1);
-        Step::Within(circuit.with_probes(others, circuit.successes()))
+        Step::Update(circuit.with_probes(others, circuit.successes()))
     }
 
     /// A permit that is dropped, in the current epoch. A probe that was dropped young says nothing; one
@@ -104,7 +104,7 @@ impl<B: Bits> Machine<'_, B> {
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
         if !circuit.is_half_open() {
-            return Step::Stay;
+            return Step::Keep;
         }
         let admitted = B::LAYOUT.time.get(granted.to_u64());
         let limit = B::ticks(self.config.cancel_limit_ms);

@@ -7,7 +7,7 @@ use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::outcome::Failure;
 use crate::state::State;
-use crate::time::Timeline;
+use crate::time::TimeBase;
 use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
@@ -49,7 +49,7 @@ impl<B: Bits> Machine<'_, B> {
             return self.probe_succeeded(circuit, now);
         }
         if !circuit.counts_failures() || circuit.failures() == 0 {
-            return Step::Stay;
+            return Step::Keep;
         }
         let is_returning = circuit.trips() != 0;
         let is_over = match self.config.trip {
@@ -62,10 +62,10 @@ impl<B: Bits> Machine<'_, B> {
         };
         let cleared = circuit.with_failures(0);
         match is_over {
-            false => Step::Stay,
+            false => Step::Keep,
             // The time is that of the return.
-            true if is_returning => Step::Within(cleared),
-            true => Step::Within(cleared.with_time(0)),
+            true if is_returning => Step::Update(cleared),
+            true => Step::Update(cleared.with_time(0)),
         }
     }
 
@@ -85,7 +85,7 @@ impl<B: Bits> Machine<'_, B> {
         } else if circuit.counts_failures() {
             self.trip(circuit, shortest_ms, now, demanded)
         } else {
-            Step::Stay
+            Step::Keep
         }
     }
 
@@ -101,7 +101,7 @@ impl<B: Bits> Machine<'_, B> {
         if shortest_ms > 0 && Self::has_just_opened(circuit, granted) {
             self.extend(circuit, shortest_ms, now)
         } else {
-            Step::Stay
+            Step::Keep
         }
     }
 
@@ -117,11 +117,11 @@ impl<B: Bits> Machine<'_, B> {
         let cause = if circuit.is_half_open() {
             Cause::ProbeFailed
         } else if !circuit.counts_failures() || weight == 0 {
-            return Step::Stay;
+            return Step::Keep;
         } else if self.config.trip == TripRule::TallyOnly {
             // The word counts nothing: not to be written for nothing.
             if !ratio_reached {
-                return Step::Stay;
+                return Step::Keep;
             }
             Cause::FailureRatio
         } else {
@@ -131,7 +131,7 @@ impl<B: Bits> Machine<'_, B> {
             } else if ratio_reached {
                 Cause::FailureRatio
             } else {
-                return Step::Within(circuit.with_failures(failures).with_time(since));
+                return Step::Update(circuit.with_failures(failures).with_time(since));
             }
         };
         self.trip(circuit, 0, now, cause)

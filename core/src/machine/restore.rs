@@ -6,7 +6,7 @@ use crate::clock::{Clock, Now};
 use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::state::State;
-use crate::time::Timeline;
+use crate::time::TimeBase;
 use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
@@ -19,7 +19,7 @@ impl<B: Bits> Machine<'_, B> {
                 TripRule::Within { .. } if circuit.failures() > 0 => kept
                     .with_failures(circuit.failures())
                     .with_time(B::stamp(now.ms())),
-                _ => return Step::Stay,
+                _ => return Step::Keep,
             },
             State::Returning => kept
                 .with_failures(circuit.failures())
@@ -30,17 +30,17 @@ impl<B: Bits> Machine<'_, B> {
                 .with_demanded(circuit.is_demanded())
                 .with_time(B::stamp(now.ms())),
             State::HalfOpen => kept,
-            State::ForcedOpen | State::Disabled => return Step::Stay,
+            State::ForcedOpen | State::Disabled => return Step::Keep,
         };
-        Step::To(next, Cause::Restored)
+        Step::Transition(next, Cause::Restored)
     }
 
     /// Closed and fresh, whatever the word says.
     pub(crate) fn start_over(circuit: Circuit<B>) -> Step<B> {
         if circuit.bits().is_closed_and_clear() {
             // Healed by now, or zeroed: nothing was taken for a state.
-            return Step::Stay;
+            return Step::Keep;
         }
-        Step::To(circuit.enter(State::Closed), Cause::CorruptWord)
+        Step::Transition(circuit.enter(State::Closed), Cause::CorruptWord)
     }
 }

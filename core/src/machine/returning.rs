@@ -6,7 +6,7 @@ use crate::clock::{Clock, Now};
 use crate::error::Rejected;
 use crate::observer::Cause;
 use crate::state::State;
-use crate::time::Timeline;
+use crate::time::TimeBase;
 use crate::word::Bits;
 
 /// 1 % as a fraction of 2³², rounded up so that 100 % is all.
@@ -31,7 +31,7 @@ impl<B: Bits> Machine<'_, B> {
         // `dice / 2³² < first + (1 - first) · age / over`, multiplied by both: no division.
         let first = PERCENT_UP * u64::from(back.first_percent) * u64::from(over - age);
         if u64::from(now.random()) * u64::from(over) < first + (u64::from(age) << u32::BITS) {
-            Ok(Step::Stay)
+            Ok(Step::Keep)
         } else {
             Err(Rejected::until(State::Returning, left))
         }
@@ -55,6 +55,6 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     fn returned(circuit: Circuit<B>) -> Step<B> {
-        Step::To(circuit.enter(State::Closed), Cause::TrafficReturned)
+        Step::Transition(circuit.enter(State::Closed), Cause::TrafficReturned)
     }
 }

@@ -27,7 +27,7 @@ use crate::token::{Ticket, Token};
 /// let permit = breaker.acquire()?;
 /// match "41".parse::<u32>() {
 ///     Ok(_) => permit.success(),
-///     Err(_) => permit.report(Failure::weighing(2)),
+///     Err(_) => permit.report(Failure::with_weight(2)),
 /// };
 /// # Ok::<(), atomic_breaker::Rejected>(())
 /// ```

@@ -77,12 +77,12 @@ impl<W: Word> LastCalls<W> {
     /// assert_eq!(last.seen_and_failed(), (2, 1));
     /// ```
     pub fn seen_and_failed(&self) -> (u32, u32) {
-        History::unpack(word::read(&self.0)).seen_and_failed()
+        History::unpack(word::load_acquire(&self.0)).seen_and_failed()
     }
 
     /// Takes a step until nobody else was faster.
     fn apply(&self, step: impl Fn(History) -> Option<History>) -> Option<History> {
-        let mut bits = word::read(&self.0);
+        let mut bits = word::load_acquire(&self.0);
         loop {
             let next = step(History::unpack(bits))?;
             let new_bits = next.pack();
@@ -91,7 +91,7 @@ impl<W: Word> LastCalls<W> {
             if new_bits == bits {
                 return Some(next);
             }
-            match word::swap(&self.0, bits, new_bits) {
+            match word::compare_exchange(&self.0, bits, new_bits) {
                 Ok(()) => return Some(next),
                 Err(found) => bits = found,
             }

@@ -20,9 +20,9 @@ const LONGEST_MS: u64 = 1_000;
 
 /// A fraction of 1, as 2³² parts, for this caller.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share(u32);
+pub(super) struct Spread(u32);
 
-impl Share {
+impl Spread {
     pub(super) fn draw(breaker: &impl AnyBreaker) -> Self {
         Self(breaker.as_breaker().clock().random())
     }
@@ -43,20 +43,20 @@ impl Share {
     }
 }
 
-/// How long a waiter sleeps who is refused.
+/// How long a waiter sleeps who is rejected.
 pub(super) fn after(
-    refused: Rejected,
+    rejected: Rejected,
     away_ms: u64,
     looked_half_open: u32,
     is_heard: bool,
-    share: Share,
+    share: Spread,
 ) -> u64 {
     let look_ms = if is_heard {
         LOOK_WHEN_HEARD_MS
     } else {
         LOOK_MS
     };
-    match (refused.state(), refused.retry_in_ms().map(u64::from)) {
+    match (rejected.state(), rejected.retry_in_ms().map(u64::from)) {
         (State::HalfOpen, _) => {
             let doubled = FIRST_MS << looked_half_open.min(8);
             share.between_half_and_all(doubled.min(LONGEST_MS))

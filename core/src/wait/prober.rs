@@ -14,7 +14,7 @@ use crate::state::State;
 /// A task that pings the resource while the breaker is open, and closes it as soon as the resource
 /// answers.
 ///
-/// Real calls are refused until the open time is over, whatever the pings say; so give the breaker a
+/// Real calls are rejected until the open time is over, whatever the pings say; so give the breaker a
 /// long one, and leave the finding out to pings, which cost nothing when they fail: they neither
 /// count nor make the open time grow.
 ///

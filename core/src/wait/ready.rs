@@ -8,7 +8,7 @@ use crate::permit::Permit;
 /// Sleeps until the breaker can admit the caller.
 ///
 /// Closed, disabled, or with a slot free: at once. Otherwise as [the module](super) says; while
-/// traffic returns, that is half a second to a second, and then the call may be refused nevertheless.
+/// traffic returns, that is half a second to a second, and then the call may be rejected nevertheless.
 /// Somebody else may be faster, too: [`acquire`] goes on until it has a permit.
 ///
 /// ```
@@ -41,7 +41,7 @@ where
 /// Sleeps until the breaker admits the caller, and answers the permit. `handle` is a reference to the
 /// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
 ///
-/// A caller who waits is not refused, so no observer hears of it.
+/// A caller who waits is not rejected, so no observer hears of it.
 pub async fn acquire<H, T>(handle: H, timer: T) -> Permit<H>
 where
     H: AnyBreaker,
@@ -50,7 +50,7 @@ where
     let mut waiter = Waiter::trying(timer);
     let ticket = loop {
         waiter.turn(&handle).await;
-        // Refused nevertheless when somebody else was faster, or while traffic returns.
+        // Rejected nevertheless when somebody else was faster, or while traffic returns.
         if let Ok(ticket) = handle.as_breaker().admit() {
             break ticket;
         }

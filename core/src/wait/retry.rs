@@ -3,8 +3,8 @@
 use core::convert::Infallible;
 use core::time::Duration;
 
-use super::pause::Share;
-use super::waiter::{Waiter, refusal};
+use super::pause::Spread;
+use super::waiter::{Waiter, rejection};
 use super::{Timer, ms};
 use crate::breaker::AnyBreaker;
 use crate::error::{CallError, Rejected};
@@ -46,7 +46,7 @@ impl Retry {
         }
     }
 
-    /// How often the operation is run at most. A call that the breaker refuses is none of them: the
+    /// How often the operation is run at most. A call that the breaker rejects is none of them: the
     /// operation was not run. 0 is taken for 1.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.tries = tries;
@@ -67,7 +67,7 @@ impl Retry {
     }
 
     /// No try begins later than this after the first, and when it is clear that the next one would,
-    /// the wait for it is saved. With [`Duration::ZERO`] a refused call is not waited for. A try that
+    /// the wait for it is saved. With [`Duration::ZERO`] a rejected call is not waited for. A try that
     /// is under way is not cut short: that is for [`call_timeout`](super::call_timeout), or a time
     /// limit inside the operation.
     pub const fn within(mut self, time: Duration) -> Self {
@@ -75,7 +75,7 @@ impl Retry {
         self
     }
 
-    fn pause_ms(self, tried: u32, share: Share) -> u64 {
+    fn pause_ms(self, tried: u32, share: Spread) -> u64 {
         let doubled = 1_u64.checked_shl(tried - 1).unwrap_or(u64::MAX);
         let pause_ms = self.first_ms.saturating_mul(doubled).min(self.longest_ms);
         share.between_half_and_all(pause_ms)
@@ -90,13 +90,13 @@ impl Default for Retry {
 
 /// [`Breaker::call_async`](crate::Breaker::call_async), again and again as the [`Retry`] says.
 ///
-/// While the breaker would refuse, it waits as [the module](super) says: never asks before the
+/// While the breaker would reject, it waits as [the module](super) says: never asks before the
 /// breaker's time, comes back spread and notices a breaker that closes early. It gives up when the tries
 /// are used up or the time is over, and at once while the breaker is forced open, or open for longer
 /// than there is time left.
 ///
 /// # Errors
-/// The error of the last try; the refusal if none was made.
+/// The error of the last try; the rejection if none was made.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, wait::{self, Retry}};
@@ -157,7 +157,7 @@ where
                 return result;
             }
         }
-        // A call that never had its turn is made nevertheless, and refused as any other.
+        // A call that never had its turn is made nevertheless, and rejected as any other.
         match try_once(&breaker, &classify, &mut operation).await {
             Ok((result, outcome)) => {
                 tried += 1;
@@ -166,9 +166,9 @@ where
                     return result;
                 }
                 waiter.restart();
-                let pause_ms = policy.pause_ms(tried, Share::draw(&breaker));
-                let refused = refusal(&breaker.as_breaker().snapshot());
-                let is_vain = refused.is_some_and(|refused| waiter.gives_up(refused));
+                let pause_ms = policy.pause_ms(tried, Spread::draw(&breaker));
+                let rejected = rejection(&breaker.as_breaker().snapshot());
+                let is_vain = rejected.is_some_and(|rejected| waiter.gives_up(rejected));
                 if is_vain || pause_ms > waiter.left_ms() {
                     return result;
                 }

@@ -20,7 +20,7 @@ use crate::permit::Permit;
 /// use core::time::Duration;
 ///
 /// // A bus that hangs is worse than a sensor that says no.
-/// let limit = TimeLimit::new(Duration::from_millis(20)).counting_as(Failure::weighing(3));
+/// let limit = TimeLimit::new(Duration::from_millis(20)).counting_as(Failure::with_weight(3));
 /// # let _ = limit;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

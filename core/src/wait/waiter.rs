@@ -1,10 +1,10 @@
-//! One waiter, from its first refusal until its turn.
+//! One waiter, from its first rejection until its turn.
 
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Context, Poll};
 
-use super::pause::{self, Share};
+use super::pause::{self, Spread};
 use super::{Timer, ms};
 use crate::breaker::{AnyBreaker, BitsOf};
 use crate::error::Rejected;
@@ -74,16 +74,16 @@ impl<T: Timer> Waiter<T> {
         loop {
             // Before the look at the state, so that no change is missed.
             let seen = breaker.as_breaker().to_bits();
-            let Some(refused) = self.look(breaker) else {
+            let Some(rejected) = self.look(breaker) else {
                 return true;
             };
-            if self.gives_up(refused) {
+            if self.gives_up(rejected) {
                 return false;
             }
             let is_heard = hears(breaker).await;
-            let pause_ms = self.pause_ms(breaker, refused, is_heard);
+            let pause_ms = self.pause_ms(breaker, rejected, is_heard);
             let is_changed = doze(breaker, &self.timer, seen, pause_ms).await;
-            self.may_try = refused.state() == State::Returning && !is_changed;
+            self.may_try = rejected.state() == State::Returning && !is_changed;
             if is_changed {
                 // Others who wait find out now, too.
                 let spread_ms = self.spread_ms(breaker);
@@ -92,19 +92,19 @@ impl<T: Timer> Waiter<T> {
         }
     }
 
-    /// How a caller would be refused, unless this one is to try now.
+    /// How a caller would be rejected, unless this one is to try now.
     fn look(&mut self, breaker: &impl AnyBreaker) -> Option<Rejected> {
         let snapshot = breaker.as_breaker().snapshot();
-        let refused = refusal(&snapshot);
+        let rejected = rejection(&snapshot);
         if let (Some(open_for), Some(left)) = (snapshot.open_for(), snapshot.retry_in()) {
             let since_ms = ms(open_for.saturating_sub(left));
             let opened_ms = self.timer.now_ms().saturating_sub(since_ms);
             self.away_since_ms = self.away_since_ms.min(opened_ms);
         }
-        // While traffic returns, everybody is refused or not as the dice say.
-        match refused {
-            Some(refused) if refused.state() == State::Returning && self.may_try => {}
-            Some(refused) => return Some(refused),
+        // While traffic returns, everybody is rejected or not as the dice say.
+        match rejected {
+            Some(rejected) if rejected.state() == State::Returning && self.may_try => {}
+            Some(rejected) => return Some(rejected),
             None => {}
         }
         self.may_try = false;
@@ -112,8 +112,8 @@ impl<T: Timer> Waiter<T> {
     }
 
     /// Whether nobody can say that its turn comes in time.
-    pub(super) fn gives_up(&self, refused: Rejected) -> bool {
-        let earliest_ms = match (refused.state(), refused.retry_in_ms()) {
+    pub(super) fn gives_up(&self, rejected: Rejected) -> bool {
+        let earliest_ms = match (rejected.state(), rejected.retry_in_ms()) {
             _ if self.is_patient => return false,
             (_, None) => return true,
             (State::Open, Some(left_ms)) => left_ms.into(),
@@ -122,21 +122,21 @@ impl<T: Timer> Waiter<T> {
         earliest_ms > self.left_ms()
     }
 
-    fn pause_ms(&mut self, breaker: &impl AnyBreaker, refused: Rejected, is_heard: bool) -> u64 {
+    fn pause_ms(&mut self, breaker: &impl AnyBreaker, rejected: Rejected, is_heard: bool) -> u64 {
         let looked = self.looked_half_open;
-        self.looked_half_open = match refused.state() {
+        self.looked_half_open = match rejected.state() {
             State::HalfOpen => looked.saturating_add(1),
             _ => 0,
         };
-        let share = Share::draw(breaker);
-        pause::after(refused, self.away_ms(), looked, is_heard, share).min(self.left_ms())
+        let share = Spread::draw(breaker);
+        pause::after(rejected, self.away_ms(), looked, is_heard, share).min(self.left_ms())
     }
 
     /// How much later than the others it comes back, if there is something to come back to.
     fn spread_ms(&self, breaker: &impl AnyBreaker) -> u64 {
-        match refusal(&breaker.as_breaker().snapshot()) {
+        match rejection(&breaker.as_breaker().snapshot()) {
             Some(_) => 0,
-            None => Share::draw(breaker)
+            None => Spread::draw(breaker)
                 .of_spread_after(self.away_ms())
                 .min(self.left_ms()),
         }
@@ -163,9 +163,9 @@ impl<T: Timer> Waiter<T> {
     }
 }
 
-/// How a caller would be refused, without asking: an observer is notified of calls that are refused, not
+/// How a caller would be rejected, without asking: an observer is notified of calls that are rejected, not
 /// of those who wait.
-pub(super) fn refusal(snapshot: &Snapshot) -> Option<Rejected> {
+pub(super) fn rejection(snapshot: &Snapshot) -> Option<Rejected> {
     snapshot.wait()?;
     let left_ms = snapshot.retry_in_ms().unwrap_or(0);
     Some(Rejected::until(snapshot.state(), left_ms))

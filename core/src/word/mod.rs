@@ -39,10 +39,10 @@
 //!
 //! - The closed path loads `Relaxed`: it reads nothing else that another thread wrote.
 //! - Everything off the closed path loads `Acquire` and swaps `AcqRel`. This buys one promise: what
-//!   a caller did before a report that changed the word is visible to whoever is refused, probes or
+//!   a caller did before a report that changed the word is visible to whoever is rejected, probes or
 //!   reports because of it. An adapter that keeps the last error in a cell beside the breaker, and
-//!   hands it out with the refusal, relies on it.
-//! - Each of the four is needed: the load and the failed exchange acquire for those who are refused
+//!   hands it out with the rejection, relies on it.
+//! - Each of the four is needed: the load and the failed exchange acquire for those who are rejected
 //!   by what they saw, the exchange releases for them. It acquires, too, as the word may have changed
 //!   and changed back since it was loaded: the bits are the same, the report behind them is not.
 //!
@@ -52,19 +52,19 @@
 //! The orderings are arguments of [`Word`], so the models run the shipped code over loom's atomics.
 
 mod bits;
+#[cfg(feature = "wide")]
+mod critical_section_word;
 mod layout;
 pub(crate) mod open_time;
 mod retained;
-#[cfg(feature = "wide")]
-mod section;
 mod ticks;
 
 pub use bits::{Bits, NativeBits, NativeWord, TickBits};
+#[cfg(feature = "wide")]
+pub use critical_section_word::CriticalSectionWord;
 pub use layout::Layout;
 pub(crate) use layout::{Field, Peek};
 pub use retained::Retained;
-#[cfg(feature = "wide")]
-pub use section::SectionWord;
 pub use ticks::Ticks;
 
 use core::sync::atomic::Ordering;
@@ -108,7 +108,7 @@ use core::sync::atomic::Ordering;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an atomic word that a circuit breaker can live in",
     note = "take `AtomicU64` or `AtomicU32` of `atomic_breaker::word`, a reference to one, or `Retained`, \
-            `Ticks` or `SectionWord` of that module"
+            `Ticks` or `CriticalSectionWord` of that module"
 )]
 pub trait Word {
     /// `u32` or `u64`: decides the layout.
@@ -212,19 +212,23 @@ word_of_atomic!(AtomicU64 => u64);
 
 /// The load of the closed path.
 #[inline]
-pub(crate) fn glance<W: Word>(word: &W) -> W::Bits {
+pub(crate) fn load_relaxed<W: Word>(word: &W) -> W::Bits {
     word.load(Ordering::Relaxed)
 }
 
-/// The load of everything else. Its partner is the release in [`swap`].
+/// The load of everything else. Its partner is the release in [`compare_exchange`].
 #[inline]
-pub(crate) fn read<W: Word>(word: &W) -> W::Bits {
+pub(crate) fn load_acquire<W: Word>(word: &W) -> W::Bits {
     word.load(Ordering::Acquire)
 }
 
 /// The compare-and-swap. Acquires when it fails, as the loop goes on with what it saw.
 #[inline]
-pub(crate) fn swap<W: Word>(word: &W, current: W::Bits, new: W::Bits) -> Result<(), W::Bits> {
+pub(crate) fn compare_exchange<W: Word>(
+    word: &W,
+    current: W::Bits,
+    new: W::Bits,
+) -> Result<(), W::Bits> {
     word.compare_exchange_weak(current, new, Ordering::AcqRel, Ordering::Acquire)
         .map(drop)
 }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{AtomicU32, Bits, Word, read, store};
+use super::{AtomicU32, Bits, Word, load_acquire, store};
 
 /// A word with a mark beside it, for RAM that keeps its content over a reset but not over a loss of
 /// power: there it starts with random bits, many of which look like the state of a breaker.
@@ -89,7 +89,7 @@ impl<W: Word> Word for Retained<W> {
     fn survived(&self) -> bool {
         let tick = const { Self::Bits::LAYOUT.tick_log2 };
         let mark = [MARK[0] ^ tick, MARK[1]];
-        let found = self.mark.each_ref().map(read) == mark;
+        let found = self.mark.each_ref().map(load_acquire) == mark;
         for (half, mark) in self.mark.iter().zip(mark) {
             store(half, mark);
         }

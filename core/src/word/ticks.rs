@@ -9,7 +9,7 @@ use super::{AtomicU32, TickBits, Word};
 ///
 /// The tick belongs to the type, so that all who share a word agree on it. Choose it by the **longest
 /// silence**: how long nobody may call the breaker. A call that comes after a silence of about a
-/// multiple of the wrap meets a time that looks recent, and may be refused for the open time once
+/// multiple of the wrap meets a time that looks recent, and may be rejected for the open time once
 /// more; see [the limits](crate#limits).
 ///
 /// | `N` | tick | longest open time, window, lease | time wraps after |

@@ -19,7 +19,7 @@ pub enum GuardedError<E> {
 }
 
 impl<E> GuardedError<E> {
-    /// The refusal, if it was one: how long to leave the device alone.
+    /// The rejection, if it was one: how long to leave the device alone.
     pub const fn rejected(&self) -> Option<Rejected> {
         match self {
             Self::Rejected(rejected) => Some(*rejected),

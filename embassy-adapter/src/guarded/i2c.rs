@@ -4,13 +4,13 @@ use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::i2c::{AddressMode, Error, ErrorKind, ErrorType, I2c, Operation};
 use embedded_hal_async::i2c::I2c as AsyncI2c;
 
-use super::{Guarded, GuardedError, Weigh, works};
+use super::{ClassifyKind, Guarded, GuardedError, works};
 
 /// An I²C bus, or one device's share of it, behind a breaker. Itself an [`I2c`], blocking or async as
 /// the bus is.
 ///
 /// Every failure weighs 1, but a lost arbitration is somebody else's turn and says nothing;
-/// [`weighing`](Guarded::weighing) says otherwise. One transaction is one call. An async bus that may hang
+/// [`with_classifier`](Guarded::with_classifier) says otherwise. One transaction is one call. An async bus that may hang
 /// wants a [`time_limit`](Guarded::time_limit).
 ///
 /// ```
@@ -33,23 +33,23 @@ use super::{Guarded, GuardedError, Weigh, works};
 /// static SENSOR: Breaker = Breaker::new(Config::new().consecutive_failures(4), EmbassyClock);
 ///
 /// // A stuck bus is worse than a sensor that does not answer.
-/// fn weigh(kind: ErrorKind) -> Outcome {
+/// fn classify(kind: ErrorKind) -> Outcome {
 ///     match kind {
-///         ErrorKind::Bus => Failure::weighing(3).into(),
+///         ErrorKind::Bus => Failure::with_weight(3).into(),
 ///         ErrorKind::ArbitrationLoss => Outcome::Ignored,
 ///         _ => Failure::new().into(),
 ///     }
 /// }
 ///
 /// // The driver of any crate, over the bus of any HAL.
-/// let mut sensor = Thermometer::new(GuardedI2c::new(bus, &SENSOR).weighing(weigh));
+/// let mut sensor = Thermometer::new(GuardedI2c::new(bus, &SENSOR).with_classifier(classify));
 /// assert!(sensor.read().is_err());
 /// assert_eq!(SENSOR.snapshot().failures(), 3);
 /// ```
 pub type GuardedI2c<D, B> = Guarded<D, B, ErrorKind>;
 
-impl Weigh for ErrorKind {
-    fn weigh(self) -> Outcome {
+impl ClassifyKind for ErrorKind {
+    fn classify(self) -> Outcome {
         match self {
             Self::ArbitrationLoss => Outcome::Ignored,
             _ => Failure::new().into(),

@@ -3,7 +3,7 @@
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 
-use super::{Guarded, GuardedError, Weigh};
+use super::{ClassifyKind, Guarded, GuardedError};
 
 /// A stream behind a breaker. Itself a [`Read`] and [`Write`] as the stream is.
 ///
@@ -19,7 +19,7 @@ use super::{Guarded, GuardedError, Weigh};
 ///
 /// Every failure weighs 1, but what says that the caller was wrong says nothing of the stream
 /// (`InvalidInput`, `InvalidData`, `Unsupported`, `OutOfMemory`, `Interrupted`);
-/// [`weighing`](Guarded::weighing) says otherwise.
+/// [`with_classifier`](Guarded::with_classifier) says otherwise.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedIo};
@@ -35,8 +35,8 @@ use super::{Guarded, GuardedError, Weigh};
 /// ```
 pub type GuardedIo<D, B> = Guarded<D, B, ErrorKind>;
 
-impl Weigh for ErrorKind {
-    fn weigh(self) -> Outcome {
+impl ClassifyKind for ErrorKind {
+    fn classify(self) -> Outcome {
         match self {
             Self::InvalidInput
             | Self::InvalidData

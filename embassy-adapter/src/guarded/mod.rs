@@ -28,8 +28,8 @@ use crate::ext::IntoTimeLimit;
 /// A device behind a breaker: [`GuardedI2c`], [`GuardedSpi`] or [`GuardedIo`].
 ///
 /// Each operation of the trait is one call of the breaker. Its error is a [`GuardedError`] that keeps
-/// the kind of the device's own; `K` is the type of the kind, and what each kind weighs can be said
-/// with [`weighing`](Self::weighing).
+/// the kind of the device's own; `K` is the type of the kind, and what each kind counts as can be said
+/// with [`with_classifier`](Self::with_classifier).
 ///
 /// # A device that hangs
 ///
@@ -41,32 +41,32 @@ use crate::ext::IntoTimeLimit;
 ///
 /// A breaker that is in a guard must not be around the driver, too (`BREAKER.call(..)`,
 /// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): every operation would be two calls, one inside
-/// the other, and the inner one is refused while the outer one is the probe, so it never closes
+/// the other, and the inner one is rejected while the outer one is the probe, so it never closes
 /// again. `BREAKER.ready()` is no call and always right.
 #[derive(Debug)]
 pub struct Guarded<D, B, K> {
     device: D,
     breaker: B,
-    weigh: fn(K) -> Outcome,
+    classify: fn(K) -> Outcome,
     limit: TimeLimit,
     /// Of a stream: what a write or flush that succeeds says.
     #[cfg(feature = "embedded-io")]
     written: Outcome,
 }
 
-/// What the kinds of error of a trait weigh unless otherwise said.
-pub trait Weigh: Copy {
+/// What the kinds of error of a trait count as by default.
+pub trait ClassifyKind: Copy {
     /// What an error of this kind is.
-    fn weigh(self) -> Outcome;
+    fn classify(self) -> Outcome;
 }
 
-impl<D, B: AnyBreaker, K: Weigh> Guarded<D, B, K> {
+impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// A guarded device.
     pub const fn new(device: D, breaker: B) -> Self {
         Self {
             device,
             breaker,
-            weigh: K::weigh,
+            classify: K::classify,
             limit: TimeLimit::NONE,
             #[cfg(feature = "embedded-io")]
             written: Outcome::Ignored,
@@ -75,8 +75,8 @@ impl<D, B: AnyBreaker, K: Weigh> Guarded<D, B, K> {
 
     /// Says what each kind of error is.
     #[must_use]
-    pub const fn weighing(mut self, weigh: fn(K) -> Outcome) -> Self {
-        self.weigh = weigh;
+    pub const fn with_classifier(mut self, classify: fn(K) -> Outcome) -> Self {
+        self.classify = classify;
         self
     }
 
@@ -108,10 +108,10 @@ impl<D, B: AnyBreaker, K: Weigh> Guarded<D, B, K> {
         kind: impl Fn(&E) -> K,
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, GuardedError<E>> {
-        let weigh = self.weigh;
+        let of_kind = self.classify;
         let classify = |result: &Result<V, E>| match result {
             Ok(_) => Outcome::Success,
-            Err(error) => weigh(kind(error)),
+            Err(error) => of_kind(kind(error)),
         };
         let device = &mut self.device;
         let breaker = self.breaker.as_breaker();
@@ -125,11 +125,11 @@ impl<D, B: AnyBreaker, K: Weigh> Guarded<D, B, K> {
         succeeded: impl Fn(&V) -> Outcome,
         operation: impl AsyncFnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, GuardedError<E>> {
-        let (weigh, limit) = (self.weigh, self.limit);
+        let (of_kind, limit) = (self.classify, self.limit);
         let classify = |result: &Result<V, Timed<E>>| match result {
             Ok(value) => succeeded(value),
             Err(Timed::TimedOut) => limit.failure().into(),
-            Err(Timed::Failed(error)) => weigh(kind(error)),
+            Err(Timed::Failed(error)) => of_kind(kind(error)),
         };
         let device = &mut self.device;
         let operation = || operation(device);

@@ -4,12 +4,12 @@ use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
 use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
 
-use super::{Guarded, GuardedError, Weigh, works};
+use super::{ClassifyKind, Guarded, GuardedError, works};
 
 /// A device on an SPI bus behind a breaker. Itself an [`SpiDevice`], blocking or async as the device
 /// is.
 ///
-/// Every failure weighs 1; [`weighing`](Guarded::weighing) says otherwise. SPI itself hardly notices
+/// Every failure weighs 1; [`with_classifier`](Guarded::with_classifier) says otherwise. SPI itself hardly notices
 /// that a device is gone: where the driver finds out, guard its calls and not the bus.
 ///
 /// ```
@@ -24,8 +24,8 @@ use super::{Guarded, GuardedError, Weigh, works};
 /// ```
 pub type GuardedSpi<D, B> = Guarded<D, B, ErrorKind>;
 
-impl Weigh for ErrorKind {
-    fn weigh(self) -> Outcome {
+impl ClassifyKind for ErrorKind {
+    fn classify(self) -> Outcome {
         Failure::new().into()
     }
 }

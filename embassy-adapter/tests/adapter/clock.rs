@@ -12,8 +12,8 @@ fn the_breaker_opens_and_recovers_by_embassy_time() {
     let mut sim = Sim::new();
     breaker.trip();
     sim.pass(1_999);
-    let refused = breaker.acquire().unwrap_err();
-    assert_eq!(refused.retry_in(), Some(Duration::from_millis(1)));
+    let rejected = breaker.acquire().unwrap_err();
+    assert_eq!(rejected.retry_in(), Some(Duration::from_millis(1)));
     sim.pass(1);
     breaker.acquire().unwrap().success();
     assert_eq!(breaker.state(), State::Closed);

@@ -118,10 +118,10 @@ fn an_unmodified_driver_is_stopped_after_three_failures_and_comes_back() {
         assert_eq!(error, GuardedError::Device(NACK));
         assert_eq!(error.kind(), NACK, "the kind is kept");
     }
-    let refused = temperature(&mut bus).unwrap_err();
-    assert_eq!(refused.kind(), i2c::ErrorKind::Other);
+    let rejected = temperature(&mut bus).unwrap_err();
+    assert_eq!(rejected.kind(), i2c::ErrorKind::Other);
     assert_eq!(
-        refused.rejected().and_then(Rejected::retry_in_ms),
+        rejected.rejected().and_then(Rejected::retry_in_ms),
         Some(1_000)
     );
     assert_eq!(bus.device().reached, 3, "the bus was left alone");
@@ -169,7 +169,7 @@ fn every_i2c_operation_is_guarded_blocking_and_async() {
         assert!(!call(&mut bus));
         bus.device().fails = Some(NACK);
         assert!((0..5).all(|_| call(&mut bus)));
-        assert_eq!(bus.device().reached, 4, "then refused");
+        assert_eq!(bus.device().reached, 4, "then rejected");
     }
 }
 
@@ -197,7 +197,7 @@ fn every_spi_operation_is_guarded_blocking_and_async() {
         assert!(!call(&mut bus));
         bus.device().fails = Some(spi::ErrorKind::ModeFault);
         assert!((0..5).all(|_| call(&mut bus)));
-        assert_eq!(bus.device().reached, 4, "then refused");
+        assert_eq!(bus.device().reached, 4, "then rejected");
     }
 }
 
@@ -218,7 +218,7 @@ fn every_stream_operation_is_guarded() {
         assert!(!call(&mut port));
         port.device().fails = Some(io::ErrorKind::ConnectionReset);
         assert!((0..5).all(|_| call(&mut port)));
-        assert_eq!(port.device().reached, 4, "then refused");
+        assert_eq!(port.device().reached, 4, "then rejected");
     }
 }
 
@@ -238,7 +238,7 @@ fn what_is_nobodys_fault_does_not_count() {
 
 #[test]
 fn kinds_weigh_what_they_are_said_to() {
-    fn weigh(kind: i2c::ErrorKind) -> Outcome {
+    fn classify(kind: i2c::ErrorKind) -> Outcome {
         match kind {
             i2c::ErrorKind::Bus => Failure::tripping().into(),
             _ => Failure::new().into(),
@@ -246,7 +246,7 @@ fn kinds_weigh_what_they_are_said_to() {
     }
     let _time = Sim::new();
     let breaker = breaker(RULES);
-    let mut bus = GuardedI2c::new(Fake::new(Some(NACK)), &breaker).weighing(weigh);
+    let mut bus = GuardedI2c::new(Fake::new(Some(NACK)), &breaker).with_classifier(classify);
     assert!(temperature(&mut bus).is_err());
     assert_eq!(breaker.snapshot().failures(), 1);
     bus.device().fails = Some(i2c::ErrorKind::Bus);

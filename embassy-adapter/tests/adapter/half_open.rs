@@ -133,16 +133,16 @@ fn a_hanging_probe_costs_one_wait_of_its_lease() {
 }
 
 #[test]
-fn waiting_beside_a_probe_refuses_no_call() {
-    struct Refusals(Cell<u32>);
-    impl atomic_breaker_embassy::Observer for Refusals {
-        fn refused(&self, _: atomic_breaker_embassy::Rejected) {
+fn waiting_beside_a_probe_rejects_no_call() {
+    struct Rejections(Cell<u32>);
+    impl atomic_breaker_embassy::Observer for Rejections {
+        fn rejected(&self, _: atomic_breaker_embassy::Rejected) {
             self.0.set(self.0.get() + 1);
         }
     }
     let breaker =
         atomic_breaker_embassy::Breaker::builder(RULES, atomic_breaker_embassy::EmbassyClock)
-            .observer(Refusals(Cell::new(0)))
+            .observer(Rejections(Cell::new(0)))
             .build();
     let mut sim = Sim::new();
     breaker.trip();

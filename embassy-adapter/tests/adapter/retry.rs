@@ -123,14 +123,14 @@ fn it_gives_up_at_once_while_forced_open() {
 }
 
 #[test]
-fn a_refused_call_is_no_try() {
+fn a_rejected_call_is_no_try() {
     let (tried, result, _) = tries_after(&patient(), tripped, POLICY.tries(1), 1);
     assert_eq!((tried.len(), result), (1, Ok(())));
     assert!(tried[0] >= 1_000, "{tried:?}");
 }
 
 #[test]
-fn without_time_a_refused_call_is_not_waited_for() {
+fn without_time_a_rejected_call_is_not_waited_for() {
     let at_once = POLICY.within(Duration::ZERO);
     let (tried, result, took) = tries_after(&patient(), tripped, at_once, 1);
     assert_eq!((tried.len(), took), (0, 0));
@@ -194,7 +194,7 @@ fn it_does_not_give_up_beside_a_probe_when_the_radio_is_back_at_two_seconds() {
 }
 
 #[test]
-fn many_that_were_refused_together_do_not_come_in_one_tick() {
+fn many_that_were_rejected_together_do_not_come_in_one_tick() {
     let breaker = breaker(RULES.open_for(Duration::from_secs(8)));
     let tried = Times::default();
     let mut sim = Sim::new();
@@ -241,7 +241,7 @@ fn it_notices_a_breaker_that_closes_early() {
 }
 
 #[test]
-fn the_last_error_tells_more_than_the_refusals_after_it() {
+fn the_last_error_tells_more_than_the_rejections_after_it() {
     let breaker = breaker(RULES.consecutive_failures(1));
     let (tried, result, took) = tries(&breaker, POLICY.within(Duration::from_millis(800)), 9);
     assert_eq!((tried.len(), took), (1, 0));

@@ -65,15 +65,15 @@ fn ready_sleeps_before_it_lets_somebody_try() {
 #[test]
 fn waiters_do_not_all_try_in_the_tick_in_which_traffic_begins_to_return() {
     #[derive(Default)]
-    struct Refused {
+    struct Rejections {
         watch: Watch<32>,
         times: Times,
     }
-    impl Observer for Refused {
+    impl Observer for Rejections {
         fn transition(&self, transition: &Transition) {
             self.watch.transition(transition);
         }
-        fn refused(&self, _: Rejected) {
+        fn rejected(&self, _: Rejected) {
             self.times.mark();
         }
         fn wake_on_change(&self, waker: &Waker) -> bool {
@@ -81,7 +81,7 @@ fn waiters_do_not_all_try_in_the_tick_in_which_traffic_begins_to_return() {
         }
     }
     let breaker = Breaker::builder(GRADUAL, EmbassyClock)
-        .observer(Refused::default())
+        .observer(Rejections::default())
         .build();
     let mut sim = Sim::new();
     breaker.trip();

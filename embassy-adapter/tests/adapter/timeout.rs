@@ -65,7 +65,7 @@ fn a_call_that_takes_too_long_fails_and_is_dropped() {
 #[test]
 fn a_time_out_weighs_what_the_limit_says() {
     let breaker = breaker(RULES);
-    let limit = TimeLimit::new(LIMIT.into()).counting_as(Failure::weighing(3));
+    let limit = TimeLimit::new(LIMIT.into()).counting_as(Failure::with_weight(3));
     Sim::new().run(async {
         let _ = breaker.call_timeout(limit, || takes(60, Ok(1))).await;
     });
@@ -89,14 +89,14 @@ fn a_classifier_decides_of_time_outs_too() {
 }
 
 #[test]
-fn a_refused_call_does_not_begin() {
+fn a_rejected_call_does_not_begin() {
     let breaker = breaker(RULES);
     let mut sim = Sim::new();
     breaker.trip();
     let took = sim.run(async {
-        let call = breaker.call_timeout(LIMIT, || async { unreachable!("refused") });
-        let refused: Answer = call.await;
-        assert!(matches!(refused, Err(CallError::Rejected(_))));
+        let call = breaker.call_timeout(LIMIT, || async { unreachable!("rejected") });
+        let rejected: Answer = call.await;
+        assert!(matches!(rejected, Err(CallError::Rejected(_))));
     });
     assert_eq!(took, 0);
 }

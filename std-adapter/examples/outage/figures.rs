@@ -13,7 +13,7 @@ pub(crate) struct Figures {
     pub(crate) in_time: usize,
     pub(crate) wasted: usize,
     pub(crate) waited: Duration,
-    pub(crate) refused: usize,
+    pub(crate) rejected: usize,
     /// Half of all calls took less, and 99 of 100.
     pub(crate) all: (Duration, Duration),
     /// The same of the calls while the server was dead.
@@ -48,7 +48,7 @@ impl Figures {
                 .filter(|call| failed(call))
                 .map(|call| call.took)
                 .sum(),
-            refused: count(&|call| call.outcome == Outcome::Refused),
+            rejected: count(&|call| call.outcome == Outcome::Rejected),
             all: latencies(&|_| true),
             outage: latencies(&|call| run.scene.mode_at(call.began).is_dead()),
             recovered: recovered(run.scene, calls),

@@ -46,7 +46,7 @@ impl Guard {
         match self.0.call(|| load::call(address)) {
             Ok(()) => Outcome::Answered,
             Err(CallError::Failed(_)) => Outcome::Failed,
-            Err(CallError::Rejected(_)) => Outcome::Refused,
+            Err(CallError::Rejected(_)) => Outcome::Rejected,
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum Outcome {
     Answered,
     Failed,
     /// By the breaker; the server was not called.
-    Refused,
+    Rejected,
 }
 
 /// A call as the caller saw it.
@@ -186,14 +186,14 @@ impl Progress {
         let new = &calls[self.shown.min(calls.len())..];
         let count = |outcome| new.iter().filter(|call| call.outcome == outcome).count();
         let line = format!(
-            "{:<18} {:4.1} s  server {:<8} breaker {:<10} answered {:3}  failed {:3}  refused {:3}",
+            "{:<18} {:4.1} s  server {:<8} breaker {:<10} answered {:3}  failed {:3}  rejected {:3}",
             self.name,
             time.as_secs_f64(),
             self.scene.mode_at(time),
             self.guard.map_or("none", |guard| guard.state().name()),
             count(Outcome::Answered),
             count(Outcome::Failed),
-            count(Outcome::Refused),
+            count(Outcome::Rejected),
         );
         self.shown = calls.len();
         if self.is_terminal {

@@ -22,7 +22,7 @@ const FONT: &str = "sans-serif";
 const GOOD: RGBColor = RGBColor(46, 125, 50);
 const LATE: RGBColor = RGBColor(249, 168, 37);
 const FAILED: RGBColor = RGBColor(198, 40, 40);
-const REFUSED: RGBColor = RGBColor(120, 144, 156);
+const REJECTED: RGBColor = RGBColor(120, 144, 156);
 const RETURNING: RGBColor = RGBColor(129, 199, 132);
 const INK: RGBColor = RGBColor(38, 50, 56);
 
@@ -40,7 +40,7 @@ const KINDS: [(&str, RGBColor); 4] = [
     ("answered in good time", GOOD),
     ("answered late", LATE),
     ("failed", FAILED),
-    ("refused at once", REFUSED),
+    ("rejected at once", REJECTED),
 ];
 
 /// About the width of a letter.
@@ -68,7 +68,7 @@ fn kind(call: &Call) -> usize {
         Outcome::Answered if call.took < SLOW => 0,
         Outcome::Answered => 1,
         Outcome::Failed => 2,
-        Outcome::Refused => 3,
+        Outcome::Rejected => 3,
     }
 }
 

@@ -80,7 +80,9 @@ pub(crate) fn of_outage(runs: &[Run; 2]) -> String {
         .row("  time that callers waited for nothing", |f| {
             format!("{:.1} s", f.waited.as_secs_f64())
         })
-        .row("refused at once by the breaker", |f| f.refused.to_string())
+        .row("rejected at once by the breaker", |f| {
+            f.rejected.to_string()
+        })
         .row("latency of all calls, half of them below", |f| {
             latency(f.all.0)
         })
@@ -102,7 +104,7 @@ fn outage_in_words([a, b]: &[Figures; 2]) -> String {
     let answered_slowly = |figures: &Figures| figures.answered - figures.in_time;
     format!(
         "\nWithout a breaker, {} calls were sent to a server that could not answer, and their callers\n\
-         waited {:.1} s in all to learn that. With it, {} were; {} others were refused at once, so\n\
+         waited {:.1} s in all to learn that. With it, {} were; {} others were rejected at once, so\n\
          that their callers could do something else.\n\
          While the server was dead, one call in a hundred took {} or more without the breaker, and\n\
          {} with it. To find out when the server was back, the breaker let {} probes through, one\n\
@@ -114,7 +116,7 @@ fn outage_in_words([a, b]: &[Figures; 2]) -> String {
         a.wasted,
         a.waited.as_secs_f64(),
         b.wasted,
-        b.refused,
+        b.rejected,
         latency(a.outage.1),
         latency(b.outage.1),
         b.probes.unwrap_or(0),
@@ -132,7 +134,9 @@ pub(crate) fn of_cold_start(runs: &[Run; 2]) -> String {
         .row("calls tried", |f| f.tried.to_string())
         .row("answered", |f| f.answered.to_string())
         .row("failed", |f| f.wasted.to_string())
-        .row("refused at once by the breaker", |f| f.refused.to_string())
+        .row("rejected at once by the breaker", |f| {
+            f.rejected.to_string()
+        })
         .row("the server broke down under its load", |f| {
             times(f.breakdowns)
         })

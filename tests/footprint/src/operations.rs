@@ -36,7 +36,7 @@ pub(crate) const ALL: [Entry; 8] = [
     ("acquire and failure, closed", closed, failure),
     ("acquire and success after a failure", failed_once, success),
     ("acquire and the failure that trips", failed_twice, failure),
-    ("refusal", open, refusal),
+    ("rejection", open, rejection),
     ("admission of the first probe", at_the_deadline, admission),
     (
         "a probe in, and its success closes",
@@ -70,7 +70,7 @@ fn failure() {
 }
 
 #[inline(never)]
-fn refusal() {
+fn rejection() {
     black_box(DEVICE.acquire().is_err());
 }
 

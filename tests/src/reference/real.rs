@@ -10,7 +10,7 @@ use super::{Order, Report, Told};
 pub fn outcome(report: Report) -> Outcome {
     match report {
         Report::Success => Outcome::Success,
-        Report::Failure(weight) => Failure::weighing(weight as u16).into(),
+        Report::Failure(weight) => Failure::with_weight(weight as u16).into(),
         Report::TripAtOnce => Failure::tripping().into(),
         Report::RetryAfter(time) => Failure::retry_after(Duration::from_millis(time)).into(),
         Report::Nothing => Outcome::Ignored,

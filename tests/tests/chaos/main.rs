@@ -8,7 +8,9 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use atomic_breaker::word::{AtomicU32 as Narrow, AtomicU64 as Wide, Bits, SectionWord, Word};
+use atomic_breaker::word::{
+    AtomicU32 as Narrow, AtomicU64 as Wide, Bits, CriticalSectionWord, Word,
+};
 use atomic_breaker::{Breaker, Cause, Config, ManualClock};
 
 use history::{GAMMA, Heard, configs, history, mix};
@@ -122,7 +124,12 @@ fn the_word_in_a_critical_section_has_the_history_of_the_atomic() {
     for seed in 1..=20 {
         for (which, config) in configs().into_iter().enumerate() {
             let atomic = history(&Wide::new(0), &Wide::new(0), config, seed);
-            let section = history(&SectionWord::new(), &SectionWord::new(), config, seed);
+            let section = history(
+                &CriticalSectionWord::new(),
+                &CriticalSectionWord::new(),
+                config,
+                seed,
+            );
             same(&atomic, &section, &format!("config {which}, seed {seed}"));
         }
     }
@@ -218,6 +225,6 @@ fn threads_that_share_a_moody_word_lose_no_failure() {
 fn threads_that_share_a_word_in_a_critical_section_lose_no_failure() {
     // A section that is too short shows in about one round of two.
     for _ in 0..20 {
-        assert_eq!(count_together(&SectionWord::new(), 15_000), 60_000);
+        assert_eq!(count_together(&CriticalSectionWord::new(), 15_000), 60_000);
     }
 }

@@ -42,8 +42,8 @@ fn an_attempt_that_is_left_by_the_question_mark_has_failed<W: AnyWord>() {
     }
     assert!(first_number(&breaker, "seven").is_err());
     assert_eq!(breaker.state(), State::Open);
-    let refused = first_number(&breaker, "7").unwrap_err();
-    let rejected = refused.downcast_ref::<Rejected>().unwrap();
+    let rejected = first_number(&breaker, "7").unwrap_err();
+    let rejected = rejected.downcast_ref::<Rejected>().unwrap();
     assert_eq!(rejected.state(), State::Open);
 }
 
@@ -87,7 +87,7 @@ fn an_attempt_says_what_a_permit_says<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
     let attempt = || breaker.attempt().unwrap();
-    assert_eq!(attempt().report(Failure::weighing(3)), None);
+    assert_eq!(attempt().report(Failure::with_weight(3)), None);
     assert_eq!(breaker.snapshot().failures(), 3);
     assert_eq!(attempt().report(Outcome::Ignored), None);
     assert_eq!(attempt().cancel(), None);
@@ -165,9 +165,9 @@ fn an_attempt_shows_whether_it_is_a_probe() {
     assert_eq!(format!("{probe:?}"), "Attempt { is_probe: true, .. }");
 }
 
-/// `?` from a refusal and from the work itself, into one error of the caller's.
+/// `?` from a rejection and from the work itself, into one error of the caller's.
 #[test]
-fn the_question_mark_makes_a_call_error_of_a_refusal() {
+fn the_question_mark_makes_a_call_error_of_a_rejection() {
     fn work(breaker: &Tested<'_, super::support::Fine>) -> Result<(), CallError<()>> {
         let attempt = breaker.attempt()?;
         attempt.success();

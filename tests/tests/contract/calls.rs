@@ -1,4 +1,4 @@
-//! B8: classifiers; B20: panics; futures; tokens.
+//! Classifiers; panics; futures; tokens.
 
 use std::cell::Cell;
 use std::future::{Future, pending, poll_fn, ready};
@@ -30,7 +30,7 @@ fn half_open<W: AnyWord>(clock: &ManualClock) -> Tested<'_, W> {
     breaker
 }
 
-fn a_refused_operation_is_not_run<W: AnyWord>() {
+fn a_rejected_operation_is_not_run<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
     breaker.trip();
@@ -52,7 +52,7 @@ fn a_classifier_decides_what_a_result_means<W: AnyWord>() {
                 Ok(200) => Outcome::Success,
                 Ok(_) => Failure::new().into(),
                 Err(404) => Outcome::Ignored,
-                Err(503) => Failure::weighing(3).into(),
+                Err(503) => Failure::with_weight(3).into(),
                 Err(_) => Failure::tripping().into(),
             }
         }
@@ -208,7 +208,7 @@ fn a_future_reports_when_it_is_ready<W: AnyWord>() {
 }
 
 /// Guarded once is enough: a breaker around itself counts each failure twice while it is closed, and its
-/// probe is refused by the slot that it holds itself.
+/// probe is rejected by the slot that it holds itself.
 fn a_breaker_inside_itself_does_what_is_documented<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
@@ -295,7 +295,7 @@ fn a_failure_shows_what_it_asks_for() {
 }
 
 on_both_words!(
-    a_refused_operation_is_not_run,
+    a_rejected_operation_is_not_run,
     a_classifier_decides_what_a_result_means,
     a_result_can_be_recorded_by_hand,
     a_panic_counts_as_one_failure_and_goes_on,

@@ -1,4 +1,4 @@
-//! B23: permits that are dropped without a report: neutral while young, and no free retry for a
+//! Permits that are dropped without a report: neutral while young, and no free retry for a
 //! resource that hangs.
 
 use std::cell::Cell;
@@ -66,7 +66,7 @@ fn a_time_out_around_a_hanging_probe_opens_again<W: AnyWord>() {
         let snapshot = breaker.snapshot();
         assert_eq!((snapshot.state(), snapshot.trips()), (State::Open, trip));
         assert_eq!(snapshot.retry_in(), Some(ms(open_ms)));
-        assert!(!time_out_around(&breaker, ms(2_000)), "refused");
+        assert!(!time_out_around(&breaker, ms(2_000)), "rejected");
         clock.advance(ms(open_ms));
     }
 }

@@ -1,4 +1,4 @@
-//! B2: when failures trip; B8: what they weigh.
+//! When failures trip; what they weigh.
 
 use atomic_breaker::{Failure, ManualClock, Outcome, State};
 
@@ -82,7 +82,12 @@ fn failures_weigh_what_they_say<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().consecutive_failures(5);
     let breaker = breaker::<W>(config, &clock);
-    let report = |weight| breaker.acquire().unwrap().report(Failure::weighing(weight));
+    let report = |weight| {
+        breaker
+            .acquire()
+            .unwrap()
+            .report(Failure::with_weight(weight))
+    };
     report(3);
     report(0);
     assert_eq!(breaker.snapshot().failures(), 3);
@@ -94,14 +99,14 @@ fn failures_weigh_what_they_say<W: AnyWord>() {
     breaker
         .acquire()
         .unwrap()
-        .report(Failure::weighing(u16::MAX));
+        .report(Failure::with_weight(u16::MAX));
     assert_eq!(breaker.state(), State::Open, "no sum overflows");
     breaker.reset();
-    breaker.acquire().unwrap().report(Failure::weighing(4));
+    breaker.acquire().unwrap().report(Failure::with_weight(4));
     breaker
         .acquire()
         .unwrap()
-        .report(Failure::weighing(u16::MAX));
+        .report(Failure::with_weight(u16::MAX));
     assert_eq!(breaker.state(), State::Open);
 }
 
@@ -112,7 +117,7 @@ fn a_weightless_failure_neither_counts_nor_clears_nor_starts_a_window<W: AnyWord
         rules().failures_within(1, ms(100)),
     ] {
         let breaker = breaker::<W>(config, &clock);
-        breaker.acquire().unwrap().report(Failure::weighing(0));
+        breaker.acquire().unwrap().report(Failure::with_weight(0));
         assert_eq!(breaker.state(), State::Closed);
         assert_eq!(breaker.check(), Ok(()));
         assert_eq!(breaker.snapshot().failures(), 0);
@@ -188,9 +193,9 @@ fn a_window_that_is_over_is_counted_until_the_next_report<W: AnyWord>() {
     assert_eq!(breaker.snapshot().failures(), 0);
     assert_eq!(breaker.snapshot().epoch(), epoch);
 
-    breaker.acquire().unwrap().report(Failure::weighing(2));
+    breaker.acquire().unwrap().report(Failure::with_weight(2));
     clock.advance(ms(5_000));
-    breaker.acquire().unwrap().report(Failure::weighing(2));
+    breaker.acquire().unwrap().report(Failure::with_weight(2));
     assert_eq!(breaker.snapshot().failures(), 2, "of the next window");
 }
 
@@ -199,15 +204,21 @@ fn weights_within_a_window_add_up_and_the_first_may_trip_by_itself<W: AnyWord>()
     let config = rules().failures_within(W::MAX_FAILURES, ms(100));
     for first in [0, 1, 200] {
         let breaker = breaker::<W>(config, &clock);
-        breaker.acquire().unwrap().report(Failure::weighing(first));
+        breaker
+            .acquire()
+            .unwrap()
+            .report(Failure::with_weight(first));
         assert_eq!(breaker.snapshot().failures(), first);
         let rest = W::MAX_FAILURES as u16 - first;
-        breaker.acquire().unwrap().report(Failure::weighing(rest));
+        breaker
+            .acquire()
+            .unwrap()
+            .report(Failure::with_weight(rest));
         assert_eq!(breaker.state(), State::Open, "{first} and {rest}");
     }
     for limit in [1, 3] {
         let breaker = breaker::<W>(rules().failures_within(limit, ms(100)), &clock);
-        breaker.acquire().unwrap().report(Failure::weighing(3));
+        breaker.acquire().unwrap().report(Failure::with_weight(3));
         assert_eq!(breaker.state(), State::Open, "3 of {limit}");
     }
 }
@@ -222,7 +233,7 @@ fn a_success_or_a_drop_can_be_too_slow<W: AnyWord>() {
         clock.advance(ms(50));
         permit
     };
-    slow().report(Failure::weighing(3));
+    slow().report(Failure::with_weight(3));
     assert_eq!(breaker.snapshot().failures(), 3);
     slow().report(Outcome::Ignored);
     assert_eq!(breaker.snapshot().failures(), 3);

@@ -1,4 +1,4 @@
-//! What does not fit is refused when it is built, with a message that says the limit and what to do.
+//! What does not fit is rejected when it is built, with a message that says the limit and what to do.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn narrow(config: Config) -> String {
     config.check(Layout::NARROW).unwrap_err().to_string()
 }
 
-/// Refused on both layouts for the same reason.
+/// Rejected on both layouts for the same reason.
 fn both(config: Config) -> String {
     assert_eq!(wide(config), narrow(config));
     wide(config)

@@ -1,4 +1,4 @@
-//! B10: manual control.
+//! Manual control.
 
 use atomic_breaker::{Breaker, Cause, Clock, Control, ManualClock, State, Transition};
 
@@ -222,7 +222,7 @@ fn a_probe_now_goes_on_counting_trips<W: AnyWord>() {
     }
 }
 
-fn forced_open_refuses_for_ever_and_says_so<W: AnyWord>() {
+fn forced_open_rejects_for_ever_and_says_so<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
     breaker.force_open();
@@ -331,7 +331,7 @@ on_both_words!(
     each_command_tells_the_observer_what_it_answers,
     a_probe_now_goes_on_counting_trips,
     a_trip_by_hand_grows_with_trips_but_not_when_open_already,
-    forced_open_refuses_for_ever_and_says_so,
+    forced_open_rejects_for_ever_and_says_so,
     a_released_breaker_finds_out_by_a_probe,
     a_disabled_breaker_passes_everything_and_learns_nothing,
     a_reset_clears_the_count_and_the_growth,

@@ -1,4 +1,4 @@
-//! B1, B10, B12: what each use of the breaker costs, in loads, swaps and readings of the clock.
+//! What each use of the breaker costs, in loads, swaps and readings of the clock.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -113,7 +113,7 @@ fn a_failure_that_weighs_nothing_swaps_nothing<W: AnyWord>() {
     let word = Counting::<W>::fresh();
     for config in [rules(), rules().failures_within(3, ms(100))] {
         let breaker = Breaker::over(&word, config, Watched::default());
-        let weightless = Failure::weighing(0);
+        let weightless = Failure::with_weight(0);
         breaker.acquire().unwrap().report(weightless);
         assert_eq!(word.taken().1, 0);
         breaker.acquire().unwrap().failure();
@@ -214,7 +214,7 @@ fn a_gradual_return_costs_its_own_calls_alone<W: AnyWord>() {
     assert_eq!(breaker.clock().readings.take(), 0);
 }
 
-fn a_refusal_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
+fn a_rejection_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
     let word = Counting::<W>::fresh();
     let breaker = Breaker::over(&word, rules(), Watched::default());
     breaker.trip();
@@ -346,7 +346,7 @@ on_both_words!(
     a_success_after_failures_clears_them_with_one_swap_and_then_none,
     a_closed_success_is_as_cheap_in_every_epoch,
     a_gradual_return_costs_its_own_calls_alone,
-    a_refusal_swaps_nothing_and_reads_the_clock_once,
+    a_rejection_swaps_nothing_and_reads_the_clock_once,
     a_probe_is_admitted_and_reports_by_one_swap_each,
     a_command_is_one_swap_or_none,
     a_late_report_swaps_nothing,

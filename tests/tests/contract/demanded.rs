@@ -1,4 +1,4 @@
-//! B9: open times that somebody demanded: a deadline only moves later, unless an operator says
+//! Open times that somebody demanded: a deadline only moves later, unless an operator says
 //! otherwise by name.
 
 use std::time::Duration;

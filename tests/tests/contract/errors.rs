@@ -1,4 +1,4 @@
-//! B13: errors; B14: fallback; one error of two.
+//! Errors; fallback; one error of two.
 
 use std::error::Error;
 use std::fmt;
@@ -34,7 +34,7 @@ fn open(clock: &ManualClock) -> Breaker<&ManualClock> {
 }
 
 #[test]
-fn a_refusal_says_that_it_was_refused_and_how_long_to_wait() {
+fn a_rejection_says_that_it_was_rejected_and_how_long_to_wait() {
     let clock = ManualClock::new();
     let breaker = open(&clock);
     let rejected = breaker.acquire().unwrap_err();
@@ -70,15 +70,15 @@ fn a_call_error_shows_what_is_behind_it() {
     assert_eq!(failed.rejected(), None);
     assert_eq!(failed.failed(), Some(no_answer()));
 
-    let refused = open(&clock).call(|| Err::<(), _>(no_answer())).unwrap_err();
-    assert!(refused.to_string().starts_with("circuit breaker is open"));
-    assert!(refused.source().is_none());
-    assert_eq!(refused.rejected().map(Rejected::state), Some(State::Open));
-    assert_eq!(refused.failed(), None);
+    let rejected = open(&clock).call(|| Err::<(), _>(no_answer())).unwrap_err();
+    assert!(rejected.to_string().starts_with("circuit breaker is open"));
+    assert!(rejected.source().is_none());
+    assert_eq!(rejected.rejected().map(Rejected::state), Some(State::Open));
+    assert_eq!(rejected.failed(), None);
 }
 
 #[test]
-fn a_refusal_turns_into_a_call_error_by_the_question_mark() {
+fn a_rejection_turns_into_a_call_error_by_the_question_mark() {
     fn two_steps(breaker: &Breaker<&ManualClock>) -> Result<(), CallError<NoAnswer>> {
         breaker.acquire()?.success();
         Ok(())
@@ -92,7 +92,7 @@ fn a_refusal_turns_into_a_call_error_by_the_question_mark() {
 }
 
 #[test]
-fn a_refused_call_falls_back_to_a_value_or_another_call_in_one_expression() {
+fn a_rejected_call_falls_back_to_a_value_or_another_call_in_one_expression() {
     let clock = ManualClock::new();
     let breaker = open(&clock);
     let call = || breaker.call(|| Ok::<_, NoAnswer>(1));
@@ -122,7 +122,7 @@ fn a_failed_call_falls_back_only_where_asked() {
 
 /// For tests of what handles them: what a breaker in that state would say.
 #[test]
-fn a_refusal_can_be_made_by_hand() {
+fn a_rejection_can_be_made_by_hand() {
     let open = Rejected::new(State::Open, ms(4_200));
     assert_eq!(
         (open.state(), open.wait()),
@@ -177,13 +177,13 @@ fn a_call_error_goes_by_the_question_mark_into_a_box() {
     assert_eq!(parse(&closed, "7").unwrap(), 7);
     let failed = parse(&closed, "x").unwrap_err();
     assert_eq!(failed.to_string(), "invalid digit found in string");
-    let refused = parse(&open(&clock), "7").unwrap_err();
-    assert!(refused.to_string().starts_with("circuit breaker is open"));
+    let rejected = parse(&open(&clock), "7").unwrap_err();
+    assert!(rejected.to_string().starts_with("circuit breaker is open"));
 }
 
-/// Where the operation's error is a box itself, a refusal becomes one, too.
+/// Where the operation's error is a box itself, a rejection becomes one, too.
 #[test]
-fn one_box_is_made_of_a_refusal_and_of_a_failure() {
+fn one_box_is_made_of_a_rejection_and_of_a_failure() {
     fn parse(breaker: &Breaker<&ManualClock>, text: &str) -> Result<u32, Anything> {
         let number = || -> Result<u32, Anything> { Ok(text.parse::<u32>()?) };
         let merged = breaker.call(number).map_err(CallError::merge);
@@ -198,8 +198,8 @@ fn one_box_is_made_of_a_refusal_and_of_a_failure() {
     assert_eq!(parse(&closed, "7").unwrap(), 7);
     let failed = parse(&closed, "x").unwrap_err();
     assert!(failed.downcast_ref::<std::num::ParseIntError>().is_some());
-    let refused = parse(&open(&clock), "7").unwrap_err();
-    let rejected = refused.downcast_ref::<Rejected>().unwrap();
+    let rejected = parse(&open(&clock), "7").unwrap_err();
+    let rejected = rejected.downcast_ref::<Rejected>().unwrap();
     assert_eq!(rejected.retry_in(), Some(ms(4_200)));
 }
 
@@ -225,16 +225,16 @@ fn anyhow_takes_both() {
         let failed = parse(&closed, "x").unwrap_err();
         assert_eq!(failed.to_string(), "invalid digit found in string");
         assert_eq!(closed.snapshot().failures(), 1);
-        let refused = parse(&open(&clock), "7").unwrap_err();
-        assert!(refused.to_string().starts_with("circuit breaker is open"));
+        let rejected = parse(&open(&clock), "7").unwrap_err();
+        assert!(rejected.to_string().starts_with("circuit breaker is open"));
     }
     let merged: anyhow::Error = CallError::Rejected(open_breaker_says()).merge();
     assert!(merged.downcast_ref::<Rejected>().is_some());
 }
 
-/// An error of the user's own with a place for refusals.
+/// An error of the user's own with a place for rejections.
 #[test]
-fn an_error_with_a_variant_for_refusals_is_made_of_both() {
+fn an_error_with_a_variant_for_rejections_is_made_of_both() {
     #[derive(Debug, PartialEq)]
     enum Problem {
         NotTried(Rejected),

@@ -1,4 +1,4 @@
-//! B11: observers; the event log.
+//! Observers; the event log.
 
 use std::time::Duration;
 
@@ -58,33 +58,33 @@ fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
     }
 }
 
-fn refusals_outcomes_and_drops_are_told_each_once<W: AnyWord>() {
+fn rejections_outcomes_and_drops_are_told_each_once<W: AnyWord>() {
     let clock = ManualClock::new();
     let diary = Diary::default();
     let breaker = told::<W>(rules(), &clock, &diary);
 
     breaker.acquire().unwrap().success();
     breaker.acquire().unwrap().failure();
-    breaker.acquire().unwrap().report(Failure::weighing(2));
+    breaker.acquire().unwrap().report(Failure::with_weight(2));
     breaker.acquire().unwrap().report(Outcome::Ignored);
     breaker.acquire().unwrap().report(Outcome::Success);
     breaker.acquire().unwrap().cancel();
     let late = breaker.acquire().unwrap();
     breaker.trip();
     late.success();
-    let refused = breaker.acquire().unwrap_err();
+    let rejected = breaker.acquire().unwrap_err();
 
     let expected = [
         Outcome::Success,
         Failure::new().into(),
-        Failure::weighing(2).into(),
+        Failure::with_weight(2).into(),
         Outcome::Ignored,
         Outcome::Success,
         Outcome::Success,
     ];
     assert_eq!(*diary.outcomes.borrow(), expected, "late ones too");
     assert_eq!(diary.cancelled.get(), 1);
-    assert_eq!(*diary.refused.borrow(), [refused]);
+    assert_eq!(*diary.rejected.borrow(), [rejected]);
 }
 
 fn a_token_on_its_way_is_not_told_as_a_drop<W: AnyWord>() {
@@ -99,7 +99,7 @@ fn a_token_on_its_way_is_not_told_as_a_drop<W: AnyWord>() {
 
 on_both_words!(
     a_whole_life_is_told_transition_by_transition,
-    refusals_outcomes_and_drops_are_told_each_once,
+    rejections_outcomes_and_drops_are_told_each_once,
     a_token_on_its_way_is_not_told_as_a_drop,
 );
 
@@ -118,7 +118,7 @@ fn a_pair_tells_both_and_a_dyn_reference_forwards() {
     for diary in [&first, &second] {
         assert_eq!(diary.transitions.borrow().len(), 1);
         assert_eq!(diary.outcomes.borrow().len(), 1);
-        assert_eq!(diary.refused.borrow().len(), 1);
+        assert_eq!(diary.rejected.borrow().len(), 1);
         assert_eq!(diary.cancelled.get(), 1);
     }
 }

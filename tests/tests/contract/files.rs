@@ -137,7 +137,7 @@ fn the_documented_file_is_the_documented_configuration() {
 }
 
 #[test]
-fn what_is_misspelt_is_refused_with_the_names_that_there_are() {
+fn what_is_misspelt_is_rejected_with_the_names_that_there_are() {
     let error = fault(json!({"open_for": 250}));
     assert!(error.contains("unknown field `open_for`"), "{error}");
     assert!(error.contains("`open_for_ms`"), "{error}");
@@ -191,7 +191,7 @@ fn what_is_missing_or_of_another_kind_is_named() {
 
 /// A file can say what does not fit; that is found when it meets the word, under the same names.
 #[test]
-fn a_file_that_does_not_fit_is_refused_when_the_breaker_is_made() {
+fn a_file_that_does_not_fit_is_rejected_when_the_breaker_is_made() {
     let clock = ManualClock::new();
     for (file, said) in [
         (json!({"probes": 0}), "with 0 probes"),

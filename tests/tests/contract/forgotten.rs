@@ -1,4 +1,4 @@
-//! B2: what was learned before an outage is forgotten after it, whatever number of transitions lies
+//! What was learned before an outage is forgotten after it, whatever number of transitions lies
 //! between: sixteen of them look like none in four bits.
 
 use atomic_breaker::word::{AtomicU64, Bits};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, SectionWord};
+use atomic_breaker::word::{AtomicU32, AtomicU64, CriticalSectionWord};
 use atomic_breaker::{
     AnyBreaker, BitsOf, Breaker, CallError, Clock, Config, Control, LastCalls, ManualClock,
     OnTransition, Ratio, Rules, State, Token, Transition, Wait,
@@ -58,7 +58,11 @@ fn an_adapter_takes_breakers_of_whatever_parts() {
     trips_at_two(Breaker::new(config, &clock));
     let narrow = Breaker::over(&word, config, &clock);
     trips_at_two(&narrow);
-    trips_at_two(Arc::new(Breaker::over(SectionWord::new(), config, &clock)));
+    trips_at_two(Arc::new(Breaker::over(
+        CriticalSectionWord::new(),
+        config,
+        &clock,
+    )));
     trips_at_two(
         Breaker::builder(config.failure_ratio(Ratio::percent(100)), &clock)
             .word(AtomicU64::new(0))

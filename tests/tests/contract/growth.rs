@@ -1,4 +1,4 @@
-//! B7: open times that grow from trip to trip.
+//! Open times that grow from trip to trip.
 
 use std::time::Duration;
 
@@ -173,18 +173,18 @@ on_both_words!(
     growth_overflows_nothing,
 );
 
-fn refused_wide(config: Config) -> String {
+fn rejected_wide(config: Config) -> String {
     config.check(Layout::WIDE).unwrap_err().to_string()
 }
 
-fn refused_narrow(config: Config) -> String {
+fn rejected_narrow(config: Config) -> String {
     config.check(Layout::NARROW).unwrap_err().to_string()
 }
 
 /// On both layouts for the same reason.
-fn refused(config: Config) -> String {
-    assert_eq!(refused_wide(config), refused_narrow(config));
-    refused_wide(config)
+fn rejected(config: Config) -> String {
+    assert_eq!(rejected_wide(config), rejected_narrow(config));
+    rejected_wide(config)
 }
 
 #[test]
@@ -193,15 +193,15 @@ fn limits_of_growth_by_fractions_and_steps() {
     let no_growth = "an open time that grows needs a factor of at least 2 (more than 100 percent) \
                      or a step: raise it or leave out the growth";
     assert_eq!(
-        refused(from(1_000).exponential_percent(100, ms(2_000))),
+        rejected(from(1_000).exponential_percent(100, ms(2_000))),
         no_growth
     );
     assert_eq!(
-        refused(from(1_000).exponential_percent(0, ms(2_000))),
+        rejected(from(1_000).exponential_percent(0, ms(2_000))),
         no_growth
     );
     assert_eq!(
-        refused(from(1_000).linear(Duration::ZERO, ms(2_000))),
+        rejected(from(1_000).linear(Duration::ZERO, ms(2_000))),
         no_growth
     );
     assert!(
@@ -216,15 +216,15 @@ fn limits_of_growth_by_fractions_and_steps() {
             .check(Layout::NARROW)
             .is_ok()
     );
-    assert!(refused_narrow(from(1_000).linear(ms(1), ms(1_007))).contains("never reached"));
+    assert!(rejected_narrow(from(1_000).linear(ms(1), ms(1_007))).contains("never reached"));
     assert!(
         from(1_000)
             .linear(ms(1), ms(1_030))
             .check(Layout::WIDE)
             .is_ok()
     );
-    assert!(refused_wide(from(1_000).linear(ms(1), ms(1_031))).contains("never reached"));
-    assert!(refused(from(1_000).linear(ms(1), ms(999))).contains("lies below open_for"));
+    assert!(rejected_wide(from(1_000).linear(ms(1), ms(1_031))).contains("never reached"));
+    assert!(rejected(from(1_000).linear(ms(1), ms(999))).contains("lies below open_for"));
     // What no one can mean neither overflows nor passes.
     assert!(
         from(1)
@@ -233,6 +233,6 @@ fn limits_of_growth_by_fractions_and_steps() {
             .is_ok()
     );
     assert!(
-        refused_wide(from(1).linear(Duration::MAX, Duration::MAX)).contains("longer than 2^31 ms")
+        rejected_wide(from(1).linear(Duration::MAX, Duration::MAX)).contains("longer than 2^31 ms")
     );
 }

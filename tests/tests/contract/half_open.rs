@@ -1,4 +1,4 @@
-//! B4: probes; B5: probes that are lost or dropped.
+//! Probes; probes that are lost or dropped.
 
 use atomic_breaker::{Config, Failure, ManualClock, Outcome, State, Wait};
 
@@ -55,7 +55,7 @@ fn so_many_successes_in_a_row_close<W: AnyWord>() {
 }
 
 fn a_failure_reopens_and_the_open_time_starts_anew<W: AnyWord>() {
-    for outcome in [Failure::new(), Failure::weighing(0), Failure::tripping()] {
+    for outcome in [Failure::new(), Failure::with_weight(0), Failure::tripping()] {
         let clock = ManualClock::new();
         let breaker = half_open::<W>(rules().probes(2), &clock);
         breaker.acquire().unwrap().success();

@@ -1,4 +1,4 @@
-//! B7: jitter, so that a fleet that tripped together does not come back in step.
+//! Jitter, so that a fleet that tripped together does not come back in step.
 
 use std::collections::HashSet;
 use std::time::Duration;

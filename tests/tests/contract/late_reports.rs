@@ -1,4 +1,4 @@
-//! B6, measured: how often a report that comes late is taken for a current one, where epochs are few and
+//! Measured: how often a report that comes late is taken for a current one, where epochs are few and
 //! probes are lost.
 
 use std::cell::{Cell, RefCell};

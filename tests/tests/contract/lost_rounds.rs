@@ -1,4 +1,4 @@
-//! B5: rounds of probes that do not report within their lease, and the lease that gives way.
+//! Rounds of probes that do not report within their lease, and the lease that gives way.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! B11: observers as people write them, and transitions as they stand in a log.
+//! Observers as people write them, and transitions as they stand in a log.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -69,7 +69,7 @@ fn a_closure_that_owns_goes_between_threads() {
 #[derive(Default)]
 struct Count {
     transitions: AtomicU32,
-    refused: AtomicU32,
+    rejected: AtomicU32,
     outcomes: AtomicU32,
     cancelled: AtomicU32,
 }
@@ -79,8 +79,8 @@ impl Observer for Count {
         self.transitions.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn refused(&self, _rejected: Rejected) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
+    fn rejected(&self, _rejected: Rejected) {
+        self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
     fn outcome(&self, _outcome: Outcome) {
@@ -96,7 +96,7 @@ impl Count {
     fn all(&self) -> [u32; 4] {
         [
             &self.transitions,
-            &self.refused,
+            &self.rejected,
             &self.outcomes,
             &self.cancelled,
         ]
@@ -281,7 +281,7 @@ fn every_report_answers_what_it_made<W: AnyWord>() {
     );
     clock.advance(ms(10));
     answers(
-        permit().report(Failure::weighing(1)),
+        permit().report(Failure::with_weight(1)),
         Some(Cause::ProbeFailed),
     );
     clock.advance(ms(10));

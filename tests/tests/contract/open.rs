@@ -1,4 +1,4 @@
-//! B3: refusal and deadline; B9: minimum open time.
+//! Rejection and deadline; minimum open time.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn the_deadline_is_inclusive<W: AnyWord>() {
     }
 }
 
-fn a_refusal_says_the_time_that_is_left<W: AnyWord>() {
+fn a_rejection_says_the_time_that_is_left<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(1_024)), &clock);
     breaker.trip();
@@ -47,7 +47,7 @@ fn an_open_time_of_zero_probes_at_once<W: AnyWord>() {
 
 #[test]
 fn with_a_coarse_tick_coming_back_after_exactly_retry_in_is_right_and_sooner_is_not() {
-    // Each phase of the trip and of the refusal within a tick of 64 ms.
+    // Each phase of the trip and of the rejection within a tick of 64 ms.
     for tripped in 0..64 {
         for asked in 0..64 {
             let clock = ManualClock::starting_at(6_400 + tripped);
@@ -185,7 +185,7 @@ fn less_than_a_millisecond_is_rounded_up<W: AnyWord>() {
 
 on_both_words!(
     the_deadline_is_inclusive,
-    a_refusal_says_the_time_that_is_left,
+    a_rejection_says_the_time_that_is_left,
     an_open_time_of_zero_probes_at_once,
     a_minimum_open_time_trips_at_once_and_lengthens_but_never_shortens,
     a_minimum_open_time_of_a_probe_counts_too,

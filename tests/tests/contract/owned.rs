@@ -91,7 +91,7 @@ fn an_owned_permit_keeps_its_breaker_and_lets_it_go_when_it_ends() {
     let breaker = shared(rules());
     breaker.trip();
     assert!(Permit::acquire(Arc::clone(&breaker)).is_err());
-    assert_eq!(Arc::strong_count(&breaker), 1, "a refusal keeps nothing");
+    assert_eq!(Arc::strong_count(&breaker), 1, "a rejection keeps nothing");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! B20: an observer that panics loses nothing: the word is settled before anybody is told, and a slot
+//! An observer that panics loses nothing: the word is settled before anybody is told, and a slot
 //! that was taken comes back.
 
 use std::cell::Cell;
@@ -15,7 +15,7 @@ use super::support::{AnyWord, ms, on_both_words, rules};
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Told {
     Transition(Cause),
-    Refused,
+    Rejected,
     Outcome,
     Cancelled,
 }
@@ -39,8 +39,8 @@ impl Observer for Fragile {
         self.hear(Told::Transition(transition.cause));
     }
 
-    fn refused(&self, _rejected: Rejected) {
-        self.hear(Told::Refused);
+    fn rejected(&self, _rejected: Rejected) {
+        self.hear(Told::Rejected);
     }
 
     fn outcome(&self, _outcome: Outcome) {
@@ -134,15 +134,15 @@ fn the_end_of_a_return_that_panics_stands<W: AnyWord>() {
     });
 }
 
-fn a_refusal_that_panics_changes_nothing<W: AnyWord>() {
+fn a_rejection_that_panics_changes_nothing<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
         breaker.trip();
         let bits = breaker.to_bits();
-        panics(Told::Refused, &|| drop(breaker.acquire()));
+        panics(Told::Rejected, &|| drop(breaker.acquire()));
         assert_eq!(breaker.to_bits(), bits);
         breaker.clock().advance(ms(10));
         let _probe = breaker.acquire().unwrap();
-        panics(Told::Refused, &|| drop(breaker.acquire()));
+        panics(Told::Rejected, &|| drop(breaker.acquire()));
         assert_eq!(breaker.snapshot().probes_in_flight(), 1);
     });
 }
@@ -157,7 +157,7 @@ fn an_outcome_that_panics_was_counted<W: AnyWord>() {
             let _ = breaker.acquire().unwrap().success();
         });
         assert_eq!(breaker.snapshot().failures(), 0);
-        let weighing = Failure::weighing(2);
+        let weighing = Failure::with_weight(2);
         panics(Told::Outcome, &|| {
             let _ = breaker.acquire().unwrap().report(weighing);
         });
@@ -280,7 +280,7 @@ on_both_words!(
     an_admission_that_panics_leaves_no_slot_taken,
     a_new_round_that_panics_leaves_no_slot_taken,
     the_end_of_a_return_that_panics_stands,
-    a_refusal_that_panics_changes_nothing,
+    a_rejection_that_panics_changes_nothing,
     an_outcome_that_panics_was_counted,
     an_outcome_of_a_probe_that_panics_leaves_no_slot_taken,
     a_transition_of_a_report_that_panics_stands,

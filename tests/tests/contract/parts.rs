@@ -1,4 +1,4 @@
-//! What the rules ask of the memory beside the word, refused when the parts are put together; and what a
+//! What the rules ask of the memory beside the word, rejected when the parts are put together; and what a
 //! configuration says of itself.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio, Rules, Tall
 
 use super::support::ms;
 
-/// Refused on both layouts for the same reason.
+/// Rejected on both layouts for the same reason.
 fn both(config: Config) -> String {
     let [wide, narrow] =
         [Layout::WIDE, Layout::NARROW].map(|layout| config.check(layout).unwrap_err());

@@ -1,4 +1,4 @@
-//! B2: the share of the last calls.
+//! The share of the last calls.
 
 use atomic_breaker::tally::Call;
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, NativeWord};
@@ -222,7 +222,7 @@ fn a_weightless_failure_is_no_failure_of_the_share<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(&clock, 10, 1, 1);
     for _ in 0..4 {
-        breaker.acquire().unwrap().report(Failure::weighing(0));
+        breaker.acquire().unwrap().report(Failure::with_weight(0));
         assert_eq!(
             breaker.state(),
             State::Closed,
@@ -257,7 +257,7 @@ fn a_call_weighs_one_in_the_share_whatever_its_weight<W: AnyWord>() {
     breaker
         .acquire()
         .unwrap()
-        .report(Failure::weighing(u16::MAX));
+        .report(Failure::with_weight(u16::MAX));
     assert_eq!(breaker.tally().seen_and_failed(), (4, 1));
     assert_eq!(breaker.state(), State::Closed);
 }

@@ -1,4 +1,4 @@
-//! B17: words that outlived their clock: after a reset of the chip, a restart of the process.
+//! Words that outlived their clock: after a reset of the chip, a restart of the process.
 
 use atomic_breaker::word::{AtomicU64, Bits};
 use atomic_breaker::{Breaker, Cause, Clock, Config, ManualClock, Rules, SharedClock, State, Wait};

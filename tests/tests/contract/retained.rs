@@ -1,4 +1,4 @@
-//! B17: a word in memory that survives a reset, but not a loss of power.
+//! A word in memory that survives a reset, but not a loss of power.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

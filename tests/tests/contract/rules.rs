@@ -1,4 +1,4 @@
-//! B22: rules that are shared, and rules that are replaced while running, over the same word.
+//! Rules that are shared, and rules that are replaced while running, over the same word.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! B12: the snapshot.
+//! The snapshot.
 
 use atomic_breaker::{Breaker, ManualClock, State, Wait};
 

@@ -1,4 +1,4 @@
-//! B16: words whose time wraps, and callers who come seldom: what is right at any distance, and what the
+//! Words whose time wraps, and callers who come seldom: what is right at any distance, and what the
 //! limits of the documentation promise for the rest.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
@@ -59,16 +59,16 @@ fn a_success_at_any_time_after_the_window_clears_it() {
     }
 }
 
-/// A caller who asks only every `period` after a trip: how often it is refused before it passes, at
+/// A caller who asks only every `period` after a trip: how often it is rejected before it passes, at
 /// most `limit` times.
-fn refused_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) -> u32 {
+fn rejected_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) -> u32 {
     let clock = ManualClock::starting_at(777);
     let breaker = Breaker::over(word, config, &clock);
     breaker.trip();
-    for refused in 0..limit {
+    for rejected in 0..limit {
         clock.advance(ms(period));
         if breaker.acquire().is_ok() {
-            return refused;
+            return rejected;
         }
     }
     limit
@@ -77,27 +77,27 @@ fn refused_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) -
 /// At most `(guard + open_for) / d` times, `d` being the distance of the period from the wrap. It was
 /// said to be once, and was 21 times.
 #[test]
-fn a_caller_with_a_period_near_the_wrap_is_refused_as_often_as_documented() {
+fn a_caller_with_a_period_near_the_wrap_is_rejected_as_often_as_documented() {
     let config = Config::new().open_for(ms(20 * SECOND));
     for distance in [100, 200, 500, 1_000, 3_000, 10_000, 30_000] {
         for period in [WRAP - distance, WRAP + distance, 2 * WRAP + distance] {
-            let refused = refused_in_a_row(AtomicU32::new(0), config, period, 1_000);
+            let rejected = rejected_in_a_row(AtomicU32::new(0), config, period, 1_000);
             // Rounded to ticks, at both ends.
             let blind = GUARD + 20 * SECOND + 3 * 64;
             let most = blind.div_ceil(distance);
             assert!(
-                u64::from(refused) <= most,
-                "{distance} ms: {refused} of {most}"
+                u64::from(rejected) <= most,
+                "{distance} ms: {rejected} of {most}"
             );
         }
     }
-    let exactly = refused_in_a_row(AtomicU32::new(0), config, WRAP, 1_000);
+    let exactly = rejected_in_a_row(AtomicU32::new(0), config, WRAP, 1_000);
     assert_eq!(exactly, 1_000, "for ever, as documented");
 }
 
 /// The ways out: come back when told to, or take a word that is not blind there.
 #[test]
-fn who_comes_back_when_told_is_refused_once_more_at_most() {
+fn who_comes_back_when_told_is_rejected_once_more_at_most() {
     let config = Config::new().open_for(ms(20 * SECOND));
     for late in (0..4_000).map(|step| WRAP - 2 * GUARD + 10 * step) {
         let clock = ManualClock::starting_at(777);
@@ -113,8 +113,8 @@ fn who_comes_back_when_told_is_refused_once_more_at_most() {
             assert!(breaker.acquire().is_ok(), "{late:?}");
         }
     }
-    let wide = refused_in_a_row(AtomicU64::new(0), config, WRAP, 1_000);
-    let longer = refused_in_a_row(Ticks::<_, 10>(AtomicU32::new(0)), config, WRAP, 1_000);
+    let wide = rejected_in_a_row(AtomicU64::new(0), config, WRAP, 1_000);
+    let longer = rejected_in_a_row(Ticks::<_, 10>(AtomicU32::new(0)), config, WRAP, 1_000);
     assert_eq!((wide, longer), (0, 0));
 }
 
@@ -129,19 +129,19 @@ fn hourly_calls_are_right_with_ticks_of_a_second() {
         let clock = ManualClock::new();
         let word = Ticks::<_, 10>(AtomicU32::new(0));
         let breaker = Breaker::over(&word, config, &clock);
-        // For a month: three failures within three hours trip, then refused until it is due.
+        // For a month: three failures within three hours trip, then rejected until it is due.
         for _ in 0..60 {
             for _ in 0..3 {
                 breaker.acquire().unwrap().failure();
                 clock.advance(ms(HOUR - MINUTE));
             }
             assert_eq!(breaker.state(), State::Open);
-            let mut refused = 0;
+            let mut rejected = 0;
             while breaker.acquire().map(Permit::success).is_err() {
-                refused += 1;
+                rejected += 1;
                 clock.advance(ms(HOUR));
             }
-            assert_eq!(refused, open_hours, "refused while it is open");
+            assert_eq!(rejected, open_hours, "rejected while it is open");
             assert_eq!(breaker.state(), State::Closed);
             // Seldom failures do not add up.
             for _ in 0..4 {
@@ -163,7 +163,11 @@ fn any_silence_that_the_ticks_reach_is_followed_by_a_probe() {
     for step in 0..=200 {
         let silence = 30 * MINUTE + (2 << 10) + (last - 31 * MINUTE) * step / 200;
         let word = Ticks::<_, 10>(AtomicU32::new(0));
-        assert_eq!(refused_in_a_row(word, config, silence, 1), 0, "{silence:?}");
+        assert_eq!(
+            rejected_in_a_row(word, config, silence, 1),
+            0,
+            "{silence:?}"
+        );
     }
 }
 
@@ -190,12 +194,12 @@ fn each_tick_holds_and_wraps_where_its_table_says() {
         let tick = 1 << N;
         let brief = config(0);
         assert_eq!(
-            refused_in_a_row(word(), brief, wrap - 65 * tick, 1),
+            rejected_in_a_row(word(), brief, wrap - 65 * tick, 1),
             0,
             "{N}"
         );
         assert_eq!(
-            refused_in_a_row(word(), brief, wrap - 2 * tick, 1),
+            rejected_in_a_row(word(), brief, wrap - 2 * tick, 1),
             1,
             "{N}"
         );

@@ -1,4 +1,4 @@
-//! B6: a permit of an earlier epoch changes nothing, whatever it says; only a demand of the epoch that
+//! A permit of an earlier epoch changes nothing, whatever it says; only a demand of the epoch that
 //! has just ended by opening moves the deadline.
 
 use atomic_breaker::{Config, Failure, ManualClock, Outcome, Permit, State, Token, Transition};
@@ -17,7 +17,7 @@ fn reports<W: AnyWord>() -> [Report<W>; 8] {
         |permit| permit.report(Failure::retry_after(ms(DEMAND_MS))),
         |permit| permit.success(),
         |permit| permit.failure(),
-        |permit| permit.report(Failure::weighing(9)),
+        |permit| permit.report(Failure::with_weight(9)),
         |permit| permit.report(Failure::tripping()),
         |permit| permit.report(Outcome::Ignored),
         |permit| permit.cancel(),
@@ -88,7 +88,7 @@ fn changes<W: AnyWord>() -> [Change<W>; 13] {
             breaker.trip();
             clock.advance(ms(10));
             breaker.acquire().unwrap().success();
-            breaker.acquire().unwrap().report(Failure::weighing(1));
+            breaker.acquire().unwrap().report(Failure::with_weight(1));
         },
     ]
 }

@@ -179,7 +179,7 @@ impl Clock for Diced {
 #[derive(Default)]
 pub(crate) struct Diary {
     pub(crate) transitions: RefCell<Vec<Transition>>,
-    pub(crate) refused: RefCell<Vec<Rejected>>,
+    pub(crate) rejected: RefCell<Vec<Rejected>>,
     pub(crate) outcomes: RefCell<Vec<Outcome>>,
     pub(crate) cancelled: Cell<u32>,
 }
@@ -197,8 +197,8 @@ impl Observer for Diary {
         self.transitions.borrow_mut().push(*transition);
     }
 
-    fn refused(&self, rejected: Rejected) {
-        self.refused.borrow_mut().push(rejected);
+    fn rejected(&self, rejected: Rejected) {
+        self.rejected.borrow_mut().push(rejected);
     }
 
     fn outcome(&self, outcome: Outcome) {

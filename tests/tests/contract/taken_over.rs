@@ -1,4 +1,4 @@
-//! B22: a half-open word that is taken up with any other numbers of probes and successes.
+//! A half-open word that is taken up with any other numbers of probes and successes.
 
 use atomic_breaker::{Breaker, Config, ManualClock, Permit, State, Token, Transition, Wait};
 
@@ -84,14 +84,14 @@ fn every_pair<W: AnyWord>(apart: u64, check: impl Fn(&Tested<'_, &W>, Vec<Token<
     assert!(words > 1_000, "{words}");
 }
 
-/// Nobody is in flight any more, so nobody may be refused.
+/// Nobody is in flight any more, so nobody may be rejected.
 fn passes<W: AnyWord>(breaker: &Tested<'_, &W>) {
     let permit = breaker.acquire();
     assert!(permit.is_ok(), "{permit:?} {breaker:?}");
     assert_eq!(breaker.check(), Ok(()));
 }
 
-fn nobody_is_refused_with_nobody_in_flight<W: AnyWord>() {
+fn nobody_is_rejected_with_nobody_in_flight<W: AnyWord>() {
     type End<W> = for<'a, 'b> fn(Permit<&'a Tested<'b, &'b W>>) -> Option<Transition>;
     let ends: [End<W>; 2] = [|it| it.success(), |it| it.cancel()];
     for end in ends {
@@ -185,7 +185,7 @@ fn a_smaller_close_after_waits_for_one_success<W: AnyWord>() {
 }
 
 on_both_words!(
-    nobody_is_refused_with_nobody_in_flight,
+    nobody_is_rejected_with_nobody_in_flight,
     from_several_probes_to_one_costs_a_lease_at_most,
     reports_to_the_breaker_of_the_old_rules_count,
     every_word_that_is_taken_over_closes_by_successes,

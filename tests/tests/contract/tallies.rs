@@ -1,4 +1,4 @@
-//! B2: several trip rules in one breaker, and memories of other kinds.
+//! Several trip rules in one breaker, and memories of other kinds.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -107,7 +107,7 @@ fn a_tally_may_have_a_rule_of_its_own() {
         .tally(&third)
         .build();
     breaker.acquire().unwrap().success();
-    breaker.acquire().unwrap().report(Failure::weighing(7));
+    breaker.acquire().unwrap().report(Failure::with_weight(7));
     let made = breaker.acquire().unwrap().failure();
     assert_eq!(made.map(|made| made.cause), Some(Cause::FailureRatio));
     let seen = third.seen.borrow();

@@ -1,4 +1,4 @@
-//! B16: clocks that wrap, step back, and are not asked for long.
+//! Clocks that wrap, step back, and are not asked for long.
 
 use atomic_breaker::word::{AtomicU32, Ticks};
 use atomic_breaker::{Breaker, Config, ManualClock, State};

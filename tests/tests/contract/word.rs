@@ -1,6 +1,6 @@
-//! B17: the word anywhere, and what is found there.
+//! The word anywhere, and what is found there.
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, SectionWord};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, CriticalSectionWord};
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, State};
 
 use super::support::{AnyWord, Diary, breaker, checked, fail, ms, on_both_words, rules};
@@ -226,7 +226,7 @@ fn each_kind_of_corruption_is_named() {
 #[test]
 fn a_word_behind_a_critical_section_behaves_as_an_atomic_one() {
     let clock = ManualClock::new();
-    let section = SectionWord::new();
+    let section = CriticalSectionWord::new();
     let atomic = AtomicU64::new(0);
     let config = Config::new().consecutive_failures(2).open_for(ms(10));
     let one = Breaker::over(&section, config, &clock);
@@ -240,9 +240,9 @@ fn a_word_behind_a_critical_section_behaves_as_an_atomic_one() {
     }
     assert_eq!(
         format!("{section:?}"),
-        format!("SectionWord({})", one.to_bits())
+        format!("CriticalSectionWord({})", one.to_bits())
     );
-    let copy = SectionWord::from(one.to_bits());
+    let copy = CriticalSectionWord::from(one.to_bits());
     assert_eq!(Breaker::over(copy, config, &clock).to_bits(), one.to_bits());
 }
 

@@ -15,7 +15,7 @@ fn transitions_after_which_a_closed_permit_counts(word: &impl Word, most: u32) -
         breaker.reset();
         breaker
             .resume(Token::from_raw(granted, started))
-            .report(Failure::weighing(1));
+            .report(Failure::with_weight(1));
         if breaker.snapshot().failures() != 0 {
             counts.push(transitions);
             breaker.acquire().unwrap().success();

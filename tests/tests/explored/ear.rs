@@ -31,8 +31,8 @@ pub(crate) struct Ear {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) transitions: u32,
-    pub(crate) refused: Option<Rejected>,
-    pub(crate) refusals: u32,
+    pub(crate) rejected: Option<Rejected>,
+    pub(crate) rejections: u32,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) outcomes: u32,
     pub(crate) cancelled: u32,
@@ -54,10 +54,10 @@ impl Observer for Ear {
         self.hear(|heard| heard.transitions += 1);
     }
 
-    fn refused(&self, rejected: Rejected) {
+    fn rejected(&self, rejected: Rejected) {
         self.hear(|heard| {
-            heard.refused = Some(rejected);
-            heard.refusals += 1;
+            heard.rejected = Some(rejected);
+            heard.rejections += 1;
         });
     }
 

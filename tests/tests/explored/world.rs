@@ -130,8 +130,8 @@ impl<B: Bits> World<B> {
         let mut answer = None;
         match event {
             Event::Ask(caller, dice) => {
-                heard.refused = self.ask(real, caller, dice)?;
-                heard.refusals = u32::from(heard.refused.is_some());
+                heard.rejected = self.ask(real, caller, dice)?;
+                heard.rejections = u32::from(heard.rejected.is_some());
             }
             Event::Tell(caller, report) => {
                 if let Some((permit, pass)) = self.take(real, caller) {

@@ -1,5 +1,5 @@
 //! The promise of the orderings: what a caller did before a report that changed the word is visible
-//! to whoever is refused, probes or reports because of it. And the controls: with weaker orderings the
+//! to whoever is rejected, probes or reports because of it. And the controls: with weaker orderings the
 //! same models fail, so they can.
 
 use std::sync::Arc as Plain;
@@ -45,8 +45,8 @@ fn tripping() -> Config {
     Config::new().consecutive_failures(1).open_for(SECOND)
 }
 
-/// One caller keeps its error and trips; another, if refused, reads the error.
-fn a_refused_caller_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
+/// One caller keeps its error and trips; another, if rejected, reads the error.
+fn a_rejected_caller_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
     let adapter = adapter(word, tripping());
     let other = adapter.clone();
     let failing = thread::spawn(move || {
@@ -76,7 +76,7 @@ fn a_probe_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
 }
 
 /// At the deadline one caller probes, keeps its error and fails. Another one, which wanted to probe
-/// too, loses the exchange, and is refused because of the failure: it knows by the exchange alone.
+/// too, loses the exchange, and is rejected because of the failure: it knows by the exchange alone.
 fn a_caller_whose_exchange_was_lost_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
     let adapter = adapter(word, tripping());
     adapter.breaker.trip();
@@ -154,9 +154,9 @@ fn the_report_that_trips_sees_every_error<W: Word + Send + Sync + 'static>(word:
 }
 
 #[test]
-fn what_was_done_before_a_trip_is_visible_to_the_refused() {
-    model("error before refusal", || {
-        a_refused_caller_sees_the_error(LoomWord::new());
+fn what_was_done_before_a_trip_is_visible_to_the_rejected() {
+    model("error before rejection", || {
+        a_rejected_caller_sees_the_error(LoomWord::new());
     });
 }
 
@@ -168,7 +168,7 @@ fn what_was_done_before_a_trip_is_visible_to_the_probe() {
 }
 
 #[test]
-fn what_was_done_before_a_trip_is_visible_to_who_lost_the_exchange_and_is_refused() {
+fn what_was_done_before_a_trip_is_visible_to_who_lost_the_exchange_and_is_rejected() {
     model("error before lost exchange", || {
         a_caller_whose_exchange_was_lost_sees_the_error(LoomWord::new());
     });
@@ -194,17 +194,17 @@ fn what_was_done_before_failures_were_counted_is_visible_to_the_report_that_trip
 
 #[test]
 #[should_panic(expected = "the error is there")]
-fn relaxed_orderings_would_not_show_the_error_to_the_refused() {
+fn relaxed_orderings_would_not_show_the_error_to_the_rejected() {
     model("control", || {
-        a_refused_caller_sees_the_error(Deaf::relaxed());
+        a_rejected_caller_sees_the_error(Deaf::relaxed());
     });
 }
 
 #[test]
 #[should_panic(expected = "the error is there")]
-fn a_relaxed_load_would_not_show_the_error_to_the_refused() {
+fn a_relaxed_load_would_not_show_the_error_to_the_rejected() {
     model("control", || {
-        a_refused_caller_sees_the_error(Deaf::with(
+        a_rejected_caller_sees_the_error(Deaf::with(
             Ordering::Relaxed,
             Ordering::AcqRel,
             Ordering::Acquire,
@@ -214,9 +214,9 @@ fn a_relaxed_load_would_not_show_the_error_to_the_refused() {
 
 #[test]
 #[should_panic(expected = "the error is there")]
-fn an_exchange_that_does_not_release_would_not_show_the_error_to_the_refused() {
+fn an_exchange_that_does_not_release_would_not_show_the_error_to_the_rejected() {
     model("control", || {
-        a_refused_caller_sees_the_error(Deaf::with(
+        a_rejected_caller_sees_the_error(Deaf::with(
             Ordering::Acquire,
             Ordering::Acquire,
             Ordering::Acquire,
@@ -234,7 +234,7 @@ fn relaxed_orderings_would_not_show_the_error_to_the_probe() {
 
 #[test]
 #[should_panic(expected = "the error is there")]
-fn a_lost_exchange_that_does_not_acquire_would_not_show_the_error_to_the_refused() {
+fn a_lost_exchange_that_does_not_acquire_would_not_show_the_error_to_the_rejected() {
     model("control", || {
         a_caller_whose_exchange_was_lost_sees_the_error(Deaf::with(
             Ordering::Acquire,

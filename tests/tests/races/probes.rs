@@ -282,6 +282,6 @@ fn a_probe_that_travels_as_a_token_closes_from_another_thread() {
         assert_eq!(history(&breaker), [Manual, OpenTimeOver, Succeeded]);
         meanwhile
     });
-    // Refused before, admitted to a closed breaker after.
+    // Rejected before, admitted to a closed breaker after.
     assert_eq!(meanwhile, HashSet::from([None, Some(false)]));
 }

@@ -50,7 +50,7 @@ fn the_success_that_lets_traffic_return_lets_a_caller_pass_after_it() {
         assert_eq!(history(&breaker), history_after(&[]));
         asked.map_err(Rejected::state)
     });
-    // Refused before; admitted, and not as a probe, after.
+    // Rejected before; admitted, and not as a probe, after.
     assert_eq!(ends, HashSet::from([Err(State::HalfOpen), Ok(false)]));
 }
 

@@ -1,7 +1,7 @@
 //! What the documentation of the wrap promises, stated without a model of it.
 //!
 //! With a wrap of `R`: the gate never opens early unless the clock steps back by more than the guard
-//! band; a call between `k·R - guard` and `k·R + open_for` after the trip is refused for up to
+//! band; a call between `k·R - guard` and `k·R + open_for` after the trip is rejected for up to
 //! `guard + open_for`; a call at any other time is right. Two ticks of rounding either way, and where an
 //! open time is stored rounded up, the stored time is so much earlier, and the guard band with it.
 
@@ -75,7 +75,7 @@ fn asks_after(
 
     let Err(rejected) = tripped.breaker.acquire() else {
         prop_assert!(idle >= open_for, "early");
-        // Just short of the wrap, within the guard band, it is refused: the price that is documented.
+        // Just short of the wrap, within the guard band, it is rejected: the price that is documented.
         let short = (scale.wrap - idle % scale.wrap) % scale.wrap;
         prop_assert!(short == 0 || short + scale.tick > scale.guard, "{}", short);
         return Ok(());
@@ -86,7 +86,7 @@ fn asks_after(
     let is_short_of_wrap = since_wrap + scale.guard + earlier + slack >= scale.wrap;
     prop_assert!(
         since_wrap < tripped.open_for + slack || is_short_of_wrap,
-        "refused at no time to refuse"
+        "rejected at no time to reject"
     );
     let most = Duration::from_millis(tripped.stored + scale.guard + slack);
     prop_assert!(wait <= most, "{:?} of {:?}", wait, most);

@@ -85,7 +85,7 @@ pub(crate) struct Ledger {
     transitions: Mutex<Vec<Transition>>,
     /// As many as there are in `transitions`, to be looked at without the lock.
     told: AtomicU64,
-    refused: AtomicU64,
+    rejected: AtomicU64,
     outcomes: AtomicU64,
     cancelled: AtomicU64,
 }
@@ -96,8 +96,8 @@ impl Observer for Ledger {
         self.told.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn refused(&self, _rejected: Rejected) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
+    fn rejected(&self, _rejected: Rejected) {
+        self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
     fn outcome(&self, _outcome: Outcome) {
@@ -115,9 +115,9 @@ impl Ledger {
         self.told.load(Ordering::Relaxed) + more < u64::from(W::EPOCHS)
     }
 
-    /// Refusals, reports and drops: every call comes to exactly one of them.
+    /// Rejections, reports and drops: every call comes to exactly one of them.
     pub(crate) fn calls_ended(&self) -> u64 {
-        [&self.refused, &self.outcomes, &self.cancelled]
+        [&self.rejected, &self.outcomes, &self.cancelled]
             .map(|count| count.load(Ordering::Relaxed))
             .iter()
             .sum()

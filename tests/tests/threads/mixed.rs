@@ -84,9 +84,9 @@ impl<W: Cell> Crowd<'_, W> {
                 }
             });
             let mut future = pin!(self.breaker.call_async(|| operation));
-            let is_refused = future.as_mut().poll(&mut context).is_ready();
+            let is_rejected = future.as_mut().poll(&mut context).is_ready();
             thread::yield_now();
-            if !is_refused && choice < 6 {
+            if !is_rejected && choice < 6 {
                 let poll = || future.as_mut().poll(&mut context);
                 let _ = catch_unwind(AssertUnwindSafe(poll));
             }

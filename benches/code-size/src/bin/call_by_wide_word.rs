@@ -8,12 +8,12 @@ use cortex_m as _;
 #[cfg(target_arch = "riscv32")]
 use riscv as _;
 
-use atomic_breaker::word::SectionWord;
+use atomic_breaker::word::CriticalSectionWord;
 use atomic_breaker::{Breaker, Config};
 use code_size::{Ticks, answer, operation};
 
-static WORD: SectionWord = SectionWord::new();
-static DEVICE: Breaker<Ticks, &SectionWord> = Breaker::over(&WORD, Config::new(), Ticks);
+static WORD: CriticalSectionWord = CriticalSectionWord::new();
+static DEVICE: Breaker<Ticks, &CriticalSectionWord> = Breaker::over(&WORD, Config::new(), Ticks);
 
 #[unsafe(no_mangle)]
 extern "C" fn entry() -> u32 {

@@ -24,7 +24,7 @@ impl Load {
             Self::Closed => "Closed, all succeed",
             Self::SomeFail => "Closed, 1 of 100 fails",
             Self::HalfFail => "Closed, every second fails",
-            Self::Open => "Open, all are refused",
+            Self::Open => "Open, all are rejected",
         }
     }
 
@@ -75,7 +75,7 @@ impl Load {
             Self::Closed => cases::closed::<C>(),
             Self::SomeFail => cases::mixed::<C, 100>(),
             Self::HalfFail => cases::mixed::<C, 2>(),
-            Self::Open => cases::refused::<C>(),
+            Self::Open => cases::rejected::<C>(),
         }
     }
 }

@@ -10,7 +10,7 @@ use benches::table::Table;
 const ROUNDS: usize = 60;
 
 pub(crate) fn table(threads: usize) -> Table {
-    let mut table = Table::new(["", "let through", "ns until let through or refused"]);
+    let mut table = Table::new(["", "let through", "ns until let through or rejected"]);
     row::<AtomicBreaker>(&mut table, threads);
     row::<Failsafe>(&mut table, threads);
     row::<Recloser>(&mut table, threads);

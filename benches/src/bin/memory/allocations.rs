@@ -19,7 +19,7 @@ pub(crate) fn table() -> Table {
         "allocations to make it",
         "per success",
         "per failure",
-        "per refusal",
+        "per rejection",
         "per future",
     ]);
     table.row(futures::<AtomicBreaker, AtomicBreaker>());
@@ -67,7 +67,7 @@ fn closures<C: Contestant>() -> Vec<String> {
     let success = per_call(|| assert_eq!(caller.call(|| Ok(1)), Answer::Done));
     let failure = per_call(|| assert_eq!(caller.call(|| Err(Down)), Answer::Failed));
     breaker.trip();
-    let refusal = per_call(|| assert_eq!(caller.call(|| Ok(1)), Answer::Refused));
+    let rejection = per_call(|| assert_eq!(caller.call(|| Ok(1)), Answer::Rejected));
     vec![
         C::NAME.into(),
         size_of::<C>().to_string(),
@@ -75,7 +75,7 @@ fn closures<C: Contestant>() -> Vec<String> {
         making.count_total.to_string(),
         success,
         failure,
-        refusal,
+        rejection,
         "–".into(),
     ]
 }

@@ -35,7 +35,7 @@ fn at_least(what: &'static str, limit: f64, measured: f64, unit: &'static str) -
 /// Every claim with its figure.
 pub(crate) fn table(run: &Measured) -> Table {
     let mut table = Table::new(["claim", "limit", "this run", ""]);
-    let claims = [closed(run), failing(run), refused(run)];
+    let claims = [closed(run), failing(run), rejected(run)];
     for claim in claims.into_iter().flatten() {
         table.row([
             claim.what.to_string(),
@@ -52,7 +52,7 @@ fn ours(run: &Measured, column: Column) -> f64 {
 }
 
 fn over_bare(run: &Measured, column: Column) -> f64 {
-    ours(run, column) - run.bare.median(column).expect("not asked for refusals")
+    ours(run, column) - run.bare.median(column).expect("not asked for rejections")
 }
 
 /// How many times as long the fastest peer takes.
@@ -149,19 +149,19 @@ fn failing(run: &Measured) -> Vec<Claim> {
     ]
 }
 
-fn refused(run: &Measured) -> Vec<Claim> {
-    let coarse = run.coarse.median(Column::Refused).expect("we can do all");
+fn rejected(run: &Measured) -> Vec<Claim> {
+    let coarse = run.coarse.median(Column::Rejected).expect("we can do all");
     vec![
         at_most(
-            "refusal, of one reading of its clock",
+            "rejection, of one reading of its clock",
             1.25,
-            ours(run, Column::Refused) / run.yardstick("`StdClock`, in milliseconds")[0],
+            ours(run, Column::Rejected) / run.yardstick("`StdClock`, in milliseconds")[0],
             "×",
         ),
         at_least(
-            "refusal by the coarse clock, ahead of the fastest peer",
+            "rejection by the coarse clock, ahead of the fastest peer",
             4.0,
-            run.best_peer(Column::Refused) / coarse,
+            run.best_peer(Column::Rejected) / coarse,
             "×",
         ),
     ]

@@ -18,8 +18,8 @@ pub(crate) enum Column {
     FailingByTwo,
     HalfFail,
     HalfFailByTwo,
-    Refused,
-    RefusedByTwo,
+    Rejected,
+    RejectedByTwo,
     Future,
 }
 
@@ -33,8 +33,8 @@ impl Column {
         Self::FailingByTwo,
         Self::HalfFail,
         Self::HalfFailByTwo,
-        Self::Refused,
-        Self::RefusedByTwo,
+        Self::Rejected,
+        Self::RejectedByTwo,
         Self::Future,
     ];
 
@@ -46,8 +46,8 @@ impl Column {
             Self::FailingByTwo => "failing, two threads",
             Self::HalfFail => "failure, success, failure, …",
             Self::HalfFailByTwo => "the same, two threads",
-            Self::Refused => "refused",
-            Self::RefusedByTwo => "refused, two threads",
+            Self::Rejected => "rejected",
+            Self::RejectedByTwo => "rejected, two threads",
             Self::Future => "future, closed",
         }
     }
@@ -62,8 +62,8 @@ impl Column {
             Self::FailingByTwo => cases::failing::<C>().by(two),
             Self::HalfFail => cases::mixed::<C, 2>(),
             Self::HalfFailByTwo => cases::mixed::<C, 2>().by(two),
-            Self::Refused => cases::refused::<C>(),
-            Self::RefusedByTwo => cases::refused::<C>().by(two),
+            Self::Rejected => cases::rejected::<C>(),
+            Self::RejectedByTwo => cases::rejected::<C>().by(two),
             Self::Future => return None,
         };
         Some(case)
@@ -144,10 +144,10 @@ impl Cases {
         place
     }
 
-    /// What cannot refuse.
+    /// What cannot reject.
     fn bare(&mut self) -> Place {
-        let is_refusal = |column| matches!(column, Column::Refused | Column::RefusedByTwo);
-        let mut place = self.place::<Bare>(|column| !is_refusal(column));
+        let is_rejection = |column| matches!(column, Column::Rejected | Column::RejectedByTwo);
+        let mut place = self.place::<Bare>(|column| !is_rejection(column));
         place.cases[Column::Future as usize] = Some(self.add(cases::closed_async::<Bare>()));
         place
     }

@@ -38,7 +38,7 @@ async fn call(works: bool) -> bool {
     DEVICE.call_async(|| device(works)).await.is_ok()
 }
 
-/// Sleeps as long as a refusal tells, checks that not a millisecond less would have done.
+/// Sleeps as long as a rejection tells, checks that not a millisecond less would have done.
 async fn sleep_as_told(open_for: u64) {
     let left = DEVICE.acquire().expect_err("open").retry_in_ms();
     let left = u64::from(left.expect("not forced open"));

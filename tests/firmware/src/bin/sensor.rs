@@ -1,4 +1,4 @@
-//! A thermometer that is silent, refuses, hangs and comes back slowly, read by a driver crate that knows
+//! A thermometer that is silent, rejects, hangs and comes back slowly, read by a driver crate that knows
 //! nothing of breakers; first on the bare bus, then on the guarded one.
 #![no_std]
 #![no_main]
@@ -130,7 +130,7 @@ async fn bare() -> Day {
 }
 
 /// A bus that hangs costs much more than a sensor that says no.
-fn weigh(kind: ErrorKind) -> Outcome {
+fn classify(kind: ErrorKind) -> Outcome {
     match kind {
         ErrorKind::Bus => Failure::tripping().into(),
         ErrorKind::ArbitrationLoss => Outcome::Ignored,
@@ -140,7 +140,7 @@ fn weigh(kind: ErrorKind) -> Outcome {
 
 async fn guarded() -> Day {
     let mut day = Day::begin();
-    let bus = GuardedI2c::new(Bus::new(), &SENSOR).weighing(weigh);
+    let bus = GuardedI2c::new(Bus::new(), &SENSOR).with_classifier(classify);
     let mut sensor = Lm75::new(bus, Address::default());
     let begin = Instant::now();
     while begin.elapsed().as_millis() < END {

@@ -35,7 +35,7 @@ fn enough_probes_let_traffic_return<W: AnyWord>() {
     assert_eq!(diary.causes(), causes);
 }
 
-fn who_passes_changes_nothing_and_who_does_not_is_refused_as_while_open<W: AnyWord>() {
+fn who_passes_changes_nothing_and_who_does_not_is_rejected_as_while_open<W: AnyWord>() {
     let (clock, diary) = (Diced::default(), Diary::default());
     let breaker = returning::<W>(config(), &clock, &diary);
     clock.advance(300);
@@ -52,7 +52,7 @@ fn who_passes_changes_nothing_and_who_does_not_is_refused_as_while_open<W: AnyWo
         rejected.to_string(),
         "circuit breaker is returning, retry soon, within 700ms"
     );
-    assert_eq!(*diary.refused.borrow(), [rejected]);
+    assert_eq!(*diary.rejected.borrow(), [rejected]);
     clock.advance(649);
     assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(ms(26)));
     assert_eq!(breaker.to_bits(), bits);
@@ -256,7 +256,7 @@ fn a_step_back_of_the_clock_ends_no_return<W: AnyWord>() {
 
 on_both_words!(
     enough_probes_let_traffic_return,
-    who_passes_changes_nothing_and_who_does_not_is_refused_as_while_open,
+    who_passes_changes_nothing_and_who_does_not_is_rejected_as_while_open,
     at_the_end_the_next_call_closes_and_passes,
     a_permit_of_the_return_says_nothing_once_it_is_over,
     failures_in_a_row_trip_and_growth_goes_on,

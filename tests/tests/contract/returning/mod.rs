@@ -1,4 +1,4 @@
-//! B21: traffic that comes back gradually.
+//! Traffic that comes back gradually.
 
 mod life;
 mod shares;

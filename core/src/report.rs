@@ -36,7 +36,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let is_measured = self.tally.is_enabled() || ticket.started_ms.is_some();
         // Whatever the permit's epoch: in a clear word there is nothing to change.
-        if is_measured || !word::glance(&self.word).is_closed_and_clear() {
+        if is_measured || !word::load_relaxed(&self.word).is_closed_and_clear() {
             return self.succeed(ticket);
         }
         self.observer.outcome(Outcome::Success);
@@ -46,7 +46,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Clears the count of consecutive failures by one exchange, where that is all there is to do.
     #[inline]
     fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
-        let mut seen = word::glance(&self.word);
+        let mut seen = word::load_relaxed(&self.word);
         if self.tally.is_enabled()
             || ticket.started_ms.is_some()
             || !matches!(self.config().trip, TripRule::Consecutive { .. })
@@ -54,7 +54,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             return false;
         }
         while seen.is_closed() && seen.counts() && seen.is_same_epoch(ticket.granted) {
-            match word::swap(&self.word, seen, seen.with_nothing_counted()) {
+            match word::compare_exchange(&self.word, seen, seen.with_nothing_counted()) {
                 Ok(()) => return true,
                 Err(found) => seen = found,
             }
@@ -65,7 +65,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Records a success, where that is all there is to do.
     #[inline]
     fn remember(&self, ticket: Ticket<W::Bits>) -> bool {
-        let seen = word::glance(&self.word);
+        let seen = word::load_relaxed(&self.word);
         let is_all = self.tally.is_enabled()
             && seen.is_closed_and_clear()
             && seen.is_same_epoch(ticket.granted);
@@ -107,7 +107,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             let Some(next) = seen.with_failures_below(weight.into(), failures) else {
                 return false;
             };
-            match word::swap(&self.word, seen, next) {
+            match word::compare_exchange(&self.word, seen, next) {
                 Ok(()) => return true,
                 // At once with what was found: this core has just got the cache line.
                 Err(found) => seen = found,
@@ -262,7 +262,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             if machine.holds(circuit, ticket.granted) {
                 step(circuit, now)
             } else {
-                Step::Stay
+                Step::Keep
             }
         })
     }

@@ -16,16 +16,16 @@ use super::Word;
 /// are worth more than the speed of a 32-bit load.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, word::SectionWord};
+/// use atomic_breaker::{Breaker, Config, ManualClock, word::CriticalSectionWord};
 ///
-/// static WORD: SectionWord = SectionWord::new();
+/// static WORD: CriticalSectionWord = CriticalSectionWord::new();
 /// let clock = ManualClock::new();
 /// let breaker = Breaker::over(&WORD, Config::new(), &clock);
 /// assert!(breaker.acquire().is_ok());
 /// ```
-pub struct SectionWord(Mutex<Cell<u64>>);
+pub struct CriticalSectionWord(Mutex<Cell<u64>>);
 
-impl SectionWord {
+impl CriticalSectionWord {
     /// A fresh, closed word.
     pub const fn new() -> Self {
         Self::from_bits(0)
@@ -37,27 +37,27 @@ impl SectionWord {
     }
 }
 
-impl From<u64> for SectionWord {
+impl From<u64> for CriticalSectionWord {
     fn from(bits: u64) -> Self {
         Self::from_bits(bits)
     }
 }
 
-impl Default for SectionWord {
+impl Default for CriticalSectionWord {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for SectionWord {
+impl fmt::Debug for CriticalSectionWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = critical_section::with(|section| self.0.borrow(section).get());
-        f.debug_tuple("SectionWord").field(&bits).finish()
+        f.debug_tuple("CriticalSectionWord").field(&bits).finish()
     }
 }
 
 // A critical section orders everything, so the orderings asked for are always met.
-impl Word for SectionWord {
+impl Word for CriticalSectionWord {
     type Bits = u64;
 
     fn load(&self, _order: Ordering) -> u64 {

@@ -5,14 +5,14 @@ use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::error::Rejected;
 use crate::state::State;
-use crate::time::Timeline;
+use crate::time::TimeBase;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
-    /// Refuses a call if the word is open and its time not over: all that most calls need during an
+    /// Rejects a call if the word is open and its time not over: all that most calls need during an
     /// outage. Whatever else the word says is left to [`admit`](Self::admit).
     #[inline]
-    pub(crate) fn refuse(word: B, clock: &impl Clock) -> Option<Rejected> {
+    pub(crate) fn reject(word: B, clock: &impl Clock) -> Option<Rejected> {
         let circuit = Circuit::of_valid(word);
         if !circuit.is_open() || !Circuit::is_valid(word) {
             return None;
@@ -21,7 +21,7 @@ impl<B: Bits> Machine<'_, B> {
         Some(Rejected::until(State::Open, left))
     }
 
-    /// Admits a call or refuses it.
+    /// Admits a call or rejects it.
     pub(crate) fn admit(
         self,
         circuit: Circuit<B>,
@@ -39,7 +39,7 @@ impl<B: Bits> Machine<'_, B> {
             return match circuit.state() {
                 State::Returning => self.admit_share(circuit, now),
                 State::ForcedOpen => Err(Rejected::until(State::ForcedOpen, 0)),
-                _ => Ok(Step::Stay),
+                _ => Ok(Step::Keep),
             };
         };
         match B::left(now.ms(), circuit.time(), wait) {

@@ -1,4 +1,4 @@
-//! Refusals: how much of each is the clock?
+//! Rejections: how much of each is the clock?
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -32,7 +32,7 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
     by::<W>(criterion, "BootClock", BootClock);
     by::<W>(criterion, "CoarseClock", CoarseClock);
     by::<W>(criterion, "ManualClock", &ManualClock::new());
-    let mut group = criterion.benchmark_group("refusal");
+    let mut group = criterion.benchmark_group("rejection");
     group.bench_function(
         BenchmarkId::new("forced open, no clock", W::NAME),
         |bencher| {
@@ -47,7 +47,7 @@ fn by<W: AnyWord>(criterion: &mut Criterion, name: &str, clock: impl Clock) {
     let rules = RULES.open_for(std::time::Duration::from_secs(1_000));
     let breaker = Breaker::over(W::default(), rules, clock);
     breaker.trip();
-    let mut group = criterion.benchmark_group("refusal");
+    let mut group = criterion.benchmark_group("rejection");
     group.bench_function(BenchmarkId::new(name, W::NAME), |bencher| {
         bencher.iter(|| black_box(&breaker).acquire().is_err());
     });
