@@ -11,7 +11,7 @@ use crate::machine::{Machine, Step};
 use crate::observer::Observer;
 use crate::permit::{Attempt, Permit};
 use crate::tally::Tally;
-use crate::token::Ticket;
+use crate::ticket::Ticket;
 use crate::word::{self, Peek, Word};
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {

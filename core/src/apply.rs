@@ -111,7 +111,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let mut seen = word::load_acquire(&self.word);
         loop {
             let now = Now::new(&self.clock);
-            if !Circuit::is_valid(seen) {
+            if !word::is_valid(seen) {
                 seen = self.heal(seen);
                 continue;
             }

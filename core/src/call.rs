@@ -12,7 +12,7 @@ use crate::observer::Observer;
 use crate::outcome::{AnyError, Classify, Failure};
 use crate::permit::Permit;
 use crate::tally::Tally;
-use crate::token::Ticket;
+use crate::ticket::Ticket;
 use crate::word::Word;
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {

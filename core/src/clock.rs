@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::time::Duration;
 
-use crate::config::ms;
+use crate::number::ms;
 use crate::word::{self, AtomicU32};
 
 /// A source of time, read only off the closed path: to trip, to reject, to admit a probe, to count

@@ -4,9 +4,10 @@ use core::time::Duration;
 
 use crate::breaker::Breaker;
 use crate::clock::Clock;
-use crate::config::{AsRules, ms};
+use crate::config::AsRules;
 use crate::error::CorruptWord;
 use crate::machine::{Command, Machine};
+use crate::number::ms;
 use crate::observer::{Observer, Transition};
 use crate::snapshot::Snapshot;
 use crate::state::State;

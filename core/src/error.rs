@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::config::ms;
+use crate::number::ms;
 use crate::state::State;
 
 /// How long a rejected caller has to wait.

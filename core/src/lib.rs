@@ -104,6 +104,7 @@ mod error;
 #[cfg(feature = "heapless")]
 mod event_log;
 mod machine;
+mod number;
 pub mod observer;
 pub mod outcome;
 mod permit;
@@ -111,6 +112,7 @@ mod report;
 mod snapshot;
 pub mod state;
 pub mod tally;
+mod ticket;
 mod time;
 mod token;
 pub mod wait;

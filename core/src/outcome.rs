@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::config::ms;
+use crate::number::ms;
 
 /// What a caller reports for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

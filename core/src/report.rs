@@ -9,7 +9,7 @@ use crate::machine::{Machine, Step};
 use crate::observer::Observer;
 use crate::outcome::{Failure, Outcome};
 use crate::tally::{Call, Tally, Verdict};
-use crate::token::Ticket;
+use crate::ticket::Ticket;
 use crate::word::{self, Peek, Word};
 
 /// Where a 64-bit processor counts failures and clears the count without a call; a microcontroller has

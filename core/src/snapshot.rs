@@ -200,7 +200,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// fresh, closed one that takes its place on first use.
     pub fn snapshot(&self) -> Snapshot {
         let bits = word::load_acquire(&self.word);
-        let circuit = Circuit::decode(bits).unwrap_or_else(|_| Circuit::healed(bits));
+        let circuit = Circuit::decode(bits).unwrap_or_else(|| Circuit::healed(bits));
         self.describe(circuit, self.clock.now_ms())
     }
 

@@ -1,33 +1,15 @@
-//! What a permit remembers, and how it travels.
+//! A permit on its way elsewhere.
 
 use core::num::NonZeroU32;
 
-use crate::breaker::Breaker;
-use crate::circuit::Circuit;
+use crate::breaker::{AnyBreaker, BitsOf, Breaker};
 use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::observer::Observer;
 use crate::permit::Permit;
-use crate::state::State;
 use crate::tally::Tally;
+use crate::ticket::Ticket;
 use crate::word::{Bits, NativeBits, Word};
-
-/// What a permit remembers: the word when it was granted and, where slow calls are measured, the
-/// time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) struct Ticket<B> {
-    pub(crate) granted: B,
-    /// Not zero, so that a ticket travels in two registers: a start at 0 is taken for 1.
-    pub(crate) started_ms: Option<NonZeroU32>,
-}
-
-impl<B: Bits> Ticket<B> {
-    /// Whether it was granted while half-open.
-    pub(crate) fn is_probe(self) -> bool {
-        Circuit::decode(self.granted).is_ok_and(|seen| seen.state() == State::HalfOpen)
-    }
-}
 
 /// A permit without its breaker, to be sent through a queue, stored in a `static` or handed to an
 /// interrupt handler; [`Breaker::resume`] makes a permit of it again.
@@ -70,6 +52,14 @@ impl<B: Bits> Token<B> {
             granted,
             started_ms: NonZeroU32::new(started_ms),
         })
+    }
+}
+
+impl<H: AnyBreaker> Permit<H> {
+    /// The permit without its breaker, to be reported elsewhere.
+    #[inline]
+    pub fn into_token(self) -> Token<BitsOf<H>> {
+        Token(self.into_ticket())
     }
 }
 

@@ -6,19 +6,18 @@ mod error;
 mod file;
 mod getters;
 mod growth;
-mod number;
 mod ratio;
 mod rules;
 
 pub(crate) use check::check_parts;
 pub use error::ConfigError;
 pub(crate) use growth::Growth;
-pub(crate) use number::{byte, half, ms};
 pub use ratio::Ratio;
 pub use rules::{AsRules, Rules};
 
 use core::time::Duration;
 
+use crate::number::{byte, half, ms};
 use crate::word::Layout;
 
 /// What the word counts while closed.

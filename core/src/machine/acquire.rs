@@ -6,7 +6,7 @@ use crate::clock::{Clock, Now};
 use crate::error::Rejected;
 use crate::state::State;
 use crate::time::TimeBase;
-use crate::word::Bits;
+use crate::word::{Bits, is_valid};
 
 impl<B: Bits> Machine<'_, B> {
     /// Rejects a call if the word is open and its time not over: all that most calls need during an
@@ -14,7 +14,7 @@ impl<B: Bits> Machine<'_, B> {
     #[inline]
     pub(crate) fn reject(word: B, clock: &impl Clock) -> Option<Rejected> {
         let circuit = Circuit::of_valid(word);
-        if !circuit.is_open() || !Circuit::is_valid(word) {
+        if !circuit.is_open() || !is_valid(word) {
             return None;
         }
         let left = Self::open_time_left(circuit, clock.now_ms())?;

@@ -35,7 +35,7 @@ impl<B: Bits> Machine<'_, B> {
         let before = B::LAYOUT.epoch.get(granted.to_u64()) + 1;
         circuit.is_open()
             && circuit.epoch() == before & B::LAYOUT.epoch.max()
-            && Circuit::decode(granted).is_ok_and(|granted| {
+            && Circuit::decode(granted).is_some_and(|granted| {
                 matches!(
                     granted.state(),
                     State::Closed | State::HalfOpen | State::Returning

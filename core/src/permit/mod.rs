@@ -11,7 +11,7 @@ use crate::breaker::{AnyBreaker, BitsOf};
 use crate::error::Rejected;
 use crate::observer::Transition;
 use crate::outcome::{AnyError, Classify, Failure, Outcome};
-use crate::token::{Ticket, Token};
+use crate::ticket::Ticket;
 
 /// The right to one call. Report how it went; dropping it cancels, and gives a probe's slot back.
 ///
@@ -145,11 +145,11 @@ impl<H: AnyBreaker> Permit<H> {
         self.ticket.is_probe()
     }
 
-    /// The permit without its breaker, to be reported elsewhere.
+    /// Ends the permit without telling anybody.
     #[inline]
-    pub fn into_token(mut self) -> Token<BitsOf<H>> {
+    pub(crate) fn into_ticket(mut self) -> Ticket<BitsOf<H>> {
         self.handle = None;
-        Token(self.ticket)
+        self.ticket
     }
 
     /// [`report`](Self::report) where nobody asks what it did.

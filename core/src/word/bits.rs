@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::layout::Layout;
-use crate::circuit::Circuit;
+use super::valid::fault;
 use crate::error::CorruptWord;
 
 mod sealed {
@@ -48,7 +48,10 @@ pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static 
     /// );
     /// ```
     fn check(self) -> Result<Self, CorruptWord> {
-        Circuit::decode(self).map(|_| self)
+        match fault(self) {
+            None => Ok(self),
+            Some(fault) => Err(CorruptWord::new(self.to_u64(), fault)),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The layout of the word: which bits hold which field, declared once for both widths.
 
-use super::{Bits, open_time};
+use super::{Bits, code, open_time};
 
 /// A run of bits in the word.
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +201,7 @@ const _: () = {
 
 /// What the fast paths ask of a word: answered from the bits, without unpacking.
 pub(crate) trait Peek: Bits {
+    /// The bits that are all zero while closed.
     const IS_CLOSED: u64 = Self::LAYOUT.state.mask() | Self::LAYOUT.trips.mask();
     const ALL_BUT_EPOCH: u64 = !Self::LAYOUT.epoch.mask();
 
@@ -208,6 +209,12 @@ pub(crate) trait Peek: Bits {
     #[inline]
     fn is_closed(self) -> bool {
         self.to_u64() & Self::IS_CLOSED == 0
+    }
+
+    /// Held by an operator, forced open or disabled.
+    #[inline]
+    fn is_held(self) -> bool {
+        self.to_u64() & Self::IS_CLOSED == const { Self::LAYOUT.state.put(code::OTHER) }
     }
 
     /// Closed, with nothing counted: all bits but the epoch are zero.

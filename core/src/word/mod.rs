@@ -52,12 +52,14 @@
 //! The orderings are arguments of [`Word`], so the models run the shipped code over loom's atomics.
 
 mod bits;
+pub(crate) mod code;
 #[cfg(feature = "wide")]
 mod critical_section_word;
 mod layout;
 pub(crate) mod open_time;
 mod retained;
 mod ticks;
+mod valid;
 
 pub use bits::{Bits, NativeBits, NativeWord, TickBits};
 #[cfg(feature = "wide")]
@@ -66,6 +68,7 @@ pub use layout::Layout;
 pub(crate) use layout::{Field, Peek};
 pub use retained::Retained;
 pub use ticks::Ticks;
+pub(crate) use valid::is_valid;
 
 use core::sync::atomic::Ordering;
 

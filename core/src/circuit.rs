@@ -1,33 +1,27 @@
 //! The content of a word as a value: what the machine works on.
 
-mod valid;
-
 use crate::state::State;
-use crate::word::{Bits, Field, open_time};
+use crate::word::code::{
+    CLOSED, DISABLED, DISABLED_OVER_FORCED_OPEN, FORCED_OPEN, FORCED_OPEN_OVER_DISABLED, HALF_OPEN,
+    OPEN, OTHER,
+};
+use crate::word::{self, Bits, Field, Peek, open_time};
 
 /// The content of a word, sound by construction. Looked at and changed field by field, so that a
 /// step of the machine is a few shifts and masks. Times and durations are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Circuit<B>(B);
 
-// In `state`.
-const CLOSED: u32 = 0;
-const OPEN: u32 = 1;
-const HALF_OPEN: u32 = 2;
-/// Half-open after lost rounds, or held by an operator: the trips say which.
-const OTHER: u32 = 3;
-
-// Of a held word, in `load`. The later command is the one that shows; the other waits below it.
-const FORCED_OPEN: u32 = 1;
-const DISABLED: u32 = 2;
-const DISABLED_OVER_FORCED_OPEN: u32 = 3;
-const FORCED_OPEN_OVER_DISABLED: u32 = 4;
-
 impl<B: Bits> Circuit<B> {
     /// The circuit of a word that is known to be valid.
     #[inline]
     pub(crate) const fn of_valid(word: B) -> Self {
         Self(word)
+    }
+
+    /// The circuit of a word, if any breaker makes such a word.
+    pub(crate) fn decode(word: B) -> Option<Self> {
+        word::is_valid(word).then_some(Self(word))
     }
 
     /// What takes the place of a word that no breaker makes: fresh and closed, in the next epoch, so
@@ -71,12 +65,8 @@ impl<B: Bits> Circuit<B> {
     /// In the first round, or after lost ones.
     #[inline]
     pub(crate) fn is_half_open(self) -> bool {
-        let bits = self.0.to_u64() & const { B::LAYOUT.state.mask() | B::LAYOUT.trips.mask() };
-        bits & const { B::LAYOUT.state.put(HALF_OPEN) } != 0 && bits != Self::HELD
+        self.0.to_u64() & const { B::LAYOUT.state.put(HALF_OPEN) } != 0 && !self.0.is_held()
     }
-
-    /// The bits of state and trips of a word that an operator holds.
-    const HELD: u64 = B::LAYOUT.state.put(OTHER);
 
     /// A few bits that tell the state, for [`state_of`](Self::state_of).
     #[inline]
