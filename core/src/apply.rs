@@ -1,4 +1,5 @@
-//! The one compare-and-swap loop: takes a step of the machine to the word.
+//! The compare-and-swap loop that takes a step of the machine to the word. (`report` has two shorter ones,
+//! for what is common and needs no machine.)
 
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
@@ -91,7 +92,11 @@ impl<B: Bits> Applied<B> {
             trips: next.trips() as u8,
             open_for_ms: match to {
                 State::Open => Machine::<B>::opened_for(next, at_ms),
-                _ => 0,
+                State::Closed
+                | State::HalfOpen
+                | State::Returning
+                | State::ForcedOpen
+                | State::Disabled => 0,
             },
         }
     }

@@ -71,7 +71,7 @@ impl Rejected {
         match self.state {
             State::ForcedOpen => Wait::UntilReleased,
             State::HalfOpen | State::Returning => Wait::AtMost(time),
-            _ => Wait::For(time),
+            State::Open | State::Closed | State::Disabled => Wait::For(time),
         }
     }
 
@@ -90,13 +90,15 @@ impl Rejected {
 
     /// [`retry_in`](Self::retry_in) in milliseconds, without the division that a `Duration` costs.
     pub const fn retry_in_ms(self) -> Option<u32> {
-        match self.state {
-            State::ForcedOpen => None,
-            State::HalfOpen if self.wait_ms > SOON_MS => Some(SOON_MS),
+        let ms = match self.state {
+            State::ForcedOpen => return None,
+            State::HalfOpen if self.wait_ms > SOON_MS => SOON_MS,
             // Who came sooner would be one more call of which a share passes.
-            State::Returning => Some(self.wait_ms.div_ceil(2)),
-            _ => Some(self.wait_ms),
-        }
+            State::Returning => self.wait_ms.div_ceil(2),
+            // All the others: `wait` lists them.
+            _ => self.wait_ms,
+        };
+        Some(ms)
     }
 }
 

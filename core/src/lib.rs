@@ -52,7 +52,7 @@
 //! | `report` | the way out: what a report changes |
 //! | [`tally`] | memory beside the word: [`LastCalls`] |
 //! | `machine` | one pure function per arrow of the life cycle |
-//! | `apply` | the one compare-and-swap loop |
+//! | `apply` | the compare-and-swap loop that takes a step of the machine to the word |
 //! | [`observer`] | who is notified: [`Transition`], [`Cause`], `EventLog` |
 //! | `control`, `snapshot` | the operator's commands and [`Control`]; [`Snapshot`] |
 //! | [`wait`] | what needs a timer: waiting, time limits, retries, pings |

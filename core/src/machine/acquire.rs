@@ -39,7 +39,8 @@ impl<B: Bits> Machine<'_, B> {
             return match circuit.state() {
                 State::Returning => self.admit_share(circuit, now),
                 State::ForcedOpen => Err(Rejected::until(State::ForcedOpen, 0)),
-                _ => Ok(Step::Keep),
+                // The last two were looked at above.
+                State::Closed | State::Disabled | State::Open | State::HalfOpen => Ok(Step::Keep),
             };
         };
         match B::left(now.ms(), circuit.time(), wait) {

@@ -45,7 +45,10 @@ impl<B: Bits> Machine<'_, B> {
             (_, State::ForcedOpen | State::Disabled) => return Self::change_hold(circuit, command),
             (Command::ForceOpen, _) => circuit.enter(State::ForcedOpen),
             (Command::Disable, _) => circuit.enter(State::Disabled),
-            _ => return Step::Keep,
+            (
+                Command::ProbeNow | Command::ProbeEarly | Command::Release | Command::Enable,
+                State::Closed | State::Open | State::HalfOpen | State::Returning,
+            ) => return Step::Keep,
         };
         Step::Transition(next, Cause::Manual)
     }

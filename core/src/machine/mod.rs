@@ -1,8 +1,8 @@
 //! The machine: pure functions from one circuit to the next.
 //!
 //! Each arrow of the [life cycle](crate::state) is one function here, and nothing here touches an
-//! atomic: [`Breaker`](crate::Breaker) applies the functions in the one compare-and-swap loop of the
-//! crate. The law: a step that changes the state, or begins a new round of probes, raises the epoch
+//! atomic: [`Breaker`](crate::Breaker) applies the functions in one compare-and-swap loop, in
+//! `apply`. The law: a step that changes the state, or begins a new round of probes, raises the epoch
 //! by one and names a cause; any other step keeps the epoch.
 //!
 //! [`Now`](crate::clock::Now) is read when asked, so that a step that needs no time reads no clock.

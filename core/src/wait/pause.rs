@@ -56,15 +56,19 @@ pub(super) fn after(
     } else {
         LOOK_MS
     };
-    match (rejected.state(), rejected.retry_in_ms().map(u64::from)) {
-        (State::HalfOpen, _) => {
+    match rejected.state() {
+        State::HalfOpen => {
             let doubled = FIRST_MS << looked_half_open.min(8);
             share.between_half_and_all(doubled.min(LONGEST_MS))
         }
-        (State::Returning, _) => share.between_half_and_all(LONGEST_MS),
-        (_, Some(left_ms)) if left_ms <= look_ms => {
-            left_ms + share.of_spread_after(away_ms + left_ms)
+        State::Returning => share.between_half_and_all(LONGEST_MS),
+        State::Closed | State::Open | State::ForcedOpen | State::Disabled => {
+            match rejected.retry_in_ms().map(u64::from) {
+                Some(left_ms) if left_ms <= look_ms => {
+                    left_ms + share.of_spread_after(away_ms + left_ms)
+                }
+                Some(_) | None => look_ms,
+            }
         }
-        _ => look_ms,
     }
 }

@@ -139,7 +139,7 @@ fn is_wanted(snapshot: &Snapshot) -> bool {
     match snapshot.state() {
         State::Open => !snapshot.is_demanded() || snapshot.is_due(),
         State::HalfOpen => snapshot.probes_in_flight() == 0 || snapshot.is_due(),
-        _ => false,
+        State::Closed | State::Returning | State::ForcedOpen | State::Disabled => false,
     }
 }
 

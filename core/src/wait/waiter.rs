@@ -126,7 +126,11 @@ impl<T: Timer> Waiter<T> {
         let looked = self.looked_half_open;
         self.looked_half_open = match rejected.state() {
             State::HalfOpen => looked.saturating_add(1),
-            _ => 0,
+            State::Closed
+            | State::Open
+            | State::Returning
+            | State::ForcedOpen
+            | State::Disabled => 0,
         };
         let share = Spread::draw(breaker);
         pause::after(rejected, self.away_ms(), looked, is_heard, share).min(self.left_ms())
