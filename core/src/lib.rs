@@ -103,6 +103,7 @@ mod control;
 mod error;
 #[cfg(feature = "heapless")]
 mod event_log;
+mod figures;
 mod machine;
 mod number;
 pub mod observer;

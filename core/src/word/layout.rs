@@ -41,6 +41,16 @@ impl Field {
     }
 }
 
+/// The bits of each field, lowest first.
+#[derive(Clone, Copy)]
+struct Widths {
+    state: u32,
+    trips: u32,
+    load: u32,
+    time: u32,
+    epoch: u32,
+}
+
 /// Where the fields of a word lie, lowest first. State and trips side by side, as together they say
 /// "closed"; the epoch at the top, where it wraps by itself and where one shift takes it off.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +97,13 @@ impl Layout {
         guard: 1 << 16,
         max_lost: 31,
         tick_log2: 0,
-        ..Self::new(2, 5, 16, 32, 9)
+        ..Self::of(Widths {
+            state: 2,
+            trips: 5,
+            load: 16,
+            time: 32,
+            epoch: 9,
+        })
     };
 
     /// The 32-bit layout with its default tick of 64 ms: the time wraps after 2¹⁵ ticks, 35 minutes.
@@ -96,20 +112,26 @@ impl Layout {
         guard: 1 << 6,
         max_lost: 8,
         tick_log2: 6,
-        ..Self::new(2, 3, 8, 15, 4)
+        ..Self::of(Widths {
+            state: 2,
+            trips: 3,
+            load: 8,
+            time: 15,
+            epoch: 4,
+        })
     };
 
-    const fn new(state: u32, trips: u32, load: u32, time: u32, epoch: u32) -> Self {
+    const fn of(widths: Widths) -> Self {
         let state = Field {
             shift: 0,
-            width: state,
+            width: widths.state,
         };
-        let trips = state.above(trips);
-        let successes = trips.above(load / 2);
-        let lost = successes.above(load / 2 - 1);
-        let open_for = trips.above(load - 1);
-        let load = trips.above(load);
-        let time = load.above(time);
+        let trips = state.above(widths.trips);
+        let successes = trips.above(widths.load / 2);
+        let lost = successes.above(widths.load / 2 - 1);
+        let open_for = trips.above(widths.load - 1);
+        let load = trips.above(widths.load);
+        let time = load.above(widths.time);
         Self {
             state,
             trips,
@@ -121,7 +143,7 @@ impl Layout {
             open_for,
             demanded: open_for.above(1),
             time,
-            epoch: time.above(epoch),
+            epoch: time.above(widths.epoch),
             precision: 0,
             guard: 0,
             max_lost: 0,
