@@ -15,7 +15,13 @@
 pub mod compile_fail;
 pub mod reference;
 
-/// The code blocks of the README, compiled.
+/// The code blocks of the README and the pages, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-mod readme {}
+mod pages {
+    #[doc = include_str!("../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../docs/guide.md")]
+    mod guide {}
+    #[doc = include_str!("../../docs/microcontrollers.md")]
+    mod microcontrollers {}
+}
