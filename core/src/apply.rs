@@ -23,49 +23,58 @@ pub(crate) struct Applied<B> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Made(Packed);
 
-/// 8 bits why, 8 bits from where; the rest is the reading of the clock, as far as it fits.
+/// 4 bits why, 6 bits from where; the rest is the reading of the clock, as far as it fits.
 #[cfg(target_pointer_width = "64")]
 type Packed = u64;
 #[cfg(not(target_pointer_width = "64"))]
 type Packed = u32;
+
+const CAUSE_BITS: u32 = 4;
+const TIME_SHIFT: u32 = CAUSE_BITS + 6;
 
 impl Made {
     const NOTHING: Self = Self(0);
 
     #[inline]
     fn new(from: u32, cause: Cause, at_ms: u32) -> Self {
-        Self(Packed::from(at_ms) << 16 | Packed::from(from << 8 | (cause as u32 + 1)))
+        let why = from << CAUSE_BITS | (cause as u32 + 1);
+        Self(Packed::from(at_ms) << TIME_SHIFT | Packed::from(why))
     }
 
     #[inline]
     fn cause(self) -> Cause {
-        let index = (self.0 as u8).wrapping_sub(1);
-        Cause::ALL
-            .get(usize::from(index))
-            .copied()
-            .unwrap_or(Cause::Manual)
+        // One more than the cause, as 0 is nothing.
+        let index = (self.0 as u32 & ((1 << CAUSE_BITS) - 1)).wrapping_sub(1);
+        let cause = Cause::ALL.get(index as usize);
+        cause.copied().unwrap_or(Cause::Manual)
     }
 
     /// The [`trace`](Circuit::trace) of the state before.
     #[inline]
     fn from(self) -> u32 {
-        (self.0 >> 8) as u32 & 0xFF
+        (self.0 >> CAUSE_BITS) as u32 & 0x3F
     }
 
     #[cfg(target_pointer_width = "64")]
     #[inline]
     fn at_ms(self, _clock: &impl Clock) -> u32 {
-        (self.0 >> 16) as u32
+        (self.0 >> TIME_SHIFT) as u32
     }
 
-    /// The upper half of the reading is that of another one, taken within a minute.
+    /// 22 bits of the reading, the others are those of a reading now: right if that is less than half an
+    /// hour before or after.
     #[cfg(not(target_pointer_width = "64"))]
     #[inline]
     fn at_ms(self, clock: &impl Clock) -> u32 {
         let now_ms = clock.now_ms();
-        now_ms.wrapping_sub(now_ms.wrapping_sub(self.0 >> 16) & 0xFFFF)
+        // Signed, as clocks may step back a little.
+        let since = (now_ms << TIME_SHIFT).wrapping_sub(self.0 & !((1 << TIME_SHIFT) - 1));
+        now_ms.wrapping_sub((since.cast_signed() >> TIME_SHIFT).cast_unsigned())
     }
 }
+
+// A cause and a trace fit.
+const _: () = assert!(Cause::ALL.len() < 1 << CAUSE_BITS);
 
 impl<B> Applied<B> {
     #[inline]

@@ -19,6 +19,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Runs `operation` if the breaker admits it. `Ok` counts as a success, `Err` and a panic as a
     /// failure.
     ///
+    /// For futures there is [`call_async`](Self::call_async): a closure that returns one has done nothing
+    /// yet, so `call(|| Ok(async { .. }))` guards nothing.
+    ///
     /// # Errors
     /// [`CallError::Rejected`] when the operation was not run, [`CallError::Failed`] when it failed.
     ///

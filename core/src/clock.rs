@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::time::Duration;
 
-use crate::number::ms;
+use crate::number::{ms, scramble};
 use crate::word::{self, AtomicU32};
 
 /// A source of time, read only off the closed path: to trip, to reject, to admit a probe, to count
@@ -54,20 +54,16 @@ pub trait Clock {
         0
     }
 
-    /// A number that differs from call to call, evenly spread over all 2³²: which calls pass while
-    /// traffic returns gradually, and the jitter of breakers that trip together. Need not be
-    /// surprising, so the default needs no source of randomness: the multiples of 2³² divided by the
-    /// golden ratio fall evenly between each other however many there are (Weyl's equidistribution;
-    /// Knuth, TAOCP 3, 6.4), and a share of 10 % is one call of each ten. Read on cold paths only.
+    /// A number that differs from call to call, and between the devices or processes of a fleet, spread
+    /// over all 2³²: which calls pass while traffic returns gradually, and the jitter of breakers that
+    /// trip together. Need not be surprising, so the default needs no source
+    /// of randomness: it scrambles a counter and the [entropy](Self::entropy). Read on cold paths only.
     fn random(&self) -> u32 {
-        word::draw(&RANDOM, GOLDEN)
+        scramble(word::draw(&RANDOM, 1) ^ scramble(self.entropy()))
     }
 }
 
 static RANDOM: AtomicU32 = AtomicU32::new(0);
-
-/// 2³² divided by the golden ratio.
-const GOLDEN: u32 = 0x9E37_79B9;
 
 /// A clock that everybody who can reach a word reads alike: other processes of the machine, other
 /// cores with a program of their own, the same program after a restart.

@@ -40,7 +40,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// [`trip`](Self::trip) for at least so long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a
     /// 32-bit word; the answer says for how long). What is demanded so ends early only by
-    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another command of an operator.
+    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another command of an operator, if it is
+    /// more than half of the open time: a shorter demand does not keep
+    /// [`probe_early`](Self::probe_early) off, as there is one bit to say so for all of it.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -86,8 +88,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.obey(Command::Enable)
     }
 
-    /// Ends the open time, whoever asked for it: half-open from now on, the next call is a probe. Does
-    /// nothing in other states.
+    /// Ends the open time, whoever asked for it: half-open from now on, the next call is a probe. While
+    /// half-open a new round begins: probes in flight are taken for lost, and the lease is the configured
+    /// one again. Does nothing in other states.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -114,13 +117,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// Every time that runs starts over now: an open breaker stays open for its whole open time, a
     /// window of failures and a gradual return begin. Probes that were in flight are forgotten. Permits
-    /// from before are stale. What an operator has set stays.
+    /// from before are stale. What an operator has set stays. So a device that resets more often than its
+    /// open time never probes: give it a shorter one.
     ///
     /// # Errors
     /// [`CorruptWord`]: the word held an invalid state, or its memory lost its content
-    /// ([`Word::survived`]). It is closed and fresh now; there is nothing left to do.
+    /// ([`Word::has_mark`]). It is closed and fresh now; there is nothing left to do.
     pub fn restore(&self) -> Result<Option<Transition>, CorruptWord> {
-        let (found, survived) = (self.to_bits(), self.word.survived());
+        let tick = W::Bits::LAYOUT.tick_log2;
+        let (found, survived) = (self.to_bits(), self.word.has_mark(tick));
         let machine = self.machine();
         let applied = self.apply(|circuit, now| {
             if survived {
@@ -129,6 +134,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 Machine::<W::Bits>::start_over(circuit)
             }
         });
+        // Not before, as a reset may come in between.
+        self.word.set_mark(tick);
         self.notify(applied);
         if survived {
             // One that was corrupt is healed by now.

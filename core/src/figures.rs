@@ -14,8 +14,8 @@ const _: () = {
     assert!(WIDE.max_probes() == 255 && NARROW.max_probes() == 15);
     // "the 31st (7th) trip in a row"
     assert!(WIDE.trips.max() == 31 && NARROW.trips.max() == 7);
-    // "a lease doubles 31 (8) times"
-    assert!(WIDE.max_lost == 31 && NARROW.max_lost == 8);
+    // "a lease doubles at most four times"
+    assert!(WIDE.max_lost == 4 && NARROW.max_lost == 4);
     // "2^31 ms (2^14 ticks in a 32-bit word)", "24.8 days (17.5 minutes)"
     assert!(WIDE.max_ms() == 1 << 31 && NARROW.max_ms() == 64 << 14);
     // "wrap after 49.7 days (35 minutes)"

@@ -1,4 +1,4 @@
-//! Numbers as a configuration keeps them.
+//! Numbers as a configuration keeps them, and as dice show them.
 
 use core::time::Duration;
 
@@ -28,4 +28,14 @@ pub(crate) const fn half(number: u32) -> u16 {
     } else {
         number as u16
     }
+}
+
+/// Mixes the bits of a number: the finalizer of `MurmurHash3` (Austin Appleby, public domain), a
+/// bijection in which every input bit flips every output bit with a probability near one half.
+pub(crate) const fn scramble(mut x: u32) -> u32 {
+    x ^= x >> 16;
+    x = x.wrapping_mul(0x85EB_CA6B);
+    x ^= x >> 13;
+    x = x.wrapping_mul(0xC2B2_AE35);
+    x ^ x >> 16
 }

@@ -16,7 +16,8 @@ use crate::state::State;
 /// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was
 /// made: on the caller's thread or in its interrupt handler, so be brief and do not block. Two
 /// callers may report two transitions in either order; the epoch says which came first. An observer
-/// that panics loses nothing of the breaker's state.
+/// that panics loses nothing of the breaker's state, but what it, or the other one of a pair, would have
+/// been notified of next.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, State, Transition};

@@ -52,7 +52,7 @@ impl Failure {
     }
 
     /// A failure that counts as `weight` failures, and as one call for a [`Tally`](crate::Tally).
-    /// With weight 0 it counts nowhere while closed, nor ends a row of failures; a probe that fails
+    /// With weight 0 it counts nowhere while closed, and does not break a run of failures; a probe that fails
     /// opens the breaker whatever its weight.
     pub const fn with_weight(weight: u16) -> Self {
         Self {

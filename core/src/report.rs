@@ -34,7 +34,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// A success. Closed with nothing counted: one load.
     #[inline]
     fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
-        let is_measured = self.tally.is_enabled() || ticket.started_ms.is_some();
+        let is_measured = self.has_tally() || ticket.started_ms.is_some();
         // Whatever the permit's epoch: in a clear word there is nothing to change.
         if is_measured || !word::load_relaxed(&self.word).is_closed_and_clear() {
             return self.succeed(ticket);
@@ -47,7 +47,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline]
     fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
         let mut seen = word::load_relaxed(&self.word);
-        if self.tally.is_enabled()
+        if self.has_tally()
             || ticket.started_ms.is_some()
             || !matches!(self.config().trip, TripRule::Consecutive { .. })
         {
@@ -66,9 +66,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline]
     fn remember(&self, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
-        let is_all = self.tally.is_enabled()
-            && seen.is_closed_and_clear()
-            && seen.is_same_epoch(ticket.granted);
+        let is_all =
+            self.has_tally() && seen.is_closed_and_clear() && seen.is_same_epoch(ticket.granted);
         if is_all {
             // Only a failure can trip.
             let _ = self.record_in(Circuit::of_valid(seen), None);
@@ -99,7 +98,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let TripRule::Consecutive { failures } = self.config().trip else {
             return false;
         };
-        if self.tally.is_enabled() || weight == 0 {
+        if self.has_tally() || weight == 0 {
             return false;
         }
         let mut seen = ticket.granted;
@@ -178,10 +177,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         circuit: Circuit<W::Bits>,
         failure: Option<u16>,
     ) -> Verdict {
-        if !self.tally.is_enabled() || !circuit.counts_failures() || failure == Some(0) {
+        if !self.has_tally() || !circuit.counts_failures() || failure == Some(0) {
             return Verdict::Keep;
         }
         *verdict.get_or_insert_with(|| self.record_in(circuit, failure))
+    }
+
+    #[inline]
+    fn has_tally(&self) -> bool {
+        self.tally.max_calls() != 0 || self.tally.has_rule()
     }
 
     #[inline]

@@ -36,7 +36,7 @@
 //! | 11 | [`Breaker::acquire`](crate::Breaker::acquire) after the time of the return | `TrafficReturned` |
 //!
 //! By hand arrow 3 is taken by [`Breaker::probe_now`](crate::Breaker::probe_now) and
-//! [`probe_early`](crate::Breaker::probe_early), without a probe.
+//! [`probe_early`](crate::Breaker::probe_early), without a probe; arrow 6 by `probe_now`.
 
 use core::fmt;
 

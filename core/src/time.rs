@@ -12,7 +12,7 @@
 //!   grows by what the clock stepped back.
 //!
 //! What follows for a breaker that nobody calls for long: with a wrap of `R`, a call between
-//! `k·R - guard` and `k·R + open_for` after the trip reads like a call just after it, and is
+//! `k·R - guard - rounding` and `k·R + open_for` after the trip reads like a call just after it, and is
 //! rejected for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in
 //! the 64-bit word 0.1 %); a call at any other time is right. A window of
 //! failures, a lease, a gradual return and the age of a probe err in the same way. The gate never

@@ -37,7 +37,7 @@ use crate::{StdClock, kernel};
 ///     // The mapping stays for as long as the process lives.
 ///     std::mem::forget(map);
 ///     // SAFETY: mappings are aligned to pages and hold at least eight bytes here.
-///     Ok(Shared::shared(unsafe { &*word }, Config::new(), BootClock)?)
+///     Ok(Shared::shared(unsafe { &*word }, Config::new(), BootClock))
 /// }
 /// ```
 ///

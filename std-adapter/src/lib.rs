@@ -117,6 +117,6 @@ pub const fn breaker(config: Config) -> Breaker {
 ///
 /// # Errors
 /// [`ConfigError`] says which setting does not fit the word, and what to do.
-pub const fn try_breaker(config: Config) -> Result<Breaker, ConfigError> {
+pub fn try_breaker(config: Config) -> Result<Breaker, ConfigError> {
     Breaker::try_new(config, StdClock)
 }

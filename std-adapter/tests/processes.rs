@@ -83,14 +83,14 @@ fn the_content_of_an_open_word_is_open_in_another_process_for_the_time_left() {
     let rules = Config::new().open_for(HOUR);
     if let Some(part) = part() {
         let word = NativeWord::new(part[0].parse().unwrap());
-        let breaker = Breaker::shared(&word, rules, BootClock).unwrap();
+        let breaker = Breaker::shared(&word, rules, BootClock);
         let rejected = breaker.acquire().expect_err("it is open for an hour");
         let Wait::For(left) = rejected.wait() else {
             panic!("{rejected}");
         };
         say(&[left.as_millis().try_into().unwrap()]);
     }
-    let breaker = Breaker::shared(NativeWord::new(0), rules, BootClock).unwrap();
+    let breaker = Breaker::shared(NativeWord::new(0), rules, BootClock);
     let opened = breaker.trip().expect("it was closed").at_ms;
     let child = other_process(
         "the_content_of_an_open_word_is_open_in_another_process_for_the_time_left",
@@ -146,7 +146,7 @@ fn narrow(memory: *const u8) -> &'static AtomicU32 {
 
 /// Waits as it is told to, until a probe is admitted here or elsewhere. When that was, or 0.
 fn wait_for_the_probe(memory: *const u8, rules: Config) -> u32 {
-    let breaker = Breaker::shared(wide(memory), rules, BootClock).unwrap();
+    let breaker = Breaker::shared(wide(memory), rules, BootClock);
     loop {
         match breaker.acquire() {
             Ok(permit) => {
@@ -176,7 +176,7 @@ fn one_of_many_processes_is_the_probe_and_not_before_the_deadline() {
     }
     let shared = Shared::new("one-probe");
     let memory = Shared::map(&shared.path);
-    let breaker = Breaker::shared(wide(memory), rules, BootClock).unwrap();
+    let breaker = Breaker::shared(wide(memory), rules, BootClock);
     let opened = breaker.trip().expect("it was closed").at_ms;
     let children: Vec<_> = (0..4)
         .map(|_| {
@@ -201,7 +201,7 @@ fn failures_of_all_processes_add_up_in_a_32_bit_word() {
     let rules = Config::new().consecutive_failures(8).open_for(HOUR / 10);
     if let Some(part) = part() {
         let word = narrow(Shared::map(&part[0]));
-        let breaker = Breaker::shared(word, rules, BootClock).unwrap();
+        let breaker = Breaker::shared(word, rules, BootClock);
         let tripped = (0..2).filter(|_| {
             let permit = breaker.acquire().expect("eight are needed");
             permit.failure().is_some()
@@ -209,7 +209,7 @@ fn failures_of_all_processes_add_up_in_a_32_bit_word() {
         say(&[tripped.count().try_into().unwrap()]);
     }
     let shared = Shared::new("add-up");
-    let breaker = Breaker::shared(narrow(Shared::map(&shared.path)), rules, BootClock).unwrap();
+    let breaker = Breaker::shared(narrow(Shared::map(&shared.path)), rules, BootClock);
     let children: Vec<_> = (0..4)
         .map(|_| {
             other_process(
@@ -230,13 +230,13 @@ fn failures_of_all_processes_add_up_in_a_32_bit_word() {
 fn the_probe_of_a_process_that_died_is_taken_for_lost() {
     let rules = Config::new().probe_lease(Duration::from_millis(100));
     if let Some(part) = part() {
-        let breaker = Breaker::shared(wide(Shared::map(&part[0])), rules, BootClock).unwrap();
+        let breaker = Breaker::shared(wide(Shared::map(&part[0])), rules, BootClock);
         let _probe = breaker.acquire().expect("a slot is free");
         // Without dropping anything.
         say(&[1]);
     }
     let shared = Shared::new("lost");
-    let breaker = Breaker::shared(wide(Shared::map(&shared.path)), rules, BootClock).unwrap();
+    let breaker = Breaker::shared(wide(Shared::map(&shared.path)), rules, BootClock);
     breaker.trip();
     breaker.probe_now();
     heard(other_process(

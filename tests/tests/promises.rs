@@ -220,11 +220,7 @@ fn every_breaker_is_made_in_a_static() {
         Breaker::over(&RETAINED, RULES, &CLOCK);
     static ONCE_AN_HOUR: Breaker<&ManualClock, &Ticks<AtomicU32, 10>> =
         Breaker::over(&HOURLY, RULES, &CLOCK);
-    static BETWEEN_CORES: Breaker<&ManualClock, &AtomicU32> =
-        match Breaker::shared(&WORD, RULES, &CLOCK) {
-            Ok(breaker) => breaker,
-            Err(_) => panic!("it does not fit"),
-        };
+    static BETWEEN_CORES: Breaker<&ManualClock, &AtomicU32> = Breaker::shared(&WORD, RULES, &CLOCK);
     type Heard = OnTransition<fn(&Transition)>;
     static HEARD: Breaker<StdClock, NativeWord, (), Heard> = Breaker::builder(RULES, StdClock)
         .on_transition((|_| {}) as fn(&Transition))
@@ -262,7 +258,7 @@ fn clocks_tallies_observers_rules_and_breakers_can_stand_behind_a_pointer() {
     let control: &dyn Control = &breaker;
     control.trip();
     assert_eq!(control.state(), State::Open);
-    assert!(Breaker::shared(word, Config::new(), shared).is_ok());
+    assert!(Breaker::try_shared(word, Config::new(), shared).is_ok());
 }
 
 /// Sealed or open: these are implemented by users.

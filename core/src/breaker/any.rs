@@ -10,7 +10,8 @@ use crate::word::Word;
 /// A breaker of whatever parts: what a function or a type is generic over that takes any breaker.
 ///
 /// Implemented for [`Breaker`], for references, and with the feature `alloc` for `Arc`, `Rc` and `Box`.
-/// Implement it for a handle of yours that leads to a breaker, and permits can be owned by it.
+/// Implement it for a handle of yours that leads to a breaker, always the same one, and permits can be
+/// owned by it.
 ///
 /// ```
 /// use atomic_breaker::{AnyBreaker, Breaker, Config, ManualClock};

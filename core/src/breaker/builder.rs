@@ -3,8 +3,8 @@
 use core::mem::ManuallyDrop;
 
 use super::Breaker;
-use crate::clock::Clock;
-use crate::config::{Config, ConfigError, Rules, check_parts};
+use crate::clock::{Clock, SharedClock};
+use crate::config::{Config, ConfigError, Memory, Rules, check_memory};
 use crate::observer::{Observer, OnTransition, Transition};
 use crate::tally::{LastCalls, Tally};
 use crate::word::{NativeWord, Word};
@@ -38,8 +38,8 @@ pub struct Builder<C, W = NativeWord, T = (), O = ()> {
     word: ManuallyDrop<W>,
     tally: ManuallyDrop<T>,
     observer: ManuallyDrop<O>,
-    /// How many calls the tally can remember, where there is one.
-    tally_calls: Option<u32>,
+    /// What the tally offers.
+    memory: Memory,
 }
 
 impl<C: Clock> Builder<C> {
@@ -50,7 +50,7 @@ impl<C: Clock> Builder<C> {
             word: ManuallyDrop::new(NativeWord::new(0)),
             tally: ManuallyDrop::new(()),
             observer: ManuallyDrop::new(()),
-            tally_calls: None,
+            memory: Memory::NONE,
         }
     }
 }
@@ -65,27 +65,43 @@ impl<C, W, T, O> Builder<C, W, T, O> {
             word: ManuallyDrop::new(word),
             tally: self.tally,
             observer: self.observer,
-            tally_calls: self.tally_calls,
+            memory: self.memory,
         }
+    }
+
+    /// [`word`](Self::word) for one that other programs share, in mapped memory or between two cores: by a
+    /// clock that all of them read alike, or it does not compile.
+    pub const fn shared_word<V: Word>(self, word: V) -> Builder<C, V, T, O>
+    where
+        C: SharedClock,
+    {
+        self.word(word)
     }
 
     /// Memory for the last calls: what [`Config::failure_ratio`] needs.
     pub const fn last_calls<V: Word>(self, calls: LastCalls<V>) -> Builder<C, W, LastCalls<V>, O> {
-        Builder {
-            tally_calls: Some(LastCalls::<V>::MAX_CALLS),
-            ..self.tally(calls)
-        }
+        let memory = Memory {
+            max_calls: LastCalls::<V>::MAX_CALLS,
+            has_rule: false,
+        };
+        self.with_tally(calls, memory)
     }
 
-    /// A [`Tally`] of any kind: memory beside the word.
-    pub const fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
+    /// A [`Tally`] of any kind: memory beside the word. Not for a `static`, as what it offers is asked of
+    /// it.
+    pub fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
+        let memory = memory_of(&tally);
+        self.with_tally(tally, memory)
+    }
+
+    const fn with_tally<U>(self, tally: U, memory: Memory) -> Builder<C, W, U, O> {
         Builder {
             config: self.config,
             clock: self.clock,
             word: self.word,
             tally: ManuallyDrop::new(tally),
             observer: self.observer,
-            tally_calls: Some(u32::MAX),
+            memory,
         }
     }
 
@@ -97,7 +113,7 @@ impl<C, W, T, O> Builder<C, W, T, O> {
             word: self.word,
             tally: self.tally,
             observer: ManuallyDrop::new(observer),
-            tally_calls: self.tally_calls,
+            memory: self.memory,
         }
     }
 
@@ -128,15 +144,21 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit, and what to do.
-    pub const fn try_build(self) -> Result<Breaker<C, W, T, O>, ConfigError> {
+    pub fn try_build(self) -> Result<Breaker<C, W, T, O>, ConfigError> {
         match self.rules() {
             Ok(rules) => Ok(self.with(rules)),
-            Err(error) => Err(error),
+            Err(error) => {
+                drop(ManuallyDrop::into_inner(self.word));
+                drop(ManuallyDrop::into_inner(self.clock));
+                drop(ManuallyDrop::into_inner(self.tally));
+                drop(ManuallyDrop::into_inner(self.observer));
+                Err(error)
+            }
         }
     }
 
     const fn rules(&self) -> Result<Rules<W::Bits>, ConfigError> {
-        match check_parts(&self.config, self.tally_calls) {
+        match check_memory(&self.config, self.memory) {
             Ok(()) => Rules::try_new(self.config),
             Err(error) => Err(error),
         }
@@ -150,5 +172,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
             tally: ManuallyDrop::into_inner(self.tally),
             observer: ManuallyDrop::into_inner(self.observer),
         }
+    }
+}
+
+/// What a tally offers to the rules.
+#[inline]
+pub(super) fn memory_of(tally: &impl Tally) -> Memory {
+    Memory {
+        max_calls: tally.max_calls(),
+        has_rule: tally.has_rule(),
     }
 }

@@ -9,7 +9,7 @@ pub use builder::Builder;
 use core::fmt;
 
 use crate::clock::{Clock, SharedClock};
-use crate::config::{AsRules, Config, ConfigError, Rules, check_parts};
+use crate::config::{AsRules, Config, ConfigError, Rules, check_memory};
 use crate::error::CorruptWord;
 use crate::machine::Machine;
 use crate::observer::Observer;
@@ -88,7 +88,7 @@ impl<C: Clock> Breaker<C> {
     /// let error = Breaker::try_new(from_a_file, ManualClock::new()).unwrap_err();
     /// assert_eq!(error.to_string(), "with 0 probes an open breaker never closes: set at least 1");
     /// ```
-    pub const fn try_new(config: Config, clock: C) -> Result<Self, ConfigError> {
+    pub fn try_new(config: Config, clock: C) -> Result<Self, ConfigError> {
         Self::builder(config, clock).try_build()
     }
 
@@ -116,16 +116,29 @@ impl<C: Clock, W: Word> Breaker<C, W> {
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit the word, and what to do.
-    pub const fn try_over(word: W, config: Config, clock: C) -> Result<Self, ConfigError> {
+    pub fn try_over(word: W, config: Config, clock: C) -> Result<Self, ConfigError> {
         Breaker::builder(config, clock).word(word).try_build()
     }
 
     /// A breaker over a word that other programs share, in mapped memory or between two cores: by a
-    /// clock that all of them read alike, or it does not compile.
+    /// clock that all of them read alike, or it does not compile. With more parts:
+    /// [`Builder::shared_word`].
+    ///
+    /// # Panics
+    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// configurations that are not known to be right there is [`try_shared`](Self::try_shared).
+    pub const fn shared(word: W, config: Config, clock: C) -> Self
+    where
+        C: SharedClock,
+    {
+        Self::over(word, config, clock)
+    }
+
+    /// [`shared`](Self::shared) for configurations that are not known to be right.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit the word, and what to do.
-    pub const fn shared(word: W, config: Config, clock: C) -> Result<Self, ConfigError>
+    pub fn try_shared(word: W, config: Config, clock: C) -> Result<Self, ConfigError>
     where
         C: SharedClock,
     {
@@ -169,12 +182,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// [`builder`](Breaker::builder).
     ///
     /// # Panics
-    /// When the rules need a tally and there is none: a failure ratio without memory would never trip.
+    /// When the rules need a tally that remembers more, or one at all: a failure ratio without memory would
+    /// never trip. For rules that are not known to fit there is [`try_from_parts`](Self::try_from_parts).
     #[inline]
     pub fn from_parts(word: W, rules: R, clock: C, tally: T, observer: O) -> Self {
-        let config = rules.as_rules().config();
-        if config.needs_tally() && !tally.is_enabled() {
-            panic_without_tally(config);
+        if let Err(error) = check_tally(rules.as_rules(), &tally) {
+            panic!("{}", error.message());
         }
         Self {
             word,
@@ -185,15 +198,42 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
+    /// [`from_parts`](Self::from_parts) for rules that are not known to fit the tally.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what the rules need.
+    pub fn try_from_parts(
+        word: W,
+        rules: R,
+        clock: C,
+        tally: T,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
+        check_tally(rules.as_rules(), &tally)?;
+        Ok(Self::from_parts(word, rules, clock, tally, observer))
+    }
+
     /// This breaker under other rules: a view of the same word, clock, tally and observer. Permits of
     /// the one can be [resumed](Self::resume) by the other. See [`Rules`] for what a change of rules
     /// means.
     ///
     /// # Panics
-    /// As [`from_parts`](Self::from_parts).
+    /// As [`from_parts`](Self::from_parts). For rules from a file there is
+    /// [`try_with_rules`](Self::try_with_rules).
     #[inline]
     pub fn with_rules<S: AsRules<W::Bits>>(&self, rules: S) -> Breaker<&C, &W, &T, &O, S> {
         Breaker::from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
+    }
+
+    /// [`with_rules`](Self::with_rules) for rules that are not known to fit the tally.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what the rules need.
+    pub fn try_with_rules<S: AsRules<W::Bits>>(
+        &self,
+        rules: S,
+    ) -> Result<Breaker<&C, &W, &T, &O, S>, ConfigError> {
+        Breaker::try_from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
     }
 
     /// The configuration that its rules were made of.
@@ -253,12 +293,17 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
     }
 }
 
-/// Apart, as a breaker may be put together at each call.
-#[cold]
-#[inline(never)]
-fn panic_without_tally(config: &Config) -> ! {
-    match check_parts(config, None) {
-        Err(error) => panic!("{}", error.message()),
-        Ok(()) => unreachable!("the rules need a tally"),
+/// Whether the tally remembers what the rules need. One comparison where they need none, as a breaker may
+/// be put together at each call.
+#[inline]
+fn check_tally<B>(rules: &Rules<B>, tally: &impl Tally) -> Result<(), ConfigError>
+where
+    B: Bits,
+{
+    let config = rules.config();
+    if config.needs_tally() {
+        check_memory(config, builder::memory_of(tally))
+    } else {
+        Ok(())
     }
 }

@@ -11,18 +11,29 @@ pub(super) const fn check(config: &Config, layout: Layout) -> Result<(), ConfigE
     }
 }
 
-/// Checks what the rules ask of the tally: `None` for no tally, otherwise how many calls it can
-/// remember.
-pub(crate) const fn check_parts(
-    config: &Config,
-    tally_calls: Option<u32>,
-) -> Result<(), ConfigError> {
-    let kind = match (config.ratio, tally_calls) {
-        (Some(_), None) => Kind::NobodyRemembers,
-        (Some(ratio), Some(most)) if ratio.calls() > most && most > u32::BITS => Kind::CallsWide,
-        (Some(ratio), Some(most)) if ratio.calls() > most => Kind::CallsNarrow,
-        (None, None) if matches!(config.trip, TripRule::TallyOnly) => Kind::NobodyTrips,
-        _ => return Ok(()),
+/// What a tally offers: how many calls it remembers, and whether it has a rule of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) max_calls: u32,
+    pub(crate) has_rule: bool,
+}
+
+impl Memory {
+    pub(crate) const NONE: Self = Self {
+        max_calls: 0,
+        has_rule: false,
+    };
+}
+
+/// Checks what the rules ask of the tally.
+pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), ConfigError> {
+    let most = memory.max_calls;
+    let kind = match config.ratio {
+        Some(_) if most == 0 => Kind::NobodyRemembers,
+        Some(ratio) if ratio.calls() > most && most > u32::BITS => Kind::CallsWide,
+        Some(ratio) if ratio.calls() > most => Kind::CallsNarrow,
+        None if matches!(config.trip, TripRule::TallyOnly) && !memory.has_rule => Kind::NobodyTrips,
+        Some(_) | None => return Ok(()),
     };
     Err(ConfigError(kind))
 }

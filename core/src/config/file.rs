@@ -1,6 +1,10 @@
 //! A configuration in a file, under the names of the builder's methods.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use core::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Config, GradualReturn, Growth, Ratio, TripRule, byte, half};
 
@@ -230,7 +234,22 @@ impl Serialize for Config {
 
 impl<'de> Deserialize<'de> for Config {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        File::deserialize(deserializer)?
+        deserializer.deserialize_map(Settings)
+    }
+}
+
+/// Takes settings by name only: what is derived takes a list, too.
+struct Settings;
+
+impl<'de> Visitor<'de> for Settings {
+    type Value = Config;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("settings by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Config, A::Error> {
+        File::deserialize(MapAccessDeserializer::new(map))?
             .config()
             .map_err(de::Error::custom)
     }

@@ -9,7 +9,7 @@ mod growth;
 mod ratio;
 mod rules;
 
-pub(crate) use check::check_parts;
+pub(crate) use check::{Memory, check_memory};
 pub use error::ConfigError;
 pub(crate) use growth::Growth;
 pub use ratio::Ratio;
@@ -56,13 +56,14 @@ pub(crate) struct GradualReturn {
 /// | [`probes`](Self::probes) | 1 in flight |
 /// | [`close_after`](Self::close_after) | as many successes as probes |
 /// | [`probe_lease`](Self::probe_lease) | 30 s, or what the word holds |
-/// | [`cancel_limit`](Self::cancel_limit) | 1 s |
+/// | [`cancel_limit`](Self::cancel_limit) | 250 ms |
 /// | [`gradual_return`](Self::gradual_return) | off: all traffic at once |
 ///
 /// Durations are rounded up to milliseconds, and in 32-bit words to ticks (64 ms, unless the word is a
 /// [`Ticks`](crate::word::Ticks)).
 ///
-/// With the feature `serde` it can stand in a file, under the names of these methods; the names of
+/// With the feature `serde` it can stand in a file of any self-describing format (JSON, TOML, YAML, not
+/// postcard), under the names of these methods; the names of
 /// durations end in `_ms`, and what is left out has its default:
 ///
 /// ```json
@@ -138,7 +139,7 @@ impl Config {
             probes: 1,
             close_after: None,
             probe_lease_ms: None,
-            cancel_limit_ms: 1_000,
+            cancel_limit_ms: 250,
             gradual_return: None,
         }
     }
@@ -286,17 +287,19 @@ impl Config {
     /// count as lost: a new round starts with one new probe, and late reports of the old ones
     /// change nothing. Best longer than the longest call. Not zero.
     ///
-    /// The lease doubles with each round lost in a row, up to what the word holds (the 8th doubling in
-    /// a 32-bit word), so that healthy calls that take longer than it close the breaker in the end:
-    /// after `log2(call ÷ lease) + 1` rounds.
+    /// The lease doubles with each round lost in a row, four times at most, so that healthy calls that take
+    /// longer close the breaker in the end: after `log2(call ÷ lease) + 1` rounds, if they take no longer
+    /// than 16 leases. Longer it does not get, as it is also the time for which the breaker may stay shut
+    /// once a resource that had made probes hang is well again.
+    /// [`probe_now`](crate::Breaker::probe_now) cuts it short.
     pub const fn probe_lease(mut self, lease: Duration) -> Self {
         self.probe_lease_ms = Some(ms(lease));
         self
     }
 
     /// A probe that is dropped without a report after `limit` or later counts as failed: the breaker
-    /// opens again. One that is dropped sooner says nothing and gives its slot back. 1 s by default; 0
-    /// counts every one.
+    /// opens again. One that is dropped sooner says nothing and gives its slot back. 250 ms by default; 0
+    /// counts every one. In 32-bit words up to a tick more.
     ///
     /// Take it shorter than the time-outs around your calls, or a resource that hangs is probed again
     /// as soon as a time-out has dropped the probe before.

@@ -1,8 +1,13 @@
 //! Tripping, and for how long: growth, minimum, jitter.
+//!
+//! A demanded open time is not ended by early probes. There is one bit to say so, for the whole of an open
+//! time: it is set where the demand asks for more than half of it. A shorter demand is for the time that it
+//! asks for, and would keep a `Prober` from its work for the rest.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
+use crate::number::scramble;
 use crate::observer::Cause;
 use crate::state::State;
 use crate::time::TimeBase;
@@ -22,11 +27,12 @@ impl<B: Bits> Machine<'_, B> {
         cause: Cause,
     ) -> Step<B> {
         let trips = (circuit.trips() + 1).min(B::LAYOUT.trips.max());
-        let wanted = self.open_time(circuit, trips, shortest_ms, now);
+        let own_ms = self.own_open_ms(trips);
+        let wanted = self.open_time(circuit, own_ms.max(shortest_ms), now);
         let next = circuit
             .enter(State::Open)
             .with_trips(trips)
-            .with_demanded(shortest_ms > 0);
+            .with_demanded(shortest_ms > own_ms / 2);
         Step::Transition(Self::open_until(next, wanted, now.ms()), cause)
     }
 
@@ -37,19 +43,16 @@ impl<B: Bits> Machine<'_, B> {
         shortest_ms: u32,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
-        let wanted = self.open_time(circuit, circuit.trips(), shortest_ms, now);
-        let is_demanded = circuit.is_demanded() || shortest_ms > 0;
-        if wanted > Self::left_from_now(circuit, now) {
-            let next = circuit
-                .enter(State::Open)
-                .with_trips(circuit.trips())
-                .with_demanded(is_demanded);
-            Step::Transition(Self::open_until(next, wanted, now.ms()), Cause::Manual)
-        } else if is_demanded == circuit.is_demanded() {
-            Step::Keep
-        } else {
-            Step::Update(circuit.with_demanded(true))
+        let own_ms = self.own_open_ms(circuit.trips());
+        let wanted = self.open_time(circuit, own_ms.max(shortest_ms), now);
+        if wanted <= Self::left_from_now(circuit, now) {
+            return Self::demand(circuit, shortest_ms, now);
         }
+        let next = circuit
+            .enter(State::Open)
+            .with_trips(circuit.trips())
+            .with_demanded(circuit.is_demanded() || shortest_ms > own_ms / 2);
+        Step::Transition(Self::open_until(next, wanted, now.ms()), Cause::Manual)
     }
 
     /// A demand that comes when the breaker has just opened: the deadline only moves later.
@@ -59,14 +62,21 @@ impl<B: Bits> Machine<'_, B> {
         shortest_ms: u32,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
-        let wanted = self.with_jitter(circuit, B::ticks(shortest_ms), now);
+        let wanted = self.open_time(circuit, shortest_ms, now);
+        if wanted <= Self::left_from_now(circuit, now) {
+            return Self::demand(circuit, shortest_ms, now);
+        }
         let demanded = circuit.with_demanded(true);
-        if wanted > Self::left_from_now(circuit, now) {
-            Step::Update(Self::open_until(demanded, wanted, now.ms()))
-        } else if circuit.is_demanded() {
-            Step::Keep
+        Step::Update(Self::open_until(demanded, wanted, now.ms()))
+    }
+
+    /// A demand that ends no later than the open time that runs.
+    fn demand(circuit: Circuit<B>, shortest_ms: u32, now: &Now<'_, impl Clock>) -> Step<B> {
+        let counts = B::ticks(shortest_ms) > Self::left_from_now(circuit, now) / 2;
+        if counts && !circuit.is_demanded() {
+            Step::Update(circuit.with_demanded(true))
         } else {
-            Step::Update(demanded)
+            Step::Keep
         }
     }
 
@@ -96,30 +106,22 @@ impl<B: Bits> Machine<'_, B> {
         B::ms(left)
     }
 
-    /// The open time in ticks: `open_for`, grown with each trip in a row, at least what is demanded,
-    /// and a random part on top.
+    /// The open time that nobody demanded: `open_for`, grown with each trip in a row.
     #[inline]
-    fn open_time(
-        self,
-        circuit: Circuit<B>,
-        trips: u32,
-        shortest_ms: u32,
-        now: &Now<'_, impl Clock>,
-    ) -> u32 {
-        let config = self.config;
-        let mut open_ms = config.open_for_ms;
-        if let Some(growth) = config.growth {
-            open_ms = growth.after(open_ms, trips.saturating_sub(1));
+    fn own_open_ms(self, trips: u32) -> u32 {
+        let open_ms = self.config.open_for_ms;
+        match self.config.growth {
+            Some(growth) => growth.after(open_ms, trips.saturating_sub(1)),
+            None => open_ms,
         }
-        let open = B::ticks(open_ms.max(shortest_ms));
-        self.with_jitter(circuit, open, now)
     }
 
-    /// `open` ticks and a random part of up to the configured percentage, without a division. Stays
-    /// within what the word holds: `Config::check` sees to it for everything configured, the minimum
-    /// for what is demanded.
+    /// So many milliseconds in ticks, and a random part of up to the configured percentage, without a
+    /// division. Stays within what the word holds: `Config::check` sees to it for everything configured,
+    /// the minimum for what is demanded.
     #[inline]
-    fn with_jitter(self, circuit: Circuit<B>, open: u32, now: &Now<'_, impl Clock>) -> u32 {
+    fn open_time(self, circuit: Circuit<B>, open_ms: u32, now: &Now<'_, impl Clock>) -> u32 {
+        let open = B::ticks(open_ms);
         if self.config.jitter_percent == 0 {
             return open;
         }
@@ -127,22 +129,12 @@ impl<B: Bits> Machine<'_, B> {
         let seed = match self.config.seed {
             Some(seed) => seed,
             // Another number for each trip, also of breakers that trip together.
-            None => now.entropy() ^ scramble(now.random()),
+            None => now.entropy() ^ now.random(),
         };
         let dice = scramble(seed ^ scramble(since));
         let part = high(PERCENT * u32::from(self.config.jitter_percent), dice);
         (open + high(open, part)).min(B::LAYOUT.max_ticks())
     }
-}
-
-/// Mixes the bits of a number: the finalizer of `MurmurHash3` (Austin Appleby, public domain), a
-/// bijection in which every input bit flips every output bit with a probability near one half.
-const fn scramble(mut x: u32) -> u32 {
-    x ^= x >> 16;
-    x = x.wrapping_mul(0x85EB_CA6B);
-    x ^= x >> 13;
-    x = x.wrapping_mul(0xC2B2_AE35);
-    x ^ x >> 16
 }
 
 /// The high half of a product: `a · b / 2³²`.

@@ -36,10 +36,12 @@ impl<B: Bits> Machine<'_, B> {
         circuit.is_open()
             && circuit.epoch() == before & B::LAYOUT.epoch.max()
             && Circuit::decode(granted).is_some_and(|granted| {
-                matches!(
-                    granted.state(),
-                    State::Closed | State::HalfOpen | State::Returning
-                )
+                let trips = (granted.trips() + 1).min(B::LAYOUT.trips.max());
+                circuit.trips() == trips
+                    && matches!(
+                        granted.state(),
+                        State::Closed | State::HalfOpen | State::Returning
+                    )
             })
     }
 

@@ -15,7 +15,8 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// Each call shifts one bit in (1 = failed). Next to the history stand the low four bits of the
 /// epoch. A call of another epoch begins a new history, so one compare-and-swap both forgets what
 /// was learned before a trip and records. The breaker clears it besides, before it closes, so that no
-/// history comes back after 16 transitions. A late outcome never mixes with newer ones; at worst, if
+/// history comes back after 16 transitions. (Another breaker over the same word that has another tally, or
+/// none, does not clear this one.) A late outcome never mixes with newer ones; at worst, if
 /// a transition comes between its look at the word and its record here, it makes the newer history
 /// begin again. That leaves room for the last 59 calls (27 in a 32-bit word).
 ///
@@ -100,6 +101,11 @@ impl<W: Word> LastCalls<W> {
 }
 
 impl<W: Word> Tally for LastCalls<W> {
+    #[inline]
+    fn max_calls(&self) -> u32 {
+        Self::MAX_CALLS
+    }
+
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
         let Some(ratio) = ratio else {
             return Verdict::Keep;

@@ -11,8 +11,8 @@ use crate::config::Ratio;
 ///
 /// The word decides, the tally informs: the verdict and the word's own rule are joined by "or", and
 /// the word makes the transition. Which share of failures trips is said by the rules
-/// ([`Config::failure_ratio`](crate::Config::failure_ratio)); a tally may have a rule of its own
-/// besides.
+/// ([`Config::failure_ratio`](crate::Config::failure_ratio)); a tally may have a
+/// [rule of its own](Self::has_rule) besides.
 ///
 /// # What an implementation must do
 ///
@@ -22,10 +22,15 @@ use crate::config::Ratio;
 /// - Be shared without blocking, by any number of threads and handlers.
 /// - Answer [`Verdict::Trip`] only to failures; the verdict on a success is not asked for.
 pub trait Tally {
-    /// Whether outcomes are recorded at all. Always the same.
+    /// How many calls it remembers at most, for a failure ratio to look at. Always the same. Rules that ask
+    /// for more are rejected when the breaker is built. Where it is 0, and there is no
+    /// [rule](Self::has_rule), nothing is recorded.
+    fn max_calls(&self) -> u32;
+
+    /// Whether it may trip by a rule of its own, without a failure ratio in the rules. Always the same.
     #[inline]
-    fn is_enabled(&self) -> bool {
-        true
+    fn has_rule(&self) -> bool {
+        false
     }
 
     /// Records how a call went, and says whether it trips by the given ratio.
@@ -76,8 +81,8 @@ pub enum Verdict {
 
 impl Tally for () {
     #[inline]
-    fn is_enabled(&self) -> bool {
-        false
+    fn max_calls(&self) -> u32 {
+        0
     }
 
     #[inline]
@@ -94,8 +99,13 @@ macro_rules! forward_tally {
         $(#[$meta])*
         impl<$t: Tally + ?Sized> Tally for $pointer {
             #[inline]
-            fn is_enabled(&self) -> bool {
-                (**self).is_enabled()
+            fn max_calls(&self) -> u32 {
+                (**self).max_calls()
+            }
+
+            #[inline]
+            fn has_rule(&self) -> bool {
+                (**self).has_rule()
             }
 
             #[inline]
@@ -120,8 +130,13 @@ forward_tally! {
 /// A tally where there is one.
 impl<T: Tally> Tally for Option<T> {
     #[inline]
-    fn is_enabled(&self) -> bool {
-        self.as_ref().is_some_and(Tally::is_enabled)
+    fn max_calls(&self) -> u32 {
+        self.as_ref().map_or(0, Tally::max_calls)
+    }
+
+    #[inline]
+    fn has_rule(&self) -> bool {
+        self.as_ref().is_some_and(Tally::has_rule)
     }
 
     #[inline]

@@ -29,9 +29,8 @@
 //!   ever waits without a timer.
 //! - **Spread**: waiters that became ready together come back over an eighth of the time for which they
 //!   waited, or the breaker was open if that is longer, a second at most, each at a share of its own,
-//!   drawn from [`Clock::random`]. Somebody who never had to wait is not held up.
-//!
-//! [`Clock::random`]: crate::Clock::random
+//!   another one in each process whose clock has an [entropy](crate::Clock::entropy) of its own. Somebody
+//!   who never had to wait is not held up.
 
 mod pause;
 mod prober;

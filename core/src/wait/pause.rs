@@ -3,7 +3,9 @@
 use crate::breaker::AnyBreaker;
 use crate::clock::Clock;
 use crate::error::Rejected;
+use crate::number::scramble;
 use crate::state::State;
+use crate::word::{self, AtomicU32};
 
 /// How often a waiter looks whom nobody wakes.
 const LOOK_MS: u64 = 1_000;
@@ -22,9 +24,17 @@ const LONGEST_MS: u64 = 1_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread(u32);
 
+static DRAWN: AtomicU32 = AtomicU32::new(0);
+
+/// 2³² divided by the golden ratio.
+const GOLDEN: u32 = 0x9E37_79B9;
+
 impl Spread {
+    /// The multiples of 2³² divided by the golden ratio fall evenly between each other however many there
+    /// are (Weyl's equidistribution; Knuth, TAOCP 3, 6.4); each process begins elsewhere.
     pub(super) fn draw(breaker: &impl AnyBreaker) -> Self {
-        Self(breaker.as_breaker().clock().random())
+        let begin = scramble(breaker.as_breaker().clock().entropy());
+        Self(word::draw(&DRAWN, GOLDEN).wrapping_add(begin))
     }
 
     /// This share of a time, or of 49 days if it is longer, rounded down.

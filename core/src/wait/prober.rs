@@ -19,7 +19,8 @@ use crate::state::State;
 /// count nor make the open time grow.
 ///
 /// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is
-///   over.
+///   over. A demand of less than half of the breaker's own open time does not count: one second asked for
+///   would keep the pings off for ten minutes.
 /// - A half-open breaker is pinged, too, unless a real call is probing: then that call decides. A ping
 ///   holds no slot, so real calls may probe meanwhile.
 /// - While the breaker is closed it looks at the state with the same pauses, but no more often than every

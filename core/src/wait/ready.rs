@@ -41,7 +41,8 @@ where
 /// Sleeps until the breaker admits the caller, and answers the permit. `handle` is a reference to the
 /// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
 ///
-/// A caller who waits is not rejected, so no observer hears of it.
+/// A caller who waits is not rejected, so observers are not notified; only while traffic returns, when the
+/// dice decide, each of its tries may be.
 pub async fn acquire<H, T>(handle: H, timer: T) -> Permit<H>
 where
     H: AnyBreaker,

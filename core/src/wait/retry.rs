@@ -66,8 +66,8 @@ impl Retry {
         self
     }
 
-    /// No try begins later than this after the first, and when it is clear that the next one would,
-    /// the wait for it is saved. With [`Duration::ZERO`] a rejected call is not waited for. A try that
+    /// No try begins later than this after the call of `retry`, and when it is clear that the next one
+    /// would, the wait for it is saved. With [`Duration::ZERO`] a rejected call is not waited for. A try that
     /// is under way is not cut short: that is for [`call_timeout`](super::call_timeout), or a time
     /// limit inside the operation.
     pub const fn within(mut self, time: Duration) -> Self {
@@ -169,7 +169,8 @@ where
                 let pause_ms = policy.pause_ms(tried, Spread::draw(&breaker));
                 let rejected = rejection(&breaker.as_breaker().snapshot());
                 let is_vain = rejected.is_some_and(|rejected| waiter.gives_up(rejected));
-                if is_vain || pause_ms > waiter.left_ms() {
+                let left_ms = waiter.left_ms();
+                if is_vain || left_ms == 0 || pause_ms > left_ms {
                     return result;
                 }
                 waiter.sleep(pause_ms).await;

@@ -95,7 +95,7 @@ impl Layout {
     pub const WIDE: Self = Self {
         precision: 11,
         guard: 1 << 16,
-        max_lost: 31,
+        max_lost: 4,
         tick_log2: 0,
         ..Self::of(Widths {
             state: 2,
@@ -110,7 +110,7 @@ impl Layout {
     pub const NARROW: Self = Self {
         precision: 4,
         guard: 1 << 6,
-        max_lost: 8,
+        max_lost: 4,
         tick_log2: 6,
         ..Self::of(Widths {
             state: 2,

@@ -132,11 +132,20 @@ pub trait Word {
         failure: Ordering,
     ) -> Result<Self::Bits, Self::Bits>;
 
-    /// Whether the memory still holds what a breaker wrote. Asked by
-    /// [`Breaker::restore`](crate::Breaker::restore); memory that keeps its content over a reset but
-    /// not over a loss of power, as [`Retained`], can tell.
-    fn survived(&self) -> bool {
+    /// Whether the memory still holds what a breaker with this tick wrote: whether the
+    /// [mark](Self::set_mark) is there. Memory without a mark cannot tell.
+    ///
+    /// Asked by [`Breaker::restore`](crate::Breaker::restore). A word of yours around [`Retained`]
+    /// forwards this and `set_mark`.
+    fn has_mark(&self, tick_log2: u32) -> bool {
+        let _ = tick_log2;
         true
+    }
+
+    /// Sets the mark beside the word, where there is one. Done by
+    /// [`Breaker::restore`](crate::Breaker::restore) when the word is a state.
+    fn set_mark(&self, tick_log2: u32) {
+        let _ = tick_log2;
     }
 }
 
@@ -163,8 +172,12 @@ macro_rules! forward_word {
             }
 
             #[inline]
-            fn survived(&self) -> bool {
-                (**self).survived()
+            fn has_mark(&self, tick_log2: u32) -> bool {
+                (**self).has_mark(tick_log2)
+            }
+
+            fn set_mark(&self, tick_log2: u32) {
+                (**self).set_mark(tick_log2);
             }
         }
     )*};

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{AtomicU32, Bits, Word, load_acquire, store};
+use super::{AtomicU32, Word, load_acquire, store};
 
 /// A word with a mark beside it, for RAM that keeps its content over a reset but not over a loss of
 /// power: there it starts with random bits, many of which look like the state of a breaker.
@@ -84,15 +84,19 @@ impl<W: Word> Word for Retained<W> {
             .compare_exchange_weak(current, new, success, failure)
     }
 
-    /// Whether the mark was there; it is now. The tick is part of the mark, as words of different
-    /// ticks do not understand each other.
-    fn survived(&self) -> bool {
-        let tick = const { Self::Bits::LAYOUT.tick_log2 };
-        let mark = [MARK[0] ^ tick, MARK[1]];
-        let found = self.mark.each_ref().map(load_acquire) == mark;
-        for (half, mark) in self.mark.iter().zip(mark) {
+    fn has_mark(&self, tick_log2: u32) -> bool {
+        self.mark.each_ref().map(load_acquire) == mark(tick_log2) && self.word.has_mark(tick_log2)
+    }
+
+    fn set_mark(&self, tick_log2: u32) {
+        for (half, mark) in self.mark.iter().zip(mark(tick_log2)) {
             store(half, mark);
         }
-        found && self.word.survived()
+        self.word.set_mark(tick_log2);
     }
+}
+
+/// The tick is part of the mark, as words of different ticks do not understand each other.
+const fn mark(tick_log2: u32) -> [u32; 2] {
+    [MARK[0] ^ tick_log2, MARK[1]]
 }

@@ -66,7 +66,11 @@ impl<W: Word<Bits = u32>, const N: u32> Word for Ticks<W, N> {
     }
 
     #[inline]
-    fn survived(&self) -> bool {
-        self.0.survived()
+    fn has_mark(&self, tick_log2: u32) -> bool {
+        self.0.has_mark(tick_log2)
+    }
+
+    fn set_mark(&self, tick_log2: u32) {
+        self.0.set_mark(tick_log2);
     }
 }

@@ -67,12 +67,13 @@ mod tests {
             }
         }
         // Per epoch: closed 1 + 4 · 255, returning 7 trips · 256 · 4 times, open 7 · 2 · 97 codes · 4,
-        // half-open 8 · 256 · 4, after lost rounds 7 · 256 · 4, held 4.
-        let returning_and_lost = 2 * 7 * 256 * 4;
+        // half-open 8 · 256 · 4, after lost rounds 7 · 2 · 4 · 16 · 4, held 4.
+        let returning = 7 * 256 * 4;
+        let lost = 7 * 2 * 4 * 16 * 4;
         let half_open = 8 * 256 * 4;
         assert_eq!(
             valid,
-            16 * (1021 + returning_and_lost + 7 * 2 * 97 * 4 + half_open + 4)
+            16 * (1021 + returning + lost + 7 * 2 * 97 * 4 + half_open + 4)
         );
     }
 

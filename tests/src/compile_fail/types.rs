@@ -26,7 +26,7 @@
 //! }
 //! impl SharedClock for BootTime {}
 //! let word = AtomicU64::new(0);
-//! let breaker = Breaker::shared(&word, Config::new(), BootTime).unwrap();
+//! let breaker = Breaker::shared(&word, Config::new(), BootTime);
 //! ```
 //! ```compile_fail,E0277
 //! use atomic_breaker::{Breaker, Clock, Config, word::AtomicU64};
@@ -35,7 +35,7 @@
 //!     fn now_ms(&self) -> u32 { 7 }
 //! }
 //! let word = AtomicU64::new(0);
-//! let breaker = Breaker::shared(&word, Config::new(), SinceStart).unwrap();
+//! let breaker = Breaker::shared(&word, Config::new(), SinceStart);
 //! ```
 //!
 //! Rules fit words of their shape only:

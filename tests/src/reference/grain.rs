@@ -31,7 +31,7 @@ impl Grain {
         tick: 1,
         significant: 11,
         most_trips: 31,
-        most_lost: 31,
+        most_lost: 4,
         longest: 1 << 31,
         wrap: None,
     };
@@ -42,7 +42,7 @@ impl Grain {
             tick,
             significant: 4,
             most_trips: 7,
-            most_lost: 8,
+            most_lost: 4,
             longest: 1 << 14,
             wrap: None,
         }

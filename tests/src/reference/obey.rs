@@ -89,11 +89,14 @@ impl Reference {
         self.go(mode, Cause::Manual);
     }
 
-    /// Ends the open time; a demanded one only if somebody insists.
+    /// Ends the open time; a demanded one, and a round of probes, only if somebody insists.
     fn probe(&mut self, insists: bool) {
-        if let Mode::Open { demanded, .. } = self.mode
-            && (insists || !demanded)
-        {
+        let ends = match self.mode {
+            Mode::Open { demanded, .. } => insists || !demanded,
+            Mode::Probing { .. } => insists,
+            Mode::Closed { .. } | Mode::Returning { .. } | Mode::Held(_) => false,
+        };
+        if ends {
             self.go(Mode::FREE, Cause::Manual);
         }
     }

@@ -12,21 +12,23 @@ impl Reference {
         self.trips = (self.trips + 1).min(self.rules.grain.most_trips);
         let range = self.rules.open_ticks(self.trips, demand);
         let wanted = self.drawn(&range);
-        let mode = self.open_until(wanted, demand > 0);
+        let mode = self.open_until(wanted, demand > self.rules.own_open_time(self.trips) / 2);
         self.go(mode, cause);
     }
 
     /// Trips an open breaker again, for so many milliseconds at least.
     pub(super) fn trip_again(&mut self, demand: u64) {
         let range = self.rules.open_ticks(self.trips, demand);
-        let later = self.later(&range);
-        if let Mode::Open { demanded, .. } = &mut self.mode {
-            *demanded |= demand > 0;
-            let is_demanded = *demanded;
-            if let Some(wanted) = later {
-                let mode = self.open_until(wanted, is_demanded);
+        let Mode::Open { demanded, .. } = self.mode else {
+            return;
+        };
+        match self.later(&range) {
+            Some(wanted) => {
+                let is_long = demand > self.rules.own_open_time(self.trips) / 2;
+                let mode = self.open_until(wanted, demanded || is_long);
                 self.go(mode, Cause::Manual);
             }
+            None => self.demand(demand),
         }
     }
 
@@ -34,15 +36,24 @@ impl Reference {
     pub(super) fn hear_late(&mut self, pass: Pass, time: u64) {
         let demand = self.rules.allowed(time);
         let range = self.rules.with_jitter(demand);
-        let later = self.later(&range);
-        if let Mode::Open { demanded, .. } = &mut self.mode
-            && pass.generation + 1 == self.generation
-            && demand > 0
+        if !matches!(self.mode, Mode::Open { .. })
+            || pass.generation + 1 != self.generation
+            || demand == 0
         {
-            *demanded = true;
-            if let Some(wanted) = later {
-                self.mode = self.open_until(wanted, true);
-            }
+            return;
+        }
+        match self.later(&range) {
+            Some(wanted) => self.mode = self.open_until(wanted, true),
+            None => self.demand(demand),
+        }
+    }
+
+    /// A demand that ends no later than the open time that runs: it keeps early probes off if it asks for
+    /// more than half of what is left.
+    fn demand(&mut self, demand: u64) {
+        let left = self.open_left();
+        if let Mode::Open { demanded, .. } = &mut self.mode {
+            *demanded |= self.rules.grain.up(demand) > left / 2;
         }
     }
 
@@ -63,14 +74,19 @@ impl Reference {
             .unwrap_or(*range.start())
     }
 
+    /// The ticks that are left of the open time: what has passed is no later than now.
+    fn open_left(&self) -> u64 {
+        let Mode::Open { began, lasts, .. } = self.mode else {
+            return 0;
+        };
+        let left = lasts.cast_signed() - self.seen(self.stamp(), began);
+        left.max(0).unsigned_abs()
+    }
+
     /// The open time in ticks, drawn by lot, if it ends later than the one that runs.
     fn later(&self, range: &RangeInclusive<u64>) -> Option<u64> {
-        let Mode::Open { began, lasts, .. } = self.mode else {
-            return None;
-        };
-        // What has passed is no later than now.
-        let left = (lasts.cast_signed() - self.seen(self.stamp(), began)).max(0);
-        let is_later = |wanted: &u64| wanted.cast_signed() > left;
+        let left = self.open_left();
+        let is_later = |wanted: &u64| *wanted > left;
         // The lot is when the real one opens again: it was drawn only if that is later than before.
         self.lot
             .filter(|lot| range.contains(lot) && is_later(lot))

@@ -106,11 +106,16 @@ impl Rules {
 
     /// The shortest and the longest open time of a trip, in ticks from now on.
     pub(super) fn open_ticks(&self, trips: u32, at_least: u64) -> RangeInclusive<u64> {
+        self.with_jitter(self.own_open_time(trips).max(at_least))
+    }
+
+    /// The open time that nobody demanded, in milliseconds.
+    pub(super) fn own_open_time(&self, trips: u32) -> u64 {
         let mut open = self.open_for;
         for _ in 1..trips {
             open = self.growth.map_or(open, |growth| growth.after(open));
         }
-        self.with_jitter(open.max(at_least))
+        open
     }
 
     /// What a failure may ask for.

@@ -96,9 +96,10 @@ fn table() -> [Row; 9] {
         to[6..].copy_from_slice(&held);
         to
     };
-    let from_open = |plain, demanded| {
+    let from_open = |plain, demanded, half_open| {
         let mut to = [None; 10];
         (to[1], to[2]) = (plain, demanded);
+        (to[3], to[4]) = (half_open, half_open);
         to
     };
     let tripped = {
@@ -134,12 +135,12 @@ fn table() -> [Row; 9] {
         (
             "probe_now",
             |it| it.probe_now(),
-            from_open(Some(HalfOpen), Some(HalfOpen)),
+            from_open(Some(HalfOpen), Some(HalfOpen), Some(HalfOpen)),
         ),
         (
             "probe_early",
             |it| it.probe_early(),
-            from_open(Some(HalfOpen), None),
+            from_open(Some(HalfOpen), None, None),
         ),
     ]
 }
@@ -326,7 +327,36 @@ fn the_later_of_both_can_be_taken_again_from_the_earlier<W: AnyWord>() {
     assert_eq!(breaker.state(), Closed, "one reset ends both");
 }
 
+/// Where probes hang, the operator who knows better does not wait for the lease.
+fn a_probe_now_while_half_open_begins_a_new_round<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)).probe_lease(ms(100)), &clock);
+    breaker.trip();
+    clock.advance(ms(10));
+    let lost = breaker.acquire().unwrap();
+    clock.advance(ms(100));
+    let hangs = breaker.acquire().unwrap();
+    assert_eq!(breaker.snapshot().lost_rounds(), 1);
+    assert!(breaker.acquire().is_err());
+
+    let made = breaker.probe_now().unwrap();
+    assert_eq!(
+        (made.from, made.to, made.cause),
+        (HalfOpen, HalfOpen, Cause::Manual)
+    );
+    assert_eq!(made.trips, 1, "should the probe fail, the open time grows");
+    assert_eq!(breaker.snapshot().lost_rounds(), 0);
+    assert_eq!(
+        (lost.failure(), hangs.failure()),
+        (None, None),
+        "taken for lost"
+    );
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), Closed);
+}
+
 on_both_words!(
+    a_probe_now_while_half_open_begins_a_new_round,
     each_command_leads_where_it_should_in_one_epoch_or_does_nothing,
     each_command_tells_the_observer_what_it_answers,
     a_probe_now_goes_on_counting_trips,

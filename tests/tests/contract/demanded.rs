@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atomic_breaker::{Cause, Config, Control, Failure, ManualClock, State, Transition, Wait};
 
-use super::support::{AnyWord, Diary, breaker, ms, on_both_words, rules, told};
+use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules, told};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -79,10 +79,44 @@ fn a_late_demand_that_ends_sooner_still_marks_the_time_as_demanded<W: AnyWord>()
     let breaker = breaker::<W>(rules().consecutive_failures(1).open_for(ms(100)), &clock);
     let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
     one.failure();
-    other.report(demand(ms(10)));
+    other.report(demand(ms(60)));
     let snapshot = breaker.snapshot();
     assert_eq!(snapshot.wait(), Some(Wait::For(ms(100))));
     assert!(snapshot.is_demanded());
+}
+
+/// There is one bit for a demand. One second asked for would keep a prober off for ten minutes.
+fn a_demand_of_less_than_half_of_the_open_time_does_not_keep_early_probes_off<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().consecutive_failures(1).open_for(ms(100));
+    let trip: [fn(&Tested<'_, W>, Duration); 3] = [
+        |it, time| {
+            it.acquire().unwrap().report(demand(time));
+        },
+        |it, time| {
+            it.trip_for(time);
+        },
+        |it, time| {
+            let [one, other] = [(); 2].map(|()| it.acquire().unwrap());
+            one.failure();
+            other.report(demand(time));
+        },
+    ];
+    // In ticks of 64 ms times are rounded up to them first.
+    for (time, keeps_off) in [
+        (10, false),
+        (49, false),
+        (66, true),
+        (99, true),
+        (300, true),
+    ] {
+        for trip in trip {
+            let breaker = breaker::<W>(config, &clock);
+            trip(&breaker, ms(time));
+            assert_eq!(breaker.snapshot().is_demanded(), keeps_off, "{time}");
+            assert_eq!(breaker.probe_early().is_none(), keeps_off, "{time}");
+        }
+    }
 }
 
 fn a_late_demand_of_a_probe_counts_like_one_of_a_closed_call<W: AnyWord>() {
@@ -94,6 +128,25 @@ fn a_late_demand_of_a_probe_counts_like_one_of_a_closed_call<W: AnyWord>() {
     one.failure();
     other.report(demand(ms(1_000)));
     assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(1_000))));
+}
+
+/// One epoch and a whole turn of them before: the trips in a row tell.
+fn a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
+    let old = breaker.acquire().unwrap();
+    for _ in 0..W::EPOCHS / 2 {
+        breaker.trip();
+        breaker.probe_now();
+    }
+    breaker.trip();
+    assert_eq!(
+        u32::from(breaker.snapshot().epoch()),
+        1,
+        "as just after the permit"
+    );
+    old.report(demand(ms(1_000)));
+    assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(10))));
 }
 
 /// Who is asked to wait by an answer to an earlier outage has waited for it.
@@ -166,7 +219,7 @@ fn a_trip_by_hand_moves_the_deadline_later_in_an_epoch_of_its_own<W: AnyWord>() 
 fn a_trip_by_hand_keeps_what_was_demanded<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(100)), &clock);
-    breaker.trip_for(ms(50));
+    breaker.trip_for(ms(60));
     clock.advance(ms(1));
     assert!(breaker.trip().is_some());
     assert!(breaker.snapshot().is_demanded());
@@ -196,7 +249,7 @@ fn trip_for_demands_and_is_cut_to_what_the_word_holds_alone<W: AnyWord>() {
         Some(ms(100)),
         "at least as long as configured"
     );
-    assert!(breaker.snapshot().is_demanded());
+    assert!(!breaker.snapshot().is_demanded());
 }
 
 fn trip_for_marks_a_time_that_is_long_enough_without_a_transition<W: AnyWord>() {
@@ -204,7 +257,7 @@ fn trip_for_marks_a_time_that_is_long_enough_without_a_transition<W: AnyWord>() 
     let breaker = told::<W>(rules().open_for(ms(100)), &clock, &diary);
     breaker.trip();
     let epoch = breaker.snapshot().epoch();
-    assert_eq!(breaker.trip_for(ms(50)), None);
+    assert_eq!(breaker.trip_for(ms(60)), None);
     let snapshot = breaker.snapshot();
     assert!(snapshot.is_demanded());
     assert_eq!(
@@ -287,6 +340,8 @@ on_both_words!(
     the_later_of_two_demands_in_flight_counts,
     a_late_demand_moves_the_deadline_of_any_trip,
     a_late_demand_that_ends_sooner_still_marks_the_time_as_demanded,
+    a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing,
+    a_demand_of_less_than_half_of_the_open_time_does_not_keep_early_probes_off,
     a_late_demand_of_a_probe_counts_like_one_of_a_closed_call,
     a_demand_of_an_epoch_long_gone_moves_nothing,
     a_late_demand_is_cut_to_the_limit,

@@ -1,11 +1,12 @@
 //! Observers; the event log.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64};
 use atomic_breaker::{
-    Breaker, Cause, Config, EventLog, Failure, LastCalls, ManualClock, Observer, Outcome, Ratio,
-    State,
+    Breaker, Cause, Clock, Config, EventLog, Failure, LastCalls, ManualClock, Observer, Outcome,
+    Ratio, State,
 };
 
 use super::support::{AnyWord, Diary, ms, on_both_words, rules, told};
@@ -102,6 +103,34 @@ on_both_words!(
     rejections_outcomes_and_drops_are_told_each_once,
     a_token_on_its_way_is_not_told_as_a_drop,
 );
+
+/// Readings of two threads cross: a transition tells its time nevertheless.
+#[test]
+fn a_clock_that_steps_back_while_a_transition_is_made_does_not_upset_its_time() {
+    struct Backwards(Cell<u32>);
+    impl Clock for Backwards {
+        fn now_ms(&self) -> u32 {
+            let now = self.0.get();
+            self.0.set(now - 1);
+            now
+        }
+    }
+    for origin in [1_000_000, 1 << 16, 1 << 22, 1 << 31] {
+        let clock = Backwards(Cell::new(origin));
+        let config = Config::new().open_for(ms(5_000));
+        let narrow = Breaker::over(AtomicU32::new(0), config, &clock)
+            .trip()
+            .unwrap();
+        let wide = Breaker::over(AtomicU64::new(0), config, &clock)
+            .trip()
+            .unwrap();
+        for made in [narrow, wide] {
+            assert!(made.at_ms.abs_diff(origin) < 20, "{made:?}");
+            let open_for = made.open_for().unwrap();
+            assert!((ms(4_900)..ms(5_200)).contains(&open_for), "{made:?}");
+        }
+    }
+}
 
 #[test]
 fn a_pair_tells_both_and_a_dyn_reference_forwards() {

@@ -218,6 +218,21 @@ fn a_file_that_does_not_fit_is_rejected_when_the_breaker_is_made() {
     }
 }
 
+/// Whoever writes `[]` did not mean the defaults.
+#[test]
+fn a_list_is_no_configuration() {
+    for file in [
+        json!([]),
+        json!([5]),
+        json!(7),
+        json!("defaults"),
+        json!(null),
+    ] {
+        let said = fault(file.clone());
+        assert!(said.contains("expected settings by name"), "{file}: {said}");
+    }
+}
+
 #[test]
 fn snapshots_and_transitions_can_be_written_out() {
     let clock = ManualClock::new();

@@ -1,11 +1,14 @@
 //! What the rules ask of the memory beside the word, rejected when the parts are put together; and what a
 //! configuration says of itself.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::tally::Call;
-use atomic_breaker::word::{AtomicU32, AtomicU64, Layout};
-use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio, Rules, Tally, Verdict};
+use atomic_breaker::word::{AtomicU32, AtomicU64, Layout, NativeWord};
+use atomic_breaker::{
+    Breaker, Config, ConfigError, LastCalls, ManualClock, Ratio, Rules, Tally, Verdict,
+};
 
 use super::support::ms;
 
@@ -38,10 +41,74 @@ fn something_must_be_able_to_trip() {
     assert!(last().try_build().is_ok());
 }
 
+/// A ratio that nobody can look at would never trip, and nobody would notice.
+#[test]
+fn a_ratio_that_nobody_remembers_is_rejected_at_every_door() {
+    let clock = ManualClock::new();
+    let half = Config::new().tally_only().failure_ratio(Ratio::percent(50));
+    let of_1000 = half.failure_ratio(Ratio::percent(50).of_last(1_000));
+    let build = |config| Breaker::builder(config, &clock);
+    let said = |error: Option<ConfigError>| error.unwrap().to_string();
+    let nobody = "a failure_ratio needs memory for the last calls";
+    assert!(said(build(half).tally(None::<LastCalls>).try_build().err()).starts_with(nobody));
+    assert!(said(build(half).tally(()).try_build().err()).starts_with(nobody));
+    let tally_only = build(Config::new().tally_only());
+    let never = "tally_only without a failure_ratio never trips";
+    assert!(said(tally_only.last_calls(LastCalls::new()).try_build().err()).starts_with(never));
+    let most = format!("word remembers at most {} calls", <LastCalls>::MAX_CALLS);
+    assert!(said(build(of_1000).tally(LastCalls::new()).try_build().err()).contains(&most));
+
+    // Rules that are shared, or come from a file while running.
+    for (config, message) in [(half, nobody), (of_1000, nobody)] {
+        let rules = Rules::try_new(config).unwrap();
+        let word = NativeWord::new(0);
+        let parts = Breaker::try_from_parts(&word, &rules, &clock, (), ());
+        assert!(said(parts.err()).starts_with(message));
+        let plain = Breaker::new(Config::new(), &clock);
+        assert!(said(plain.try_with_rules(&rules).err()).starts_with(message));
+    }
+    let rules = Rules::try_new(of_1000).unwrap();
+    let remembers = build(half).last_calls(LastCalls::new()).build();
+    assert!(said(remembers.try_with_rules(&rules).err()).contains(&most));
+    let fits = Rules::try_new(half.failure_ratio(Ratio::percent(10))).unwrap();
+    assert!(remembers.try_with_rules(&fits).is_ok());
+}
+
+#[test]
+#[should_panic(expected = "word remembers at most")]
+fn rules_that_ask_for_more_than_is_remembered_panic_where_they_are_taken() {
+    let clock = ManualClock::new();
+    let config = Config::new().failure_ratio(Ratio::percent(50));
+    let breaker = Breaker::builder(config, &clock)
+        .last_calls(LastCalls::new())
+        .build();
+    let rules = Rules::new(config.failure_ratio(Ratio::percent(50).of_last(60)));
+    let _ = breaker.with_rules(&rules);
+}
+
+/// A builder whose configuration does not fit drops what it was given.
+#[test]
+fn what_was_given_to_a_builder_that_fails_is_dropped() {
+    let clock = Arc::new(ManualClock::new());
+    for _ in 0..3 {
+        let clock = Arc::clone(&clock);
+        assert!(Breaker::try_new(Config::new().probes(0), clock).is_err());
+    }
+    assert_eq!(Arc::strong_count(&clock), 1);
+}
+
 /// Trips at the first failure, by a rule of its own.
 struct Fixed;
 
 impl Tally for Fixed {
+    fn max_calls(&self) -> u32 {
+        0
+    }
+
+    fn has_rule(&self) -> bool {
+        true
+    }
+
     fn record(&self, _call: Call, _ratio: Option<Ratio>) -> Verdict {
         Verdict::Trip
     }
@@ -214,7 +281,7 @@ fn a_configuration_says_its_defaults() {
     assert_eq!((config.get_probes(), config.get_close_after()), (1, 1));
     assert_eq!(config.probes(3).get_close_after(), 3, "as many as probes");
     assert_eq!(config.get_probe_lease(), None);
-    assert_eq!(config.get_cancel_limit(), ms(1_000));
+    assert_eq!(config.get_cancel_limit(), ms(250));
     assert_eq!(config.get_gradual_return(), None);
     let ratio = Ratio::percent(50);
     assert_eq!((ratio.calls(), ratio.needed_calls()), (20, 10));

@@ -284,11 +284,11 @@ fn a_shared_word_takes_a_clock_that_all_read_alike() {
     impl SharedClock for BootTime {}
 
     let word = AtomicU64::new(0);
-    let here = Breaker::shared(&word, Config::new(), BootTime).unwrap();
-    let there = Breaker::shared(&word, Config::new(), &BootTime).unwrap();
+    let here = Breaker::shared(&word, Config::new(), BootTime);
+    let there = Breaker::shared(&word, Config::new(), &BootTime);
     here.trip();
     assert_eq!(there.snapshot(), here.snapshot());
-    let error = Breaker::shared(&word, Config::new().probes(0), BootTime).unwrap_err();
+    let error = Breaker::try_shared(&word, Config::new().probes(0), BootTime).unwrap_err();
     assert!(error.to_string().contains("0 probes"), "{error}");
     let _: Rules<u64> = Rules::new(Config::new());
 }

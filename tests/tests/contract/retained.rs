@@ -1,6 +1,7 @@
 //! A word in memory that survives a reset, but not a loss of power.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Retained, Ticks, Word};
@@ -143,6 +144,70 @@ fn a_retained_word_is_a_word_like_any_other() {
         breaker.restore().unwrap().map(|made| made.to),
         Some(State::Open)
     );
-    assert!(wide.survived() && Retained::default().load(Relaxed) == 0);
-    assert!(AtomicU32::new(7).survived(), "a plain word cannot tell");
+    assert!(wide.has_mark(0) && Retained::default().load(Relaxed) == 0);
+    assert!(AtomicU32::new(7).has_mark(6), "a plain word cannot tell");
+}
+
+/// Whichever of the two is around the other.
+#[test]
+fn a_mark_of_another_tick_is_no_mark() {
+    fn marked<W: Word>(word: &W) -> bool {
+        let clock = ManualClock::new();
+        Breaker::over(word, Config::new(), &clock).restore().is_ok()
+    }
+    let inside = Ticks::<_, 3>(Retained::new());
+    assert!(!marked(&inside), "fresh");
+    assert!(marked(&inside));
+    let other = Ticks::<_, 4>(&inside.0);
+    assert!(!marked(&other), "of ticks of 8 ms");
+    assert!(marked(&other));
+    assert!(!marked(&inside));
+    let outside = Retained::over(Ticks::<_, 3>(AtomicU32::new(0)));
+    assert!(!marked(&outside));
+    assert!(marked(&outside));
+}
+
+/// A reset in the middle of `restore`: power that bounces when it comes on.
+#[test]
+fn a_reset_while_restoring_leaves_no_mark_on_random_bits() {
+    /// Memory whose exchange never comes to an end.
+    struct Resets<'a>(&'a Retained);
+
+    impl Word for Resets<'_> {
+        type Bits = u32;
+        fn load(&self, order: Ordering) -> u32 {
+            self.0.load(order)
+        }
+        fn compare_exchange_weak(
+            &self,
+            _: u32,
+            _: u32,
+            _: Ordering,
+            _: Ordering,
+        ) -> Result<u32, u32> {
+            panic!("reset")
+        }
+        fn has_mark(&self, tick_log2: u32) -> bool {
+            self.0.has_mark(tick_log2)
+        }
+        fn set_mark(&self, tick_log2: u32) {
+            self.0.set_mark(tick_log2);
+        }
+    }
+
+    let clock = ManualClock::new();
+    let open_by_chance = AtomicU32::new(1 | 1 << 2 | 7 << 5);
+    let memory = Retained::over(open_by_chance);
+    assert_eq!(
+        Breaker::over(&memory, Config::new(), &clock).state(),
+        State::Open
+    );
+    let first = catch_unwind(AssertUnwindSafe(|| {
+        Breaker::over(Resets(&memory), Config::new(), &clock).restore()
+    }));
+    assert!(first.is_err(), "reset");
+    let breaker = Breaker::over(&memory, Config::new(), &clock);
+    assert!(breaker.restore().is_err(), "not believed");
+    assert_eq!(breaker.state(), State::Closed);
+    assert_eq!(breaker.restore(), Ok(None), "marked now");
 }

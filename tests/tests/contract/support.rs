@@ -39,7 +39,7 @@ impl AnyWord for Fine {
     const MAX_FAILURES: u32 = 255;
     const MAX_PROBES: u32 = 15;
     const MAX_TRIPS: u8 = 7;
-    const MAX_LOST_ROUNDS: u8 = 8;
+    const MAX_LOST_ROUNDS: u8 = 4;
     const EPOCHS: u32 = 16;
     const LONGEST: u32 = 1 << 14;
     const WRAP: u64 = 1 << 15;
@@ -57,7 +57,7 @@ impl AnyWord for AtomicU64 {
     const MAX_FAILURES: u32 = 65_535;
     const MAX_PROBES: u32 = 255;
     const MAX_TRIPS: u8 = 31;
-    const MAX_LOST_ROUNDS: u8 = 31;
+    const MAX_LOST_ROUNDS: u8 = 4;
     const EPOCHS: u32 = 512;
     const LONGEST: u32 = 1 << 31;
     const WRAP: u64 = 1 << 32;

@@ -206,16 +206,16 @@ fn every_state_under_rules_that_take_each_others_place_behaves_as_the_reference(
 }
 
 #[test]
-fn every_lease_that_the_32_bit_word_can_hold_behaves_as_the_reference() {
+fn every_round_that_can_be_lost_in_a_row_behaves_as_the_reference() {
     let reach = Reach {
-        most_lost_rounds: 8,
+        most_lost_rounds: 4,
         across_wraps: false,
         ..TWO_CALLERS
     };
-    explore::<Narrow>(&[losing(Grain::narrow(1))], reach, &[144_000], 3);
+    explore::<Narrow>(&[losing(Grain::narrow(1))], reach, &[19_000], 0);
 }
 
 #[test]
 fn every_state_with_an_inexact_open_time_behaves_as_the_reference() {
-    explore::<Narrow>(&[inexact(Grain::narrow(1))], TWO_CALLERS, &[11_000], 10);
+    explore::<Narrow>(&[inexact(Grain::narrow(1))], TWO_CALLERS, &[7_900], 6);
 }

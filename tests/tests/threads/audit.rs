@@ -158,7 +158,7 @@ fn is_an_arrow(transition: &Transition) -> bool {
         | (Cause::ProbeFailed | Cause::ProbeCancelled, HalfOpen, Open)
         | (Cause::ProbesSucceeded, HalfOpen, Closed | Returning)
         | (Cause::TrafficReturned, Returning, Closed)
-        | (Cause::Manual, ForcedOpen | Open, HalfOpen)
+        | (Cause::Manual, ForcedOpen | Open | HalfOpen, HalfOpen)
         | (Cause::Manual, _, Closed) => true,
         (Cause::Manual, from, Open) => !matches!(from, ForcedOpen | Disabled),
         // Two operators: what the one has set shows again when the other takes his word back.

@@ -128,6 +128,36 @@ fn the_default_dice_fall_evenly() {
     assert!((2_300..2_700).contains(&passed), "{passed} of 10 000");
 }
 
+/// Breakers of one process that return together, asked in turn: with dice in an even sequence all calls
+/// of one passed and none of another, where the number of breakers fitted the sequence.
+#[test]
+fn breakers_that_return_together_each_let_their_share_through() {
+    let clock = ManualClock::new();
+    for breakers in [17, 89, 144, 233, 377, 610] {
+        let all: Vec<_> = (0..breakers)
+            .map(|_| Breaker::new(config().gradual_return(10, ms(1 << 31)), &clock))
+            .collect();
+        for breaker in &all {
+            breaker.force_open();
+            breaker.release();
+            breaker.acquire().unwrap().success();
+        }
+        let mut passed = vec![0; breakers];
+        for _ in 0..400 {
+            for (breaker, passed) in all.iter().zip(&mut passed) {
+                *passed += u32::from(breaker.acquire().is_ok());
+            }
+        }
+        // 40 of 400, give or take six standard deviations.
+        for passed in passed {
+            assert!(
+                (4..=76).contains(&passed),
+                "{passed} of 400, {breakers} breakers"
+            );
+        }
+    }
+}
+
 on_both_words!(
     the_share_follows_the_line,
     of_a_thousand_calls_the_share_passes,
