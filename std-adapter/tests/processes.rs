@@ -69,6 +69,22 @@ fn the_boot_clock_is_read_alike_by_another_process() {
     is_read_alike(BootClock, "the_boot_clock_is_read_alike_by_another_process");
 }
 
+/// A fleet in which everybody throws the same dice comes back in step.
+#[test]
+fn two_processes_throw_different_dice() {
+    const THROWS: usize = 16;
+    if part().is_some() {
+        say(&[(); THROWS].map(|()| BootClock.random()));
+    }
+    let [one, other] = [(); 2].map(|()| {
+        let name = "two_processes_throw_different_dice";
+        heard(other_process(name, ""))
+    });
+    assert_eq!((one.len(), other.len()), (THROWS, THROWS));
+    let alike = one.iter().zip(&other).filter(|(one, other)| one == other);
+    assert!(alike.count() <= 1, "{one:?} {other:?}");
+}
+
 #[cfg(all(feature = "coarse", any(target_os = "linux", target_os = "android")))]
 #[test]
 fn the_coarse_clock_is_read_alike_by_another_process() {
