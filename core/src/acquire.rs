@@ -26,7 +26,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// So this never counts a failure, as `?` drops the permit:
     ///
     /// ```
-    /// # use atomic_breaker::{Breaker, Config, ManualClock};
+    /// # use atomic_breaker::{Breaker, ManualClock};
     /// # fn work() -> Result<(), Box<dyn std::error::Error>> { Ok(()) }
     /// # fn f(breaker: &Breaker<ManualClock>) -> Result<(), Box<dyn std::error::Error>> {
     /// let permit = breaker.acquire()?;

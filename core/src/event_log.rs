@@ -15,7 +15,7 @@ use crate::observer::{Observer, Transition};
 /// this one is entered only where a transition happens.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, EventLog, ManualClock, State};
+/// use atomic_breaker::{Breaker, Config, EventLog, ManualClock};
 ///
 /// static LOG: EventLog<8> = EventLog::new();
 ///

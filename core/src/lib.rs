@@ -91,6 +91,8 @@
     doc = document_features::document_features!()
 )]
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

@@ -31,12 +31,12 @@ use crate::{StdClock, kernel};
 ///     let path = "/dev/shm/database-breaker";
 ///     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
 ///     file.set_len(8)?;
-///     // SAFETY: everybody maps the whole word, and touches it as an atomic only.
-///     let map = unsafe { memmap2::MmapRaw::map_raw(&file)? };
+///     let map = memmap2::MmapRaw::map_raw(&file)?;
 ///     let word: *const AtomicU64 = map.as_ptr().cast();
 ///     // The mapping stays for as long as the process lives.
 ///     std::mem::forget(map);
-///     // SAFETY: mappings are aligned to pages and hold at least eight bytes here.
+///     // SAFETY: mappings are aligned to pages and hold at least eight bytes here, which everybody touches
+///     // as one atomic.
 ///     Ok(Shared::shared(unsafe { &*word }, Config::new(), BootClock))
 /// }
 /// ```

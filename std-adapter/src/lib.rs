@@ -49,6 +49,8 @@
     doc = "\n# Features\n",
     doc = document_features::document_features!()
 )]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
 #[cfg(all(feature = "shared", unix))]

@@ -20,6 +20,12 @@ pub mod reference;
 mod pages {
     #[doc = include_str!("../../README.md")]
     mod readme {}
+    #[doc = include_str!("../../core/README.md")]
+    mod core {}
+    #[doc = include_str!("../../std-adapter/README.md")]
+    mod std_adapter {}
+    #[doc = include_str!("../../embassy-adapter/README.md")]
+    mod embassy_adapter {}
     #[doc = include_str!("../../docs/guide.md")]
     mod guide {}
     #[doc = include_str!("../../docs/microcontrollers.md")]

@@ -27,7 +27,7 @@ use crate::state::State;
 ///   ten seconds where the observer [wakes](crate::Observer::wake_on_change) it.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, wait::Prober};
+/// use atomic_breaker::{Breaker, ManualClock, wait::Prober};
 /// use core::time::Duration;
 /// # use atomic_breaker::wait::Timer;
 /// # struct MyTimer;

@@ -12,7 +12,7 @@ use crate::permit::Permit;
 /// Somebody else may be faster, too: [`acquire`] goes on until it has a permit.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, wait};
+/// use atomic_breaker::{Breaker, ManualClock, wait};
 /// # use atomic_breaker::wait::Timer;
 /// # struct MyTimer;
 /// # impl Timer for MyTimer {

@@ -99,7 +99,7 @@ impl Default for Retry {
 /// The error of the last try; the rejection if none was made.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, wait::{self, Retry}};
+/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Retry}};
 /// # use atomic_breaker::wait::Timer;
 /// # struct MyTimer;
 /// # impl Timer for MyTimer {

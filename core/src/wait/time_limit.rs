@@ -103,7 +103,7 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
 /// [`Timed::TimedOut`] or with the operation's own error.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, wait};
+/// use atomic_breaker::{Breaker, ManualClock, wait};
 /// use core::time::Duration;
 /// # use atomic_breaker::wait::Timer;
 /// # struct MyTimer;
