@@ -22,40 +22,27 @@
 //! # assert_eq!(value, Ok(7));
 //! ```
 //!
-//! # The way of a call
+//! # Where to begin
 //!
-//! ```text
-//!             closed: one load                       closed and clear: one load
-//! acquire() ───────────────────► Permit ─► call ─► success() ───────────────► done
-//!     │                            │                   │ failure(), report()
-//!     │ otherwise, cold            │ drop              ▼
-//!     ▼                            ▼              ┌─────────┐  ┌─────────────────────────┐
-//! clock ─► machine ─► one compare-and-swap ◄──────│ machine │  │ transition ─► Observer  │
-//!     │                     └──────────────────────────────────►                         │
-//!     ▼                                           └─────────┘  └─────────────────────────┘
-//! Rejected { wait }
-//! ```
-//!
-//! The modules, in that order:
-//!
-//! | module | what |
+//! | you want to | take |
 //! |---|---|
-//! | [`clock`] | where the time comes from |
-//! | [`config`] | [`Config`], checked against the word as [`Rules`] |
-//! | [`word`] | the atomic word, its layouts, the memory orderings; [`Retained`](word::Retained), [`Ticks`](word::Ticks) |
-//! | `time`, `circuit` | times that wrap; the word as a value |
-//! | [`state`] | the life cycle |
-//! | `breaker` | [`Breaker`], its [`Builder`], and [`AnyBreaker`] for code that takes any |
-//! | `acquire`, `permit`, `token` | the way in; [`Permit`], [`Attempt`] and, on its way elsewhere, [`Token`] |
-//! | `call` | `call` and `call_async` around them; [`Fallback`] |
-//! | [`outcome`] | what is reported, and classifiers |
-//! | `report` | the way out: what a report changes |
-//! | [`tally`] | memory beside the word: [`LastCalls`] |
-//! | `machine` | one pure function per arrow of the life cycle |
-//! | `apply` | the compare-and-swap loop that takes a step of the machine to the word |
-//! | [`observer`] | who is notified: [`Transition`], [`Cause`], `EventLog` |
-//! | `control`, `snapshot` | the operator's commands and [`Control`]; [`Snapshot`] |
-//! | [`wait`] | what needs a timer: waiting, time limits, retries, pings |
+//! | guard a closure | [`Breaker::call`] |
+//! | guard a future | [`Breaker::call_async`]; a time-out [belongs inside](Breaker::call_async) |
+//! | leave by `?` | [`Breaker::attempt`] |
+//! | report later, or from elsewhere | [`Breaker::acquire`] and its [`Permit`]; [`Token`] |
+//! | say which errors count | [`Breaker::call_with`] and a [classifier](Classify) |
+//! | set it up | [`Config`]; with memory or an observer, [`Builder`] |
+//! | trip on a share of the last calls | [`Config::failure_ratio`] and [`LastCalls`] |
+//! | log or count what happens | [`Observer`], or a closure: [`Builder::on_transition`] |
+//! | see and command it | [`Breaker::snapshot`], [`Control`] |
+//! | wait, retry, ping | [`wait`] |
+//! | take any breaker in a function of yours | [`AnyBreaker`] |
+//! | test what uses it | [`ManualClock`] |
+//! | share rules, or replace them while running | [`Rules`] |
+//! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`] |
+//! | share it between programs | [`Breaker::shared`] |
+//!
+//! The life cycle is drawn in [`state`].
 //!
 //! # Limits
 //!

@@ -16,8 +16,24 @@
 //! assert!(connection.is_err());
 //! ```
 //!
-//! Everything of the core is here as well, with `Arc` and `Box` where they make sense: a breaker behind
-//! an `Arc` gives permits that a spawned thread or task owns.
+//! Futures go through the same breaker, with any runtime or none. The time-out belongs inside, where it
+//! counts as a failure:
+//!
+//! ```
+//! use atomic_breaker_std::{Breaker, CallError, Config, breaker};
+//! use std::{io, time::Duration};
+//! use tokio::{net::TcpStream, time::timeout};
+//!
+//! static DATABASE: Breaker = breaker(Config::new());
+//!
+//! async fn connect(address: &str) -> Result<TcpStream, CallError<io::Error>> {
+//!     let limit = Duration::from_millis(500);
+//!     DATABASE.call_async(|| async { timeout(limit, TcpStream::connect(address)).await? }).await
+//! }
+//! ```
+//!
+//! Whoever reports later, or elsewhere, acquires a permit; behind an `Arc` it is owned, for a spawned
+//! thread or task. Code that leaves by `?` takes an [`attempt`](atomic_breaker::Breaker::attempt).
 //!
 //! ```
 //! use atomic_breaker_std::{Config, Permit, breaker};
@@ -33,6 +49,20 @@
 //! assert_eq!(server.snapshot().failures(), 1);
 //! # Ok::<(), atomic_breaker_std::Rejected>(())
 //! ```
+//!
+//! Somebody should know when it opens: an observer is notified of each transition once, and a closure
+//! will do.
+//!
+//! ```
+//! use atomic_breaker_std::{Breaker, Config, StdClock, Transition};
+//!
+//! let log = |transition: &Transition| eprintln!("payments: {transition}");
+//! let payments = Breaker::builder(Config::new(), StdClock).on_transition(log).build();
+//! payments.trip(); // payments: closed -> open: by hand, for 5s
+//! ```
+//!
+//! Everything of the core is here as well, with `Arc` and `Box` where they make sense. Which settings to
+//! take and why is told by the guide in the repository (`docs/guide.md`).
 //!
 //! # Clocks
 //!
@@ -65,7 +95,7 @@ mod kernel;
 mod std_clock;
 
 // The alias below takes the place of core's own `Breaker`.
-#[doc(no_inline)]
+#[doc(inline)]
 pub use atomic_breaker::*;
 #[cfg(all(feature = "shared", unix))]
 pub use boot_clock::BootClock;
