@@ -13,32 +13,32 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `ask` | who passes, and how long the others wait |
-//! | `hear` | reports and dropped permits |
-//! | `obey` | commands, and a word that outlived its clock |
+//! | `acquire` | who is admitted, and how long the others wait |
+//! | `report` | reports and dropped permits |
+//! | `command` | commands, and a word that outlived its clock |
 //! | `open` | opening, and deadlines that only move later |
 //! | `time` | ages and stamps |
 //! | `rules`, `grain` | the rules, and what a word cannot tell apart |
-//! | `terms`, `view` | what is said and what can be seen |
-//! | `real` | the same words for the real breaker |
+//! | `terms`, `view` | permits, reports, commands and notices; what can be seen |
+//! | `real` | the same terms for the real breaker |
 
 #![expect(missing_docs, reason = "the names of the fields and variants say it")]
 
-mod ask;
+mod acquire;
+mod command;
 mod grain;
-mod hear;
-mod obey;
 mod open;
 mod real;
+mod report;
 mod rules;
 mod terms;
 mod time;
 mod view;
 
 pub use grain::{Grain, Wrap};
-pub use real::{obey, outcome};
+pub use real::{command, outcome};
 pub use rules::{Growth, Ratio, Return, Rules, Trip};
-pub use terms::{Order, Pass, Report, Told};
+pub use terms::{Command, Notice, Permit, Report};
 pub use view::{View, retry_in};
 
 use atomic_breaker::{Cause, State};
@@ -88,10 +88,10 @@ pub struct Reference {
     pub trips: u32,
     pub mode: Mode,
     /// The transition of the last operation.
-    pub told: Option<Told>,
-    /// The open time in ticks, from now on, that the real breaker drew by lot in this operation:
-    /// believed where it is one that may be drawn.
-    pub lot: Option<u64>,
+    pub noticed: Option<Notice>,
+    /// The open time in ticks, from now on, that the real breaker drew at random in this operation:
+    /// taken over where it is one that may be drawn.
+    pub drawn: Option<u64>,
     /// How the calls went since it closed or began to return: whether each failed.
     pub calls: Vec<bool>,
     admitted: u64,
@@ -106,8 +106,8 @@ impl Reference {
             generation: 0,
             trips: 0,
             mode: Mode::CLEAR,
-            told: None,
-            lot: None,
+            noticed: None,
+            drawn: None,
             calls: Vec::new(),
             admitted: 0,
         }
@@ -128,7 +128,7 @@ impl Reference {
     }
 
     /// A transition.
-    fn go(&mut self, mode: Mode, cause: Cause) {
+    fn enter(&mut self, mode: Mode, cause: Cause) {
         let from = self.state();
         self.generation += 1;
         self.mode = mode;
@@ -138,7 +138,7 @@ impl Reference {
         if let State::Closed | State::Returning = self.state() {
             self.calls.clear();
         }
-        self.told = Some(Told {
+        self.noticed = Some(Notice {
             from,
             to: self.state(),
             cause,

@@ -4,16 +4,16 @@ use std::ops::RangeInclusive;
 
 use atomic_breaker::Cause;
 
-use super::{Mode, Pass, Reference};
+use super::{Mode, Permit, Reference};
 
 impl Reference {
     /// Trips, one further in a row, for so many milliseconds at least; 0 demand nothing.
     pub(super) fn trip(&mut self, demand: u64, cause: Cause) {
         self.trips = (self.trips + 1).min(self.rules.grain.most_trips);
         let range = self.rules.open_ticks(self.trips, demand);
-        let wanted = self.drawn(&range);
+        let wanted = self.draw(&range);
         let mode = self.open_until(wanted, demand > self.rules.own_open_time(self.trips) / 2);
-        self.go(mode, cause);
+        self.enter(mode, cause);
     }
 
     /// Trips an open breaker again, for so many milliseconds at least.
@@ -26,18 +26,18 @@ impl Reference {
             Some(wanted) => {
                 let is_long = demand > self.rules.own_open_time(self.trips) / 2;
                 let mode = self.open_until(wanted, demanded || is_long);
-                self.go(mode, Cause::Manual);
+                self.enter(mode, Cause::Manual);
             }
             None => self.demand(demand),
         }
     }
 
-    /// Hears of a demand whose epoch has ended: it counts if that one ended by opening just now.
-    pub(super) fn hear_late(&mut self, pass: Pass, time: u64) {
+    /// A demand is reported whose epoch has ended: it counts if that one ended by opening just now.
+    pub(super) fn report_late(&mut self, permit: Permit, time: u64) {
         let demand = self.rules.allowed(time);
         let range = self.rules.with_jitter(demand);
         if !matches!(self.mode, Mode::Open { .. })
-            || pass.generation + 1 != self.generation
+            || permit.generation + 1 != self.generation
             || demand == 0
         {
             return;
@@ -48,7 +48,7 @@ impl Reference {
         }
     }
 
-    /// A demand that ends no later than the open time that runs: it keeps early probes off if it asks for
+    /// A demand that ends no later than the open time that runs: it keeps early probes off if it demands
     /// more than half of what is left.
     fn demand(&mut self, demand: u64) {
         let left = self.open_left();
@@ -67,10 +67,10 @@ impl Reference {
         }
     }
 
-    /// The open time in ticks, drawn by lot.
-    fn drawn(&self, range: &RangeInclusive<u64>) -> u64 {
-        self.lot
-            .filter(|lot| range.contains(lot))
+    /// The open time in ticks, drawn at random.
+    fn draw(&self, range: &RangeInclusive<u64>) -> u64 {
+        self.drawn
+            .filter(|drawn| range.contains(drawn))
             .unwrap_or(*range.start())
     }
 
@@ -83,13 +83,13 @@ impl Reference {
         left.max(0).unsigned_abs()
     }
 
-    /// The open time in ticks, drawn by lot, if it ends later than the one that runs.
+    /// The open time in ticks, drawn at random, if it ends later than the one that runs.
     fn later(&self, range: &RangeInclusive<u64>) -> Option<u64> {
         let left = self.open_left();
         let is_later = |wanted: &u64| *wanted > left;
-        // The lot is when the real one opens again: it was drawn only if that is later than before.
-        self.lot
-            .filter(|lot| range.contains(lot) && is_later(lot))
+        // The time drawn is when the real one becomes due: drawn only if that is later than before.
+        self.drawn
+            .filter(|drawn| range.contains(drawn) && is_later(drawn))
             .or(Some(*range.start()).filter(is_later))
     }
 }

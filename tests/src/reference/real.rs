@@ -1,10 +1,10 @@
-//! The same words for the real breaker.
+//! The same terms for the real breaker.
 
 use std::time::Duration;
 
 use atomic_breaker::{Control, Failure, Outcome, Transition};
 
-use super::{Order, Report, Told};
+use super::{Command, Notice, Report};
 
 /// A report as the real breaker takes it.
 pub fn outcome(report: Report) -> Outcome {
@@ -17,29 +17,29 @@ pub fn outcome(report: Report) -> Outcome {
     }
 }
 
-/// Gives an order to the real breaker.
-pub fn obey(breaker: &impl Control, order: Order) -> Option<Transition> {
-    match order {
-        Order::Trip => breaker.trip(),
-        Order::TripFor(time) => breaker.trip_for(Duration::from_millis(time)),
-        Order::ForceOpen => breaker.force_open(),
-        Order::Release => breaker.release(),
-        Order::Reset => breaker.reset(),
-        Order::Disable => breaker.disable(),
-        Order::Enable => breaker.enable(),
-        Order::ProbeNow => breaker.probe_now(),
-        Order::ProbeEarly => breaker.probe_early(),
+/// Gives a command to the real breaker.
+pub fn command(breaker: &impl Control, command: Command) -> Option<Transition> {
+    match command {
+        Command::Trip => breaker.trip(),
+        Command::TripFor(time) => breaker.trip_for(Duration::from_millis(time)),
+        Command::ForceOpen => breaker.force_open(),
+        Command::Release => breaker.release(),
+        Command::Reset => breaker.reset(),
+        Command::Disable => breaker.disable(),
+        Command::Enable => breaker.enable(),
+        Command::ProbeNow => breaker.probe_now(),
+        Command::ProbeEarly => breaker.probe_early(),
     }
 }
 
-impl From<&Transition> for Told {
-    fn from(told: &Transition) -> Self {
+impl From<&Transition> for Notice {
+    fn from(transition: &Transition) -> Self {
         Self {
-            from: told.from,
-            to: told.to,
-            cause: told.cause,
-            trips: told.trips.into(),
-            open_for: told.open_for_ms.into(),
+            from: transition.from,
+            to: transition.to,
+            cause: transition.cause,
+            trips: transition.trips.into(),
+            open_for: transition.open_for_ms.into(),
         }
     }
 }

@@ -61,7 +61,7 @@ pub struct Return {
     pub over: u64,
 }
 
-/// Without a setting, a failure may ask for so long: 5 minutes.
+/// Without a setting, a failure may demand so long: 5 minutes.
 const MAX_RETRY_AFTER: u64 = 5 * 60 * 1_000;
 
 impl Rules {
@@ -118,7 +118,7 @@ impl Rules {
         open
     }
 
-    /// What a failure may ask for.
+    /// What a failure may demand.
     pub(super) fn allowed(&self, ms: u64) -> u64 {
         let limit = MAX_RETRY_AFTER.min(self.grain.longest_ms());
         ms.min(self.max_retry_after.unwrap_or(limit))

@@ -1,10 +1,10 @@
-//! What is said between a breaker and those who use it.
+//! What a breaker and those who use it exchange.
 
 use atomic_breaker::{Cause, State};
 
 /// The right to one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pass {
+pub struct Permit {
     pub generation: u64,
     pub number: u64,
     pub is_probe: bool,
@@ -14,7 +14,7 @@ pub struct Pass {
     pub started: Option<u64>,
 }
 
-/// What is said about a call.
+/// What is reported of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     Success,
@@ -25,9 +25,9 @@ pub enum Report {
     Nothing,
 }
 
-/// What an operator says.
+/// What an operator commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Command {
     Trip,
     /// Milliseconds.
     TripFor(u64),
@@ -40,9 +40,9 @@ pub enum Order {
     ProbeEarly,
 }
 
-/// A transition, as an observer is told of it.
+/// A transition, as an observer is notified of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Notice {
     pub from: State,
     pub to: State,
     pub cause: Cause,

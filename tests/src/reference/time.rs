@@ -1,6 +1,6 @@
 //! Times: stored in ticks, seen through the word.
 
-use super::{Pass, Reference, Wrap};
+use super::{Permit, Reference, Wrap};
 
 impl Reference {
     /// The tick to store for now: no earlier.
@@ -51,8 +51,8 @@ impl Reference {
     }
 
     /// Whether a call was slow by the rules of now.
-    pub(super) fn was_slow(&self, pass: Pass) -> bool {
-        match (pass.started, self.rules.slow) {
+    pub(super) fn was_slow(&self, permit: Permit) -> bool {
+        match (permit.started, self.rules.slow) {
             (Some(started), Some(limit)) => self.took(started) >= limit,
             _ => false,
         }

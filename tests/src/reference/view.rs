@@ -45,7 +45,7 @@ impl From<Snapshot> for View {
     }
 }
 
-/// When a caller who was told to wait comes back: soon, where a slot may be free, but not so soon as
+/// When a caller who has to wait comes back: soon, where a slot may be free, but not so soon as
 /// to multiply the calls of which a share passes.
 pub fn retry_in(state: State, wait: Wait) -> Option<Duration> {
     let ms = Duration::from_millis;

@@ -51,11 +51,11 @@ impl<B: Bits> World<B> {
         there.reference.generation += shift.epochs;
         let has_time = shift.mode(&mut there.reference.mode);
         there.bits = shift.word::<W>(self.bits, has_time);
-        for ((granted, started), pass) in there.held.iter_mut().flatten() {
-            pass.generation += shift.epochs;
-            pass.admitted += shift.ticks;
-            *granted = shift.word::<W>(*granted, pass.is_probe);
-            if let Some(begin) = &mut pass.started {
+        for ((granted, started), permit) in there.held.iter_mut().flatten() {
+            permit.generation += shift.epochs;
+            permit.admitted += shift.ticks;
+            *granted = shift.word::<W>(*granted, permit.is_probe);
+            if let Some(begin) = &mut permit.started {
                 *begin += ms;
                 // 0 says that nothing is measured; a start at 0 is taken for 1.
                 *begin += u64::from(begin.is_multiple_of(1 << 32));

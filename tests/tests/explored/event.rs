@@ -1,20 +1,20 @@
 //! What can happen in a search.
 
-use tests::reference::{Order, Report};
+use tests::reference::{Command, Report};
 
 use super::world::RuleSet;
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A caller asks while the clock's dice show so much.
-    Ask(usize, u32),
-    Tell(usize, Report),
+    /// A caller acquires while the clock's dice show so much.
+    Acquire(usize, u32),
+    Report(usize, Report),
     /// The caller drops its permit.
     Drop(usize),
     /// The caller forgets its token.
     Lose(usize),
-    Operator(Order),
+    Operator(Command),
     /// The word is taken for one that outlived its clock.
     Restore,
     /// The word is taken up with other rules.
@@ -27,7 +27,7 @@ pub(crate) enum Event {
 
 impl Event {
     /// Whether the breaker takes part; otherwise there is nothing to compare.
-    pub(crate) fn asks_the_breaker(self) -> bool {
+    pub(crate) fn concerns_the_breaker(self) -> bool {
         !matches!(self, Self::Lose(_) | Self::Pass | Self::StepBack)
     }
 }
@@ -45,16 +45,16 @@ const REPORTS: [Report; 7] = [
     Report::Nothing,
 ];
 
-const ORDERS: [Order; 9] = [
-    Order::Trip,
-    Order::TripFor(LONGEST_DEMAND),
-    Order::ForceOpen,
-    Order::Release,
-    Order::Reset,
-    Order::Disable,
-    Order::Enable,
-    Order::ProbeNow,
-    Order::ProbeEarly,
+const COMMANDS: [Command; 9] = [
+    Command::Trip,
+    Command::TripFor(LONGEST_DEMAND),
+    Command::ForceOpen,
+    Command::Release,
+    Command::Reset,
+    Command::Disable,
+    Command::Enable,
+    Command::ProbeNow,
+    Command::ProbeEarly,
 ];
 
 /// A quarter and three quarters.
@@ -63,7 +63,7 @@ const DICE: [u32; 2] = [1 << 30, 3 << 30];
 /// All that can happen under some sets of rules.
 pub(crate) fn events<B>(callers: usize, sets: &[RuleSet<B>]) -> Vec<Event> {
     let mut events = vec![Event::Pass, Event::StepBack, Event::Restore];
-    events.extend(ORDERS.map(Event::Operator));
+    events.extend(COMMANDS.map(Event::Operator));
     if sets.len() > 1 {
         events.extend((0..sets.len()).map(Event::Rules));
     }
@@ -71,9 +71,9 @@ pub(crate) fn events<B>(callers: usize, sets: &[RuleSet<B>]) -> Vec<Event> {
     let is_chancy = sets.iter().any(|set| set.plain.returning.is_some());
     let dice = if is_chancy { &DICE[..] } else { &DICE[..1] };
     for caller in 0..callers {
-        events.extend(dice.iter().map(|dice| Event::Ask(caller, *dice)));
+        events.extend(dice.iter().map(|dice| Event::Acquire(caller, *dice)));
         events.extend([Event::Drop(caller), Event::Lose(caller)]);
-        events.extend(REPORTS.map(|report| Event::Tell(caller, report)));
+        events.extend(REPORTS.map(|report| Event::Report(caller, report)));
     }
     events
 }

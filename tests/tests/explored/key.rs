@@ -221,7 +221,7 @@ impl<'a, W: Cell> Key<'a, W> {
     fn lost(&self, out: &[u64]) -> u64 {
         let is_held = |number: &u64| {
             let mut held = self.world.held.iter().flatten();
-            held.any(|(_, pass)| pass.number == *number)
+            held.any(|(_, permit)| permit.number == *number)
         };
         out.iter().filter(|number| !is_held(number)).count() as u64
     }
@@ -239,17 +239,17 @@ impl<'a, W: Cell> Key<'a, W> {
         self.numbers.extend(permits.into_iter().flatten());
     }
 
-    fn permit(&self, ((granted, _), pass): &Held<W::Bits>) -> [u64; 5] {
+    fn permit(&self, ((granted, _), permit): &Held<W::Bits>) -> [u64; 5] {
         let seen = self.seen();
-        let distance = seen.generation - pass.generation;
-        let (age, is_last) = if distance == 0 && pass.is_probe {
+        let distance = seen.generation - permit.generation;
+        let (age, is_last) = if distance == 0 && permit.is_probe {
             let oldest = self.ages.cancel_limit + MORE;
             let is_last = W::time_in(*granted) == W::time_in(self.world.bits);
             (self.age_in_word(*granted, oldest), u64::from(is_last))
         } else {
             (0, 2)
         };
-        let took = match (self.ages.slow_ms, pass.started) {
+        let took = match (self.ages.slow_ms, permit.started) {
             (Some(slow), Some(started)) => match seen.now.checked_sub(started) {
                 Some(took) => took.min(slow + MORE),
                 None => u64::MAX,

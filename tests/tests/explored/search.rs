@@ -98,9 +98,9 @@ impl<W: Cell> Search<W> {
                 };
                 extent.steps += 1;
                 if let Ok(next) = &result
-                    && let Some(told) = &next.reference.told
+                    && let Some(notice) = &next.reference.noticed
                 {
-                    extent.causes.insert(told.cause);
+                    extent.causes.insert(notice.cause);
                 }
                 match result {
                     Ok(next) if self.is_too_far(&next) => {}
@@ -129,7 +129,11 @@ impl<W: Cell> Search<W> {
         let mut steps = 0;
         for &place in &self.elsewhere {
             let there = world.at::<W>(place);
-            for &event in self.events.iter().filter(|event| event.asks_the_breaker()) {
+            for &event in self
+                .events
+                .iter()
+                .filter(|event| event.concerns_the_breaker())
+            {
                 let Some(result) = there.after::<W>(&self.sets, event) else {
                     continue;
                 };

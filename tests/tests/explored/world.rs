@@ -2,10 +2,10 @@
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Ticks, Word};
 use atomic_breaker::{Breaker, Permit, Rejected, Token, Transition};
-use tests::reference::{Pass, Reference, Told, View, obey, outcome, retry_in};
+use tests::reference::{self, Notice, Reference, View, outcome, retry_in};
 
-use super::ear::{Ear, Heard, Still};
 use super::event::Event;
+use super::listener::{Listener, Notices, Still};
 
 /// A word that the search can make of bits, and whose documented layout it knows.
 pub(crate) trait Cell: Word<Bits: std::hash::Hash> + From<Self::Bits> {
@@ -34,12 +34,12 @@ impl Cell for AtomicU64 {
 
 /// Rules for both worlds.
 pub(crate) struct RuleSet<B> {
-    pub(crate) plain: tests::reference::Rules,
+    pub(crate) plain: reference::Rules,
     pub(crate) real: atomic_breaker::Rules<B>,
 }
 
 /// A permit in both worlds.
-pub(crate) type Held<B> = ((B, u32), Pass);
+pub(crate) type Held<B> = ((B, u32), reference::Permit);
 
 /// The real breaker's word, its callers' tokens, and the reference.
 #[derive(Clone)]
@@ -56,10 +56,11 @@ pub(crate) struct World<B> {
 }
 
 type Real<'a, W> =
-    Breaker<&'a Still, &'a W, (), &'a Ear, &'a atomic_breaker::Rules<<W as Word>::Bits>>;
+    Breaker<&'a Still, &'a W, (), &'a Listener, &'a atomic_breaker::Rules<<W as Word>::Bits>>;
 
-/// What the observer must hear besides a transition, and what the breaker answered, if it answers.
-type Acted = (Heard, Option<Option<Transition>>);
+/// What the observer must be notified of besides a transition, and what the breaker answered, if it
+/// answers.
+type Acted = (Notices, Option<Option<Transition>>);
 
 impl<B: Bits> World<B> {
     /// Lets something happen in both worlds and compares. `None` where it cannot happen.
@@ -80,18 +81,18 @@ impl<B: Bits> World<B> {
         let clock = Still {
             ms: next.reference.now as u32,
             dice: match event {
-                Event::Ask(_, dice) => dice,
+                Event::Acquire(_, dice) => dice,
                 _ => 0,
             },
         };
-        let ear = Ear::default();
+        let listener = Listener::default();
         let rules = &sets[next.rules].real;
-        let real: Real<'_, W> = Breaker::from_parts(&word, rules, &clock, (), &ear);
+        let real: Real<'_, W> = Breaker::from_parts(&word, rules, &clock, (), &listener);
 
         let outcome = next.act(&real, event);
         next.bits = real.to_bits();
         let outcome = outcome
-            .and_then(|acted| next.compare_told::<W>(&ear, acted))
+            .and_then(|acted| next.compare_notices::<W>(&listener, acted))
             .and_then(|()| next.compare_snapshot(&real));
         next.forget_old_permits();
         Some(outcome.map(|()| next))
@@ -111,8 +112,8 @@ impl<B: Bits> World<B> {
                 Some(false)
             }
             Event::StepBack => None,
-            Event::Ask(caller, _) if self.held[caller].is_some() => None,
-            Event::Tell(caller, _) | Event::Drop(caller) if self.held[caller].is_none() => None,
+            Event::Acquire(caller, _) if self.held[caller].is_some() => None,
+            Event::Report(caller, _) | Event::Drop(caller) if self.held[caller].is_none() => None,
             Event::Lose(caller) => self.held[caller].take().map(|_| false),
             Event::Rules(number) if number == self.rules => None,
             _ => Some(true),
@@ -125,32 +126,32 @@ impl<B: Bits> World<B> {
         real: &Real<'_, W>,
         event: Event,
     ) -> Result<Acted, String> {
-        self.reference.told = None;
-        let mut heard = Heard::default();
+        self.reference.noticed = None;
+        let mut notices = Notices::default();
         let mut answer = None;
         match event {
-            Event::Ask(caller, dice) => {
-                heard.rejected = self.ask(real, caller, dice)?;
-                heard.rejections = u32::from(heard.rejected.is_some());
+            Event::Acquire(caller, dice) => {
+                notices.rejected = self.acquire(real, caller, dice)?;
+                notices.rejections = u32::from(notices.rejected.is_some());
             }
-            Event::Tell(caller, report) => {
-                if let Some((permit, pass)) = self.take(real, caller) {
-                    answer = Some(permit.report(outcome(report)));
-                    let counted = self.reference.hear(pass, report);
-                    heard.outcome = Some(outcome(counted));
-                    heard.outcomes = 1;
+            Event::Report(caller, report) => {
+                if let Some((granted, permit)) = self.take(real, caller) {
+                    answer = Some(granted.report(outcome(report)));
+                    let counted = self.reference.report(permit, report);
+                    notices.outcome = Some(outcome(counted));
+                    notices.outcomes = 1;
                 }
             }
             Event::Drop(caller) => {
-                if let Some((permit, pass)) = self.take(real, caller) {
-                    drop(permit);
-                    self.reference.drop_pass(pass);
-                    heard.cancelled = 1;
+                if let Some((granted, permit)) = self.take(real, caller) {
+                    drop(granted);
+                    self.reference.drop_permit(permit);
+                    notices.cancelled = 1;
                 }
             }
-            Event::Operator(order) => {
-                answer = Some(obey(real, order));
-                self.reference.obey(order);
+            Event::Operator(command) => {
+                answer = Some(reference::command(real, command));
+                self.reference.command(command);
             }
             Event::Restore => {
                 answer = Some(real.restore().map_err(|error| error.to_string())?);
@@ -158,21 +159,21 @@ impl<B: Bits> World<B> {
             }
             Event::Rules(_) | Event::Lose(_) | Event::Pass | Event::StepBack => {}
         }
-        heard.transitions = u32::from(self.reference.told.is_some());
-        Ok((heard, answer))
+        notices.transitions = u32::from(self.reference.noticed.is_some());
+        Ok((notices, answer))
     }
 
-    fn ask<W: Cell<Bits = B>>(
+    fn acquire<W: Cell<Bits = B>>(
         &mut self,
         real: &Real<'_, W>,
         caller: usize,
         dice: u32,
     ) -> Result<Option<Rejected>, String> {
-        let answers = (real.acquire(), self.reference.ask(dice));
+        let answers = (real.acquire(), self.reference.acquire(dice));
         let state = self.reference.state();
         match answers {
-            (Ok(permit), Ok(pass)) if permit.is_probe() == pass.is_probe => {
-                self.held[caller] = Some((permit.into_token().into_raw(), pass));
+            (Ok(granted), Ok(permit)) if granted.is_probe() == permit.is_probe => {
+                self.held[caller] = Some((granted.into_token().into_raw(), permit));
                 Ok(None)
             }
             (Err(rejected), Err(wait))
@@ -182,7 +183,7 @@ impl<B: Bits> World<B> {
             {
                 Ok(Some(rejected))
             }
-            (real, reference) => Err(format!("asked: {real:?}, reference: {reference:?}")),
+            (real, reference) => Err(format!("acquired: {real:?}, reference: {reference:?}")),
         }
     }
 
@@ -190,26 +191,30 @@ impl<B: Bits> World<B> {
         &mut self,
         real: &'a Real<'b, W>,
         caller: usize,
-    ) -> Option<(Permit<&'a Real<'b, W>>, Pass)> {
-        let ((granted, started), pass) = self.held[caller].take()?;
-        Some((real.resume(Token::from_raw(granted, started)), pass))
+    ) -> Option<(Permit<&'a Real<'b, W>>, reference::Permit)> {
+        let ((granted, started), permit) = self.held[caller].take()?;
+        Some((real.resume(Token::from_raw(granted, started)), permit))
     }
 
-    fn compare_told<W: Cell>(&self, ear: &Ear, (expected, answer): Acted) -> Result<(), String> {
-        let transition = ear.told.get();
-        let told = transition.as_ref().map(Told::from);
+    fn compare_notices<W: Cell>(
+        &self,
+        listener: &Listener,
+        (expected, answer): Acted,
+    ) -> Result<(), String> {
+        let transition = listener.transition.get();
+        let seen = transition.as_ref().map(Notice::from);
         let epoch = self.reference.generation % (1 << W::EPOCH.1);
         let now = self.reference.now as u32;
         let numbers_fit =
-            transition.is_none_or(|told| u64::from(told.epoch) == epoch && told.at_ms == now);
+            transition.is_none_or(|made| u64::from(made.epoch) == epoch && made.at_ms == now);
         let answer_fits = answer.is_none_or(|answer| answer == transition);
-        let heard = ear.heard.get();
-        if told == self.reference.told && heard == expected && numbers_fit && answer_fits {
+        let notices = listener.notices.get();
+        if seen == self.reference.noticed && notices == expected && numbers_fit && answer_fits {
             Ok(())
         } else {
-            let reference = self.reference.told;
+            let reference = self.reference.noticed;
             Err(format!(
-                "told {transition:?}, answered {answer:?}, {heard:?},\n\
+                "notified of {transition:?}, answered {answer:?}, {notices:?},\n\
                  reference: {reference:?} in epoch {epoch} at {now}, {expected:?}"
             ))
         }
@@ -235,7 +240,7 @@ impl<B: Bits> World<B> {
     fn forget_old_permits(&mut self) {
         let generation = self.reference.generation;
         for held in &mut self.held {
-            if held.is_some_and(|(_, pass)| generation - pass.generation > self.oldest_permit) {
+            if held.is_some_and(|(_, permit)| generation - permit.generation > self.oldest_permit) {
                 *held = None;
             }
         }

@@ -1,7 +1,7 @@
 //! What the properties draw from.
 
 use proptest::prelude::*;
-use tests::reference::{Order, Report};
+use tests::reference::{Command, Report};
 
 /// Times of all sizes, milliseconds to weeks.
 pub(crate) fn times() -> impl Strategy<Value = u64> + Clone {
@@ -18,17 +18,17 @@ pub(crate) fn reports() -> impl Strategy<Value = Report> {
     ]
 }
 
-pub(crate) fn orders() -> impl Strategy<Value = Order> {
+pub(crate) fn commands() -> impl Strategy<Value = Command> {
     prop_oneof![
-        3 => Just(Order::Trip),
-        2 => times().prop_map(Order::TripFor),
-        1 => Just(Order::ForceOpen),
-        2 => Just(Order::Release),
-        3 => Just(Order::Reset),
-        1 => Just(Order::Disable),
-        2 => Just(Order::Enable),
-        2 => Just(Order::ProbeNow),
-        2 => Just(Order::ProbeEarly),
+        3 => Just(Command::Trip),
+        2 => times().prop_map(Command::TripFor),
+        1 => Just(Command::ForceOpen),
+        2 => Just(Command::Release),
+        3 => Just(Command::Reset),
+        1 => Just(Command::Disable),
+        2 => Just(Command::Enable),
+        2 => Just(Command::ProbeNow),
+        2 => Just(Command::ProbeEarly),
     ]
 }
 

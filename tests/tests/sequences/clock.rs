@@ -60,8 +60,8 @@ fn trip<W: Word>(word: W, open_for: u64, clock: &ManualClock) -> Tripped<'_, W> 
     }
 }
 
-/// Trips, idles for `idle` milliseconds, and asks. Then waits as told, and asks again.
-fn asks_after(
+/// Trips, idles for `idle` milliseconds, and acquires. Then waits as long as asked, and acquires again.
+fn acquires_after(
     word: impl Word,
     scale: Scale,
     open_for: u64,
@@ -91,11 +91,11 @@ fn asks_after(
     let most = Duration::from_millis(tripped.stored + scale.guard + slack);
     prop_assert!(wait <= most, "{:?} of {:?}", wait, most);
     clock.advance(wait);
-    prop_assert!(tripped.breaker.acquire().is_ok(), "as told");
+    prop_assert!(tripped.breaker.acquire().is_ok(), "after the wait");
     Ok(())
 }
 
-/// Trips, then asks at times of a clock that goes on and steps back: never early, never long late.
+/// Trips, then acquires at times of a clock that goes on and steps back: never early, never long late.
 fn keeps_time(
     word: impl Word,
     scale: Scale,
@@ -134,7 +134,7 @@ fn keeps_time(
     }
     let wait = tripped.breaker.acquire().err().and_then(Rejected::retry_in);
     clock.advance(wait.unwrap_or_default());
-    prop_assert!(tripped.breaker.acquire().is_ok(), "as told");
+    prop_assert!(tripped.breaker.acquire().is_ok(), "after the wait");
     Ok(())
 }
 
@@ -168,7 +168,7 @@ fn a_breaker_left_idle_errs_only_where_documented_in_the_64_bit_word() {
     let scale = Scale::WIDE;
     check("idle, 64 bits", 10_000, &idle_on(scale), |case| {
         let (open_for, idle, start) = case;
-        asks_after(AtomicU64::new(0), scale, open_for, start, idle)
+        acquires_after(AtomicU64::new(0), scale, open_for, start, idle)
     });
 }
 
@@ -179,7 +179,7 @@ fn a_breaker_left_idle_errs_only_where_documented_in_the_32_bit_word() {
         let name = format!("idle, ticks of 2^{N} ms");
         check(&name, 2_500, &idle_on(scale), |(open_for, idle, start)| {
             let word = Ticks::<_, N>(AtomicU32::new(0));
-            asks_after(word, scale, open_for, start, idle)
+            acquires_after(word, scale, open_for, start, idle)
         });
     }
     errs::<0>();

@@ -7,7 +7,7 @@ use atomic_breaker::{
     Breaker, Cause, Config, EventLog, ManualClock, Permit, State, Token, Transition, Wait,
 };
 use proptest::prelude::*;
-use tests::reference::{Grain, Order, Report, Rules, obey, outcome};
+use tests::reference::{self, Command, Grain, Report, Rules, outcome};
 
 use super::any;
 use super::rules::{Kind, rules};
@@ -15,15 +15,15 @@ use super::seed::check;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Ask,
+    Acquire,
     /// Of a permit of this breaker, by number modulo those there are.
-    Tell(usize, Report),
+    Report(usize, Report),
     /// Of a permit with any bits whatever.
-    TellAnything(u64, u32, Report),
+    ReportAnything(u64, u32, Report),
     Drop(usize),
     /// Of a permit with any bits whatever.
     DropAnything(u64, u32),
-    Operator(Order),
+    Operator(Command),
     Restore,
     Advance(u64),
     StepBack(u64),
@@ -31,15 +31,15 @@ enum Event {
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        12 => Just(Event::Ask),
+        12 => Just(Event::Acquire),
         8 => (any::<usize>(), any::reports())
-            .prop_map(|(caller, report)| Event::Tell(caller, report)),
+            .prop_map(|(caller, report)| Event::Report(caller, report)),
         4 => (any_bits(), any::<u32>(), any::reports())
-            .prop_map(|(bits, started, report)| Event::TellAnything(bits, started, report)),
+            .prop_map(|(bits, started, report)| Event::ReportAnything(bits, started, report)),
         2 => any::<usize>().prop_map(Event::Drop),
         1 => (any_bits(), any::<u32>())
             .prop_map(|(bits, started)| Event::DropAnything(bits, started)),
-        2 => any::orders().prop_map(Event::Operator),
+        2 => any::commands().prop_map(Event::Operator),
         1 => Just(Event::Restore),
         5 => any::times().prop_map(Event::Advance),
         1 => any::times().prop_map(Event::StepBack),
@@ -55,7 +55,7 @@ fn any_bits() -> impl Strategy<Value = u64> {
 }
 
 /// The epoch field of any bits and the number of epochs, by the documented layout: what the breaker
-/// itself says of a corrupt word is what is tested.
+/// itself reports of a corrupt word is what is tested.
 fn epoch_of<B: Bits>(bits: B) -> (u16, u16) {
     let (shift, epochs) = if size_of::<B>() == 4 {
         (28, 16)
@@ -71,14 +71,14 @@ type Real<'a, W> = Breaker<&'a ManualClock, W, (), &'a EventLog<512>>;
 fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event) -> bool {
     let any_token = |bits, started| Token::from_raw(W::Bits::from_u64(bits), started);
     match event {
-        Event::Ask => held.extend(real.acquire().map(Permit::into_token)),
-        Event::TellAnything(bits, started, report) => {
+        Event::Acquire => held.extend(real.acquire().map(Permit::into_token)),
+        Event::ReportAnything(bits, started, report) => {
             real.resume(any_token(bits, started))
                 .report(outcome(report));
         }
         Event::DropAnything(bits, started) => drop(real.resume(any_token(bits, started))),
-        Event::Tell(..) | Event::Drop(_) if held.is_empty() => {}
-        Event::Tell(caller, report) => {
+        Event::Report(..) | Event::Drop(_) if held.is_empty() => {}
+        Event::Report(caller, report) => {
             let token = held.swap_remove(caller % held.len());
             real.resume(token).report(outcome(report));
         }
@@ -86,8 +86,8 @@ fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event
             let token = held.swap_remove(caller % held.len());
             drop(real.resume(token));
         }
-        Event::Operator(order) => {
-            obey(real, order);
+        Event::Operator(command) => {
+            reference::command(real, command);
         }
         Event::Restore => return real.restore().is_err(),
         Event::Advance(ms) => real.clock().advance(Duration::from_millis(ms)),
@@ -96,8 +96,8 @@ fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event
     false
 }
 
-/// A breaker over any word, in use: every pattern that it leaves behind is a state, what it tells
-/// joins up, and whoever waits as told gets through.
+/// A breaker over any word, in use: every pattern that it leaves behind is a state, the transitions
+/// that it reports join up, and whoever waits as long as it is asked to gets through.
 fn survives<W: Word + From<W::Bits>>(
     bits: W::Bits,
     rules: &Rules,
@@ -128,22 +128,24 @@ fn survives<W: Word + From<W::Bits>>(
     joins_up(&log, begun, real.state(), is_corrupt)
 }
 
-/// All permits are lost. Whoever waits as told gets through, the first time.
+/// All permits are lost. Whoever waits as long as asked gets through, the first time.
 fn gets_through<W: Word>(real: &Real<'_, W>, clock: &ManualClock) -> Result<(), TestCaseError> {
     // A token is forgotten: a permit that is dropped might count as failed.
-    let ask = || real.acquire().map(Permit::into_token);
-    let Err(rejected) = ask() else { return Ok(()) };
+    let acquire = || real.acquire().map(Permit::into_token);
+    let Err(rejected) = acquire() else {
+        return Ok(());
+    };
     match rejected.wait() {
         Wait::For(time) | Wait::AtMost(time) => {
             clock.advance(time);
-            prop_assert!(ask().is_ok(), "after {:?}", time);
+            prop_assert!(acquire().is_ok(), "after {:?}", time);
         }
         Wait::UntilReleased => prop_assert_eq!(rejected.state(), State::ForcedOpen),
     }
     Ok(())
 }
 
-/// What was told begins with the healing of a corrupt word, and each transition with the state and the
+/// What was reported begins with the healing of a corrupt word, and each transition with the state and the
 /// epoch that the one before ended in.
 fn joins_up(
     log: &EventLog<512>,
@@ -151,14 +153,14 @@ fn joins_up(
     end: State,
     is_corrupt: bool,
 ) -> Result<(), TestCaseError> {
-    let told: Vec<Transition> = std::iter::from_fn(|| log.pop()).collect();
-    for told in &told {
-        prop_assert_eq!(told.from, state);
-        prop_assert_eq!(told.epoch, (epoch + 1) % epochs);
-        (state, epoch) = (told.to, told.epoch);
+    let reported: Vec<Transition> = std::iter::from_fn(|| log.pop()).collect();
+    for transition in &reported {
+        prop_assert_eq!(transition.from, state);
+        prop_assert_eq!(transition.epoch, (epoch + 1) % epochs);
+        (state, epoch) = (transition.to, transition.epoch);
     }
     prop_assert_eq!(state, end);
-    let mut causes = told.iter().map(|told| told.cause);
+    let mut causes = reported.iter().map(|transition| transition.cause);
     prop_assert_eq!(causes.next() == Some(Cause::CorruptWord), is_corrupt);
     prop_assert!(
         causes.all(|cause| cause != Cause::CorruptWord),
@@ -187,13 +189,22 @@ fn is_healed_by_a_call<W: Word + From<W::Bits>>(
         permit.failure();
     }
     let healed = log.pop();
-    prop_assert_eq!(healed.map(|told| told.cause), Some(Cause::CorruptWord));
     prop_assert_eq!(
-        healed.map(|told| (told.from, told.to)),
+        healed.map(|transition| transition.cause),
+        Some(Cause::CorruptWord)
+    );
+    prop_assert_eq!(
+        healed.map(|transition| (transition.from, transition.to)),
         Some((State::Closed, State::Closed))
     );
-    prop_assert_eq!(healed.map(|told| told.epoch), Some((epoch + 1) % epochs));
-    prop_assert_ne!(log.pop().map(|told| told.cause), Some(Cause::CorruptWord));
+    prop_assert_eq!(
+        healed.map(|transition| transition.epoch),
+        Some((epoch + 1) % epochs)
+    );
+    prop_assert_ne!(
+        log.pop().map(|transition| transition.cause),
+        Some(Cause::CorruptWord)
+    );
     prop_assert_eq!(real.check(), Ok(()));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What can happen in a history.
 
 use proptest::prelude::*;
-use tests::reference::{Order, Report};
+use tests::reference::{Command, Report};
 
 use super::any;
 
@@ -10,8 +10,8 @@ use super::any;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     /// With the clock's dice.
-    Ask(u32),
-    Tell(usize, Report),
+    Acquire(u32),
+    Report(usize, Report),
     /// A permit is dropped.
     Drop(usize),
     /// An attempt is dropped: it fails.
@@ -20,13 +20,13 @@ pub(crate) enum Event {
     Lose(usize),
     /// So many rounds of probes are lost, if it is half-open or due.
     LoseRounds(usize),
-    Operator(Order),
+    Operator(Command),
     /// The word is taken for one that outlived its clock.
     Restore,
     Rules(usize),
     /// Milliseconds.
     Advance(u64),
-    /// To just before, at or after what a caller would be told to wait.
+    /// To just before, at or after how long a caller would be asked to wait.
     AdvanceToDeadline(i64),
     /// To just before, at or after the end of something that the rules measure.
     AdvanceToEdge(usize, i64),
@@ -52,13 +52,13 @@ fn rounds() -> impl Strategy<Value = usize> {
 
 pub(crate) fn events(guard: i64) -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
-        24 => any::dice().prop_map(Event::Ask),
-        20 => (caller(), any::reports()).prop_map(|(caller, report)| Event::Tell(caller, report)),
+        24 => any::dice().prop_map(Event::Acquire),
+        20 => (caller(), any::reports()).prop_map(|(caller, report)| Event::Report(caller, report)),
         3 => caller().prop_map(Event::Drop),
         1 => caller().prop_map(Event::DropAttempt),
         1 => caller().prop_map(Event::Lose),
         1 => rounds().prop_map(Event::LoseRounds),
-        3 => any::orders().prop_map(Event::Operator),
+        3 => any::commands().prop_map(Event::Operator),
         1 => Just(Event::Restore),
         2 => any::<usize>().prop_map(Event::Rules),
         6 => (0_u64..2_000).prop_map(Event::Advance),

@@ -1,4 +1,4 @@
-//! Open times drawn by lot spread over the whole range that they are drawn from.
+//! Open times drawn at random spread over the whole range that they are drawn from.
 
 use std::time::Duration;
 

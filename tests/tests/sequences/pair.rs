@@ -6,11 +6,13 @@ use std::collections::HashMap;
 use atomic_breaker::word::Word;
 use atomic_breaker::{Breaker, Clock, EventLog, LastCalls, ManualClock, Tally, Token, Transition};
 use proptest::prelude::*;
-use tests::reference::{Mode, Pass, Reference, Report, Rules, Told, View, obey, outcome, retry_in};
+use tests::reference::{
+    self, Mode, Notice, Permit, Reference, Report, Rules, View, outcome, retry_in,
+};
 
 use super::event::Event;
 
-/// A clock that stands still until it is told to move, with dice.
+/// A clock that stands still until it is moved, with dice.
 pub(crate) struct Chance {
     pub(crate) clock: ManualClock,
     pub(crate) dice: Cell<u32>,
@@ -61,7 +63,7 @@ pub(crate) struct Pair<W: Word, T> {
     sets: Vec<(Rules, atomic_breaker::Rules<W::Bits>)>,
     rules: usize,
     pub(crate) reference: Reference,
-    pub(crate) held: Vec<(Token<W::Bits>, Pass)>,
+    pub(crate) held: Vec<(Token<W::Bits>, Permit)>,
     /// Permits alias after so many transitions.
     epochs: u64,
     pub(crate) seen: Seen,
@@ -107,16 +109,16 @@ impl<W: Word, T: Memory> Pair<W, T> {
     pub(crate) fn step(&mut self, event: Event) -> Result<(), TestCaseError> {
         if let Event::LoseRounds(count) = event {
             for _ in 0..count {
-                self.step(Event::Ask(0))?;
+                self.step(Event::Acquire(0))?;
                 self.step(Event::AdvanceToDeadline(0))?;
             }
             return Ok(());
         }
-        self.reference.told = None;
+        self.reference.noticed = None;
         let before = self.reference.mode.clone();
         let answer = match event {
-            Event::Ask(dice) => {
-                self.ask(dice)?;
+            Event::Acquire(dice) => {
+                self.acquire(dice)?;
                 None
             }
             Event::Advance(_)
@@ -133,20 +135,20 @@ impl<W: Word, T: Memory> Pair<W, T> {
         self.take_note(event, &before);
         let (generation, epochs) = (self.reference.generation, self.epochs);
         self.held
-            .retain(|(_, pass)| generation - pass.generation < epochs);
+            .retain(|(_, permit)| generation - permit.generation < epochs);
         Ok(())
     }
 
-    fn ask(&mut self, dice: u32) -> Result<(), TestCaseError> {
+    fn acquire(&mut self, dice: u32) -> Result<(), TestCaseError> {
         self.clock.dice.set(dice);
-        let asked = match self.real().acquire() {
+        let acquired = match self.real().acquire() {
             Ok(permit) => Ok((permit.is_probe(), permit.into_token())),
             Err(rejected) => Err(rejected),
         };
-        match (asked, self.reference.ask(dice)) {
-            (Ok((is_probe, token)), Ok(pass)) => {
-                prop_assert_eq!(is_probe, pass.is_probe);
-                self.held.push((token, pass));
+        match (acquired, self.reference.acquire(dice)) {
+            (Ok((is_probe, token)), Ok(permit)) => {
+                prop_assert_eq!(is_probe, permit.is_probe);
+                self.held.push((token, permit));
             }
             (Err(rejected), Err(wait)) => {
                 prop_assert_eq!(rejected.wait(), wait);
@@ -163,23 +165,23 @@ impl<W: Word, T: Memory> Pair<W, T> {
     #[expect(clippy::option_option, reason = "whether it answers, and what")]
     fn act(&mut self, event: Event) -> Result<Option<Option<Transition>>, TestCaseError> {
         Ok(match event {
-            Event::Tell(caller, report) => self.take(caller).map(|(token, pass)| {
+            Event::Report(caller, report) => self.take(caller).map(|(token, permit)| {
                 let answer = self.real().resume(token).report(outcome(report));
-                self.reference.lot = self.lot();
-                self.reference.hear(pass, report);
+                self.reference.drawn = self.drawn();
+                self.reference.report(permit, report);
                 answer
             }),
-            Event::Drop(caller) => self.take(caller).map(|(token, pass)| {
+            Event::Drop(caller) => self.take(caller).map(|(token, permit)| {
                 let answer = self.real().resume(token).cancel();
-                self.reference.lot = self.lot();
-                self.reference.drop_pass(pass);
+                self.reference.drawn = self.drawn();
+                self.reference.drop_permit(permit);
                 answer
             }),
             Event::DropAttempt(caller) => {
-                if let Some((token, pass)) = self.take(caller) {
+                if let Some((token, permit)) = self.take(caller) {
                     drop(self.real().resume(token).failing_when_dropped());
-                    self.reference.lot = self.lot();
-                    self.reference.hear(pass, Report::Failure(1));
+                    self.reference.drawn = self.drawn();
+                    self.reference.report(permit, Report::Failure(1));
                 }
                 None
             }
@@ -187,10 +189,10 @@ impl<W: Word, T: Memory> Pair<W, T> {
                 let _ = self.take(caller);
                 None
             }
-            Event::Operator(order) => {
-                let answer = obey(&self.real(), order);
-                self.reference.lot = self.lot();
-                self.reference.obey(order);
+            Event::Operator(command) => {
+                let answer = reference::command(&self.real(), command);
+                self.reference.drawn = self.drawn();
+                self.reference.command(command);
                 Some(answer)
             }
             Event::Restore => {
@@ -207,13 +209,13 @@ impl<W: Word, T: Memory> Pair<W, T> {
         })
     }
 
-    fn take(&mut self, caller: usize) -> Option<(Token<W::Bits>, Pass)> {
+    fn take(&mut self, caller: usize) -> Option<(Token<W::Bits>, Permit)> {
         let count = self.held.len();
         (count != 0).then(|| self.held.remove(count - 1 - caller % count))
     }
 
-    /// The open time from now on, in ticks, if it is open: what it drew by lot, or had drawn before.
-    fn lot(&self) -> Option<u64> {
+    /// The open time from now on, in ticks, if it is open: what it drew at random, or had drawn before.
+    fn drawn(&self) -> Option<u64> {
         let snapshot = self.real().snapshot();
         let open_for = snapshot.open_for()?.as_millis() as u32;
         let deadline = snapshot.opened_at_ms()?.wrapping_add(open_for);
@@ -226,9 +228,9 @@ impl<W: Word, T: Memory> Pair<W, T> {
     /// Counts what happened: transitions by their cause, and what makes none.
     fn take_note(&mut self, event: Event, before: &Mode) {
         let changed = self.reference.mode != *before;
-        let name = match (self.reference.told, event) {
-            (Some(told), _) => format!("{:?}", told.cause),
-            (None, Event::Tell(_, Report::RetryAfter(_))) if changed => "late demand".into(),
+        let name = match (self.reference.noticed, event) {
+            (Some(notice), _) => format!("{:?}", notice.cause),
+            (None, Event::Report(_, Report::RetryAfter(_))) if changed => "late demand".into(),
             (None, Event::Rules(_)) => format!("other rules while {}", self.reference.state()),
             _ => return,
         };
@@ -237,16 +239,19 @@ impl<W: Word, T: Memory> Pair<W, T> {
 
     #[expect(clippy::option_option, reason = "whether it answered, and what")]
     fn compare(&self, answer: Option<Option<Transition>>) -> Result<(), TestCaseError> {
-        let told = self.log.pop();
-        prop_assert_eq!(self.log.pop(), None, "told twice");
-        prop_assert_eq!(told.as_ref().map(Told::from), self.reference.told);
+        let transition = self.log.pop();
+        prop_assert_eq!(self.log.pop(), None, "reported twice");
+        prop_assert_eq!(
+            transition.as_ref().map(Notice::from),
+            self.reference.noticed
+        );
         let epoch = self.reference.generation % self.epochs;
-        if let Some(told) = told {
-            prop_assert_eq!(told.at_ms, self.reference.now as u32);
-            prop_assert_eq!(u64::from(told.epoch), epoch);
+        if let Some(transition) = transition {
+            prop_assert_eq!(transition.at_ms, self.reference.now as u32);
+            prop_assert_eq!(u64::from(transition.epoch), epoch);
         }
         if let Some(answer) = answer {
-            prop_assert_eq!(answer, told);
+            prop_assert_eq!(answer, transition);
         }
 
         let real = self.real();

@@ -73,7 +73,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
             Trip::Within(_, window) => window,
             _ => 0,
         };
-        let start = self.held.last().and_then(|(_, pass)| pass.started);
+        let start = self.held.last().and_then(|(_, permit)| permit.started);
         let edges = [
             since + window,
             since + rules.cancel_limit,

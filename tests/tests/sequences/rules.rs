@@ -9,7 +9,7 @@ use super::any::times;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Plain,
-    /// Open times are drawn by lot.
+    /// Open times are drawn at random.
     WithJitter,
     /// A failure ratio of at most so many calls may trip, too.
     WithRatio(usize),

@@ -1,14 +1,14 @@
-//! Who passes, and how long the others wait.
+//! Who is admitted, and how long the others wait.
 
 use std::time::Duration;
 
 use atomic_breaker::{Cause, State, Wait};
 
-use super::{Hold, Mode, Pass, Reference};
+use super::{Hold, Mode, Permit, Reference};
 
 impl Reference {
-    /// How long a caller would be told to wait; `None` if it would pass. While traffic returns, this
-    /// is what those are told who do not pass.
+    /// How long a caller would be asked to wait; `None` if it would be admitted. While traffic returns,
+    /// it is the wait of those who are rejected.
     pub fn wait(&self) -> Option<Wait> {
         let ms = Duration::from_millis;
         match &self.mode {
@@ -31,12 +31,12 @@ impl Reference {
         }
     }
 
-    /// Asks for a pass, with dice from 0 to 2³² - 1: the lower, the luckier.
+    /// Acquires a permit, with dice from 0 to 2³² - 1: the lower, the luckier.
     ///
     /// # Errors
     /// How long to wait.
-    pub fn ask(&mut self, dice: u32) -> Result<Pass, Wait> {
-        self.told = None;
+    pub fn acquire(&mut self, dice: u32) -> Result<Permit, Wait> {
+        self.noticed = None;
         if let Some(wait) = self.wait()
             && !self.is_lucky(dice)
         {
@@ -48,7 +48,7 @@ impl Reference {
         let (slots, is_over) = (self.slots(), self.wait().is_none());
         match &mut self.mode {
             Mode::Open { .. } => self.new_round(number, 0, Cause::OpenTimeOver),
-            Mode::Returning { .. } if is_over => self.go(Mode::CLEAR, Cause::TrafficReturned),
+            Mode::Returning { .. } if is_over => self.enter(Mode::CLEAR, Cause::TrafficReturned),
             Mode::Closed { .. } | Mode::Held(_) | Mode::Returning { .. } => {}
             Mode::Probing {
                 out, lost_rounds, ..
@@ -62,7 +62,7 @@ impl Reference {
                 *last = now;
             }
         }
-        Ok(Pass {
+        Ok(Permit {
             generation: self.generation,
             number,
             is_probe: self.state() == State::HalfOpen,
@@ -101,7 +101,7 @@ impl Reference {
             last: self.stamp(),
             lost_rounds,
         };
-        self.go(mode, cause);
+        self.enter(mode, cause);
     }
 
     /// How many probes may be out at a time.

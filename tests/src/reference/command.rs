@@ -1,29 +1,29 @@
-//! What operators say, and a word that outlived its clock.
+//! Commands of operators, and a word that outlived its clock.
 
 use atomic_breaker::{Cause, State};
 
-use super::{Hold, Mode, Order, Reference, Trip};
+use super::{Command, Hold, Mode, Reference, Trip};
 
 impl Reference {
-    /// Obeys an operator.
-    pub fn obey(&mut self, order: Order) {
-        self.told = None;
-        match order {
-            Order::Trip => self.trip_by_hand(0),
-            Order::TripFor(time) => self.trip_by_hand(time),
-            Order::Reset => self.go(Mode::CLEAR, Cause::Manual),
-            Order::ForceOpen => self.hold(Hold::ForcedOpen),
-            Order::Disable => self.hold(Hold::Disabled),
-            Order::Release => self.let_go(Hold::ForcedOpen),
-            Order::Enable => self.let_go(Hold::Disabled),
-            Order::ProbeNow => self.probe(true),
-            Order::ProbeEarly => self.probe(false),
+    /// A command of an operator.
+    pub fn command(&mut self, command: Command) {
+        self.noticed = None;
+        match command {
+            Command::Trip => self.trip_by_hand(0),
+            Command::TripFor(time) => self.trip_by_hand(time),
+            Command::Reset => self.enter(Mode::CLEAR, Cause::Manual),
+            Command::ForceOpen => self.hold(Hold::ForcedOpen),
+            Command::Disable => self.hold(Hold::Disabled),
+            Command::Release => self.release(Hold::ForcedOpen),
+            Command::Enable => self.release(Hold::Disabled),
+            Command::ProbeNow => self.probe(true),
+            Command::ProbeEarly => self.probe(false),
         }
     }
 
-    /// The clock has begun anew since the word was written: what runs begins anew, too.
+    /// The clock has started again since the word was written: what runs starts again, too.
     pub fn restore(&mut self) {
-        self.told = None;
+        self.noticed = None;
         let now = self.stamp();
         let mode = match (&self.mode, self.rules.trip) {
             (Mode::Closed { failures, .. }, Trip::Within(..)) if *failures > 0 => Mode::Closed {
@@ -47,7 +47,7 @@ impl Reference {
             (Mode::Probing { .. }, _) => Mode::FREE,
             (Mode::Closed { .. } | Mode::Held(_), _) => return,
         };
-        self.go(mode, Cause::Restored);
+        self.enter(mode, Cause::Restored);
     }
 
     fn trip_by_hand(&mut self, demand: u64) {
@@ -67,12 +67,12 @@ impl Reference {
         if holds.last() != Some(&hold) {
             holds.retain(|other| *other != hold);
             holds.push(hold);
-            self.go(Mode::Held(holds), Cause::Manual);
+            self.enter(Mode::Held(holds), Cause::Manual);
         }
     }
 
     /// Holds the breaker no longer in this way.
-    fn let_go(&mut self, hold: Hold) {
+    fn release(&mut self, hold: Hold) {
         let Mode::Held(holds) = &self.mode else {
             return;
         };
@@ -86,7 +86,7 @@ impl Reference {
             Hold::ForcedOpen => Mode::FREE,
             Hold::Disabled => Mode::CLEAR,
         };
-        self.go(mode, Cause::Manual);
+        self.enter(mode, Cause::Manual);
     }
 
     /// Ends the open time; a demanded one, and a round of probes, only if somebody insists.
@@ -97,7 +97,7 @@ impl Reference {
             Mode::Closed { .. } | Mode::Returning { .. } | Mode::Held(_) => false,
         };
         if ends {
-            self.go(Mode::FREE, Cause::Manual);
+            self.enter(Mode::FREE, Cause::Manual);
         }
     }
 }

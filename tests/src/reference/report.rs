@@ -2,28 +2,28 @@
 
 use atomic_breaker::{Cause, State};
 
-use super::{Mode, Pass, Reference, Report, Trip};
+use super::{Mode, Permit, Reference, Report, Trip};
 
 impl Reference {
-    /// Hears how the call of a pass went. Answers what it counts as.
-    pub fn hear(&mut self, pass: Pass, report: Report) -> Report {
-        self.told = None;
+    /// A report of how the call of a permit went. Answers what it counts as.
+    pub fn report(&mut self, permit: Permit, report: Report) -> Report {
+        self.noticed = None;
         let report = match report {
-            Report::Success if self.was_slow(pass) => Report::Failure(1),
+            Report::Success if self.was_slow(permit) => Report::Failure(1),
             _ => report,
         };
-        if !self.holds(pass) {
+        if !self.holds(permit) {
             if let Report::RetryAfter(time) = report {
-                self.hear_late(pass, time);
+                self.report_late(permit, time);
             }
             return report;
         }
-        self.take_back(pass);
+        self.take_back(permit);
         match report {
             Report::Nothing => {}
             Report::Success => self.succeeded(),
             Report::Failure(weight) => self.failed(weight),
-            Report::TripAtOnce => self.fell(Cause::TripDemanded),
+            Report::TripAtOnce => self.trip_at_once(Cause::TripDemanded),
             Report::RetryAfter(time) => {
                 let cause = self.or_probe_failed(Cause::RetryAfter);
                 let time = self.rules.allowed(time);
@@ -33,17 +33,17 @@ impl Reference {
         report
     }
 
-    /// A pass ends without a report.
-    pub fn drop_pass(&mut self, pass: Pass) {
-        self.told = None;
-        if !self.holds(pass) {
+    /// A permit is dropped without a report.
+    pub fn drop_permit(&mut self, permit: Permit) {
+        self.noticed = None;
+        if !self.holds(permit) {
             return;
         }
-        self.take_back(pass);
-        let was_slow = self.was_slow(pass);
+        self.take_back(permit);
+        let was_slow = self.was_slow(permit);
         if self.state() == State::HalfOpen {
             let limit = self.rules.grain.up(self.rules.cancel_limit);
-            if was_slow || self.age(pass.admitted).max(0) >= limit.cast_signed() {
+            if was_slow || self.age(permit.admitted).max(0) >= limit.cast_signed() {
                 self.trip(0, Cause::ProbeCancelled);
             }
         } else if was_slow {
@@ -51,9 +51,9 @@ impl Reference {
         }
     }
 
-    /// Whether what is said about a pass still counts.
-    fn holds(&self, pass: Pass) -> bool {
-        let is_same = pass.generation == self.generation;
+    /// Whether what is reported of a permit still counts.
+    fn holds(&self, permit: Permit) -> bool {
+        let is_same = permit.generation == self.generation;
         match self.mode {
             Mode::Closed { .. } | Mode::Returning { .. } => is_same,
             Mode::Probing {
@@ -65,16 +65,16 @@ impl Reference {
                 // Where one is out at a time only the last one counts. There may be more than the rules
                 // of now allow.
                 let are_many = lost_rounds == 0 && (self.rules.probes > 1 || out.len() > 1);
-                is_same && (are_many || self.looks_same(pass.admitted, last))
+                is_same && (are_many || self.looks_same(permit.admitted, last))
             }
             Mode::Open { .. } | Mode::Held(_) => false,
         }
     }
 
     /// A probe gives its slot back.
-    fn take_back(&mut self, pass: Pass) {
+    fn take_back(&mut self, permit: Permit) {
         if let Mode::Probing { out, .. } = &mut self.mode {
-            out.retain(|number| *number != pass.number);
+            out.retain(|number| *number != permit.number);
         }
     }
 
@@ -114,12 +114,12 @@ impl Reference {
             }
             None => Mode::CLEAR,
         };
-        self.go(mode, Cause::ProbesSucceeded);
+        self.enter(mode, Cause::ProbesSucceeded);
     }
 
     fn failed(&mut self, weight: u32) {
         if self.state() == State::HalfOpen {
-            return self.fell(Cause::ProbeFailed);
+            return self.trip_at_once(Cause::ProbeFailed);
         }
         if weight == 0 {
             return;
@@ -188,7 +188,7 @@ impl Reference {
     }
 
     /// A failure that trips by itself.
-    fn fell(&mut self, cause: Cause) {
+    fn trip_at_once(&mut self, cause: Cause) {
         let cause = self.or_probe_failed(cause);
         self.trip(0, cause);
     }
