@@ -11,9 +11,15 @@
 //! | `tests/promises.rs` | auto traits, sizes, what is `const` |
 //! | [`compile_fail`] | what must not compile, each case with a twin that does |
 //! | [`mod@reference`] | the breaker once more, as a plain struct |
+//!
+//! [`words`] count how they are used or get in the way; [`random`] numbers are the same in every run;
+//! [`causes`] are listed once.
 
+pub mod causes;
 pub mod compile_fail;
+pub mod random;
 pub mod reference;
+pub mod words;
 
 /// The code blocks of the README and the pages, compiled and run.
 #[cfg(doctest)]

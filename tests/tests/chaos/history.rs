@@ -9,6 +9,7 @@ use atomic_breaker::{
     AnyBreaker, Breaker, Clock, Config, Control, Failure, LastCalls, ManualClock, Observer,
     Outcome, Permit, Ratio, Token, Transition,
 };
+use tests::random::Random;
 
 /// Keeps what was told.
 #[derive(Default)]
@@ -44,7 +45,7 @@ pub(crate) fn history<W: Word, T: Word>(
         .tally(&tally)
         .observer(&heard)
         .build();
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut tokens = Vec::<Token<W::Bits>>::new();
     let mut lines = Vec::new();
 
@@ -160,22 +161,4 @@ pub(crate) fn configs() -> [Config; 5] {
             .linear(Duration::from_millis(300), Duration::from_secs(2))
             .gradual_return(20, Duration::from_secs(6)),
     ]
-}
-
-pub(crate) const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The finalizer of Steele, Lea and Flood's `SplitMix64`.
-pub(crate) const fn mix(mut x: u64) -> u64 {
-    x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ x >> 31
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(GAMMA);
-        (mix(self.0) >> 32) % end
-    }
 }

@@ -5,7 +5,6 @@
 mod history;
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use atomic_breaker::word::{
@@ -13,69 +12,9 @@ use atomic_breaker::word::{
 };
 use atomic_breaker::{Breaker, Cause, Config, ManualClock};
 
-use history::{GAMMA, Heard, configs, history, mix};
-
-/// A word whose exchange fails spuriously, seven times in eight.
-struct Moody<W> {
-    word: W,
-    dice: AtomicU64,
-    succeeded: AtomicU64,
-    spurious: AtomicU64,
-}
-
-impl<W> Moody<W> {
-    fn new(word: W, seed: u64) -> Self {
-        Self {
-            word,
-            dice: AtomicU64::new(seed),
-            succeeded: AtomicU64::new(0),
-            spurious: AtomicU64::new(0),
-        }
-    }
-}
-
-impl<W: Word> Word for Moody<W> {
-    type Bits = W::Bits;
-
-    fn load(&self, order: Ordering) -> W::Bits {
-        self.word.load(order)
-    }
-
-    fn compare_exchange_weak(
-        &self,
-        current: W::Bits,
-        new: W::Bits,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<W::Bits, W::Bits> {
-        let throw = self.dice.fetch_add(GAMMA, Ordering::Relaxed);
-        if !mix(throw).is_multiple_of(8) {
-            self.spurious.fetch_add(1, Ordering::Relaxed);
-            return Err(self.word.load(failure));
-        }
-        let result = self
-            .word
-            .compare_exchange_weak(current, new, success, failure);
-        self.succeeded
-            .fetch_add(u64::from(result.is_ok()), Ordering::Relaxed);
-        result
-    }
-}
-
-/// What must happen in the histories, or they show little.
-const CAUSES: [Cause; 11] = [
-    Cause::FailureLimit,
-    Cause::FailureRatio,
-    Cause::TripDemanded,
-    Cause::RetryAfter,
-    Cause::OpenTimeOver,
-    Cause::ProbeFailed,
-    Cause::ProbeCancelled,
-    Cause::ProbeLost,
-    Cause::ProbesSucceeded,
-    Cause::TrafficReturned,
-    Cause::Manual,
-];
+use history::{Heard, configs, history};
+use tests::causes;
+use tests::words::{Contended, Moody};
 
 #[test]
 fn spurious_failures_change_no_history() {
@@ -86,8 +25,8 @@ fn spurious_failures_change_no_history() {
         for seed in 1..=50 {
             for (which, config) in configs().into_iter().enumerate() {
                 let plain = history(&fresh(), &fresh(), config, seed);
-                let word = Moody::new(fresh(), seed);
-                let memory = Moody::new(fresh(), !seed);
+                let word = Moody::over(fresh(), seed);
+                let memory = Moody::over(fresh(), !seed);
                 let moody = history(&word, &memory, config, seed);
                 same(
                     &plain,
@@ -97,8 +36,8 @@ fn spurious_failures_change_no_history() {
 
                 lines += plain.len();
                 told.extend(plain.into_iter().filter(|line| line.contains("cause:")));
-                succeeded += word.succeeded.into_inner() + memory.succeeded.into_inner();
-                spurious += word.spurious.into_inner() + memory.spurious.into_inner();
+                succeeded += word.succeeded() + memory.succeeded();
+                spurious += word.spurious() + memory.spurious();
             }
         }
         println!(
@@ -107,7 +46,8 @@ fn spurious_failures_change_no_history() {
             told.len(),
         );
         assert!(spurious > 5 * succeeded, "it was moody");
-        for cause in CAUSES {
+        // What must happen in the histories, or they show little.
+        for cause in causes::all_but([Cause::Restored, Cause::CorruptWord]) {
             let of_cause = format!("cause: {cause:?}");
             assert!(
                 told.iter().any(|line| line.contains(&of_cause)),
@@ -148,7 +88,7 @@ fn a_corrupt_moody_word_is_healed_once() {
     for seed in 0..200 {
         let heard = Heard::default();
         // Open, yet never tripped.
-        let word = Moody::new(Wide::new(1), seed);
+        let word = Moody::over(Wide::new(1), seed);
         let breaker = Breaker::builder(Config::new(), ManualClock::new())
             .word(&word)
             .observer(&heard)
@@ -159,41 +99,9 @@ fn a_corrupt_moody_word_is_healed_once() {
     }
 }
 
-/// A word that often lets other threads run between the load and the exchange that belong together.
-struct Slow<W> {
-    word: W,
-    exchanges: AtomicU64,
-}
-
-impl<W: Word> Word for Slow<W> {
-    type Bits = W::Bits;
-
-    fn load(&self, order: Ordering) -> W::Bits {
-        self.word.load(order)
-    }
-
-    fn compare_exchange_weak(
-        &self,
-        current: W::Bits,
-        new: W::Bits,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<W::Bits, W::Bits> {
-        let nth = self.exchanges.fetch_add(1, Ordering::Relaxed);
-        if nth.is_multiple_of(50) {
-            thread::yield_now();
-        }
-        self.word
-            .compare_exchange_weak(current, new, success, failure)
-    }
-}
-
 /// Four threads count failures together; answers how many were counted.
 fn count_together<W: Word + Sync>(word: &W, each: u16) -> u16 {
-    let word = Slow {
-        word,
-        exchanges: AtomicU64::new(0),
-    };
+    let word = Contended::over(word, 50);
     let limit = u32::from(4 * each) + 1;
     let config = Config::new().consecutive_failures(limit);
     let breaker = Breaker::over(word, config, ManualClock::new());
@@ -213,12 +121,12 @@ fn count_together<W: Word + Sync>(word: &W, each: u16) -> u16 {
 
 #[test]
 fn threads_that_share_a_moody_word_lose_no_failure() {
-    let word = Moody::new(Wide::new(0), 7);
+    let word = Moody::over(Wide::new(0), 7);
     assert_eq!(count_together(&word, 5_000), 20_000);
-    assert_eq!(word.succeeded.into_inner(), 20_000);
-    let word = Moody::new(Narrow::new(0), 7);
+    assert_eq!(word.succeeded(), 20_000);
+    let word = Moody::over(Narrow::new(0), 7);
     assert_eq!(count_together(&word, 60), 240);
-    assert_eq!(word.succeeded.into_inner(), 240);
+    assert_eq!(word.succeeded(), 240);
 }
 
 #[test]

@@ -1,57 +1,13 @@
 //! What each use of the breaker costs, in loads, swaps and readings of the clock.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
 
-use atomic_breaker::word::Word;
 use atomic_breaker::{
     Breaker, Clock, Control, Failure, LastCalls, Outcome, Ratio, State, Transition,
 };
+use tests::words::Counting;
 
 use super::support::{AnyWord, NoClock, ms, on_both_words, rules};
-
-/// Counts how the word is used.
-struct Counting<W> {
-    word: W,
-    loads: Cell<u32>,
-    swaps: Cell<u32>,
-}
-
-impl<W: AnyWord> Counting<W> {
-    fn fresh() -> Self {
-        Self {
-            word: W::fresh(),
-            loads: Cell::new(0),
-            swaps: Cell::new(0),
-        }
-    }
-
-    /// Loads and swaps since last asked.
-    fn taken(&self) -> (u32, u32) {
-        (self.loads.take(), self.swaps.take())
-    }
-}
-
-impl<W: Word> Word for Counting<W> {
-    type Bits = W::Bits;
-
-    fn load(&self, order: Ordering) -> W::Bits {
-        self.loads.set(self.loads.get() + 1);
-        self.word.load(order)
-    }
-
-    fn compare_exchange_weak(
-        &self,
-        current: W::Bits,
-        new: W::Bits,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<W::Bits, W::Bits> {
-        self.swaps.set(self.swaps.get() + 1);
-        self.word
-            .compare_exchange_weak(current, new, success, failure)
-    }
-}
 
 const HAS_FAST_FAILURES: bool = cfg!(target_pointer_width = "64");
 
@@ -70,7 +26,7 @@ impl Clock for Watched {
 }
 
 fn a_closed_success_is_two_loads_no_swap_and_no_clock<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     for config in [
         rules(),
         rules().failures_within(3, ms(100)),
@@ -88,7 +44,7 @@ fn a_closed_success_is_two_loads_no_swap_and_no_clock<W: AnyWord>() {
 }
 
 fn a_closed_permit_that_is_dropped_or_ignored_is_one_load<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules(), NoClock);
     drop(breaker.acquire().unwrap());
     assert_eq!(word.taken(), (1, 0));
@@ -97,7 +53,7 @@ fn a_closed_permit_that_is_dropped_or_ignored_is_one_load<W: AnyWord>() {
 }
 
 fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules().consecutive_failures(3), NoClock);
     for _ in 0..2 {
         breaker.acquire().unwrap().failure();
@@ -110,7 +66,7 @@ fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() 
 }
 
 fn a_failure_that_weighs_nothing_swaps_nothing<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     for config in [rules(), rules().failures_within(3, ms(100))] {
         let breaker = Breaker::over(&word, config, Watched::default());
         let weightless = Failure::with_weight(0);
@@ -127,7 +83,7 @@ fn a_failure_that_weighs_nothing_swaps_nothing<W: AnyWord>() {
 
 /// What the tally remembers is its own; the word is not written for it.
 fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let ratio = Ratio::percent(100).of_last(10).min_calls(3);
     let config = rules().tally_only().failure_ratio(ratio);
     let breaker = Breaker::builder(config, Watched::default())
@@ -146,7 +102,7 @@ fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
 /// Nothing but successes and one more of them is the same history: callers of a healthy resource do not
 /// write, so they do not wait for each other.
 fn while_no_remembered_call_failed_a_tally_is_not_written<W: AnyWord>() {
-    let (word, history) = (Counting::<W>::fresh(), Counting::<W>::fresh());
+    let (word, history) = (Counting::over(W::fresh()), Counting::over(W::fresh()));
     let config = rules().failure_ratio(Ratio::percent(60).of_last(5).min_calls(3));
     let breaker = Breaker::builder(config, NoClock)
         .word(&word)
@@ -168,7 +124,7 @@ fn while_no_remembered_call_failed_a_tally_is_not_written<W: AnyWord>() {
 }
 
 fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules().consecutive_failures(3), NoClock);
     breaker.acquire().unwrap().failure();
     word.taken();
@@ -180,7 +136,7 @@ fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>(
 
 /// Also after an outage: what is left in the word then is the epoch alone.
 fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules(), Watched::default());
     for _ in 0..W::EPOCHS {
         breaker.reset();
@@ -192,7 +148,7 @@ fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
 
 /// When it is over, a closed call costs what it always does; while it goes on, nothing is written.
 fn a_gradual_return_costs_its_own_calls_alone<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let config = rules().gradual_return(100, ms(50));
     let breaker = Breaker::over(&word, config, Watched::default());
     breaker.force_open();
@@ -215,7 +171,7 @@ fn a_gradual_return_costs_its_own_calls_alone<W: AnyWord>() {
 }
 
 fn a_rejection_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules(), Watched::default());
     breaker.trip();
     word.taken();
@@ -237,7 +193,7 @@ fn a_rejection_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
 }
 
 fn a_probe_is_admitted_and_reports_by_one_swap_each<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let config = rules().open_for(ms(0)).probes(2).close_after(3);
     let breaker = Breaker::over(&word, config, Watched::default());
     breaker.trip();
@@ -255,7 +211,7 @@ fn a_probe_is_admitted_and_reports_by_one_swap_each<W: AnyWord>() {
 }
 
 fn a_command_is_one_swap_or_none<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules(), Watched::default());
     let swaps = |command: fn(&dyn Control) -> Option<Transition>| {
         word.taken();
@@ -281,7 +237,7 @@ fn a_command_is_one_swap_or_none<W: AnyWord>() {
 }
 
 fn a_late_report_swaps_nothing<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules(), Watched::default());
     let late = [(); 4].map(|()| breaker.acquire().unwrap());
     breaker.trip();
@@ -299,7 +255,7 @@ fn a_late_report_swaps_nothing<W: AnyWord>() {
 }
 
 fn looking_is_one_load_in_every_state<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let config = rules().open_for(ms(0));
     let breaker = Breaker::over(&word, config, Watched::default());
     let look = || {
@@ -326,7 +282,7 @@ fn looking_is_one_load_in_every_state<W: AnyWord>() {
 }
 
 fn measuring_slow_calls_reads_the_clock_twice_a_call<W: AnyWord>() {
-    let word = Counting::<W>::fresh();
+    let word = Counting::over(W::fresh());
     let config = rules().slow_call(ms(10));
     let breaker = Breaker::over(&word, config, Watched::default());
     breaker.acquire().unwrap().success();

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, State, Token, Transition};
+use tests::random::Random;
 
 use super::support::ms;
 
@@ -24,18 +25,6 @@ impl Observer for Epochs {
             self.lost.set(self.lost.get() + 1);
         }
         self.causes.borrow_mut().push(transition.cause);
-    }
-}
-
-/// Marsaglia's xorshift64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 32) % u64::from(end)) as u32
     }
 }
 
@@ -92,7 +81,7 @@ fn two_days<W: Word>(word: &W, probes: u32, seed: u64, measured: &mut Measured) 
         .word(word)
         .observer(&epochs)
         .build();
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut random = Random::new(seed);
     let mut under_way = BinaryHeap::new();
     for second in 0..2 * 86_400 {
         while let Some(call) = under_way.peek() {
@@ -125,7 +114,7 @@ fn two_days<W: Word>(word: &W, probes: u32, seed: u64, measured: &mut Measured) 
             let took = match random.below(3) {
                 0 => random.below(200),
                 _ => random.below(2),
-            };
+            } as u32;
             under_way.push(Call {
                 ends: second + took,
                 epoch: epochs.now.get(),

@@ -10,6 +10,7 @@ use atomic_breaker::{
     Breaker, Cause, Config, EventLog, Failure, ManualClock, Observer, OnTransition, Outcome,
     Rejected, State, Transition,
 };
+use tests::causes;
 
 use super::support::{AnyWord, Diary, fail, ms, on_both_words, rules, told};
 
@@ -216,21 +217,7 @@ fn a_transition_reads_like_a_line_of_a_log() {
 
 #[test]
 fn every_cause_has_words_of_its_own() {
-    let causes = [
-        Cause::FailureLimit,
-        Cause::FailureRatio,
-        Cause::TripDemanded,
-        Cause::RetryAfter,
-        Cause::OpenTimeOver,
-        Cause::ProbeFailed,
-        Cause::ProbeCancelled,
-        Cause::ProbeLost,
-        Cause::ProbesSucceeded,
-        Cause::TrafficReturned,
-        Cause::Manual,
-        Cause::Restored,
-        Cause::CorruptWord,
-    ];
+    let causes = causes::ALL;
     let said: std::collections::HashSet<_> = causes.map(|cause| cause.to_string()).into();
     assert_eq!(said.len(), causes.len());
     for cause in causes {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Retained, Ticks, Word};
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, State, Wait};
+use tests::random::Random;
 
 use super::support::{Diary, fail, rules};
 
@@ -31,27 +32,18 @@ impl Memory {
     }
 }
 
-/// Marsaglia's xorshift64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 32) as u32
-    }
-}
-
 /// After power-on the memory is random: 43 % of all words look like a state, so that a breaker woke up
 /// open. The mark beside the word tells.
 #[test]
 fn random_memory_is_never_believed() {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Random::stream(0);
     let (mut looked_right, all) = (0, 100_000);
     for _ in 0..all {
-        let memory = Memory::of([random.next(), random.next(), random.next()]);
-        let (clock, diary) = (ManualClock::starting_at(random.next()), Diary::default());
+        let memory = Memory::of([random.next_u32(), random.next_u32(), random.next_u32()]);
+        let (clock, diary) = (
+            ManualClock::starting_at(random.next_u32()),
+            Diary::default(),
+        );
         let breaker = Breaker::builder(Config::new(), &clock)
             .word(memory.retained::<6>())
             .observer(&diary)
@@ -70,15 +62,15 @@ fn random_memory_is_never_believed() {
 
 #[test]
 fn random_words_with_the_mark_are_a_state_or_an_error() {
-    let mut random = Random(0x5EED_0F7A_11CA_11E5);
+    let mut random = Random::stream(1);
     let memory = Memory::of([0; 3]);
     let marked = Breaker::over(memory.retained::<6>(), Config::new(), ManualClock::new());
     assert!(marked.restore().is_err(), "never written");
     let [_, first, second] = memory.0.each_ref().map(|word| word.load(Relaxed));
     for _ in 0..100_000 {
-        let bits = random.next();
+        let bits = random.next_u32();
         let memory = Memory::of([bits, first, second]);
-        let clock = ManualClock::starting_at(random.next());
+        let clock = ManualClock::starting_at(random.next_u32());
         let breaker = Breaker::over(memory.retained::<6>(), Config::new(), &clock);
         let (is_state, state) = (breaker.check().is_ok(), breaker.state());
         assert_eq!(breaker.restore().is_ok(), is_state, "{bits:#x}");

@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64 as Wide, Bits, Ticks, Word};
 use atomic_breaker::{Cause, Observer, Outcome, Rejected, Snapshot, State, Transition};
+use tests::words::Contended;
 
 /// A 32-bit word with ticks of 8 ms.
 pub(crate) type Narrow = Ticks<AtomicU32, 3>;
@@ -35,48 +35,9 @@ impl Cell for Wide {
     const EPOCH_SHIFT: u32 = 55;
 }
 
-/// A word that lets other threads run between the load and the exchange that belong together, as
-/// few would get in there by chance; and counts the exchanges that were lost to them, as without any
-/// nothing was shown.
-#[derive(Default)]
-pub(crate) struct Contended<W> {
-    word: W,
-    exchanges: AtomicU64,
-    lost: AtomicU64,
-}
-
-impl<W> Contended<W> {
-    pub(crate) fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
-    }
-}
-
-impl<W: Word> Word for Contended<W> {
-    type Bits = W::Bits;
-
-    fn load(&self, order: Ordering) -> W::Bits {
-        self.word.load(order)
-    }
-
-    fn compare_exchange_weak(
-        &self,
-        current: W::Bits,
-        new: W::Bits,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<W::Bits, W::Bits> {
-        let nth = self.exchanges.fetch_add(1, Ordering::Relaxed);
-        if nth.is_multiple_of(3) {
-            thread::yield_now();
-        }
-        let result = self
-            .word
-            .compare_exchange_weak(current, new, success, failure);
-        if result.is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
-        result
-    }
+/// A word that is often lost to another thread.
+pub(crate) fn contended<W: Cell>() -> Contended<W> {
+    Contended::over(W::default(), 3)
 }
 
 /// Writes down all that the breaker tells.

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
+use tests::random::Random;
+
 /// Runs `work` on so many threads at once, and `meanwhile` on this one; then, when all have come to
 /// rest, `audit`; so many times. A panic of any of them ends the rounds and is passed on.
 fn rounds(
@@ -37,7 +39,7 @@ fn rounds(
         for caller in 0..threads {
             let (barrier, is_over, work, keep) = (&barrier, &is_over, &work, &keep);
             scope.spawn(move || {
-                let mut random = Random::new(caller);
+                let mut random = Random::stream(caller);
                 loop {
                     barrier.wait();
                     if is_over.load(Ordering::Relaxed) {
@@ -62,25 +64,5 @@ fn rounds(
     });
     if let Some(payload) = panic.into_inner().unwrap() {
         resume_unwind(payload);
-    }
-}
-
-/// The sequence of the choices; how threads interleave is up to the machine.
-const SEED: u64 = 0x5EED_0F7A_11CA_11E5;
-
-/// Marsaglia's xorshift64.
-struct Random(u64);
-
-impl Random {
-    /// A stream of its own for each thread or run.
-    fn new(stream: u64) -> Self {
-        Self(SEED ^ (stream + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 32) % end
     }
 }

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use atomic_breaker::word::AtomicU64 as Wide;
 use atomic_breaker::{Breaker, Config, ManualClock, Outcome, State, Token};
+use tests::random::{Random, SEED};
+use tests::words::Contended;
 
-use super::audit::{Cell, Contended, Ledger, Narrow};
-use super::{Random, SEED};
+use super::audit::{Cell, Ledger, Narrow, contended};
 
 const TICK: Duration = Duration::from_millis(8);
 /// Longer than the clock goes in a test, shorter than the longest time of a 32-bit word.
@@ -146,11 +147,7 @@ fn run<W: Cell>(stream: u64) -> (u64, usize, u64) {
         .probe_lease(NEVER)
         .cancel_limit(TICK)
         .gradual_return(40, 4 * TICK);
-    let (word, clock, ledger) = (
-        Contended::<W>::default(),
-        ManualClock::new(),
-        Ledger::default(),
-    );
+    let (word, clock, ledger) = (contended::<W>(), ManualClock::new(), Ledger::default());
     let crowd = Crowd {
         breaker: Breaker::builder(config, &clock)
             .word(&word)
@@ -161,7 +158,7 @@ fn run<W: Cell>(stream: u64) -> (u64, usize, u64) {
         calls: AtomicU64::new(0),
     };
     let before = crowd.breaker.snapshot();
-    let random = |caller| Random::new(stream * 8 + caller);
+    let random = |caller| Random::stream(stream * 8 + caller);
     let (sent, arriving) = sync_channel(1);
     thread::scope(|scope| {
         let crowd = &crowd;

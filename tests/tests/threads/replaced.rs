@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU64 as Wide, Bits};
 use atomic_breaker::{AsRules, Breaker, Cause, Config, ManualClock, Outcome, Rules, State};
+use tests::random::SEED;
 
-use super::audit::{Cell, Contended, Ledger, Narrow};
-use super::{SEED, rounds};
+use super::audit::{Cell, Ledger, Narrow, contended};
+use super::rounds;
 
 const CALLERS: u64 = 4;
 const TICK: Duration = Duration::from_millis(8);
@@ -53,11 +54,7 @@ fn switched<B: Bits>() -> Switched<B> {
 }
 
 fn replaced<W: Cell>(turns: u64) {
-    let (word, clock, ledger) = (
-        Contended::<W>::default(),
-        ManualClock::new(),
-        Ledger::default(),
-    );
+    let (word, clock, ledger) = (contended::<W>(), ManualClock::new(), Ledger::default());
     let rules = switched::<W::Bits>();
     let breaker = Breaker::from_parts(&word, &rules, &clock, (), &ledger);
     let (calls, switches) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use atomic_breaker::word::AtomicU64 as Wide;
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Outcome, State, Token};
+use tests::random::{Random, SEED};
+use tests::words::Contended;
 
-use super::audit::{Cell, Contended, Ledger, Narrow};
-use super::{Random, SEED, rounds};
+use super::audit::{Cell, Ledger, Narrow, contended};
+use super::rounds;
 
 const CALLERS: u64 = 6;
 const TICK: Duration = Duration::from_millis(8);
@@ -117,7 +119,7 @@ fn storm<W: Cell>(turns: u64, failures: u32, probes: u32, close_after: u32) {
 fn rage<W: Cell>(turns: u64, config: Config) {
     let (probes, close_after) = (config.get_probes(), config.get_close_after());
     let (word, clock, ledger) = (
-        Contended::<W>::default(),
+        contended::<W>(),
         ManualClock::starting_at(START),
         Ledger::default(),
     );
@@ -200,7 +202,7 @@ fn deadline<W: Cell>(turns: u64, probes: u32) {
         .probes(probes)
         .probe_lease(NEVER);
     let (word, clock, ledger) = (
-        Contended::<W>::default(),
+        contended::<W>(),
         ManualClock::starting_at(START),
         Ledger::default(),
     );

@@ -1,0 +1,190 @@
+//! Words around another word that count how it is used, or get in the way of its use.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+
+use atomic_breaker::word::Word;
+
+use crate::random::nth;
+
+/// What happens when a word is used: nothing, unless it says otherwise.
+pub trait Watch {
+    /// Before each load.
+    fn load(&self) {}
+
+    /// Before each exchange. Answers whether it is tried; otherwise it fails for no reason.
+    fn exchange(&self) -> bool {
+        true
+    }
+
+    /// After each exchange that was tried.
+    fn exchanged(&self, succeeded: bool) {
+        let _ = succeeded;
+    }
+}
+
+/// A word whose uses are watched.
+#[derive(Debug)]
+pub struct Watched<W, H> {
+    word: W,
+    watch: H,
+}
+
+impl<W: Word, H: Watch> Word for Watched<W, H> {
+    type Bits = W::Bits;
+
+    fn load(&self, order: Ordering) -> W::Bits {
+        self.watch.load();
+        self.word.load(order)
+    }
+
+    fn compare_exchange_weak(
+        &self,
+        current: W::Bits,
+        new: W::Bits,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W::Bits, W::Bits> {
+        if !self.watch.exchange() {
+            return Err(self.word.load(failure));
+        }
+        let result = self
+            .word
+            .compare_exchange_weak(current, new, success, failure);
+        self.watch.exchanged(result.is_ok());
+        result
+    }
+}
+
+/// A word that counts how it is used.
+pub type Counting<W> = Watched<W, Uses>;
+
+/// Loads and swaps.
+#[derive(Debug, Default)]
+pub struct Uses {
+    loads: AtomicU32,
+    swaps: AtomicU32,
+}
+
+impl Watch for Uses {
+    fn load(&self) {
+        self.loads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn exchange(&self) -> bool {
+        self.swaps.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+}
+
+impl<W> Counting<W> {
+    /// Counts how this word is used.
+    pub fn over(word: W) -> Self {
+        let watch = Uses::default();
+        Self { word, watch }
+    }
+
+    /// Loads and swaps since this was last called.
+    pub fn taken(&self) -> (u32, u32) {
+        let Uses { loads, swaps } = &self.watch;
+        let take = |count: &AtomicU32| count.swap(0, Ordering::Relaxed);
+        (take(loads), take(swaps))
+    }
+}
+
+/// A word that lets other threads run between the load and the exchange that belong together, as
+/// few would get in there by chance; and counts the exchanges that were lost to them, as without any
+/// nothing was shown.
+pub type Contended<W> = Watched<W, Contention>;
+
+/// Which exchanges let other threads run first, and how many were lost.
+#[derive(Debug)]
+pub struct Contention {
+    every: u64,
+    exchanges: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Watch for Contention {
+    fn exchange(&self) -> bool {
+        let nth = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        if nth.is_multiple_of(self.every) {
+            thread::yield_now();
+        }
+        true
+    }
+
+    fn exchanged(&self, succeeded: bool) {
+        if !succeeded {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<W> Contended<W> {
+    /// Lets other threads run before one of so many exchanges.
+    pub fn over(word: W, every: u64) -> Self {
+        let watch = Contention {
+            every,
+            exchanges: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+        };
+        Self { word, watch }
+    }
+
+    /// How many exchanges were lost.
+    pub fn lost(&self) -> u64 {
+        self.watch.lost.load(Ordering::Relaxed)
+    }
+}
+
+/// A word whose exchange fails spuriously, seven times in eight.
+pub type Moody<W> = Watched<W, Moods>;
+
+/// Which exchanges fail spuriously, and how many did.
+#[derive(Debug)]
+pub struct Moods {
+    seed: u64,
+    exchanges: AtomicU64,
+    succeeded: AtomicU64,
+    spurious: AtomicU64,
+}
+
+impl Watch for Moods {
+    fn exchange(&self) -> bool {
+        let n = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        let is_tried = nth(self.seed, n).is_multiple_of(8);
+        if !is_tried {
+            self.spurious.fetch_add(1, Ordering::Relaxed);
+        }
+        is_tried
+    }
+
+    fn exchanged(&self, succeeded: bool) {
+        self.succeeded
+            .fetch_add(u64::from(succeeded), Ordering::Relaxed);
+    }
+}
+
+impl<W> Moody<W> {
+    /// Lets exchanges fail, others for each seed.
+    pub fn over(word: W, seed: u64) -> Self {
+        let watch = Moods {
+            seed,
+            exchanges: AtomicU64::new(0),
+            succeeded: AtomicU64::new(0),
+            spurious: AtomicU64::new(0),
+        };
+        Self { word, watch }
+    }
+
+    /// How many exchanges succeeded.
+    pub fn succeeded(&self) -> u64 {
+        self.watch.succeeded.load(Ordering::Relaxed)
+    }
+
+    /// How many failed for no reason.
+    pub fn spurious(&self) -> u64 {
+        self.watch.spurious.load(Ordering::Relaxed)
+    }
+}
