@@ -2,7 +2,7 @@
 //!
 //! | file | what it shows |
 //! |---|---|
-//! | `tests/contract/` | each behaviour, named by its id, and its edges |
+//! | `tests/contract/` | each behaviour and its edges |
 //! | `tests/explored/` | every reachable state of small configurations, across every wrap, against the reference |
 //! | `tests/sequences/` | random long histories, words, clocks, against the reference |
 //! | `tests/races/` | every interleaving of two or three callers, by loom |

@@ -49,7 +49,7 @@ fn everything_goes_between_threads() {
     is_send_sync_unpin::<OnTransition<fn(&Transition)>>();
 }
 
-/// The rules say nothing of the word but its shape.
+/// The rules fix nothing of the word but its shape.
 #[test]
 fn rules_go_between_threads_whatever_the_word() {
     is_send_sync_unpin::<Rules<u32>>();
@@ -112,7 +112,7 @@ fn the_state_of_a_breaker_is_its_word_and_nothing_else() {
     assert_eq!(size_of::<Retained>(), 12, "as documented");
 }
 
-/// A word and a pointer: what each of a million costs that share their rules.
+/// A word and a pointer: what each of a million breakers costs when they share their rules.
 #[test]
 fn a_breaker_with_shared_rules_is_a_word_and_a_pointer() {
     type Shared<W> = Breaker<StdClock, W, (), (), &'static Rules<<W as Word>::Bits>>;
@@ -221,22 +221,23 @@ fn every_breaker_is_made_in_a_static() {
     static ONCE_AN_HOUR: Breaker<&ManualClock, &Ticks<AtomicU32, 10>> =
         Breaker::over(&HOURLY, RULES, &CLOCK);
     static BETWEEN_CORES: Breaker<&ManualClock, &AtomicU32> = Breaker::shared(&WORD, RULES, &CLOCK);
-    type Heard = OnTransition<fn(&Transition)>;
-    static HEARD: Breaker<StdClock, NativeWord, (), Heard> = Breaker::builder(RULES, StdClock)
-        .on_transition((|_| {}) as fn(&Transition))
-        .build();
+    type Observing = OnTransition<fn(&Transition)>;
+    static OBSERVED: Breaker<StdClock, NativeWord, (), Observing> =
+        Breaker::builder(RULES, StdClock)
+            .on_transition((|_| {}) as fn(&Transition))
+            .build();
 
     FULL.acquire()
         .unwrap()
         .report(Failure::retry_after(Duration::from_secs(1)));
-    assert_eq!(LOG.pop().map(|told| told.cause), Some(Cause::RetryAfter));
+    assert_eq!(LOG.pop().map(|made| made.cause), Some(Cause::RetryAfter));
     let all: [&dyn Control; 6] = [
         &SMALL,
         &BEHIND_A_SECTION,
         &IN_RETAINED_RAM,
         &ONCE_AN_HOUR,
         &BETWEEN_CORES,
-        &HEARD,
+        &OBSERVED,
     ];
     for breaker in all {
         assert_eq!(breaker.state(), State::Closed);

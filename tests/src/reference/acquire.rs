@@ -7,8 +7,8 @@ use atomic_breaker::{Cause, State, Wait};
 use super::{Hold, Mode, Permit, Reference};
 
 impl Reference {
-    /// How long a caller would be asked to wait; `None` if it would be admitted. While traffic returns,
-    /// it is the wait of those who are rejected.
+    /// How long a caller would have to wait; `None` if it would be admitted. While traffic returns, it
+    /// is the wait of those who are rejected.
     pub fn wait(&self) -> Option<Wait> {
         let ms = Duration::from_millis;
         match &self.mode {
@@ -84,8 +84,8 @@ impl Reference {
                     .age(*began)
                     .clamp(0, over.cast_signed())
                     .cast_unsigned();
-                // Of the time that is left the first share passes, of the time that has passed all, in
-                // parts of 2³², of which one percent is rounded up.
+                // For the time that is left the first share counts, for the time that has passed all
+                // calls, in units of one in 2³²; one percent is rounded up to whole units.
                 let percent = (1_u64 << 32).div_ceil(100);
                 let share = percent * back.first_percent * (over - age) + (1 << 32) * age;
                 u64::from(dice) * over < share
@@ -104,7 +104,7 @@ impl Reference {
         self.enter(mode, cause);
     }
 
-    /// How many probes may be out at a time.
+    /// How many probes may be in flight at the same time.
     pub(super) fn slots(&self) -> usize {
         match self.mode {
             Mode::Probing {
@@ -119,8 +119,8 @@ impl Reference {
         }
     }
 
-    /// How long the last probe may take before the round is lost, in ticks: twice as long after each
-    /// round that was.
+    /// How long the last probe may take before the round is lost, in ticks. It doubles with each lost
+    /// round.
     fn lease(&self) -> u64 {
         let grain = self.rules.grain;
         match self.mode {

@@ -21,7 +21,7 @@ impl Reference {
         }
     }
 
-    /// The clock has started again since the word was written: what runs starts again, too.
+    /// The clock has started again since the word was written: every running time starts again, too.
     pub fn restore(&mut self) {
         self.noticed = None;
         let now = self.stamp();
@@ -71,7 +71,7 @@ impl Reference {
         }
     }
 
-    /// Holds the breaker no longer in this way.
+    /// No longer holds the breaker in this way.
     fn release(&mut self, hold: Hold) {
         let Mode::Held(holds) = &self.mode else {
             return;

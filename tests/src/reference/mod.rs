@@ -5,9 +5,9 @@
 //! of their numbers, the outcomes of calls as a list, what operators hold as a list. Times are
 //! milliseconds; what the word can only store in ticks is rounded here in plain arithmetic.
 //!
-//! What the word cannot tell is in [`Grain`], and nowhere else. A grain that knows of the wrap of the
-//! time (`Grain::wrapping`) sees ages as the documentation of the limits says; one that does not sees
-//! true ages, however large.
+//! What the word cannot tell apart is in [`Grain`], and nowhere else. A grain that knows of the wrap of
+//! the time (`Grain::wrapping`) sees ages as the documentation of the limits describes; one that does
+//! not sees true ages, however large.
 //!
 //! The rules are a public field and may be replaced between any two operations, by any others.
 //!

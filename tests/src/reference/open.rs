@@ -7,7 +7,7 @@ use atomic_breaker::Cause;
 use super::{Mode, Permit, Reference};
 
 impl Reference {
-    /// Trips, one further in a row, for so many milliseconds at least; 0 demand nothing.
+    /// Trips once more in a row, for at least so many milliseconds; 0 demands nothing.
     pub(super) fn trip(&mut self, demand: u64, cause: Cause) {
         self.trips = (self.trips + 1).min(self.rules.grain.most_trips);
         let range = self.rules.open_ticks(self.trips, demand);
@@ -16,7 +16,7 @@ impl Reference {
         self.enter(mode, cause);
     }
 
-    /// Trips an open breaker again, for so many milliseconds at least.
+    /// Trips an open breaker again, for at least so many milliseconds.
     pub(super) fn trip_again(&mut self, demand: u64) {
         let range = self.rules.open_ticks(self.trips, demand);
         let Mode::Open { demanded, .. } = self.mode else {
@@ -32,7 +32,8 @@ impl Reference {
         }
     }
 
-    /// A demand is reported whose epoch has ended: it counts if that one ended by opening just now.
+    /// A demand whose epoch has ended is reported: it counts if that epoch was the last one and ended
+    /// by opening.
     pub(super) fn report_late(&mut self, permit: Permit, time: u64) {
         let demand = self.rules.allowed(time);
         let range = self.rules.with_jitter(demand);

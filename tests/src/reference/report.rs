@@ -62,8 +62,8 @@ impl Reference {
                 lost_rounds,
                 ..
             } => {
-                // Where one is out at a time only the last one counts. There may be more than the rules
-                // of now allow.
+                // Where one is out at a time only the last one counts. There may be more than the
+                // current rules allow.
                 let are_many = lost_rounds == 0 && (self.rules.probes > 1 || out.len() > 1);
                 is_same && (are_many || self.looks_same(permit.admitted, last))
             }
@@ -178,7 +178,7 @@ impl Reference {
         }
     }
 
-    /// Remembers an outcome for the failure ratio: as many as the rules of the time look at.
+    /// Remembers an outcome for the failure ratio: as many as the current rules look at.
     fn remember(&mut self, failed: bool) {
         if let (Some(ratio), State::Closed | State::Returning) = (self.rules.ratio, self.state()) {
             self.calls.push(failed);

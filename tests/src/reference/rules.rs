@@ -61,7 +61,7 @@ pub struct Return {
     pub over: u64,
 }
 
-/// Without a setting, a failure may demand so long: 5 minutes.
+/// Without a setting, a failure may demand at most 5 minutes.
 const MAX_RETRY_AFTER: u64 = 5 * 60 * 1_000;
 
 impl Rules {

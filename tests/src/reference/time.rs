@@ -50,7 +50,7 @@ impl Reference {
         (self.now - self.now % ms).wrapping_add_signed(-age) as u32
     }
 
-    /// Whether a call was slow by the rules of now.
+    /// Whether a call was slow by the current rules.
     pub(super) fn was_slow(&self, permit: Permit) -> bool {
         match (permit.started, self.rules.slow) {
             (Some(started), Some(limit)) => self.took(started) >= limit,

@@ -11,11 +11,11 @@ use atomic_breaker::{
 };
 use tests::random::Random;
 
-/// Keeps what was told.
+/// Keeps what was reported to the observer.
 #[derive(Default)]
-pub(crate) struct Heard(pub(crate) Mutex<Vec<String>>);
+pub(crate) struct Notices(pub(crate) Mutex<Vec<String>>);
 
-impl Observer for Heard {
+impl Observer for Notices {
     fn transition(&self, transition: &Transition) {
         self.0.lock().unwrap().push(format!("{transition:?}"));
     }
@@ -30,7 +30,7 @@ impl Observer for Heard {
 }
 
 /// Lets a thousand things happen to a breaker, and answers all that can be seen of it: each answer,
-/// what was told, and the word after each step.
+/// what the observer was notified of, and the word after each step.
 pub(crate) fn history<W: Word, T: Word>(
     word: &W,
     memory: &T,
@@ -38,12 +38,12 @@ pub(crate) fn history<W: Word, T: Word>(
     seed: u64,
 ) -> Vec<String> {
     let clock = Diced::default();
-    let heard = Heard::default();
+    let notices = Notices::default();
     let tally = LastCalls::over(memory);
     let breaker = Breaker::builder(config, &clock)
         .word(word)
         .tally(&tally)
-        .observer(&heard)
+        .observer(&notices)
         .build();
     let mut random = Random::new(seed);
     let mut tokens = Vec::<Token<W::Bits>>::new();
@@ -80,7 +80,7 @@ pub(crate) fn history<W: Word, T: Word>(
             }
             _ => format!("{:?} {:?}", breaker.snapshot(), tally.seen_and_failed()),
         };
-        lines.append(&mut heard.0.lock().unwrap());
+        lines.append(&mut notices.0.lock().unwrap());
         lines.push(format!("{choice} {answer} {:?}", breaker.to_bits()));
     }
     lines
@@ -113,8 +113,8 @@ fn end<H: AnyBreaker>(permit: Permit<H>, random: &mut Random) -> Option<Transiti
     }
 }
 
-/// A clock just before its wrap, with dice that fall once for each thing that happens: an exchange that
-/// fails takes the step once more.
+/// A clock just before its wrap, with dice that are thrown once for each thing that happens, as a step
+/// is taken again when its exchange fails.
 struct Diced {
     clock: ManualClock,
     dice: AtomicU64,

@@ -12,7 +12,7 @@ use atomic_breaker::word::{
 };
 use atomic_breaker::{Breaker, Cause, Config, ManualClock};
 
-use history::{Heard, configs, history};
+use history::{Notices, configs, history};
 use tests::causes;
 use tests::words::{Contended, Moody};
 
@@ -21,7 +21,7 @@ fn spurious_failures_change_no_history() {
     fn compare<W: Word + From<W::Bits>>(layout: &str) {
         let fresh = || W::from(W::Bits::FRESH);
         let (mut lines, mut succeeded, mut spurious) = (0, 0, 0);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for seed in 1..=50 {
             for (which, config) in configs().into_iter().enumerate() {
                 let plain = history(&fresh(), &fresh(), config, seed);
@@ -35,7 +35,7 @@ fn spurious_failures_change_no_history() {
                 );
 
                 lines += plain.len();
-                told.extend(plain.into_iter().filter(|line| line.contains("cause:")));
+                reported.extend(plain.into_iter().filter(|line| line.contains("cause:")));
                 succeeded += word.succeeded() + memory.succeeded();
                 spurious += word.spurious() + memory.spurious();
             }
@@ -43,14 +43,14 @@ fn spurious_failures_change_no_history() {
         println!(
             "{layout}, seeds 1 to 50: {lines} lines, {} transitions, {succeeded} exchanges, {spurious} \
              failed spuriously",
-            told.len(),
+            reported.len(),
         );
         assert!(spurious > 5 * succeeded, "it was moody");
         // What must happen in the histories, or they show little.
         for cause in causes::all_but([Cause::Restored, Cause::CorruptWord]) {
             let of_cause = format!("cause: {cause:?}");
             assert!(
-                told.iter().any(|line| line.contains(&of_cause)),
+                reported.iter().any(|line| line.contains(&of_cause)),
                 "{of_cause}"
             );
         }
@@ -86,15 +86,15 @@ fn same(expected: &[String], got: &[String], where_: &str) {
 #[test]
 fn a_corrupt_moody_word_is_healed_once() {
     for seed in 0..200 {
-        let heard = Heard::default();
+        let notices = Notices::default();
         // Open, yet never tripped.
         let word = Moody::over(Wide::new(1), seed);
         let breaker = Breaker::builder(Config::new(), ManualClock::new())
             .word(&word)
-            .observer(&heard)
+            .observer(&notices)
             .build();
         let _token = breaker.acquire().unwrap().into_token();
-        assert_eq!(heard.0.lock().unwrap().len(), 1, "seed {seed}");
+        assert_eq!(notices.0.lock().unwrap().len(), 1, "seed {seed}");
         assert_eq!(breaker.snapshot().epoch(), 1, "seed {seed}");
     }
 }

@@ -7,7 +7,7 @@ use atomic_breaker::{
     Attempt, CallError, Cause, Failure, ManualClock, Outcome, Permit, Rejected, State,
 };
 
-use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules, told};
+use super::support::{AnyWord, Diary, Tested, breaker, ms, observed, on_both_words, rules};
 
 type Anything = Box<dyn Error>;
 
@@ -83,7 +83,7 @@ fn a_probe_that_is_left_by_the_question_mark_opens_again<W: AnyWord>() {
     assert_eq!(made, Some(Cause::ProbesSucceeded));
 }
 
-fn an_attempt_says_what_a_permit_says<W: AnyWord>() {
+fn an_attempt_reports_what_a_permit_reports<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
     let attempt = || breaker.attempt().unwrap();
@@ -102,9 +102,9 @@ fn an_attempt_says_what_a_permit_says<W: AnyWord>() {
     assert_eq!((made.cause, made.to), (Cause::TripDemanded, State::Open));
 }
 
-fn an_attempt_is_told_as_one_outcome<W: AnyWord>() {
+fn an_attempt_is_reported_as_one_outcome<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
-    let breaker = told::<W>(rules(), &clock, &diary);
+    let breaker = observed::<W>(rules(), &clock, &diary);
     drop(breaker.attempt().unwrap());
     breaker.attempt().unwrap().success();
     breaker.attempt().unwrap().cancel();
@@ -147,8 +147,8 @@ on_both_words!(
     a_permit_that_is_left_by_the_question_mark_counts_nothing_as_documented,
     an_attempt_that_succeeds_clears_the_row,
     a_probe_that_is_left_by_the_question_mark_opens_again,
-    an_attempt_says_what_a_permit_says,
-    an_attempt_is_told_as_one_outcome,
+    an_attempt_reports_what_a_permit_reports,
+    an_attempt_is_reported_as_one_outcome,
     a_panic_fails_an_attempt,
     any_permit_becomes_an_attempt,
     an_attempt_of_an_earlier_epoch_fails_nobody,

@@ -133,7 +133,7 @@ fn a_probe_that_panics_reopens_and_leaves_no_slot_taken<W: AnyWord>() {
 }
 
 #[test]
-fn a_panic_is_told_as_one_outcome() {
+fn a_panic_is_reported_as_one_outcome() {
     let clock = ManualClock::new();
     let diary = Diary::default();
     let breaker = Breaker::builder(Config::new(), &clock)

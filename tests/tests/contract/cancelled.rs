@@ -12,7 +12,7 @@ use atomic_breaker::{
     Breaker, Cause, Config, LastCalls, ManualClock, Observer, Outcome, Ratio, State, Transition,
 };
 
-use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules, told};
+use super::support::{AnyWord, Diary, Tested, breaker, ms, observed, on_both_words, rules};
 
 fn half_open<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
     let breaker = breaker::<W>(config.open_for(ms(10)), clock);
@@ -73,7 +73,7 @@ fn a_time_out_around_a_hanging_probe_opens_again<W: AnyWord>() {
 
 fn a_thousand_permits_dropped_after_ten_seconds_trip<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
-    let breaker = told::<W>(rules().slow_call(ms(100)), &clock, &diary);
+    let breaker = observed::<W>(rules().slow_call(ms(100)), &clock, &diary);
     let permits: Vec<_> = (0..1_000).map(|_| breaker.acquire().unwrap()).collect();
     clock.advance(ms(10_000));
     let mut made = Vec::new();
@@ -82,7 +82,11 @@ fn a_thousand_permits_dropped_after_ten_seconds_trip<W: AnyWord>() {
     }
     assert_eq!(made, [Cause::FailureLimit]);
     assert_eq!(diary.causes(), [Cause::FailureLimit]);
-    assert_eq!(diary.cancelled.get(), 1_000, "each is told as what it was");
+    assert_eq!(
+        diary.cancelled.get(),
+        1_000,
+        "each is reported as what it was"
+    );
     assert!(diary.outcomes.borrow().is_empty());
 }
 
@@ -119,7 +123,7 @@ fn a_slow_drop_counts_in_the_window_and_in_the_ratio<W: AnyWord>() {
     );
 }
 
-fn a_probe_dropped_at_the_limit_has_failed_and_a_younger_one_says_nothing<W: AnyWord>() {
+fn a_probe_dropped_at_the_limit_has_failed_and_a_younger_one_has_not<W: AnyWord>() {
     for (config, limit) in [
         (rules(), 250),
         (rules().cancel_limit(ms(50)), 50),
@@ -203,7 +207,7 @@ fn of_several_probes_one_that_is_dropped_old_opens_for_all<W: AnyWord>() {
 }
 
 /// Age is counted from each probe's own admission.
-fn a_young_probe_beside_old_ones_says_nothing<W: AnyWord>() {
+fn a_young_probe_beside_old_ones_has_not_failed<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = half_open::<W>(rules().probes(2), &clock);
     let _old = breaker.acquire().unwrap().into_token();
@@ -227,7 +231,7 @@ fn a_token_is_as_old_as_its_permit<W: AnyWord>() {
 fn a_permit_of_an_earlier_epoch_is_dropped_without_effect<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let config = rules().slow_call(ms(10)).consecutive_failures(1);
-    let breaker = told::<W>(config, &clock, &diary);
+    let breaker = observed::<W>(config, &clock, &diary);
     let permit = breaker.acquire().unwrap();
     breaker.reset();
     let bits = breaker.to_bits();
@@ -278,7 +282,7 @@ fn with_a_coarse_tick_a_probe_counts_at_its_limit_or_two_ticks_later() {
     }
 }
 
-/// Looks at the breaker when it is told.
+/// Looks at the breaker when it is notified.
 struct Looks<'a, W> {
     word: &'a W,
     seen: Cell<Option<State>>,
@@ -301,7 +305,7 @@ impl<W: AnyWord> Observer for Looks<'_, W> {
     }
 }
 
-fn a_drop_is_told_once_the_word_is_settled<W: AnyWord>() {
+fn a_drop_is_reported_once_the_word_is_settled<W: AnyWord>() {
     let clock = ManualClock::starting_at(1);
     let word = W::fresh();
     let looks = Looks {
@@ -328,14 +332,14 @@ on_both_words!(
     a_thousand_permits_dropped_after_ten_seconds_trip,
     a_drop_is_slow_from_the_limit_on_and_not_a_millisecond_before,
     a_slow_drop_counts_in_the_window_and_in_the_ratio,
-    a_probe_dropped_at_the_limit_has_failed_and_a_younger_one_says_nothing,
+    a_probe_dropped_at_the_limit_has_failed_and_a_younger_one_has_not,
     with_a_limit_of_zero_every_dropped_probe_has_failed,
     a_probe_dropped_slow_has_failed,
     an_ignored_call_never_counts_however_long_it_took,
     while_the_clock_steps_back_nobody_is_old,
     of_several_probes_one_that_is_dropped_old_opens_for_all,
-    a_young_probe_beside_old_ones_says_nothing,
+    a_young_probe_beside_old_ones_has_not_failed,
     a_token_is_as_old_as_its_permit,
     a_permit_of_an_earlier_epoch_is_dropped_without_effect,
-    a_drop_is_told_once_the_word_is_settled,
+    a_drop_is_reported_once_the_word_is_settled,
 );

@@ -223,8 +223,8 @@ fn weights_within_a_window_add_up_and_the_first_may_trip_by_itself<W: AnyWord>()
     }
 }
 
-/// A failure has its own weight, and what says nothing of the resource says nothing by being slow. A
-/// call that is dropped says nothing by itself, so that it counts when it was slow.
+/// A slow failure keeps its own weight, and a slow call that is ignored stays ignored. A dropped call
+/// has no report of its own, so it counts when it was slow.
 fn a_success_or_a_drop_can_be_too_slow<W: AnyWord>() {
     let clock = ManualClock::starting_at(1);
     let breaker = breaker::<W>(rules().slow_call(ms(10)), &clock);

@@ -1,4 +1,4 @@
-//! What does not fit is rejected when it is built, with a message that says the limit and what to do.
+//! What does not fit is rejected when it is built, with a message that names the limit and what to do.
 
 use std::time::Duration;
 
@@ -232,7 +232,7 @@ fn limits_of_the_lease() {
     assert_eq!(narrow(Config::new().probe_lease(ms((64 << 14) + 1))), long);
 }
 
-/// The finest tick holds 16.4 s: what nobody set is what the word holds, if that is shorter.
+/// The finest tick holds 16.4 s: a default that is longer is cut to that.
 #[test]
 fn defaults_fit_every_tick() {
     fn longest_wait<const N: u32>() -> Duration {
@@ -242,7 +242,7 @@ fn defaults_fit_every_tick() {
         breaker.trip();
         clock.advance(Duration::from_secs(6));
         let probe = breaker.acquire().unwrap().into_token();
-        // Lost: every slot is taken until its lease is over.
+        // Lost: its slot is taken until the lease is over.
         let mut waited = Duration::ZERO;
         while breaker.acquire().is_err() {
             clock.advance(ms(1 << N));

@@ -164,7 +164,7 @@ fn each_command_leads_where_it_should_in_one_epoch_or_does_nothing<W: AnyWord>()
     }
 }
 
-fn each_command_tells_the_observer_what_it_answers<W: AnyWord>() {
+fn each_command_notifies_the_observer_of_what_it_answers<W: AnyWord>() {
     for (name, command, _) in table() {
         for (place, from) in PLACES {
             let clock = ManualClock::starting_at(77);
@@ -175,8 +175,8 @@ fn each_command_tells_the_observer_what_it_answers<W: AnyWord>() {
                 .observer(&diary)
                 .build();
             let answer = command(&breaker);
-            let told = diary.transitions.take();
-            assert_eq!(told, Vec::from_iter(answer), "{name} from {place:?}");
+            let reported = diary.transitions.take();
+            assert_eq!(reported, Vec::from_iter(answer), "{name} from {place:?}");
             if let Some(transition) = answer {
                 assert_eq!(transition.from, from, "{name} from {place:?}");
                 assert_eq!(transition.to, breaker.state(), "{name} from {place:?}");
@@ -199,7 +199,7 @@ fn a_trip_by_hand_grows_with_trips_but_not_when_open_already<W: AnyWord>() {
     assert_eq!(
         breaker.acquire().unwrap_err().retry_in(),
         Some(ms(10)),
-        "anew"
+        "a whole open time again"
     );
     clock.advance(ms(10));
     let _probe = breaker.acquire().unwrap();
@@ -358,7 +358,7 @@ fn a_probe_now_while_half_open_begins_a_new_round<W: AnyWord>() {
 on_both_words!(
     a_probe_now_while_half_open_begins_a_new_round,
     each_command_leads_where_it_should_in_one_epoch_or_does_nothing,
-    each_command_tells_the_observer_what_it_answers,
+    each_command_notifies_the_observer_of_what_it_answers,
     a_probe_now_goes_on_counting_trips,
     a_trip_by_hand_grows_with_trips_but_not_when_open_already,
     forced_open_rejects_for_ever_and_says_so,

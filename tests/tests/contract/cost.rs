@@ -59,7 +59,7 @@ fn a_failure_in_a_row_that_does_not_trip_is_one_swap_and_no_clock<W: AnyWord>() 
         breaker.acquire().unwrap().failure();
         let (loads, swaps) = word.taken();
         assert_eq!(swaps, 1);
-        // A 64-bit processor goes on with the word that it saw when the permit was granted.
+        // A 64-bit processor continues with the word that it saw when the permit was granted.
         assert_eq!(loads, if HAS_FAST_FAILURES { 1 } else { 2 });
     }
     assert_eq!(breaker.state(), State::Closed);
@@ -81,7 +81,7 @@ fn a_failure_that_weighs_nothing_swaps_nothing<W: AnyWord>() {
     }
 }
 
-/// What the tally remembers is its own; the word is not written for it.
+/// The tally has a memory of its own; the word is not written for it.
 fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
     let word = Counting::over(W::fresh());
     let ratio = Ratio::percent(100).of_last(10).min_calls(3);
@@ -99,8 +99,8 @@ fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Open);
 }
 
-/// Nothing but successes and one more of them is the same history: callers of a healthy resource do not
-/// write, so they do not wait for each other.
+/// One more success after nothing but successes leaves the history as it is: callers of a healthy
+/// resource do not write, so they do not wait for each other.
 fn while_no_remembered_call_failed_a_tally_is_not_written<W: AnyWord>() {
     let (word, history) = (Counting::over(W::fresh()), Counting::over(W::fresh()));
     let config = rules().failure_ratio(Ratio::percent(60).of_last(5).min_calls(3));
@@ -146,7 +146,7 @@ fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
     }
 }
 
-/// When it is over, a closed call costs what it always does; while it goes on, nothing is written.
+/// While it lasts, nothing is written; when it is over, a closed call costs what it always does.
 fn a_gradual_return_costs_its_own_calls_alone<W: AnyWord>() {
     let word = Counting::over(W::fresh());
     let config = rules().gradual_return(100, ms(50));

@@ -1,15 +1,15 @@
-//! Open times that somebody demanded: a deadline only moves later, unless an operator says
-//! otherwise by name.
+//! Open times that somebody demanded: a deadline only moves later, unless an operator explicitly wants
+//! it otherwise.
 
 use std::time::Duration;
 
 use atomic_breaker::{Cause, Config, Control, Failure, ManualClock, State, Transition, Wait};
 
-use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules, told};
+use super::support::{AnyWord, Diary, Tested, breaker, ms, observed, on_both_words, rules};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// An hour, or what the word can tell.
+/// An hour, or the longest time that the word holds.
 fn long<W: AnyWord>() -> Duration {
     HOUR.min(ms(W::LONGEST.into()))
 }
@@ -39,7 +39,7 @@ fn the_later_of_two_demands_in_flight_counts<W: AnyWord>() {
     let longer = long::<W>().min(ms(600_000));
     for demands in [[ms(1_000), longer], [longer, ms(1_000)]] {
         let (clock, diary) = (ManualClock::new(), Diary::default());
-        let breaker = told::<W>(config::<W>().open_for(ms(10)), &clock, &diary);
+        let breaker = observed::<W>(config::<W>().open_for(ms(10)), &clock, &diary);
         let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
         let made = one.report(demand(demands[0])).unwrap();
         assert_eq!(
@@ -53,7 +53,7 @@ fn the_later_of_two_demands_in_flight_counts<W: AnyWord>() {
         assert_eq!((snapshot.epoch(), snapshot.trips()), (epoch, 1));
         assert!(snapshot.is_demanded());
         assert_eq!(diary.causes(), [Cause::RetryAfter]);
-        assert_eq!(diary.outcomes.borrow().len(), 2, "both were told");
+        assert_eq!(diary.outcomes.borrow().len(), 2, "both were reported");
     }
 }
 
@@ -85,7 +85,7 @@ fn a_late_demand_that_ends_sooner_still_marks_the_time_as_demanded<W: AnyWord>()
     assert!(snapshot.is_demanded());
 }
 
-/// There is one bit for a demand. One second asked for would keep a prober off for ten minutes.
+/// There is one bit for a demand. If a second set it, a prober would be kept off for ten minutes.
 fn a_demand_of_less_than_half_of_the_open_time_does_not_keep_early_probes_off<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().consecutive_failures(1).open_for(ms(100));
@@ -130,7 +130,7 @@ fn a_late_demand_of_a_probe_counts_like_one_of_a_closed_call<W: AnyWord>() {
     assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(1_000))));
 }
 
-/// One epoch and a whole turn of them before: the trips in a row tell.
+/// The permit is older by one epoch and a whole turn of them: the trips in a row show it.
 fn a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
@@ -149,7 +149,7 @@ fn a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing<W: AnyWord>
     assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(10))));
 }
 
-/// Who is asked to wait by an answer to an earlier outage has waited for it.
+/// A demand from an earlier outage has already been waited for.
 fn a_demand_of_an_epoch_long_gone_moves_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
@@ -190,7 +190,7 @@ fn a_late_demand_gets_its_jitter<W: AnyWord>() {
     assert!(drawn.len() > 40, "{} of 50", drawn.len());
 }
 
-/// Only a word that holds what was asked for: neither trips nor stays open longer.
+/// A demand of zero trips, but neither marks the open time as demanded nor makes it longer.
 fn a_demand_of_nothing_trips_and_demands_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().consecutive_failures(9).open_for(ms(100));
@@ -254,7 +254,7 @@ fn trip_for_demands_and_is_cut_to_what_the_word_holds_alone<W: AnyWord>() {
 
 fn trip_for_marks_a_time_that_is_long_enough_without_a_transition<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
-    let breaker = told::<W>(rules().open_for(ms(100)), &clock, &diary);
+    let breaker = observed::<W>(rules().open_for(ms(100)), &clock, &diary);
     breaker.trip();
     let epoch = breaker.snapshot().epoch();
     assert_eq!(breaker.trip_for(ms(60)), None);

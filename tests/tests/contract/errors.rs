@@ -120,7 +120,7 @@ fn a_failed_call_falls_back_only_where_asked() {
     assert_eq!(success.or_if_rejected(|_| Ok(4)), Ok(1));
 }
 
-/// For tests of what handles them: what a breaker in that state would say.
+/// For tests of what handles them: what a breaker in that state would answer.
 #[test]
 fn a_rejection_can_be_made_by_hand() {
     let open = Rejected::new(State::Open, ms(4_200));
@@ -155,11 +155,11 @@ fn a_rejection_can_be_made_by_hand() {
     );
     let micro = Rejected::new(State::Open, std::time::Duration::from_micros(1));
     assert_eq!(micro.retry_in(), Some(ms(1)), "rounded up");
-    let breaker = open_breaker_says();
+    let breaker = rejection_of_an_open_breaker();
     assert_eq!(breaker, open);
 }
 
-fn open_breaker_says() -> Rejected {
+fn rejection_of_an_open_breaker() -> Rejected {
     let clock = ManualClock::new();
     open(&clock).acquire().unwrap_err()
 }
@@ -228,7 +228,7 @@ fn anyhow_takes_both() {
         let rejected = parse(&open(&clock), "7").unwrap_err();
         assert!(rejected.to_string().starts_with("circuit breaker is open"));
     }
-    let merged: anyhow::Error = CallError::Rejected(open_breaker_says()).merge();
+    let merged: anyhow::Error = CallError::Rejected(rejection_of_an_open_breaker()).merge();
     assert!(merged.downcast_ref::<Rejected>().is_some());
 }
 
@@ -251,6 +251,6 @@ fn an_error_with_a_variant_for_rejections_is_made_of_both() {
         call(&Breaker::new(Config::new(), &clock)),
         Err(Problem::Parse)
     );
-    let expected = Problem::NotTried(open_breaker_says());
+    let expected = Problem::NotTried(rejection_of_an_open_breaker());
     assert_eq!(call(&open(&clock)), Err(expected));
 }

@@ -9,9 +9,9 @@ use atomic_breaker::{
     Ratio, State,
 };
 
-use super::support::{AnyWord, Diary, ms, on_both_words, rules, told};
+use super::support::{AnyWord, Diary, ms, observed, on_both_words, rules};
 
-fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
+fn a_whole_life_is_reported_transition_by_transition<W: AnyWord>() {
     let clock = ManualClock::starting_at(1_000);
     let diary = Diary::default();
     let config = rules()
@@ -19,7 +19,7 @@ fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
         .open_for(ms(16))
         .exponential(2, ms(64))
         .probe_lease(ms(8));
-    let breaker = told::<W>(config, &clock, &diary);
+    let breaker = observed::<W>(config, &clock, &diary);
 
     breaker.acquire().unwrap().failure();
     clock.advance(ms(16));
@@ -47,22 +47,22 @@ fn a_whole_life_is_told_transition_by_transition<W: AnyWord>() {
         (open, closed, Cause::Manual, 1_056, 0, 0),
         (closed, open, Cause::RetryAfter, 1_056, 1, 1_024),
     ];
-    let told = diary.transitions.borrow();
-    assert_eq!(told.len(), expected.len());
-    for (epoch, (told, expected)) in (1..).zip(told.iter().zip(expected)) {
+    let reported = diary.transitions.borrow();
+    assert_eq!(reported.len(), expected.len());
+    for (epoch, (made, expected)) in (1..).zip(reported.iter().zip(expected)) {
         let (from, to, cause, at_ms, trips, open_for_ms) = expected;
-        assert_eq!((told.from, told.to, told.cause), (from, to, cause));
-        assert_eq!((told.at_ms, told.epoch), (at_ms, epoch % W::EPOCHS as u16));
-        assert_eq!((told.trips, told.open_for_ms), (trips, open_for_ms));
+        assert_eq!((made.from, made.to, made.cause), (from, to, cause));
+        assert_eq!((made.at_ms, made.epoch), (at_ms, epoch % W::EPOCHS as u16));
+        assert_eq!((made.trips, made.open_for_ms), (trips, open_for_ms));
         let open_for = (to == open).then(|| Duration::from_millis(open_for_ms.into()));
-        assert_eq!(told.open_for(), open_for);
+        assert_eq!(made.open_for(), open_for);
     }
 }
 
-fn rejections_outcomes_and_drops_are_told_each_once<W: AnyWord>() {
+fn rejections_outcomes_and_drops_are_each_reported_once<W: AnyWord>() {
     let clock = ManualClock::new();
     let diary = Diary::default();
-    let breaker = told::<W>(rules(), &clock, &diary);
+    let breaker = observed::<W>(rules(), &clock, &diary);
 
     breaker.acquire().unwrap().success();
     breaker.acquire().unwrap().failure();
@@ -88,10 +88,10 @@ fn rejections_outcomes_and_drops_are_told_each_once<W: AnyWord>() {
     assert_eq!(*diary.rejected.borrow(), [rejected]);
 }
 
-fn a_token_on_its_way_is_not_told_as_a_drop<W: AnyWord>() {
+fn a_token_on_its_way_is_not_reported_as_a_drop<W: AnyWord>() {
     let clock = ManualClock::new();
     let diary = Diary::default();
-    let breaker = told::<W>(rules(), &clock, &diary);
+    let breaker = observed::<W>(rules(), &clock, &diary);
     let token = breaker.acquire().unwrap().into_token();
     assert_eq!(diary.cancelled.get(), 0);
     drop(breaker.resume(token));
@@ -99,12 +99,12 @@ fn a_token_on_its_way_is_not_told_as_a_drop<W: AnyWord>() {
 }
 
 on_both_words!(
-    a_whole_life_is_told_transition_by_transition,
-    rejections_outcomes_and_drops_are_told_each_once,
-    a_token_on_its_way_is_not_told_as_a_drop,
+    a_whole_life_is_reported_transition_by_transition,
+    rejections_outcomes_and_drops_are_each_reported_once,
+    a_token_on_its_way_is_not_reported_as_a_drop,
 );
 
-/// Readings of two threads cross: a transition tells its time nevertheless.
+/// The readings of two threads may cross: a transition has the right time nevertheless.
 #[test]
 fn a_clock_that_steps_back_while_a_transition_is_made_does_not_upset_its_time() {
     struct Backwards(Cell<u32>);
@@ -133,7 +133,7 @@ fn a_clock_that_steps_back_while_a_transition_is_made_does_not_upset_its_time() 
 }
 
 #[test]
-fn a_pair_tells_both_and_a_dyn_reference_forwards() {
+fn a_pair_notifies_both_and_a_dyn_reference_forwards() {
     let clock = ManualClock::new();
     let (first, second) = (Diary::default(), Diary::default());
     let dynamic: &dyn Observer = &second;
@@ -162,7 +162,7 @@ fn nobody_listens_to_a_pair_of_nobodies() {
 }
 
 #[test]
-fn the_ratio_is_told_as_its_own_cause() {
+fn the_ratio_is_reported_as_its_own_cause() {
     let clock = ManualClock::new();
     let diary = Diary::default();
     let ratio = Ratio::percent(100).of_last(4).min_calls(2);
@@ -189,12 +189,12 @@ fn the_log_keeps_the_last_transitions_in_order_and_counts_the_lost() {
     }
     assert_eq!(log.len(), 3);
     let epochs: Vec<_> = std::iter::from_fn(|| log.pop())
-        .map(|told| told.epoch)
+        .map(|made| made.epoch)
         .collect();
     assert_eq!(epochs, [3, 4, 5]);
     assert_eq!((log.take_lost(), log.take_lost()), (2, 0));
     breaker.trip();
-    assert_eq!(log.pop().map(|told| told.to), Some(State::Open));
+    assert_eq!(log.pop().map(|made| made.to), Some(State::Open));
     assert_eq!(log.pop(), None);
 }
 
@@ -212,6 +212,6 @@ fn a_log_in_a_static_takes_the_transitions_of_several_breakers() {
         .build();
     one.trip();
     two.force_open();
-    assert_eq!(LOG.pop().map(|told| told.to), Some(State::Open));
-    assert_eq!(LOG.pop().map(|told| told.to), Some(State::ForcedOpen));
+    assert_eq!(LOG.pop().map(|made| made.to), Some(State::Open));
+    assert_eq!(LOG.pop().map(|made| made.to), Some(State::ForcedOpen));
 }

@@ -189,7 +189,7 @@ fn what_is_missing_or_of_another_kind_is_named() {
     assert!(read(json!({"probes": -1})).is_err());
 }
 
-/// A file can say what does not fit; that is found when it meets the word, under the same names.
+/// A file can hold what does not fit; that is found when it meets the word, and named as in the file.
 #[test]
 fn a_file_that_does_not_fit_is_rejected_when_the_breaker_is_made() {
     let clock = ManualClock::new();
@@ -246,13 +246,13 @@ fn snapshots_and_transitions_can_be_written_out() {
         (&snapshot["state"], &snapshot["trips"]),
         (&json!("open"), &json!(1))
     );
-    let told = serde_json::to_value(log.pop().unwrap()).unwrap();
+    let reported = serde_json::to_value(log.pop().unwrap()).unwrap();
     assert_eq!(
-        (&told["cause"], &told["open_for_ms"]),
+        (&reported["cause"], &reported["open_for_ms"]),
         (&json!("manual"), &json!(5_000))
     );
     assert_eq!(
-        (&told["from"], &told["to"]),
+        (&reported["from"], &reported["to"]),
         (&json!("closed"), &json!("open"))
     );
 }

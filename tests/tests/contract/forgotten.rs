@@ -30,7 +30,8 @@ fn lose<W: AnyWord>(breaker: &Remembering<'_, W>, probes: u32) {
     }
 }
 
-/// Five failures, thirteen lost probes, one success, one failure: it opened, by failures from before.
+/// After five failures, thirteen lost probes, one success and one failure it opened, because of the
+/// failures from before.
 fn no_number_of_lost_probes_revives_the_history_before<W: AnyWord>() {
     for lost in 0..70 {
         let (clock, diary) = (ManualClock::new(), Diary::default());

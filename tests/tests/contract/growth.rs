@@ -5,13 +5,7 @@ use std::time::Duration;
 use atomic_breaker::word::Layout;
 use atomic_breaker::{Config, ManualClock, State};
 
-use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
-
-/// How long the breaker is open from now on; to be asked right after a trip.
-fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
-    assert_eq!(breaker.state(), State::Open);
-    breaker.snapshot().retry_in().unwrap()
-}
+use super::support::{AnyWord, breaker, ms, on_both_words, opened_for, rules};
 
 /// The open times in milliseconds of so many trips in a row.
 fn open_times<W: AnyWord>(config: Config, trips: usize) -> Vec<u64> {
@@ -225,7 +219,7 @@ fn limits_of_growth_by_fractions_and_steps() {
     );
     assert!(rejected_wide(from(1_000).linear(ms(1), ms(1_031))).contains("never reached"));
     assert!(rejected(from(1_000).linear(ms(1), ms(999))).contains("lies below open_for"));
-    // What no one can mean neither overflows nor passes.
+    // Absurd numbers neither overflow nor are accepted.
     assert!(
         from(1)
             .exponential(u32::MAX, ms(1_000))

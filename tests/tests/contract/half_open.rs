@@ -54,7 +54,7 @@ fn so_many_successes_in_a_row_close<W: AnyWord>() {
     }
 }
 
-fn a_failure_reopens_and_the_open_time_starts_anew<W: AnyWord>() {
+fn a_failure_reopens_and_the_open_time_starts_again<W: AnyWord>() {
     for outcome in [Failure::new(), Failure::with_weight(0), Failure::tripping()] {
         let clock = ManualClock::new();
         let breaker = half_open::<W>(rules().probes(2), &clock);
@@ -104,7 +104,7 @@ fn a_lost_probe_is_replaced_at_exactly_the_end_of_its_lease<W: AnyWord>() {
     assert_eq!(
         breaker.state(),
         State::HalfOpen,
-        "nobody hears the lost one"
+        "the lost one counts no more"
     );
     new.success();
     assert_eq!(breaker.state(), State::Closed);
@@ -180,7 +180,7 @@ on_both_words!(
     no_more_probes_are_in_flight_than_allowed,
     no_more_probes_are_admitted_than_still_needed,
     so_many_successes_in_a_row_close,
-    a_failure_reopens_and_the_open_time_starts_anew,
+    a_failure_reopens_and_the_open_time_starts_again,
     dropped_and_ignored_probes_give_their_slots_back_at_once,
     a_lost_probe_is_replaced_at_exactly_the_end_of_its_lease,
     the_longest_lease_ends,

@@ -6,13 +6,7 @@ use std::time::Duration;
 use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
 use atomic_breaker::{Breaker, Clock, Config, Failure, ManualClock, State};
 
-use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
-
-/// How long the breaker is open from now on; to be asked right after a trip.
-fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
-    assert_eq!(breaker.state(), State::Open);
-    breaker.snapshot().retry_in().unwrap()
-}
+use super::support::{AnyWord, breaker, ms, on_both_words, opened_for, rules};
 
 fn jitter_lengthens_by_up_to_its_share_and_spreads<W: AnyWord>() {
     let clock = ManualClock::new();
@@ -91,7 +85,7 @@ fn jitter_lengthens_a_minimum_open_time<W: AnyWord>() {
         .collect();
     assert!(
         opened.len() > 5,
-        "a fleet told the same time does not come back in step"
+        "a fleet with the same time to wait does not come back in step"
     );
 }
 
@@ -160,7 +154,7 @@ fn a_thousand_devices_draw_as_many_times_as_ticks_allow() {
     assert!(drawn >= 45, "{drawn} of 47");
 }
 
-/// The seeds of a fleet are no random numbers: serial numbers, addresses, powers of two.
+/// The seeds of a fleet are not random: serial numbers, addresses, powers of two.
 #[test]
 fn seeds_of_any_kind_spread() {
     type Seed = fn(u32) -> u32;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Permit, State, Wait};
 
-use super::support::{AnyWord, Diary, Tested, breaker, ms, on_both_words, rules, told};
+use super::support::{AnyWord, Diary, Tested, breaker, ms, observed, on_both_words, rules};
 
 const TENTH: Duration = Duration::from_millis(100);
 
@@ -37,8 +37,8 @@ fn rounds_lost_until_closed<W: Word>(word: W, config: Config, took: Duration) ->
                 .map(|(_, permit): (_, Permit<_>)| permit.success());
         }
         if breaker.state() == State::Closed {
-            let told = diary.causes();
-            let lost = told.iter().filter(|cause| **cause == Cause::ProbeLost);
+            let reported = diary.causes();
+            let lost = reported.iter().filter(|cause| **cause == Cause::ProbeLost);
             return Some(lost.count() as u32);
         }
         if let Ok(permit) = breaker.acquire() {
@@ -71,7 +71,7 @@ fn healthy_calls_that_take_longer_than_the_lease_close() {
             assert_eq!(narrow, Some(needed), "{seconds} s");
         }
     }
-    // The call of the issue: one lost round, where 24 hours were not enough.
+    // A call of 31 s loses one round; without a lease that grows, 24 hours were not enough.
     assert_eq!(rounds_needed(lease, Duration::from_secs(31)), 1);
 }
 
@@ -254,20 +254,20 @@ fn a_probe_given_back_after_a_lost_round_frees_its_slot_at_once<W: AnyWord>() {
     );
 }
 
-fn each_lost_round_is_told<W: AnyWord>() {
+fn each_lost_round_is_reported<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
-    let breaker = told::<W>(rules().open_for(ms(0)).probe_lease(ms(100)), &clock, &diary);
+    let breaker = observed::<W>(rules().open_for(ms(0)).probe_lease(ms(100)), &clock, &diary);
     breaker.trip();
     let _lost = breaker.acquire().unwrap().into_token();
     for lost in 0..3 {
         diary.transitions.take();
         clock.advance(ms(100 << lost));
         let _lost = breaker.acquire().unwrap().into_token();
-        let told = diary.transitions.borrow();
-        assert_eq!(told.len(), 1);
-        let (from, to, cause) = (told[0].from, told[0].to, told[0].cause);
+        let reported = diary.transitions.borrow();
+        assert_eq!(reported.len(), 1);
+        let (from, to, cause) = (reported[0].from, reported[0].to, reported[0].cause);
         assert_eq!((from, to), (State::HalfOpen, State::HalfOpen));
-        assert_eq!((cause, told[0].trips), (Cause::ProbeLost, 1));
+        assert_eq!((cause, reported[0].trips), (Cause::ProbeLost, 1));
     }
 }
 
@@ -278,5 +278,5 @@ on_both_words!(
     a_lost_round_keeps_the_trips_in_a_row,
     a_lost_round_after_a_release_counts_as_the_first_trip,
     a_probe_given_back_after_a_lost_round_frees_its_slot_at_once,
-    each_lost_round_is_told,
+    each_lost_round_is_reported,
 );

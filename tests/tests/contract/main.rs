@@ -15,12 +15,12 @@
 //! | `events`, `observers` | observers, the event log, lines of a log |
 //! | `snapshot` | all that one load shows |
 //! | `errors` | errors, fallback |
-//! | `time`, `sparse` | clocks that wrap and step back, callers who come seldom |
+//! | `time`, `sparse` | clocks that wrap and step back, callers that come rarely |
 //! | `word`, `restored`, `retained` | the word anywhere, corrupt words, words that outlive their clock |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over` | rules that are shared and replaced |
-//! | `config`, `parts`, `files` | what does not fit, and what is said; configurations from a file |
+//! | `config`, `parts`, `files` | what does not fit, and the message; configurations from a file |
 
 mod attempt;
 mod calls;

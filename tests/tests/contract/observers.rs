@@ -12,10 +12,10 @@ use atomic_breaker::{
 };
 use tests::causes;
 
-use super::support::{AnyWord, Diary, fail, ms, on_both_words, rules, told};
+use super::support::{AnyWord, Diary, fail, ms, observed, on_both_words, rules};
 
 #[test]
-fn a_closure_hears_each_transition() {
+fn a_closure_is_notified_of_each_transition() {
     let clock = ManualClock::new();
     let lines = RefCell::new(Vec::new());
     let breaker = Breaker::builder(Config::new(), &clock)
@@ -36,7 +36,7 @@ fn a_closure_hears_each_transition() {
 
 /// In a `static`, by a function.
 #[test]
-fn a_function_in_a_static_hears_each_transition() {
+fn a_function_in_a_static_is_notified_of_each_transition() {
     static TRIPS: AtomicU32 = AtomicU32::new(0);
     static CLOCK: ManualClock = ManualClock::new();
     type Function = OnTransition<fn(&Transition)>;
@@ -57,16 +57,16 @@ fn a_function_in_a_static_hears_each_transition() {
 /// A closure that moves what it needs, in a breaker that goes between threads.
 #[test]
 fn a_closure_that_owns_goes_between_threads() {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let ear = Arc::clone(&heard);
+    let notices = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&notices);
     let breaker = Breaker::builder(Config::new(), ManualClock::new())
-        .on_transition(move |transition: &Transition| ear.lock().unwrap().push(transition.to))
+        .on_transition(move |transition: &Transition| sink.lock().unwrap().push(transition.to))
         .build();
     std::thread::spawn(move || breaker.trip()).join().unwrap();
-    assert_eq!(*heard.lock().unwrap(), [State::Open]);
+    assert_eq!(*notices.lock().unwrap(), [State::Open]);
 }
 
-/// Counts everything that it is told.
+/// Counts everything that it is notified of.
 #[derive(Default)]
 struct Count {
     transitions: AtomicU32,
@@ -121,7 +121,7 @@ fn use_once(observer: impl Observer) {
 const ONCE: [u32; 4] = [2, 1, 1, 1];
 
 #[test]
-fn an_observer_is_heard_behind_every_pointer() {
+fn an_observer_is_notified_behind_every_pointer() {
     let (plain, rc, arc) = (
         Count::default(),
         Rc::new(Count::default()),
@@ -152,7 +152,7 @@ fn an_observer_may_be_there_or_not() {
 }
 
 #[test]
-fn a_pair_of_any_two_hears_everything_twice() {
+fn a_pair_of_any_two_is_notified_of_everything_twice() {
     let (one, other, third) = (
         Count::default(),
         Arc::new(Count::default()),
@@ -241,14 +241,15 @@ fn a_transition_can_be_made_by_hand() {
     assert_eq!(log.pop(), Some(made));
 }
 
-/// What a report or a command answers is what the observer is told, and nothing where nothing changed.
+/// What a report or a command answers is what the observer is notified of: nothing where nothing
+/// changed.
 fn every_report_answers_what_it_made<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let config = rules()
         .consecutive_failures(2)
         .open_for(ms(10))
         .gradual_return(100, ms(100));
-    let breaker = told::<W>(config, &clock, &diary);
+    let breaker = observed::<W>(config, &clock, &diary);
     let answers = |answer: Option<Transition>, cause: Option<Cause>| {
         assert_eq!(answer.map(|made| made.cause), cause);
         assert_eq!(diary.transitions.take(), Vec::from_iter(answer));
@@ -310,11 +311,11 @@ fn answers_need_no_observer<W: AnyWord>() {
     assert_eq!((made.at_ms, made.epoch, made.open_for()), (44, 2, None));
 }
 
-/// A success that was slow counts as a failure, and is told as one.
-fn a_slow_success_is_told_as_what_it_counts_as<W: AnyWord>() {
+/// A success that was slow counts as a failure, and is reported as one.
+fn a_slow_success_is_reported_as_what_it_counts_as<W: AnyWord>() {
     let (clock, diary) = (ManualClock::starting_at(1), Diary::default());
     let config = rules().slow_call(ms(10)).consecutive_failures(1);
-    let breaker = told::<W>(config, &clock, &diary);
+    let breaker = observed::<W>(config, &clock, &diary);
     let permit = breaker.acquire().unwrap();
     clock.advance(ms(10));
     let made = permit.success().map(|made| made.cause);
@@ -325,5 +326,5 @@ fn a_slow_success_is_told_as_what_it_counts_as<W: AnyWord>() {
 on_both_words!(
     every_report_answers_what_it_made,
     answers_need_no_observer,
-    a_slow_success_is_told_as_what_it_counts_as,
+    a_slow_success_is_reported_as_what_it_counts_as,
 );

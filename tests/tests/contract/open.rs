@@ -5,13 +5,9 @@ use std::time::Duration;
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, Failure, ManualClock, State};
 
-use super::support::{AnyWord, Diary, Fine, Tested, breaker, ms, on_both_words, rules, told};
-
-/// How long the breaker is open from now on; to be asked right after a trip.
-fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
-    assert_eq!(breaker.state(), State::Open);
-    breaker.snapshot().retry_in().unwrap()
-}
+use super::support::{
+    AnyWord, Diary, Fine, breaker, ms, observed, on_both_words, opened_for, rules,
+};
 
 fn the_deadline_is_inclusive<W: AnyWord>() {
     for open_for in [1, 2, 31, 61, 1_001, 9_999, u64::from(W::LONGEST)] {
@@ -27,7 +23,7 @@ fn the_deadline_is_inclusive<W: AnyWord>() {
     }
 }
 
-fn a_rejection_says_the_time_that_is_left<W: AnyWord>() {
+fn a_rejection_has_the_time_that_is_left<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(1_024)), &clock);
     breaker.trip();
@@ -185,7 +181,7 @@ fn less_than_a_millisecond_is_rounded_up<W: AnyWord>() {
 
 on_both_words!(
     the_deadline_is_inclusive,
-    a_rejection_says_the_time_that_is_left,
+    a_rejection_has_the_time_that_is_left,
     an_open_time_of_zero_probes_at_once,
     a_minimum_open_time_trips_at_once_and_lengthens_but_never_shortens,
     a_minimum_open_time_of_a_probe_counts_too,
@@ -196,10 +192,10 @@ on_both_words!(
 );
 
 #[test]
-fn the_observer_is_told_the_exact_open_time() {
+fn the_observer_is_notified_of_the_exact_open_time() {
     let clock = ManualClock::new();
     let diary = Diary::default();
-    let breaker = told::<Fine>(rules().open_for(ms(81)), &clock, &diary);
+    let breaker = observed::<Fine>(rules().open_for(ms(81)), &clock, &diary);
     breaker.trip();
     let opened = diary.transitions.borrow()[0].open_for();
     assert_eq!(opened, Some(ms(81)));

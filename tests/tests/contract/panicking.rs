@@ -1,4 +1,4 @@
-//! An observer that panics loses nothing: the word is settled before anybody is told, and a slot
+//! An observer that panics loses nothing: the word is settled before anybody is notified, and a slot
 //! that was taken comes back.
 
 use std::cell::Cell;
@@ -13,20 +13,20 @@ use atomic_breaker::{
 use super::support::{AnyWord, ms, on_both_words, rules};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Told {
+enum Notice {
     Transition(Cause),
     Rejected,
     Outcome,
     Cancelled,
 }
 
-/// Panics when it is told one thing.
+/// Panics when it is notified of one thing.
 #[derive(Default)]
-struct Fragile(Cell<Option<Told>>);
+struct Fragile(Cell<Option<Notice>>);
 
 impl Fragile {
-    fn hear(&self, told: Told) {
-        if self.0.get() == Some(told) {
+    fn notify(&self, notice: Notice) {
+        if self.0.get() == Some(notice) {
             self.0.set(None);
             // Without the message of the panic hook.
             resume_unwind(Box::new(()));
@@ -36,19 +36,19 @@ impl Fragile {
 
 impl Observer for Fragile {
     fn transition(&self, transition: &Transition) {
-        self.hear(Told::Transition(transition.cause));
+        self.notify(Notice::Transition(transition.cause));
     }
 
     fn rejected(&self, _rejected: Rejected) {
-        self.hear(Told::Rejected);
+        self.notify(Notice::Rejected);
     }
 
     fn outcome(&self, _outcome: Outcome) {
-        self.hear(Told::Outcome);
+        self.notify(Notice::Outcome);
     }
 
     fn cancelled(&self) {
-        self.hear(Told::Cancelled);
+        self.notify(Notice::Cancelled);
     }
 }
 
@@ -62,15 +62,15 @@ fn config() -> Config {
         .cancel_limit(ms(20))
 }
 
-fn with<W: AnyWord>(config: Config, test: impl Fn(&Tested<'_, W>, &dyn Fn(Told, &dyn Fn()))) {
+fn with<W: AnyWord>(config: Config, test: impl Fn(&Tested<'_, W>, &dyn Fn(Notice, &dyn Fn()))) {
     let (clock, fragile) = (ManualClock::new(), Fragile::default());
     let breaker = Breaker::builder(config, &clock)
         .word(W::fresh())
         .observer(&fragile)
         .build();
-    let panics = |told, act: &dyn Fn()| {
-        fragile.0.set(Some(told));
-        catch_unwind(AssertUnwindSafe(act)).expect_err("it was told");
+    let panics = |notice, act: &dyn Fn()| {
+        fragile.0.set(Some(notice));
+        catch_unwind(AssertUnwindSafe(act)).expect_err("it was notified");
         assert_eq!(fragile.0.get(), None);
         assert_eq!(breaker.check(), Ok(()));
     };
@@ -88,11 +88,11 @@ fn half_open<W: AnyWord>(breaker: &Tested<'_, W>) {
     assert_eq!(breaker.state(), State::HalfOpen);
 }
 
-/// The slot of a probe whose admission was told to a panicking observer was never given back.
+/// The slot of a probe whose admission was reported to a panicking observer was never given back.
 fn an_admission_that_panics_leaves_no_slot_taken<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
         due(breaker);
-        panics(Told::Transition(Cause::OpenTimeOver), &|| {
+        panics(Notice::Transition(Cause::OpenTimeOver), &|| {
             drop(breaker.acquire());
         });
         let snapshot = breaker.snapshot();
@@ -108,7 +108,7 @@ fn a_new_round_that_panics_leaves_no_slot_taken<W: AnyWord>() {
         due(breaker);
         let _lost = breaker.acquire().unwrap().into_token();
         breaker.clock().advance(ms(100));
-        panics(Told::Transition(Cause::ProbeLost), &|| {
+        panics(Notice::Transition(Cause::ProbeLost), &|| {
             drop(breaker.acquire());
         });
         let snapshot = breaker.snapshot();
@@ -126,7 +126,7 @@ fn the_end_of_a_return_that_panics_stands<W: AnyWord>() {
         due(breaker);
         breaker.acquire().unwrap().success();
         breaker.clock().advance(ms(50));
-        panics(Told::Transition(Cause::TrafficReturned), &|| {
+        panics(Notice::Transition(Cause::TrafficReturned), &|| {
             drop(breaker.acquire());
         });
         assert_eq!(breaker.state(), State::Closed);
@@ -138,27 +138,27 @@ fn a_rejection_that_panics_changes_nothing<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
         breaker.trip();
         let bits = breaker.to_bits();
-        panics(Told::Rejected, &|| drop(breaker.acquire()));
+        panics(Notice::Rejected, &|| drop(breaker.acquire()));
         assert_eq!(breaker.to_bits(), bits);
         breaker.clock().advance(ms(10));
         let _probe = breaker.acquire().unwrap();
-        panics(Told::Rejected, &|| drop(breaker.acquire()));
+        panics(Notice::Rejected, &|| drop(breaker.acquire()));
         assert_eq!(breaker.snapshot().probes_in_flight(), 1);
     });
 }
 
 fn an_outcome_that_panics_was_counted<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
-        panics(Told::Outcome, &|| {
+        panics(Notice::Outcome, &|| {
             let _ = breaker.acquire().unwrap().failure();
         });
         assert_eq!(breaker.snapshot().failures(), 1);
-        panics(Told::Outcome, &|| {
+        panics(Notice::Outcome, &|| {
             let _ = breaker.acquire().unwrap().success();
         });
         assert_eq!(breaker.snapshot().failures(), 0);
         let weighing = Failure::with_weight(2);
-        panics(Told::Outcome, &|| {
+        panics(Notice::Outcome, &|| {
             let _ = breaker.acquire().unwrap().report(weighing);
         });
         assert_eq!(breaker.state(), State::Open);
@@ -196,7 +196,7 @@ fn an_outcome_of_a_probe_that_panics_leaves_no_slot_taken<W: AnyWord>() {
     for (end, state) in ends {
         with::<W>(config(), |breaker, panics| {
             half_open(breaker);
-            panics(Told::Outcome, &|| end(breaker.acquire().unwrap()));
+            panics(Notice::Outcome, &|| end(breaker.acquire().unwrap()));
             let snapshot = breaker.snapshot();
             assert_eq!((snapshot.state(), snapshot.probes_in_flight()), (state, 0));
         });
@@ -206,13 +206,13 @@ fn an_outcome_of_a_probe_that_panics_leaves_no_slot_taken<W: AnyWord>() {
 fn a_transition_of_a_report_that_panics_stands<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
         breaker.acquire().unwrap().failure();
-        panics(Told::Transition(Cause::FailureLimit), &|| {
+        panics(Notice::Transition(Cause::FailureLimit), &|| {
             let _ = breaker.acquire().unwrap().failure();
         });
         assert_eq!(breaker.state(), State::Open);
         breaker.clock().advance(ms(10));
         drop(breaker.acquire().unwrap());
-        panics(Told::Transition(Cause::ProbesSucceeded), &|| {
+        panics(Notice::Transition(Cause::ProbesSucceeded), &|| {
             let _ = breaker.acquire().unwrap().success();
         });
         assert_eq!(breaker.state(), State::Closed);
@@ -221,16 +221,16 @@ fn a_transition_of_a_report_that_panics_stands<W: AnyWord>() {
 
 fn a_drop_that_panics_leaves_no_slot_taken<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
-        panics(Told::Cancelled, &|| drop(breaker.acquire()));
+        panics(Notice::Cancelled, &|| drop(breaker.acquire()));
         half_open(breaker);
-        panics(Told::Cancelled, &|| drop(breaker.acquire()));
+        panics(Notice::Cancelled, &|| drop(breaker.acquire()));
         assert_eq!(breaker.snapshot().probes_in_flight(), 0);
         let late = || {
             let probe = breaker.acquire().unwrap();
             breaker.clock().advance(ms(20));
             drop(probe);
         };
-        panics(Told::Transition(Cause::ProbeCancelled), &late);
+        panics(Notice::Transition(Cause::ProbeCancelled), &late);
         assert_eq!(breaker.state(), State::Open);
     });
 }
@@ -239,12 +239,12 @@ fn a_drop_that_panics_leaves_no_slot_taken<W: AnyWord>() {
 /// settled.
 fn a_call_around_a_panicking_observer_is_counted_once<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
-        panics(Told::Outcome, &|| {
+        panics(Notice::Outcome, &|| {
             let _ = breaker.call(|| Err::<(), ()>(()));
         });
         assert_eq!(breaker.snapshot().failures(), 1);
         half_open(breaker);
-        panics(Told::Outcome, &|| {
+        panics(Notice::Outcome, &|| {
             let _ = breaker.call(|| Ok::<(), ()>(()));
         });
         assert_eq!(breaker.state(), State::Closed);
@@ -253,11 +253,11 @@ fn a_call_around_a_panicking_observer_is_counted_once<W: AnyWord>() {
 
 fn a_command_that_panics_stands<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
-        panics(Told::Transition(Cause::Manual), &|| {
+        panics(Notice::Transition(Cause::Manual), &|| {
             let _ = breaker.trip();
         });
         assert_eq!(breaker.state(), State::Open);
-        panics(Told::Transition(Cause::Manual), &|| {
+        panics(Notice::Transition(Cause::Manual), &|| {
             let _ = breaker.force_open();
         });
         assert_eq!(breaker.state(), State::ForcedOpen);
@@ -270,7 +270,7 @@ fn a_healing_that_panics_stands<W: AnyWord>() {
         .word(W::from(W::Bits::from_u64(1)))
         .observer(&fragile)
         .build();
-    fragile.0.set(Some(Told::Transition(Cause::CorruptWord)));
+    fragile.0.set(Some(Notice::Transition(Cause::CorruptWord)));
     catch_unwind(AssertUnwindSafe(|| drop(breaker.acquire()))).unwrap_err();
     assert_eq!((breaker.check(), breaker.state()), (Ok(()), State::Closed));
     assert!(breaker.acquire().is_ok());

@@ -1,5 +1,5 @@
-//! What the rules ask of the memory beside the word, rejected when the parts are put together; and what a
-//! configuration says of itself.
+//! What the rules need of the memory beside the word, rejected when the parts are put together; and
+//! what a configuration shows of its settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -227,7 +227,7 @@ fn the_order_of_the_builder_does_not_matter() {
 }
 
 #[test]
-fn a_configuration_says_what_was_set() {
+fn a_configuration_shows_what_was_set() {
     let second = Duration::from_secs(1);
     let ratio = Ratio::percent(40).of_last(30);
     let config = Config::new()
@@ -268,7 +268,7 @@ fn a_configuration_says_what_was_set() {
 
 /// The table of the documentation.
 #[test]
-fn a_configuration_says_its_defaults() {
+fn a_configuration_shows_its_defaults() {
     let config = Config::new();
     assert_eq!(config.get_consecutive_failures(), Some(5));
     assert_eq!(config.get_failure_ratio(), None);

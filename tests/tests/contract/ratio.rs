@@ -178,7 +178,7 @@ fn a_slow_success_is_recorded_as_a_failure<W: AnyWord>() {
     assert_eq!(breaker.tally().seen_and_failed(), (2, 1));
 }
 
-/// Whether it lies before or after cannot be told, as any number of transitions may lie between.
+/// Whether it lies before or after cannot be known, as any number of transitions may lie between.
 fn a_call_of_any_other_epoch_begins_a_new_history<W: AnyWord>() {
     for (epoch, other) in
         (0..32_u16).flat_map(|epoch| (1..16).map(move |ahead| (epoch, epoch + ahead)))
@@ -270,7 +270,7 @@ fn what_happens_while_disabled_is_not_recorded<W: AnyWord>() {
     assert_eq!(breaker.tally().seen_and_failed(), (0, 0));
 }
 
-/// From outside, or from a time with other numbers: any bits are a history.
+/// Whether they come from outside or from a time with other numbers, any bits are a history.
 fn any_bits_are_a_history_that_slides_on<W: AnyWord>() {
     for bits in [
         u64::MAX,

@@ -3,7 +3,7 @@
 use atomic_breaker::word::{AtomicU64, Bits};
 use atomic_breaker::{Breaker, Cause, Clock, Config, ManualClock, Rules, SharedClock, State, Wait};
 
-use super::support::{AnyWord, Diary, Told, checked, fail, ms, on_both_words, rules};
+use super::support::{AnyWord, Diary, Observed, checked, fail, ms, on_both_words, rules};
 
 fn config() -> Config {
     rules()
@@ -13,10 +13,10 @@ fn config() -> Config {
         .gradual_return(100, ms(1_000))
 }
 
-/// What the breaker of before did to the word, by a clock far from the one after the reset.
-type Before<W> = fn(&Told<'_, W>);
+/// What the earlier breaker did to the word, by a clock far from the one after the reset.
+type Before<W> = fn(&Observed<'_, W>);
 
-/// The word is taken up after a reset: the clock begins again.
+/// The word is taken up after a reset: the clock starts again.
 fn restored<W: AnyWord>(
     config: Config,
     before: Before<W>,
@@ -70,11 +70,11 @@ fn restored<W: AnyWord>(
     check(&new, made.map(|made| made.cause));
 }
 
-fn trip<W: AnyWord>(breaker: &Told<'_, W>) {
+fn trip<W: AnyWord>(breaker: &Observed<'_, W>) {
     breaker.trip();
 }
 
-fn half_open<W: AnyWord>(breaker: &Told<'_, W>) {
+fn half_open<W: AnyWord>(breaker: &Observed<'_, W>) {
     trip(breaker);
     breaker.clock().advance(ms(60));
     breaker.acquire().unwrap().success();

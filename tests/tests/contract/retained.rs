@@ -32,8 +32,8 @@ impl Memory {
     }
 }
 
-/// After power-on the memory is random: 43 % of all words look like a state, so that a breaker woke up
-/// open. The mark beside the word tells.
+/// After power-on the memory is random: three words of four look like a state, so that a breaker would
+/// wake up open. The mark beside the word shows whether it is one.
 #[test]
 fn random_memory_is_never_believed() {
     let mut random = Random::stream(0);
@@ -140,7 +140,7 @@ fn a_retained_word_is_a_word_like_any_other() {
     assert!(AtomicU32::new(7).has_mark(6), "a plain word cannot tell");
 }
 
-/// Whichever of the two is around the other.
+/// Whichever of the two wraps the other.
 #[test]
 fn a_mark_of_another_tick_is_no_mark() {
     fn marked<W: Word>(word: &W) -> bool {

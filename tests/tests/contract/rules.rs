@@ -249,7 +249,7 @@ fn the_same_breaker_under_other_rules_is_a_view<W: AnyWord>() {
     assert_eq!(
         own.tally().seen_and_failed(),
         (0, 0),
-        "its rules ask for no ratio"
+        "its rules have no ratio"
     );
     fail(&view, 2);
     assert_eq!(view.tally().seen_and_failed(), (2, 2));
@@ -266,8 +266,7 @@ fn a_view_by_a_ratio_needs_memory_too() {
     let _ = plain.with_rules(&ratio);
 }
 
-/// Put together anew with each set of rules, over one word: what a restart with another
-/// configuration does.
+/// Built again with each set of rules, over one word: what a restart with another configuration does.
 fn a_lower_limit_of_trips_in_a_row_grows_on<W: AnyWord>() {
     let clock = ManualClock::new();
     let growing = rules().open_for(ms(10)).exponential(2, ms(80));

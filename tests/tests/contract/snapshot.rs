@@ -22,7 +22,7 @@ fn a_closed_snapshot_counts_failures<W: AnyWord>() {
     );
 }
 
-fn an_open_snapshot_tells_when_it_opened_and_what_is_left<W: AnyWord>() {
+fn an_open_snapshot_shows_when_it_opened_and_what_is_left<W: AnyWord>() {
     let clock = ManualClock::starting_at(1_000);
     let breaker = breaker::<W>(rules().open_for(ms(60)), &clock);
     breaker.trip();
@@ -111,7 +111,7 @@ fn a_half_open_snapshot_counts_lost_rounds<W: AnyWord>() {
     );
 }
 
-fn a_returning_snapshot_tells_the_share_and_what_is_left<W: AnyWord>() {
+fn a_returning_snapshot_shows_the_share_and_what_is_left<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().gradual_return(20, ms(1_000));
     let breaker = breaker::<W>(config, &clock);
@@ -135,8 +135,8 @@ fn a_returning_snapshot_tells_the_share_and_what_is_left<W: AnyWord>() {
     assert_eq!((over.returning_percent(), over.wait()), (Some(100), None));
 }
 
-/// What belongs to one state is not told of another.
-fn each_state_tells_what_it_has_and_nothing_else<W: AnyWord>() {
+/// What belongs to one state is not shown for another.
+fn each_state_shows_what_it_has_and_nothing_else<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().open_for(ms(10)).gradual_return(100, ms(10));
     let breaker = breaker::<W>(config, &clock);
@@ -195,12 +195,12 @@ fn the_state_alone_reads_no_clock<W: AnyWord>() {
 
 on_both_words!(
     a_closed_snapshot_counts_failures,
-    an_open_snapshot_tells_when_it_opened_and_what_is_left,
+    an_open_snapshot_shows_when_it_opened_and_what_is_left,
     an_open_breaker_that_is_due_stays_open_until_somebody_calls,
     a_half_open_snapshot_counts_probes_and_successes,
     a_half_open_snapshot_counts_lost_rounds,
-    a_returning_snapshot_tells_the_share_and_what_is_left,
-    each_state_tells_what_it_has_and_nothing_else,
+    a_returning_snapshot_shows_the_share_and_what_is_left,
+    each_state_shows_what_it_has_and_nothing_else,
     held_snapshots_say_nothing_else,
     epochs_wrap_where_documented,
     the_state_alone_reads_no_clock,

@@ -1,4 +1,4 @@
-//! Words whose time wraps, and callers who come seldom: what is right at any distance, and what the
+//! Words whose time wraps, and callers that come rarely: what is right at any distance, and what the
 //! limits of the documentation promise for the rest.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
@@ -59,8 +59,8 @@ fn a_success_at_any_time_after_the_window_clears_it() {
     }
 }
 
-/// A caller who asks only every `period` after a trip: how often it is rejected before it passes, at
-/// most `limit` times.
+/// A caller that comes only once every `period` after a trip: how often it is rejected before it
+/// passes, at most `limit` times.
 fn rejected_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) -> u32 {
     let clock = ManualClock::starting_at(777);
     let breaker = Breaker::over(word, config, &clock);
@@ -74,8 +74,8 @@ fn rejected_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) 
     limit
 }
 
-/// At most `(guard + open_for) / d` times, `d` being the distance of the period from the wrap. It was
-/// said to be once, and was 21 times.
+/// At most `(guard + open_for) / d` times, `d` being the distance of the period from the wrap. The
+/// documentation once promised one time; it was 21.
 #[test]
 fn a_caller_with_a_period_near_the_wrap_is_rejected_as_often_as_documented() {
     let config = Config::new().open_for(ms(20 * SECOND));
@@ -95,9 +95,9 @@ fn a_caller_with_a_period_near_the_wrap_is_rejected_as_often_as_documented() {
     assert_eq!(exactly, 1_000, "for ever, as documented");
 }
 
-/// The ways out: come back when told to, or take a word that is not blind there.
+/// The ways out: come back after the wait, or take a word that is not blind there.
 #[test]
-fn who_comes_back_when_told_is_rejected_once_more_at_most() {
+fn who_comes_back_after_the_wait_is_rejected_once_more_at_most() {
     let config = Config::new().open_for(ms(20 * SECOND));
     for late in (0..4_000).map(|step| WRAP - 2 * GUARD + 10 * step) {
         let clock = ManualClock::starting_at(777);
@@ -143,7 +143,7 @@ fn hourly_calls_are_right_with_ticks_of_a_second() {
             }
             assert_eq!(rejected, open_hours, "rejected while it is open");
             assert_eq!(breaker.state(), State::Closed);
-            // Seldom failures do not add up.
+            // Rare failures do not add up.
             for _ in 0..4 {
                 breaker.acquire().unwrap().failure();
                 clock.advance(ms(4 * HOUR));
@@ -214,7 +214,8 @@ fn each_tick_holds_and_wraps_where_its_table_says() {
     check::<16>();
 }
 
-/// `opened_at` is right for as long as the time does not wrap, and says so.
+/// `opened_at` is right for as long as the time does not wrap, and off by a wrap after that, as
+/// documented.
 #[test]
 fn when_it_opened_is_right_until_the_wrap() {
     let clock = ManualClock::starting_at(1_000_000);

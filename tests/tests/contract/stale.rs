@@ -1,4 +1,4 @@
-//! A permit of an earlier epoch changes nothing, whatever it says; only a demand of the epoch that
+//! A permit of an earlier epoch changes nothing, whatever it reports; only a demand of the epoch that
 //! has just ended by opening moves the deadline.
 
 use atomic_breaker::{Config, Failure, ManualClock, Outcome, Permit, State, Token, Transition};
@@ -8,10 +8,10 @@ use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
 type Report<W> = fn(Permit<&Tested<'_, W>>) -> Option<Transition>;
 type Change<W> = fn(&Tested<'_, W>, &ManualClock);
 
-/// What the demand among the reports asks for.
+/// The wait that the demand among the reports is for.
 const DEMAND_MS: u64 = 1_000;
 
-/// Everything that a permit can say; the demand comes first.
+/// Everything that a permit can report; the demand comes first.
 fn reports<W: AnyWord>() -> [Report<W>; 8] {
     [
         |permit| permit.report(Failure::retry_after(ms(DEMAND_MS))),
@@ -97,7 +97,7 @@ fn config() -> Config {
     rules().consecutive_failures(2).open_for(ms(10))
 }
 
-/// Where no call is measured, reports have shorter ways; and a return has a time of its own.
+/// Where no call is timed, reports take shorter ways; and a return has a time of its own.
 fn configs() -> [Config; 3] {
     let measured = config().slow_call(ms(5));
     [config(), measured, measured.gradual_return(100, ms(50))]
@@ -131,7 +131,7 @@ fn report_late<W: AnyWord>(
     }
 }
 
-fn a_closed_permit_says_nothing_after_any_transition<W: AnyWord>() {
+fn a_closed_permit_changes_nothing_after_any_transition<W: AnyWord>() {
     for report in reports::<W>().into_iter().enumerate() {
         for (change, config) in every::<W>() {
             let clock = ManualClock::starting_at(100);
@@ -144,7 +144,7 @@ fn a_closed_permit_says_nothing_after_any_transition<W: AnyWord>() {
     }
 }
 
-fn a_probe_says_nothing_after_any_transition<W: AnyWord>() {
+fn a_probe_changes_nothing_after_any_transition<W: AnyWord>() {
     for report in reports::<W>().into_iter().enumerate() {
         for (change, config) in every::<W>() {
             let clock = ManualClock::starting_at(100);
@@ -160,7 +160,7 @@ fn a_probe_says_nothing_after_any_transition<W: AnyWord>() {
     }
 }
 
-fn a_permit_of_a_disabled_breaker_says_nothing<W: AnyWord>() {
+fn a_permit_of_a_disabled_breaker_changes_nothing<W: AnyWord>() {
     for report in reports::<W>() {
         let clock = ManualClock::starting_at(100);
         let breaker = breaker::<W>(config(), &clock);
@@ -208,7 +208,7 @@ fn come_back<W: AnyWord>(breaker: &Tested<'_, W>, transitions: u32) {
 }
 
 /// Its epoch looks the same again, but it was admitted at another time.
-fn a_probe_from_a_whole_turn_of_epochs_ago_is_told_by_its_time<W: AnyWord>() {
+fn a_probe_from_a_whole_turn_of_epochs_ago_is_known_by_its_time<W: AnyWord>() {
     for (which, report) in reports::<W>().into_iter().enumerate() {
         let clock = ManualClock::starting_at(100);
         let breaker = breaker::<W>(config(), &clock);
@@ -226,7 +226,7 @@ fn a_probe_from_a_whole_turn_of_epochs_ago_is_told_by_its_time<W: AnyWord>() {
 }
 
 /// After a lost round there is one probe at a time, whatever the rules.
-fn after_a_lost_round_a_probe_is_told_by_its_time_too<W: AnyWord>() {
+fn after_a_lost_round_a_probe_is_known_by_its_time_too<W: AnyWord>() {
     for (which, report) in reports::<W>().into_iter().enumerate() {
         let clock = ManualClock::starting_at(100);
         let lease = ms(20);
@@ -267,11 +267,11 @@ fn a_closed_permit_is_taken_for_a_new_one_after_a_whole_turn_of_epochs_alone<W: 
 }
 
 on_both_words!(
-    a_probe_from_a_whole_turn_of_epochs_ago_is_told_by_its_time,
-    after_a_lost_round_a_probe_is_told_by_its_time_too,
+    a_probe_from_a_whole_turn_of_epochs_ago_is_known_by_its_time,
+    after_a_lost_round_a_probe_is_known_by_its_time_too,
     a_closed_permit_is_taken_for_a_new_one_after_a_whole_turn_of_epochs_alone,
     of_several_probes_the_first_failure_silences_the_rest,
-    a_closed_permit_says_nothing_after_any_transition,
-    a_probe_says_nothing_after_any_transition,
-    a_permit_of_a_disabled_breaker_says_nothing,
+    a_closed_permit_changes_nothing_after_any_transition,
+    a_probe_changes_nothing_after_any_transition,
+    a_permit_of_a_disabled_breaker_changes_nothing,
 );

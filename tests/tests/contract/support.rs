@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
 use atomic_breaker::{
-    AsRules, Breaker, Clock, Config, ManualClock, Observer, Outcome, Rejected, Rules, Tally,
+    AsRules, Breaker, Clock, Config, ManualClock, Observer, Outcome, Rejected, Rules, State, Tally,
     Transition,
 };
 
-/// A 32-bit word with ticks of 1 ms, so that both words tell the same times.
+/// A 32-bit word with ticks of 1 ms, so that both words hold the same times.
 pub(crate) type Fine = Ticks<AtomicU32, 0>;
 
 /// A word of either width, with ticks of 1 ms.
@@ -90,21 +90,21 @@ pub(crate) fn breaker<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested
     Breaker::over(W::fresh(), config, clock)
 }
 
-/// A breaker that tells a diary.
-pub(crate) type Told<'a, W> = Breaker<&'a ManualClock, W, (), &'a Diary>;
+/// A breaker whose observer is a diary.
+pub(crate) type Observed<'a, W> = Breaker<&'a ManualClock, W, (), &'a Diary>;
 
-pub(crate) fn told<'a, W: AnyWord>(
+pub(crate) fn observed<'a, W: AnyWord>(
     config: Config,
     clock: &'a ManualClock,
     diary: &'a Diary,
-) -> Told<'a, W> {
+) -> Observed<'a, W> {
     Breaker::builder(config, clock)
         .word(W::fresh())
         .observer(diary)
         .build()
 }
 
-/// The default rules with a lease that a 32-bit word with ticks of 1 ms can tell.
+/// The default rules with a lease that a 32-bit word with ticks of 1 ms can hold.
 pub(crate) const fn rules() -> Config {
     Config::new().probe_lease(Duration::from_secs(10))
 }
@@ -115,6 +115,12 @@ pub(crate) fn checked<W: Word>(config: Config) -> Rules<W::Bits> {
 
 pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// How long the breaker is open from now on; to be called right after a trip.
+pub(crate) fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
+    assert_eq!(breaker.state(), State::Open);
+    breaker.snapshot().retry_in().unwrap()
 }
 
 /// Fails `times` times.
@@ -153,7 +159,7 @@ impl Diced {
         }
     }
 
-    /// Everybody passes, or nobody does before the end.
+    /// With 0 everybody passes, with `u32::MAX` nobody does before the end.
     pub(crate) fn throw(&self, dice: u32) {
         self.dice.set(dice);
     }
@@ -175,7 +181,7 @@ impl Clock for Diced {
     }
 }
 
-/// Writes down everything that it is told.
+/// Writes down everything that the breaker reports.
 #[derive(Default)]
 pub(crate) struct Diary {
     pub(crate) transitions: RefCell<Vec<Transition>>,
@@ -187,8 +193,8 @@ pub(crate) struct Diary {
 impl Diary {
     /// The causes of the transitions so far, which are forgotten.
     pub(crate) fn causes(&self) -> Vec<atomic_breaker::Cause> {
-        let told = self.transitions.take();
-        told.iter().map(|transition| transition.cause).collect()
+        let reported = self.transitions.take();
+        reported.iter().map(|transition| transition.cause).collect()
     }
 }
 

@@ -46,7 +46,7 @@ fn live<'a, W: AnyWord>(
     probes
 }
 
-/// The numbers before and after, and in which order the probes report: the last one first?
+/// The numbers before and after, and whether the probe that was admitted last reports first.
 #[derive(Clone, Copy)]
 struct Case {
     old: (u32, u32),
@@ -155,7 +155,7 @@ fn reports_to_the_breaker_of_the_old_rules_count<W: AnyWord>() {
     });
 }
 
-/// Every pair goes on to closed by successes, without a wait, and by no more than it asks for.
+/// Every pair closes by successes, without a wait, and by no more of them than it needs.
 fn every_word_that_is_taken_over_closes_by_successes<W: AnyWord>() {
     every_pair::<W>(0, |breaker, probes, case| {
         for probe in probes {
@@ -171,7 +171,7 @@ fn every_word_that_is_taken_over_closes_by_successes<W: AnyWord>() {
     });
 }
 
-/// With more successes than the new rules ask for, one more is asked for.
+/// With more successes than the new rules need, one more is needed.
 fn a_smaller_close_after_waits_for_one_success<W: AnyWord>() {
     let (word, clock) = (W::fresh(), ManualClock::new());
     let probes = live(&word, (1, 4), &clock, (3, 0), 0);

@@ -249,7 +249,7 @@ fn a_memory_is_chosen_behind_a_pointer() {
     assert_eq!(nobody.max_calls(), 0);
 }
 
-/// Rules can be replaced: a memory of more calls is looked at with a shorter look, and grows again.
+/// Rules can be replaced: of a memory of more calls only the last ones count, and then it grows again.
 fn a_ratio_of_fewer_calls_looks_at_the_last_of_them<W: AnyWord>() {
     let memory = LastCalls::over(W::fresh());
     let ratio = |calls| Some(Ratio::percent(100).of_last(calls));

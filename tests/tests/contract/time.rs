@@ -1,4 +1,4 @@
-//! Clocks that wrap, step back, and are not asked for long.
+//! Clocks that wrap, step back, and are not read for a long time.
 
 use atomic_breaker::word::{AtomicU32, Ticks};
 use atomic_breaker::{Breaker, Config, ManualClock, State};

@@ -1,4 +1,4 @@
-//! The word anywhere, and what is found there.
+//! Words in memory of any kind, and what is found in them.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, CriticalSectionWord};
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, State};
@@ -79,7 +79,7 @@ fn fewer_probes_and_successes_taken_up_on_a_live_word_do_not_wedge<W: AnyWord>()
     assert_eq!(narrow.state(), State::Closed);
 }
 
-fn a_corrupt_word_in_use_is_healed_and_told_once<W: AnyWord>() {
+fn a_corrupt_word_in_use_is_healed_and_reported_once<W: AnyWord>() {
     // Closed with a window of no failures; open without trips; neither forced open nor disabled; held
     // in a way that nobody knows.
     let window = W::TIME;
@@ -100,20 +100,20 @@ fn a_corrupt_word_in_use_is_healed_and_told_once<W: AnyWord>() {
         breaker.acquire().unwrap().failure();
         assert_eq!(breaker.check(), Ok(()));
         assert_eq!(breaker.snapshot().failures(), 1);
-        let told = diary.transitions.borrow();
-        assert_eq!(told.len(), 1, "{corrupt:#x}");
+        let reported = diary.transitions.borrow();
+        assert_eq!(reported.len(), 1, "{corrupt:#x}");
         assert_eq!(
-            (told[0].cause, told[0].to),
+            (reported[0].cause, reported[0].to),
             (Cause::CorruptWord, State::Closed)
         );
-        assert_eq!((told[0].epoch, told[0].at_ms), (1, 9));
-        drop(told);
+        assert_eq!((reported[0].epoch, reported[0].at_ms), (1, 9));
+        drop(reported);
         breaker.acquire().unwrap().failure();
         assert_eq!(breaker.state(), State::Open, "it protects again");
     }
 }
 
-/// Whoever meets it: here the first report is a failure.
+/// Whoever meets the word heals it: here it is a report of a failure.
 fn a_failure_heals_a_corrupt_word_and_is_lost_with_it<W: AnyWord>() {
     let window = W::TIME;
     for corrupt in [window, 1_u64, 3] {
@@ -144,7 +144,7 @@ fn every_command_heals_a_corrupt_word_first<W: AnyWord>() {
         .transitions
         .borrow()
         .iter()
-        .map(|told| told.cause)
+        .map(|made| made.cause)
         .collect();
     assert_eq!(causes, [Cause::CorruptWord, Cause::Manual]);
     assert_eq!(breaker.state(), State::Open);
@@ -163,7 +163,7 @@ on_both_words!(
     two_breakers_over_one_word_are_one,
     a_lower_limit_taken_up_on_a_live_word_trips_with_the_next_failure,
     fewer_probes_and_successes_taken_up_on_a_live_word_do_not_wedge,
-    a_corrupt_word_in_use_is_healed_and_told_once,
+    a_corrupt_word_in_use_is_healed_and_reported_once,
     a_failure_heals_a_corrupt_word_and_is_lost_with_it,
     every_command_heals_a_corrupt_word_first,
     bits_that_are_no_state_make_no_breaker,

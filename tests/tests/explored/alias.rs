@@ -37,7 +37,7 @@ fn a_closed_permit_is_taken_for_a_new_one_after_exactly_the_documented_transitio
 enum By {
     /// As later: no trips in a row.
     Release,
-    /// With one trip, which later there is not.
+    /// With one trip in a row; later there is none.
     Trip,
 }
 

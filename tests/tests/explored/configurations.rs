@@ -123,9 +123,8 @@ pub(crate) fn inexact(grain: Grain) -> Named {
     ("open for 17 and 33", vec![rules])
 }
 
-/// Rules that take each other's place. The failures that one of them counts whatever the time are
-/// taken by the other for those of a window that began when the word's time was 0, so these must
-/// know the wraps.
+/// Rules that replace each other. Failures that one of them counts without a time look to the other
+/// like those of a window that began when the word's time was 0, so these must know the wraps.
 pub(crate) fn pairs(grain: Grain) -> Vec<Named> {
     let base = base(grain.wrapping());
     vec![

@@ -15,10 +15,10 @@ pub(crate) struct Place {
 
 /// Places around the wraps, for rules under which an age of more than `oldest` ticks does not matter.
 ///
-/// The time takes every distance from two ticks before the wrap, so that times ahead of now wrap
-/// alone, to so long after it that every age has been cut by the wrap in every place. The clock wraps
-/// with it in every second place. The epoch takes all 16 values in the 32-bit word, and in the 64-bit
-/// word those on both sides of its wrap.
+/// The time takes every distance from the wrap: from two ticks before it, where only times ahead of now
+/// wrap, to so long after it that the wrap has been at every point of every age. In every second place
+/// the clock wraps, too. The epoch takes all 16 values in the 32-bit word, and in the 64-bit word those
+/// on both sides of its wrap.
 pub(crate) fn places<W: Cell>(tick: u64, oldest: u64) -> Vec<Place> {
     let distances = oldest + 4;
     let epochs = 1 << W::EPOCH.1;

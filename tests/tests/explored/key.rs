@@ -70,7 +70,7 @@ impl Ages {
     }
 }
 
-/// Fingerprints of worlds: hashed already, so that the set need not.
+/// Fingerprints of worlds: hashed already, so that the set need not hash them.
 pub(crate) type Keys = HashSet<(u64, u64), BuildHasherDefault<AsItIs>>;
 
 /// The last number of a fingerprint.
@@ -217,7 +217,7 @@ impl<'a, W: Cell> Key<'a, W> {
         self.numbers.extend(mode);
     }
 
-    /// How many of the probes that are out nobody holds any more.
+    /// How many of the probes in flight nobody holds any more.
     fn lost(&self, out: &[u64]) -> u64 {
         let is_held = |number: &u64| {
             let mut held = self.world.held.iter().flatten();

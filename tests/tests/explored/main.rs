@@ -3,9 +3,9 @@
 //! Breadth-first over every state that a small configuration can reach with one to three callers, each
 //! without a permit or with one of this or an earlier epoch, and every operation in every state. At
 //! each step the real breaker, driven through its public door, is compared with the reference: the
-//! answer, the time to wait, the snapshot, and everything that the observer is notified of. Where traffic returns
-//! gradually each call is made with two dice; where there are two sets of rules, the other one may take
-//! over at any time.
+//! answer, the time to wait, the snapshot, and everything that the observer is notified of. Where
+//! traffic returns gradually each call is made with two dice; where there are two sets of rules, the
+//! other one may take over at any time.
 //!
 //! # What counts as the same state
 //!
@@ -18,16 +18,16 @@
 //! - the counts in the word at the time of a grant, which nothing looks at.
 //!
 //! The wraps are not abstracted away. Each state found is also moved, with its permits, to other times
-//! and epochs (`elsewhere`): to every distance from the wrap of the time that a stored time can span,
-//! in every second one of which the clock wraps with it; to all 16 epochs of the 32-bit word, and to
-//! both sides of the wrap in the 64-bit word. Each distance is paired with one or two epochs, not with
-//! all. There, every operation happens once more and is compared. The reference knows neither epochs
-//! nor wraps (but for `pairs`, see there).
+//! and epochs (`elsewhere`): to every distance from the wrap of the time that a stored time can span
+//! (in every second place the clock wraps, too); to all 16 epochs of the 32-bit word, and to both sides
+//! of the wrap in the 64-bit word. Each distance is paired with one or two epochs, not with all. There,
+//! every operation happens once more and is compared. The reference knows neither epochs nor wraps (but
+//! for `pairs`, see there).
 //!
 //! A permit is taken away (lost for good, its slot waits for the lease) when it has lived through so
 //! many transitions as the table says; 15 are all that the 32-bit word can tell apart. What comes after
 //! is the documented aliasing, pinned by `alias`. A state in which more rounds were lost in a row than
-//! the table says is compared, but not gone on from: each round doubles the lease, and with it the
+//! the table says is compared, but not explored further: each round doubles the lease, and with it the
 //! ages.
 //!
 //! | rules | word, tick | callers | transitions of a permit | lost rounds | across the wraps |
@@ -38,7 +38,7 @@
 //! | `small` | 32 bits, 1 ms | 1 | 15 | 1 | yes |
 //! | `small` without slow calls | 32 bits, 1 ms | 2 | 15 | 1 | no |
 //! | `pairs` | 32 bits, 1 ms | 2 | 2 | 1 | yes; slow calls not |
-//! | `losing` | 32 bits, 1 ms | 2 | 2 | 8, all it can count | no |
+//! | `losing` | 32 bits, 1 ms | 2 | 2 | 4, all it can count | no |
 //! | `inexact` | 32 bits, 1 ms | 2 | 2 | 1 | yes |
 
 mod alias;

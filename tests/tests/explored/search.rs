@@ -17,7 +17,7 @@ use super::world::{Cell, RuleSet, World};
 pub(crate) struct Reach {
     pub(crate) callers: usize,
     pub(crate) oldest_permit: u64,
-    /// States with more rounds lost in a row are compared, but not gone on from.
+    /// States with more rounds lost in a row are compared, but not explored further.
     pub(crate) most_lost_rounds: u32,
     /// Whether each state is looked at across the wraps, too.
     pub(crate) across_wraps: bool,
@@ -84,7 +84,7 @@ impl<W: Cell> Search<W> {
         }
     }
 
-    /// Visits everything; panics with the way there where the two worlds differ.
+    /// Visits everything; where the two worlds differ, panics with the events that led there.
     pub(crate) fn run(self) -> Extent {
         let mut seen = Keys::default();
         seen.insert(self.key(&self.start));
@@ -119,7 +119,7 @@ impl<W: Cell> Search<W> {
         extent
     }
 
-    /// Lets everything happen once in all other places. Answers how many steps that were.
+    /// Lets everything happen once in all other places. Answers how many steps those were.
     fn look_elsewhere(
         &self,
         world: &World<W::Bits>,

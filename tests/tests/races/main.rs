@@ -25,18 +25,18 @@ use atomic_breaker::word::Word;
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, State, Tally, Transition};
 use memory::LoomWord;
 
-/// What observers heard in one interleaving, in the order in which they were told. Not a part of the
+/// The transitions of one interleaving, in the order in which they were reported. Not a part of the
 /// model: plain memory of the test.
 #[derive(Default)]
-struct Heard(Mutex<Vec<Transition>>);
+struct Notices(Mutex<Vec<Transition>>);
 
-impl Observer for Heard {
+impl Observer for Notices {
     fn transition(&self, transition: &Transition) {
         self.0.lock().unwrap().push(*transition);
     }
 }
 
-type Modelled<T = (), W = LoomWord> = Breaker<ManualClock, W, T, Heard>;
+type Modelled<T = (), W = LoomWord> = Breaker<ManualClock, W, T, Notices>;
 
 /// A breaker for one interleaving.
 fn breaker(config: Config) -> loom::sync::Arc<Modelled> {
@@ -51,27 +51,27 @@ fn breaker_of<T: Tally, W: Word>(
     let breaker = Breaker::builder(config, ManualClock::starting_at(1_000))
         .word(word)
         .tally(tally)
-        .observer(Heard::default())
+        .observer(Notices::default())
         .build();
     loom::sync::Arc::new(breaker)
 }
 
-/// The causes of all transitions, in the order of their epochs, when everybody has come to rest.
-/// Each epoch was told once, and each transition begins in the state in which the one before ended.
+/// The causes of all transitions, in the order of their epochs, when everybody has come to rest. Each
+/// epoch was reported once, and each transition begins in the state in which the one before ended.
 fn history<T: Tally, W: Word>(breaker: &Modelled<T, W>) -> Vec<Cause> {
-    let mut told = breaker.observer().0.lock().unwrap().clone();
-    told.sort_by_key(|transition| transition.epoch);
+    let mut reported = breaker.observer().0.lock().unwrap().clone();
+    reported.sort_by_key(|transition| transition.epoch);
     let mut state = State::Closed;
-    for (epoch, transition) in (1..).zip(&told) {
-        assert_eq!(transition.epoch, epoch, "once each: {told:#?}");
-        assert_eq!(transition.from, state, "one chain: {told:#?}");
+    for (epoch, transition) in (1..).zip(&reported) {
+        assert_eq!(transition.epoch, epoch, "once each: {reported:#?}");
+        assert_eq!(transition.from, state, "one chain: {reported:#?}");
         state = transition.to;
     }
     let snapshot = breaker.snapshot();
-    assert_eq!(snapshot.state(), state, "nothing untold: {told:#?}");
+    assert_eq!(snapshot.state(), state, "nothing unreported: {reported:#?}");
     let epoch = usize::from(snapshot.epoch());
-    assert_eq!(epoch, told.len(), "none undone: {told:#?}");
-    told.iter().map(|transition| transition.cause).collect()
+    assert_eq!(epoch, reported.len(), "none undone: {reported:#?}");
+    reported.iter().map(|transition| transition.cause).collect()
 }
 
 /// Runs a model, prints how many interleavings it had, and answers what came out of them.

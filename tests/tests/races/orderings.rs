@@ -113,7 +113,7 @@ fn the_next_probe_sees_what_the_last_one_did<W: Word + Send + Sync + 'static>(wo
     succeeding.join().unwrap();
 }
 
-/// Looks, when told of the trip, at what each of the callers kept before its failure was counted.
+/// Looks, when notified of the trip, at what each of the callers kept before its failure was counted.
 #[derive(Clone)]
 struct Looks(Plain<Vec<AtomicU32>>);
 

@@ -38,7 +38,7 @@ fn token(breaker: &Modelled) -> Token<u64> {
     breaker.acquire().unwrap().into_token()
 }
 
-/// Two callers ask at the deadline, a third one if there is one, and `probes` of them pass.
+/// Two callers come at the deadline, a third one if there is one, and `probes` of them pass.
 fn callers_at_the_deadline(callers: usize, probes: u32) -> Vec<bool> {
     let breaker = due(config().probes(probes));
     let others: Vec<_> = (1..callers)

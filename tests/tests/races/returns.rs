@@ -98,9 +98,9 @@ fn a_failure_against_the_end<W: Word + Send + Sync + 'static>(
     let there = thread::spawn(move || other.resume(late).failure());
     let passed = breaker.acquire().map(Permit::into_token).is_ok();
     there.join().unwrap();
-    let mut told = breaker.observer().0.lock().unwrap().clone();
-    told.sort_by_key(|transition| transition.epoch);
-    let causes = told.iter().map(|transition| transition.cause).collect();
+    let mut reported = breaker.observer().0.lock().unwrap().clone();
+    reported.sort_by_key(|transition| transition.epoch);
+    let causes = reported.iter().map(|transition| transition.cause).collect();
     (causes, passed, breaker.state())
 }
 

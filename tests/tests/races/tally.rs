@@ -148,7 +148,7 @@ fn a_call_of_the_new_epoch_is_not_forgotten_with_the_old_ones() {
     assert_eq!(seen, HashSet::from([(0, (0, 0)), (0, (1, 1)), (1, (1, 1))]));
 }
 
-/// A memory that is cleared when the transition is told: after it was made.
+/// A memory that is cleared when the transition is reported: after it was made.
 struct ClearedLate(Memory);
 
 impl Tally for ClearedLate {

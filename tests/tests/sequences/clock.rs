@@ -3,7 +3,8 @@
 //! With a wrap of `R`: the gate never opens early unless the clock steps back by more than the guard
 //! band; a call between `k·R - guard` and `k·R + open_for` after the trip is rejected for up to
 //! `guard + open_for`; a call at any other time is right. Two ticks of rounding either way, and where an
-//! open time is stored rounded up, the stored time is so much earlier, and the guard band with it.
+//! open time is stored rounded up, the stored time of the trip is earlier by as much, and the guard
+//! band with it.
 
 use std::time::Duration;
 
@@ -60,7 +61,8 @@ fn trip<W: Word>(word: W, open_for: u64, clock: &ManualClock) -> Tripped<'_, W> 
     }
 }
 
-/// Trips, idles for `idle` milliseconds, and acquires. Then waits as long as asked, and acquires again.
+/// Trips, idles for `idle` milliseconds, and acquires. Then waits as the rejection demands, and
+/// acquires again.
 fn acquires_after(
     word: impl Word,
     scale: Scale,
@@ -95,7 +97,8 @@ fn acquires_after(
     Ok(())
 }
 
-/// Trips, then acquires at times of a clock that goes on and steps back: never early, never long late.
+/// Trips, then acquires at times of a clock that goes on and steps back: never early, never late for
+/// long.
 fn keeps_time(
     word: impl Word,
     scale: Scale,

@@ -97,7 +97,7 @@ fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event
 }
 
 /// A breaker over any word, in use: every pattern that it leaves behind is a state, the transitions
-/// that it reports join up, and whoever waits as long as it is asked to gets through.
+/// that it reports join up, and whoever waits as long as demanded gets through.
 fn survives<W: Word + From<W::Bits>>(
     bits: W::Bits,
     rules: &Rules,
@@ -128,7 +128,7 @@ fn survives<W: Word + From<W::Bits>>(
     joins_up(&log, begun, real.state(), is_corrupt)
 }
 
-/// All permits are lost. Whoever waits as long as asked gets through, the first time.
+/// All permits are lost. Whoever waits as long as demanded gets through at once.
 fn gets_through<W: Word>(real: &Real<'_, W>, clock: &ManualClock) -> Result<(), TestCaseError> {
     // A token is forgotten: a permit that is dropped might count as failed.
     let acquire = || real.acquire().map(Permit::into_token);
@@ -184,7 +184,7 @@ fn is_healed_by_a_call<W: Word + From<W::Bits>>(
     let permit = real.acquire();
     prop_assert!(permit.is_ok());
     permit.unwrap().report(outcome(report));
-    // A report of nothing leaves a word alone that looks closed; a failure does not.
+    // An ignored call leaves a word alone that looks closed; a failure does not.
     if let Ok(permit) = real.acquire() {
         permit.failure();
     }

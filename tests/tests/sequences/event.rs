@@ -26,7 +26,7 @@ pub(crate) enum Event {
     Rules(usize),
     /// Milliseconds.
     Advance(u64),
-    /// To just before, at or after how long a caller would be asked to wait.
+    /// To just before, at or after the end of the wait of a caller.
     AdvanceToDeadline(i64),
     /// To just before, at or after the end of something that the rules measure.
     AdvanceToEdge(usize, i64),
@@ -45,7 +45,7 @@ fn caller() -> impl Strategy<Value = usize> {
     prop_oneof![3 => Just(0), 2 => 0_usize..4, 1 => any::<usize>()]
 }
 
-/// Seldom so many that the word cannot count them.
+/// Rarely so many that the word cannot count them.
 fn rounds() -> impl Strategy<Value = usize> {
     prop_oneof![9 => 1_usize..5, 1 => 5_usize..40]
 }

@@ -2,8 +2,8 @@
 //!
 //! The reference knows where the time of the word wraps ([`Grain::wrapping`]), so histories go on past
 //! it, and clocks step back as far as they like. Permits are lost before their epoch comes round. Up to
-//! three sets of rules replace each other. Where open times are drawn at random, the reference checks that
-//! the time drawn lies within its bounds and takes it over.
+//! three sets of rules replace each other. Where open times are drawn at random, the reference checks
+//! that the time drawn lies within its bounds and takes it over.
 
 use std::cell::RefCell;
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::seed::check;
 
-/// In which eighths of the jitter the open times of a breaker fall that is tripped again and again.
+/// A breaker is tripped again and again: in which eighths of the jitter its open times fall.
 fn eighths(word: impl Word, seed: u32, start: u32, open_for: u64, percent: u64) -> [u32; 8] {
     let clock = ManualClock::starting_at(start);
     let config = Config::new()

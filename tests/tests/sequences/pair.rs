@@ -69,7 +69,7 @@ pub(crate) struct Pair<W: Word, T> {
     pub(crate) seen: Seen,
 }
 
-/// How often what happened, by name.
+/// How often each thing happened, by name.
 pub(crate) type Seen = HashMap<String, usize>;
 
 /// Where the reference's own time starts, a multiple of every wrap: a history cannot step back to 0.

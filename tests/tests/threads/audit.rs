@@ -40,12 +40,12 @@ pub(crate) fn contended<W: Cell>() -> Contended<W> {
     Contended::over(W::default(), 3)
 }
 
-/// Writes down all that the breaker tells.
+/// Writes down all that the breaker reports.
 #[derive(Default)]
 pub(crate) struct Ledger {
     transitions: Mutex<Vec<Transition>>,
     /// As many as there are in `transitions`, to be looked at without the lock.
-    told: AtomicU64,
+    reported: AtomicU64,
     rejected: AtomicU64,
     outcomes: AtomicU64,
     cancelled: AtomicU64,
@@ -54,7 +54,7 @@ pub(crate) struct Ledger {
 impl Observer for Ledger {
     fn transition(&self, transition: &Transition) {
         self.transitions.lock().unwrap().push(*transition);
-        self.told.fetch_add(1, Ordering::Relaxed);
+        self.reported.fetch_add(1, Ordering::Relaxed);
     }
 
     fn rejected(&self, _rejected: Rejected) {
@@ -73,7 +73,7 @@ impl Observer for Ledger {
 impl Ledger {
     /// Whether `more` transitions can follow before the epochs of this round wrap.
     pub(crate) fn has_room_for<W: Cell>(&self, more: u64) -> bool {
-        self.told.load(Ordering::Relaxed) + more < u64::from(W::EPOCHS)
+        self.reported.load(Ordering::Relaxed) + more < u64::from(W::EPOCHS)
     }
 
     /// Rejections, reports and drops: every call comes to exactly one of them.
@@ -84,28 +84,32 @@ impl Ledger {
             .sum()
     }
 
-    /// What was told since the last call, as a chain from one snapshot to the next: every epoch is
-    /// told exactly once, and begins in the state in which the one before it ended.
+    /// What was reported since the last call, as a chain from one snapshot to the next: every epoch is
+    /// reported exactly once, and begins in the state in which the one before it ended.
     pub(crate) fn chain<W: Cell>(&self, before: &Snapshot, after: &Snapshot) -> Vec<Transition> {
         let since = |epoch: u16| epoch.wrapping_sub(before.epoch()) % W::EPOCHS;
-        let mut told = std::mem::take(&mut *self.transitions.lock().unwrap());
-        self.told.store(0, Ordering::Relaxed);
+        let mut reported = std::mem::take(&mut *self.transitions.lock().unwrap());
+        self.reported.store(0, Ordering::Relaxed);
         assert!(
-            told.len() < usize::from(W::EPOCHS),
+            reported.len() < usize::from(W::EPOCHS),
             "the round was too long"
         );
 
-        told.sort_by_key(|transition| since(transition.epoch));
+        reported.sort_by_key(|transition| since(transition.epoch));
         let mut state = before.state();
-        for (place, transition) in (1..).zip(&told) {
-            assert_eq!(since(transition.epoch), place, "once each: {told:#?}");
-            assert_eq!(transition.from, state, "one chain: {told:#?}");
+        for (place, transition) in (1..).zip(&reported) {
+            assert_eq!(since(transition.epoch), place, "once each: {reported:#?}");
+            assert_eq!(transition.from, state, "one chain: {reported:#?}");
             assert!(is_an_arrow(transition), "{transition:?}");
             state = transition.to;
         }
-        assert_eq!(state, after.state(), "nothing untold: {told:#?}");
-        assert_eq!(usize::from(since(after.epoch())), told.len(), "{told:#?}");
-        told
+        assert_eq!(state, after.state(), "nothing unreported: {reported:#?}");
+        assert_eq!(
+            usize::from(since(after.epoch())),
+            reported.len(),
+            "{reported:#?}"
+        );
+        reported
     }
 }
 
@@ -122,7 +126,7 @@ fn is_an_arrow(transition: &Transition) -> bool {
         | (Cause::Manual, ForcedOpen | Open | HalfOpen, HalfOpen)
         | (Cause::Manual, _, Closed) => true,
         (Cause::Manual, from, Open) => !matches!(from, ForcedOpen | Disabled),
-        // Two operators: what the one has set shows again when the other takes his word back.
+        // Two operators: what one has set shows again when the other takes his own back.
         (Cause::Manual, from, ForcedOpen | Disabled) => {
             from != transition.to || matches!(from, ForcedOpen | Disabled)
         }

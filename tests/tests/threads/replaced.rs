@@ -92,8 +92,8 @@ fn replaced<W: Cell>(turns: u64) {
         },
         || {
             let after = breaker.snapshot();
-            for told in ledger.chain::<W>(&before, &after) {
-                *causes.entry(told.cause).or_default() += 1;
+            for made in ledger.chain::<W>(&before, &after) {
+                *causes.entry(made.cause).or_default() += 1;
             }
             assert_eq!(after.probes_in_flight(), 0, "every slot came back");
             assert_eq!(breaker.check(), Ok(()));

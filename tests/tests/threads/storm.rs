@@ -43,7 +43,7 @@ impl<W: Cell> Storm<'_, W> {
     /// One call, written down so that what is on the page is never more than what is in the word.
     fn call(&self, random: &mut Random) {
         let Ok(permit) = self.breaker.acquire() else {
-            // Lets the clock go on.
+            // Lets the clock advance.
             return thread::yield_now();
         };
         let is_probe = permit.is_probe();
@@ -76,7 +76,7 @@ impl<W: Cell> Storm<'_, W> {
         };
     }
 
-    /// Everybody rests, so what the word says and what was done must be the same.
+    /// Everybody rests, so what the word holds and what was done must agree.
     fn audit(&self) {
         let now = self.breaker.snapshot();
         let page = &self.pages[usize::from(now.epoch())];
@@ -110,7 +110,7 @@ fn storm<W: Cell>(turns: u64, failures: u32, probes: u32, close_after: u32) {
         .probes(probes)
         .close_after(close_after)
         .probe_lease(NEVER)
-        // A probe that is dropped says nothing, however long the machine let it wait.
+        // A dropped probe never counts as failed, however long the machine let it wait.
         .cancel_limit(NEVER);
     rage::<W>(turns, config);
     rage::<W>(turns, config.gradual_return(30, TICK / 4));
@@ -155,11 +155,11 @@ fn rage<W: Cell>(turns: u64, config: Config) {
         },
         || {
             let after = storm.breaker.snapshot();
-            let told = ledger.chain::<W>(&before, &after);
-            transitions.fetch_add(told.len() as u64, Ordering::Relaxed);
-            let ended = told
+            let reported = ledger.chain::<W>(&before, &after);
+            transitions.fetch_add(reported.len() as u64, Ordering::Relaxed);
+            let ended = reported
                 .iter()
-                .filter(|told| told.cause == Cause::TrafficReturned);
+                .filter(|made| made.cause == Cause::TrafficReturned);
             returned.fetch_add(ended.count() as u64, Ordering::Relaxed);
             storm.audit();
             before = after;
@@ -195,7 +195,7 @@ fn a_storm_of_callers_over_a_32_bit_word() {
     storm::<Narrow>(1_500, 40, 4, 9);
 }
 
-/// Everybody asks at the very deadline, again and again.
+/// Everybody comes at exactly the deadline, again and again.
 fn deadline<W: Cell>(turns: u64, probes: u32) {
     let config = Config::new()
         .open_for(TICK)
@@ -234,8 +234,8 @@ fn deadline<W: Cell>(turns: u64, probes: u32) {
             assert_eq!(passed.swap(0, Ordering::Relaxed), probes, "all at once");
             assert_eq!(u32::from(breaker.snapshot().probes_in_flight()), probes);
             let after = breaker.snapshot();
-            let told = ledger.chain::<W>(&before, &after);
-            let causes: Vec<_> = told.iter().map(|told| told.cause).collect();
+            let reported = ledger.chain::<W>(&before, &after);
+            let causes: Vec<_> = reported.iter().map(|made| made.cause).collect();
             assert_eq!(causes, [Cause::Manual, Cause::OpenTimeOver]);
             before = after;
             trip();

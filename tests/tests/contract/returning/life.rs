@@ -70,9 +70,9 @@ fn at_the_end_the_next_call_closes_and_passes<W: AnyWord>() {
     assert_eq!(breaker.snapshot().wait(), None);
     assert_eq!(breaker.snapshot().returning_percent(), Some(100));
     let permit = breaker.acquire().unwrap();
-    let told = diary.transitions.borrow()[0];
-    assert_eq!((told.from, told.to), (State::Returning, State::Closed));
-    assert_eq!((told.cause, told.trips), (Cause::TrafficReturned, 0));
+    let made = diary.transitions.borrow()[0];
+    assert_eq!((made.from, made.to), (State::Returning, State::Closed));
+    assert_eq!((made.cause, made.trips), (Cause::TrafficReturned, 0));
     assert_eq!(breaker.snapshot().trips(), 0);
     permit.failure();
     assert_eq!(
@@ -82,7 +82,7 @@ fn at_the_end_the_next_call_closes_and_passes<W: AnyWord>() {
     );
 }
 
-fn a_permit_of_the_return_says_nothing_once_it_is_over<W: AnyWord>() {
+fn a_permit_of_the_return_changes_nothing_once_it_is_over<W: AnyWord>() {
     let (clock, diary) = (Diced::default(), Diary::default());
     let breaker = returning::<W>(config(), &clock, &diary);
     let permits = [(); 3].map(|()| breaker.acquire().unwrap());
@@ -109,14 +109,18 @@ fn failures_in_a_row_trip_and_growth_goes_on<W: AnyWord>() {
         assert_eq!((snapshot.failures(), snapshot.trips()), (0, trips - 1));
         assert_eq!(snapshot.wait(), began, "the return goes on");
         fail(&breaker, 3);
-        let told = *diary.transitions.take().last().unwrap();
-        assert_eq!((told.from, told.to), (State::Returning, State::Open));
-        assert_eq!((told.cause, told.trips), (Cause::FailureLimit, trips));
+        let made = *diary.transitions.take().last().unwrap();
+        assert_eq!((made.from, made.to), (State::Returning, State::Open));
+        assert_eq!((made.cause, made.trips), (Cause::FailureLimit, trips));
         let open = 10 << (trips - 1).min(2);
-        assert_eq!(told.open_for_ms, open);
+        assert_eq!(made.open_for_ms, open);
         clock.advance(open.into());
         breaker.acquire().unwrap().success();
-        assert_eq!(breaker.snapshot().returning_percent(), Some(10), "anew");
+        assert_eq!(
+            breaker.snapshot().returning_percent(),
+            Some(10),
+            "from the start again"
+        );
     }
 }
 
@@ -258,7 +262,7 @@ on_both_words!(
     enough_probes_let_traffic_return,
     who_passes_changes_nothing_and_who_does_not_is_rejected_as_while_open,
     at_the_end_the_next_call_closes_and_passes,
-    a_permit_of_the_return_says_nothing_once_it_is_over,
+    a_permit_of_the_return_changes_nothing_once_it_is_over,
     failures_in_a_row_trip_and_growth_goes_on,
     a_success_changes_nothing_where_nothing_is_counted,
     the_window_of_failures_is_the_return,

@@ -57,8 +57,8 @@ fn the_share_follows_the_line<W: AnyWord>() {
     }
 }
 
-/// Of any number of calls at one age, as many pass as the line says, give or take two: the dice fall
-/// evenly.
+/// Of any number of calls at one age, as many pass as the share requires, give or take two: the dice
+/// fall evenly.
 fn of_a_thousand_calls_the_share_passes<W: AnyWord>() {
     let (clock, diary) = (Diced::even(), Diary::default());
     let breaker = returning::<W>(config(), &clock, &diary);
@@ -128,8 +128,8 @@ fn the_default_dice_fall_evenly() {
     assert!((2_300..2_700).contains(&passed), "{passed} of 10 000");
 }
 
-/// Breakers of one process that return together, asked in turn: with dice in an even sequence all calls
-/// of one passed and none of another, where the number of breakers fitted the sequence.
+/// Breakers of one process that return together, called in turn: with dice in an even sequence all
+/// calls of one passed and none of another, where the number of breakers fitted the sequence.
 #[test]
 fn breakers_that_return_together_each_let_their_share_through() {
     let clock = ManualClock::new();
