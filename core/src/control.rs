@@ -118,7 +118,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Every time that runs starts over now: an open breaker stays open for its whole open time, a
     /// window of failures and a gradual return begin. Probes that were in flight are forgotten. Permits
     /// from before are stale. What an operator has set stays. So a device that resets more often than its
-    /// open time never probes: give it a shorter one.
+    /// open time never probes: give it a shorter one. A call that hung until a watchdog reset the device
+    /// has reported nothing: [`trip`](Self::trip) after this, where the watchdog was the reason.
     ///
     /// # Errors
     /// [`CorruptWord`]: the word held an invalid state, or its memory lost its content

@@ -4,7 +4,11 @@
 //! sensor's wire: after three failures the bus is left alone, the LED lights, and every two seconds, then
 //! four, up to a minute, one measurement is tried. Plug it in again, and all is well at the next try.
 //!
-//! With a debug probe: `cargo run --release` in this folder flashes the board and shows the log.
+//! Short SCL to ground instead, so that the bus hangs: a blocking call cannot be given a time-out, so the
+//! watchdog resets the board, which then trips the breaker and leaves the bus alone, too.
+//!
+//! With a debug probe and [probe-rs](https://probe.rs): `rustup target add thumbv6m-none-eabi`, and in this
+//! folder `cargo run --release` flashes the board and shows the log.
 #![no_std]
 #![no_main]
 
@@ -19,6 +23,7 @@ use embassy_executor::Spawner;
 use embassy_rp::gpio::{Level, Output};
 use embassy_rp::i2c::{Blocking, I2c};
 use embassy_rp::peripherals::I2C0;
+use embassy_rp::watchdog::{ResetReason, Watchdog};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_time::Timer;
 use lm75::{Address, Lm75};
@@ -31,6 +36,9 @@ type Watch = StateWatch<CriticalSectionRawMutex, 1>;
 type Observers = (DefmtLog, &'static Watch);
 
 static STATE: Watch = StateWatch::new();
+
+/// How long a call may hang. The longest that the watchdog can wait is eight seconds.
+const PATIENCE: embassy_time::Duration = embassy_time::Duration::from_secs(4);
 
 /// In memory that the start-up code leaves as it is, so that a reset by the watchdog does not make the
 /// board forget that its sensor is down.
@@ -56,6 +64,11 @@ async fn main(spawner: Spawner) {
     if SENSOR.restore().is_err() {
         info!("started by power, or for the first time");
     }
+    let watchdog = Watchdog::new(board.WATCHDOG);
+    // The call that hung did not come to report it. Nothing else here can hang.
+    if let Some(ResetReason::TimedOut) = watchdog.reset_reason() {
+        SENSOR.trip();
+    }
     let bus = I2c::new_blocking(
         board.I2C0,
         board.PIN_5,
@@ -64,6 +77,7 @@ async fn main(spawner: Spawner) {
     );
     spawner.spawn(measure(bus).expect("started once"));
     spawner.spawn(lamp(Output::new(board.PIN_25, Level::Low)).expect("started once"));
+    spawner.spawn(feed(watchdog).expect("started once"));
 }
 
 #[embassy_executor::task]
@@ -88,5 +102,15 @@ async fn lamp(mut led: Output<'static>) {
     loop {
         let transition = changes.changed().await;
         led.set_level(Level::from(transition.to != State::Closed));
+    }
+}
+
+/// Feeds the watchdog, as long as no task hangs.
+#[embassy_executor::task]
+async fn feed(mut watchdog: Watchdog) {
+    watchdog.start(PATIENCE);
+    loop {
+        Timer::after_secs(1).await;
+        watchdog.feed(PATIENCE);
     }
 }
