@@ -1,7 +1,7 @@
 //! Many short rounds, interleaved.
 //!
 //! Timings on one machine drift by a third from minute to minute. So all cases are measured in one
-//! run, each for about a millisecond, turn by turn, many times; of the rounds the median is told,
+//! run, each for about a millisecond, interleaved, many times; of the rounds the median is shown,
 //! with the quartiles as spread. Threads are started once, pinned, and meet at a spinning barrier
 //! before each lap; each measures its own time. Where the system tells (Linux), a lap in which a thread
 //! had to wait for its core is run again: two threads of which one waits do not contend.
@@ -130,7 +130,7 @@ pub fn cores() -> usize {
     core_affinity::get_core_ids().map_or(1, |cores| cores.len())
 }
 
-/// Measures all cases by turns, `rounds` times.
+/// Measures all cases, interleaved, `rounds` times.
 ///
 /// # Panics
 /// When a case wants more threads than the machine has cores.

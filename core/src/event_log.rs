@@ -11,7 +11,7 @@ use crate::observer::{Observer, Transition};
 /// Keeps the last `N` transitions until a task drains them, and counts those it lost.
 ///
 /// A transition enters and leaves in a critical section of a few dozen instructions, so it may be
-/// told in a thread, a task or an interrupt handler. The breaker itself takes no critical section:
+/// notified in a thread, a task or an interrupt handler. The breaker itself takes no critical section:
 /// this one is entered only where a transition happens.
 ///
 /// ```

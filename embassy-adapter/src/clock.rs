@@ -6,7 +6,7 @@ use embassy_time::{Duration, Instant, Timer};
 
 /// The time since boot, as [`embassy_time`] tells it. Has no size.
 ///
-/// It begins anew with each start of the chip, so it is no [`SharedClock`](atomic_breaker::SharedClock):
+/// It starts over with each start of the chip, so it is no [`SharedClock`](atomic_breaker::SharedClock):
 /// a word that survives a reset is to be [restored](atomic_breaker::Breaker::restore).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbassyClock;

@@ -23,7 +23,7 @@
 //! | module | what |
 //! |---|---|
 //! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], the timer behind everything here |
-//! | `ext` | [`BreakerExt`]: what embassy's timers add to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; how they wait is told in [`wait`] |
+//! | `ext` | [`BreakerExt`]: what embassy's timers add to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; [`wait`] describes how they wait |
 //! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` is core's |
 //! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
 //!

@@ -54,8 +54,8 @@ impl<M: RawMutex, const N: usize, const S: usize> StateWatch<M, N, S> {
         }
     }
 
-    /// A receiver of transitions: of the last one at first, if there was any, then of each that it
-    /// is not too late for. `None` while `N` of them exist.
+    /// A receiver of transitions: first the last one, if there was any, then each new one. A receiver that
+    /// is slow skips to the latest. `None` while `N` receivers exist.
     pub fn receiver(&self) -> Option<Receiver<'_, M, Transition, N>> {
         self.last.receiver()
     }

@@ -61,8 +61,8 @@
 //! payments.trip(); // payments: closed -> open: by hand, for 5s
 //! ```
 //!
-//! Everything of the core is here as well, with `Arc` and `Box` where they make sense. Which settings to
-//! take and why is told by the guide in the repository (`docs/guide.md`).
+//! Everything of the core is here as well, with `Arc` and `Box` where they make sense. The guide in the
+//! repository (`docs/guide.md`) says which settings to take, and why.
 //!
 //! # Clocks
 //!

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A configuration that does not fit the word.
 ///
-/// The message names the setting, the limit and the way out. In a `const` or `static` it is the
+/// The message names the setting, the limit and the fix. In a `const` or `static` it is the
 /// message of the compile error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

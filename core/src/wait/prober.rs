@@ -56,8 +56,8 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// Pings with such pauses between, rounded up to milliseconds, and is convinced by one answer that
-    /// comes within 10 s.
+    /// Pings with pauses of this length between them, rounded up to milliseconds. One reply within 10 s
+    /// suffices.
     pub const fn every(pause: Duration) -> Self {
         Self {
             pause_ms: ms(pause),

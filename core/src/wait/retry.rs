@@ -53,14 +53,14 @@ impl Retry {
         self
     }
 
-    /// The longest pause before the second try; it doubles with each. Up to a half is taken off, each
-    /// time another share, so that callers spread. Rounded up to milliseconds.
+    /// The longest pause before the second try; it doubles with each try. Up to half of it is taken off, a
+    /// different part each time, so that callers spread out. Rounded up to milliseconds.
     pub const fn first_pause(mut self, pause: Duration) -> Self {
         self.first_ms = ms(pause);
         self
     }
 
-    /// Pauses do not grow any longer; the time that a breaker wants may be.
+    /// Caps the pauses between tries. Waiting for the breaker itself may take longer.
     pub const fn longest_pause(mut self, pause: Duration) -> Self {
         self.longest_ms = ms(pause);
         self

@@ -59,7 +59,7 @@ impl<T: Timer> Waiter<T> {
         }
     }
 
-    /// Begins to wait anew, until the same deadline.
+    /// Begins to wait again, until the same deadline.
     pub(super) fn restart(&mut self) {
         self.away_since_ms = self.timer.now_ms();
         self.looked_half_open = 0;

@@ -9,9 +9,9 @@ use super::{ClassifyKind, Guarded, GuardedError, works};
 /// An I²C bus, or one device's share of it, behind a breaker. Itself an [`I2c`], blocking or async as
 /// the bus is.
 ///
-/// Every failure weighs 1, but a lost arbitration is somebody else's turn and says nothing;
-/// [`with_classifier`](Guarded::with_classifier) says otherwise. One transaction is one call. An async bus that may hang
-/// wants a [`time_limit`](Guarded::time_limit).
+/// By default every error is a failure of weight 1, except that a lost arbitration is ignored: another
+/// controller had the bus. [`with_classifier`](Guarded::with_classifier) changes that. One transaction is
+/// one call. Give an async bus that may hang a [`time_limit`](Guarded::time_limit).
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Failure, GuardedI2c, Outcome};

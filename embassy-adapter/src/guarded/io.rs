@@ -17,9 +17,9 @@ use super::{ClassifyKind, Guarded, GuardedError};
 /// - Nothing, if the peer only does not answer: a read that waits is no error. Give the guard a
 ///   [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a peer that works.
 ///
-/// Every failure weighs 1, but what says that the caller was wrong says nothing of the stream
+/// By default every error is a failure of weight 1, except that errors which blame the caller are ignored
 /// (`InvalidInput`, `InvalidData`, `Unsupported`, `OutOfMemory`, `Interrupted`);
-/// [`with_classifier`](Guarded::with_classifier) says otherwise.
+/// [`with_classifier`](Guarded::with_classifier) changes that.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedIo};

@@ -9,8 +9,9 @@ use super::{ClassifyKind, Guarded, GuardedError, works};
 /// A device on an SPI bus behind a breaker. Itself an [`SpiDevice`], blocking or async as the device
 /// is.
 ///
-/// Every failure weighs 1; [`with_classifier`](Guarded::with_classifier) says otherwise. SPI itself hardly notices
-/// that a device is gone: where the driver finds out, guard its calls and not the bus.
+/// By default every error is a failure of weight 1; [`with_classifier`](Guarded::with_classifier) changes
+/// that. SPI itself hardly notices that a device is gone: where the driver finds out, guard its calls and
+/// not the bus.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedSpi};

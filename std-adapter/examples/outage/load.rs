@@ -154,7 +154,7 @@ fn play(
     Ok(breakdowns + server.take().map_or(0, Server::kill))
 }
 
-/// A line that is drawn anew on a terminal, one line after the other elsewhere.
+/// A line that is drawn over again on a terminal, one line after the other elsewhere.
 struct Progress {
     name: &'static str,
     scene: &'static Scene,
