@@ -41,6 +41,7 @@ const SOON_MS: u32 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
+#[doc(alias = "call not permitted")]
 pub struct Rejected {
     state: State,
     wait_ms: u32,

@@ -58,15 +58,15 @@
 //!   is taken for one of the present round (1.2 % where a third of the calls hang for up to twenty leases;
 //!   0 with one probe at a time, and in a 64-bit word: the test `late_reports` measures it).
 //! - **Times wrap**: after 49.7 days (35 minutes). Whoever calls again when told to, or is not alone in
-//!   calling, never notices. After a silence of about a multiple of the wrap `R`, from the guard band
-//!   (65.5 s; 4.1 s) and what the stored open time is rounded up by (0.1 %; 12.5 %) before it to the open
-//!   time after it, a breaker that opened looks as if it had just
-//!   done so, and rejects for its open time once more. It never admits early. Someone who calls only
-//!   every `P`, alone, meets that again and again if `P` is near a multiple of `R`: at most
-//!   `(guard + open time as stored) ÷ d` times in a row, `d` being the distance, and for ever if that is 0. In the
-//!   same way failures that come alone, each about `R` after the other, with no success between, fall
-//!   into one window. Take longer ticks ([`Ticks`](word::Ticks) has a table to choose from) or a 64-bit
-//!   word ([`CriticalSectionWord`](word#structs), with the feature `wide`) where nobody calls for so long.
+//!   calling, never notices. After a silence of about a multiple of the wrap `R`, from the guard band (65.5
+//!   s; 4.1 s) and what the stored open time is rounded up by (0.1 %; 12.5 %) before it to the open time
+//!   after it, a breaker that opened looks as if it had just done so, and rejects for its open time once
+//!   more. It never admits early. Someone who calls only every `P`, alone, meets that again and again if `P`
+//!   is near a multiple of `R`: at most `(guard + open time as stored) ÷ d` times in a row, `d` being the
+//!   distance, and for ever if that is 0. In the same way failures that come alone, each about `R` after the
+//!   other, with no success between, fall into one window. Take longer ticks ([`Ticks`](word::Ticks) has a
+//!   table to choose from) or a 64-bit word ([`CriticalSectionWord`](word#structs), with the feature `wide`)
+//!   where nobody calls for so long.
 //! - **A window of failures is a tumbling one**: it starts with its first failure, so up to
 //!   `2 × limit − 3` failures can fall within one window length without tripping.
 //! - **The breaker inside itself**: do not guard an operation that is guarded by the same breaker already,

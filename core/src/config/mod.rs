@@ -194,6 +194,7 @@ impl Config {
     ///
     /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long
     /// it took: a time-out *around* a guarded call of a resource that hangs never trips.
+    #[doc(alias = "slow call duration threshold")]
     pub const fn slow_call(mut self, limit: Duration) -> Self {
         self.slow_call_ms = Some(ms(limit));
         self

@@ -111,6 +111,7 @@ impl<B: Bits> Machine<'_, B> {
     fn own_open_ms(self, trips: u32) -> u32 {
         let open_ms = self.config.open_for_ms;
         match self.config.growth {
+            // The first trip in a row does not grow yet.
             Some(growth) => growth.after(open_ms, trips.saturating_sub(1)),
             None => open_ms,
         }
@@ -125,6 +126,7 @@ impl<B: Bits> Machine<'_, B> {
         if self.config.jitter_percent == 0 {
             return open;
         }
+        // The epoch goes where milliseconds rarely reach, so that two trips within one millisecond differ.
         let since = now.ms() ^ circuit.epoch() << 23;
         let seed = match self.config.seed {
             Some(seed) => seed,

@@ -81,6 +81,7 @@ impl<B: Bits> Machine<'_, B> {
             };
             return Step::Transition(next, Cause::ProbesSucceeded);
         }
+        // A token that is resumed twice reports twice: not below none.
         let others = circuit.in_flight().saturating_sub(1);
         Step::Update(circuit.with_probes(others, successes))
     }
@@ -90,6 +91,7 @@ impl<B: Bits> Machine<'_, B> {
         if !circuit.is_half_open() {
             return Step::Keep;
         }
+        // A token that is resumed twice reports twice: not below none.
         let others = circuit.in_flight().saturating_sub(1);
         Step::Update(circuit.with_probes(others, circuit.successes()))
     }

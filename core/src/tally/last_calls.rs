@@ -171,6 +171,7 @@ impl History {
 
     fn seen_and_failed(self) -> (u32, u32) {
         let seen = self.calls.max(1).ilog2();
+        // Less the leading one, which an empty history may lack.
         (seen, self.calls.count_ones().saturating_sub(1))
     }
 }
