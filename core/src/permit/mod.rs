@@ -52,6 +52,7 @@ impl<H: AnyBreaker> Permit<H> {
     /// [`Rejected`] says how long to wait.
     ///
     /// ```
+    /// # #![cfg_attr(not(feature = "alloc"), allow(unused_imports))]
     /// use atomic_breaker::{Breaker, Config, ManualClock, Permit};
     /// use std::{sync::Arc, thread};
     ///
