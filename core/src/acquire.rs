@@ -113,7 +113,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         rejected
     }
 
-    /// Rejects without the machinery of a swap, where that is all there is to do. A microcontroller has
+    /// Rejects without the machinery of an exchange, where that is all there is to do. A microcontroller has
     /// more time than flash.
     #[inline]
     fn reject(&self) -> Option<Rejected> {

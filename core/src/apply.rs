@@ -136,10 +136,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 Step::Transition(next, cause) => (next, Some(cause)),
             };
             if cause.is_some() && next.counts_failures() {
-                // Before the swap: afterwards calls of the new epoch may have been recorded.
+                // Before the exchange: afterwards calls of the new epoch may have been recorded.
                 self.tally.clear();
             }
-            match self.swap(seen, next) {
+            match self.exchange(seen, next) {
                 Ok(()) => {
                     return Applied {
                         bits: next.bits(),
@@ -159,7 +159,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     fn heal(&self, corrupt: W::Bits) -> W::Bits {
         self.tally.clear();
         let healed = Circuit::healed(corrupt);
-        match self.swap(corrupt, healed) {
+        match self.exchange(corrupt, healed) {
             Ok(()) => {
                 let closed = Circuit::of_valid(W::Bits::FRESH).trace();
                 let made = Made::new(closed, Cause::CorruptWord, self.clock.now_ms());
@@ -174,7 +174,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     // A microcontroller has more time than flash: one copy of what may be a loop or a critical
     // section.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn swap(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<(), W::Bits> {
+    fn exchange(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<(), W::Bits> {
         word::compare_exchange(&self.word, seen, next.bits())
     }
 

@@ -109,6 +109,7 @@ pub mod tally;
 mod ticket;
 mod time;
 mod token;
+mod transition;
 pub mod wait;
 pub mod word;
 

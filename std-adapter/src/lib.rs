@@ -58,7 +58,7 @@
 //!
 //! let log = |transition: &Transition| eprintln!("payments: {transition}");
 //! let payments = Breaker::builder(Config::new(), StdClock).on_transition(log).build();
-//! payments.trip(); // payments: closed -> open: by hand, for 5s
+//! payments.trip(); // payments: closed -> open: by command, for 5s
 //! ```
 //!
 //! Everything of the core is here as well, with `Arc` and `Box` where they make sense. The guide in the

@@ -1,6 +1,7 @@
 //! How a breaker behaves: a `const` builder, checked against the word.
 
 mod check;
+mod derived;
 mod error;
 #[cfg(feature = "serde")]
 mod file;
@@ -8,29 +9,19 @@ mod getters;
 mod growth;
 mod ratio;
 mod rules;
+mod trip_rule;
 
 pub(crate) use check::{Memory, check_memory};
 pub use error::ConfigError;
 pub(crate) use growth::Growth;
 pub use ratio::Ratio;
 pub use rules::{AsRules, Rules};
+pub(crate) use trip_rule::TripRule;
 
 use core::time::Duration;
 
 use crate::number::{byte, half, ms};
 use crate::word::Layout;
-
-/// What the word counts while closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) enum TripRule {
-    /// Failures with no success between them.
-    Consecutive { failures: u32 },
-    /// Failures since the first one of a window, successes between them or not.
-    Within { failures: u32, window_ms: u32 },
-    /// Nothing: the tally alone decides.
-    TallyOnly,
-}
 
 /// How traffic comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,41 +332,7 @@ impl Config {
     pub const fn check(&self, layout: Layout) -> Result<(), ConfigError> {
         check::check(self, layout)
     }
-
-    /// Whether it asks for memory beside the word.
-    #[inline]
-    pub(crate) const fn needs_tally(&self) -> bool {
-        self.ratio.is_some() || matches!(self.trip, TripRule::TallyOnly)
-    }
-
-    pub(crate) const fn needed_successes(&self) -> u32 {
-        match self.close_after {
-            Some(successes) => successes as u32,
-            None => self.probes as u32,
-        }
-    }
-
-    /// The longest minimum open time that a failure may ask for, for a word that holds `longest_ms`.
-    pub(crate) const fn longest_retry_after(&self, longest_ms: u32) -> u32 {
-        match self.max_retry_after_ms {
-            Some(ms) => ms,
-            None if longest_ms < DEFAULT_RETRY_AFTER_MS => longest_ms,
-            None => DEFAULT_RETRY_AFTER_MS,
-        }
-    }
-
-    /// The lease of a probe, for a word that holds `longest_ms`.
-    pub(crate) const fn lease(&self, longest_ms: u32) -> u32 {
-        match self.probe_lease_ms {
-            Some(ms) => ms,
-            None if longest_ms < DEFAULT_LEASE_MS => longest_ms,
-            None => DEFAULT_LEASE_MS,
-        }
-    }
 }
-
-const DEFAULT_RETRY_AFTER_MS: u32 = 5 * 60 * 1_000;
-const DEFAULT_LEASE_MS: u32 = 30_000;
 
 impl Default for Config {
     fn default() -> Self {

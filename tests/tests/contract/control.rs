@@ -223,40 +223,6 @@ fn a_probe_now_goes_on_counting_trips<W: AnyWord>() {
     }
 }
 
-fn forced_open_rejects_for_ever_and_says_so<W: AnyWord>() {
-    let clock = ManualClock::new();
-    let breaker = breaker::<W>(rules(), &clock);
-    breaker.force_open();
-    for _ in 0..20 {
-        clock.advance(ms(10_000));
-        let rejected = breaker.acquire().unwrap_err();
-        assert_eq!((rejected.state(), rejected.retry_in()), (ForcedOpen, None));
-    }
-}
-
-fn a_released_breaker_finds_out_by_a_probe<W: AnyWord>() {
-    let clock = ManualClock::new();
-    let breaker = breaker::<W>(rules(), &clock);
-    breaker.force_open();
-    breaker.release();
-    let probe = breaker.acquire().unwrap();
-    assert!(probe.is_probe());
-    assert!(breaker.acquire().is_err());
-    probe.success();
-    assert_eq!(breaker.state(), Closed);
-}
-
-fn a_disabled_breaker_passes_everything_and_learns_nothing<W: AnyWord>() {
-    let clock = ManualClock::new();
-    let breaker = breaker::<W>(rules().consecutive_failures(1), &clock);
-    breaker.disable();
-    fail(&breaker, 100);
-    assert_eq!(breaker.state(), Disabled);
-    breaker.enable();
-    assert_eq!(breaker.state(), Closed);
-    assert_eq!(breaker.snapshot().failures(), 0);
-}
-
 fn a_reset_clears_the_count_and_the_growth<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(10)).exponential(2, ms(40)), &clock);
@@ -269,62 +235,6 @@ fn a_reset_clears_the_count_and_the_growth<W: AnyWord>() {
     breaker.reset();
     breaker.trip();
     assert_eq!(breaker.snapshot().retry_in(), Some(ms(10)));
-}
-
-/// Two operators: one keeps everybody off the device, the other one trusts no breaker. What each has
-/// set ends by the command that belongs to it, in either order.
-fn forced_open_and_disabled_do_not_erase_each_other<W: AnyWord>() {
-    type Step = fn(&dyn Control) -> Option<Transition>;
-    let (force_open, release): (Step, Step) = (|it| it.force_open(), |it| it.release());
-    let (disable, enable): (Step, Step) = (|it| it.disable(), |it| it.enable());
-    let histories: [&[(Step, State)]; 4] = [
-        &[
-            (force_open, ForcedOpen),
-            (disable, Disabled),
-            (release, Disabled),
-            (enable, Closed),
-        ],
-        &[
-            (force_open, ForcedOpen),
-            (disable, Disabled),
-            (enable, ForcedOpen),
-            (release, HalfOpen),
-        ],
-        &[
-            (disable, Disabled),
-            (force_open, ForcedOpen),
-            (release, Disabled),
-            (enable, Closed),
-        ],
-        &[
-            (disable, Disabled),
-            (force_open, ForcedOpen),
-            (enable, ForcedOpen),
-            (release, HalfOpen),
-        ],
-    ];
-    for history in histories {
-        let clock = ManualClock::new();
-        let breaker = breaker::<W>(rules(), &clock);
-        for (step, state) in history {
-            step(&breaker);
-            assert_eq!(breaker.state(), *state);
-            assert_eq!(breaker.check(), Ok(()));
-            assert_eq!(breaker.acquire().is_ok(), *state != ForcedOpen);
-        }
-    }
-}
-
-fn the_later_of_both_can_be_taken_again_from_the_earlier<W: AnyWord>() {
-    let clock = ManualClock::new();
-    let breaker = breaker::<W>(rules(), &clock);
-    breaker.force_open();
-    for _ in 0..2 * W::EPOCHS {
-        assert_eq!(breaker.disable().map(|made| made.to), Some(Disabled));
-        assert_eq!(breaker.force_open().map(|made| made.to), Some(ForcedOpen));
-    }
-    breaker.reset();
-    assert_eq!(breaker.state(), Closed, "one reset ends both");
 }
 
 /// Where probes hang, the operator who knows better does not wait for the lease.
@@ -361,10 +271,5 @@ on_both_words!(
     each_command_notifies_the_observer_of_what_it_answers,
     a_probe_now_goes_on_counting_trips,
     a_trip_by_hand_grows_with_trips_but_not_when_open_already,
-    forced_open_rejects_for_ever_and_says_so,
-    a_released_breaker_finds_out_by_a_probe,
-    a_disabled_breaker_passes_everything_and_learns_nothing,
     a_reset_clears_the_count_and_the_growth,
-    forced_open_and_disabled_do_not_erase_each_other,
-    the_later_of_both_can_be_taken_again_from_the_earlier,
 );

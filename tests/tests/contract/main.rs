@@ -6,12 +6,12 @@
 //! | `closed` | trip rules, weights |
 //! | `ratio`, `tallies`, `forgotten` | the share of the last calls, several rules in one breaker, what an outage forgets |
 //! | `open`, `growth`, `jitter` | rejection and deadline, growth and jitter |
-//! | `demanded` | open times that somebody demanded |
+//! | `demanded`, `demanded_late` | open times that somebody demanded |
 //! | `half_open`, `lost_rounds` | probes, lost and dropped probes, leases that give way |
 //! | `cancelled` | permits that are dropped |
 //! | `returning` | gradual return |
 //! | `stale`, `late_reports` | late reports, and how often one is taken for a current one |
-//! | `control` | manual control |
+//! | `control`, `holds` | manual control |
 //! | `events`, `observers` | observers, the event log, lines of a log |
 //! | `snapshot` | all that one load shows |
 //! | `errors` | errors, fallback |
@@ -30,6 +30,7 @@ mod config;
 mod control;
 mod cost;
 mod demanded;
+mod demanded_late;
 mod errors;
 mod events;
 mod files;
@@ -37,6 +38,7 @@ mod forgotten;
 mod generic;
 mod growth;
 mod half_open;
+mod holds;
 mod jitter;
 mod late_reports;
 mod lost_rounds;

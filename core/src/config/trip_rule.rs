@@ -1,0 +1,13 @@
+//! What trips by what the word counts.
+
+/// What the word counts while closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) enum TripRule {
+    /// Failures with no success between them.
+    Consecutive { failures: u32 },
+    /// Failures since the first one of a window, successes between them or not.
+    Within { failures: u32, window_ms: u32 },
+    /// Nothing: the tally alone decides.
+    TallyOnly,
+}

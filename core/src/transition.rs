@@ -1,0 +1,152 @@
+//! A change of state, and why.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::state::State;
+
+/// A change of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Transition {
+    /// The state before.
+    pub from: State,
+    /// The state after. The same as before when a half-open breaker begins a new round of probes,
+    /// when an open one is tripped again, when a closed one is reset, when one that is both forced open
+    /// and disabled loses the one that does not show, and when a word is restored.
+    pub to: State,
+    /// Why.
+    pub cause: Cause,
+    /// When, as the clock reads: milliseconds since its origin, modulo 2³².
+    pub at_ms: u32,
+    /// The epoch that begins: one more than the one before, modulo 512 (16 in a 32-bit word).
+    pub epoch: u16,
+    /// Trips in a row, this one included.
+    pub trips: u8,
+    /// When it opens: for how many milliseconds, growth, jitter, minimum and rounding to ticks included.
+    /// Otherwise 0.
+    pub open_for_ms: u32,
+}
+
+impl Transition {
+    /// A transition, for tests of what handles it; the other fields are 0.
+    pub const fn new(from: State, to: State, cause: Cause) -> Self {
+        Self {
+            from,
+            to,
+            cause,
+            at_ms: 0,
+            epoch: 0,
+            trips: 0,
+            open_for_ms: 0,
+        }
+    }
+
+    /// When it opens: for how long, growth, jitter, minimum and rounding included.
+    pub const fn open_for(&self) -> Option<Duration> {
+        match self.to {
+            State::Open => Some(Duration::from_millis(self.open_for_ms as u64)),
+            State::Closed
+            | State::HalfOpen
+            | State::Returning
+            | State::ForcedOpen
+            | State::Disabled => None,
+        }
+    }
+}
+
+/// `closed -> open: failures reached the limit, for 5s`
+impl fmt::Display for Transition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}: {}", self.from, self.to, self.cause)?;
+        match self.open_for() {
+            Some(time) => write!(f, ", for {time:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why the state changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The failures counted in the word reached their limit.
+    FailureLimit,
+    /// The tally said so: the failure ratio reached its limit.
+    FailureRatio,
+    /// A failure demanded it: [`Failure::tripping`](crate::Failure::tripping).
+    TripDemanded,
+    /// A failure asked for a minimum open time: [`Failure::retry_after`](crate::Failure::retry_after).
+    RetryAfter,
+    /// The open time was over and somebody called.
+    OpenTimeOver,
+    /// A probe failed.
+    ProbeFailed,
+    /// A probe was dropped without a report after [`Config::cancel_limit`](crate::Config::cancel_limit).
+    ProbeCancelled,
+    /// The probes in flight did not report within their lease.
+    ProbeLost,
+    /// Enough probes succeeded.
+    ProbesSucceeded,
+    /// The time of a [gradual return](crate::Config::gradual_return) was over and somebody called.
+    TrafficReturned,
+    /// By command: [`Breaker::trip`](crate::Breaker::trip) and the others.
+    Manual,
+    /// The word was [restored](crate::Breaker::restore): what ran starts over.
+    Restored,
+    /// The word held an invalid state, or its memory lost its content; it was replaced by a fresh,
+    /// closed one.
+    CorruptWord,
+}
+
+impl Cause {
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::FailureLimit,
+        Self::FailureRatio,
+        Self::TripDemanded,
+        Self::RetryAfter,
+        Self::OpenTimeOver,
+        Self::ProbeFailed,
+        Self::ProbeCancelled,
+        Self::ProbeLost,
+        Self::ProbesSucceeded,
+        Self::TrafficReturned,
+        Self::Manual,
+        Self::Restored,
+        Self::CorruptWord,
+    ];
+
+    /// A few words for a log line: `failures reached the limit`.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::FailureLimit => "failures reached the limit",
+            Self::FailureRatio => "the failure ratio reached its limit",
+            Self::TripDemanded => "a failure demanded it",
+            Self::RetryAfter => "a failure asked for a pause",
+            Self::OpenTimeOver => "the open time is over",
+            Self::ProbeFailed => "a probe failed",
+            Self::ProbeCancelled => "a probe was cancelled late",
+            Self::ProbeLost => "a probe did not report",
+            Self::ProbesSucceeded => "enough probes succeeded",
+            Self::TrafficReturned => "traffic has returned",
+            Self::Manual => "by command",
+            Self::Restored => "restored",
+            Self::CorruptWord => "the word held an invalid state",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text())
+    }
+}
