@@ -87,11 +87,16 @@
 mod boot_clock;
 #[cfg(feature = "coarse")]
 mod coarse_clock;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(any(
     all(feature = "shared", unix),
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
+mod permits;
+#[cfg(feature = "sliding")]
+mod sliding;
 mod std_clock;
 
 // The alias below takes the place of core's own `Breaker`.
@@ -101,6 +106,9 @@ pub use atomic_breaker::*;
 pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
+pub use permits::{AnyPermit, Report};
+#[cfg(feature = "sliding")]
+pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;
 
 /// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std`, if no other is named. The

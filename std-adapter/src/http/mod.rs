@@ -1,0 +1,1 @@
+//! What HTTP and gRPC responses say about the server that sent them.

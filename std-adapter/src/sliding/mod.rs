@@ -1,0 +1,5 @@
+//! The share of failures within a sliding time.
+
+/// To come.
+#[derive(Debug)]
+pub struct SlidingRatio;
