@@ -41,7 +41,7 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
             black_box(&breaker).acquire().map(succeed)
         });
     });
-    group.bench_function(id("a failure that weighs nothing"), |bencher| {
+    group.bench_function(id("a failure of weight 0"), |bencher| {
         let breaker = breaker::<W>(RULES, &clock);
         bencher.iter(|| {
             let permit = black_box(&breaker).acquire();

@@ -11,7 +11,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`contestant`] | the crates compared, one file each, behind the same door |
+//! | [`contestant`] | the crates compared, one file each, behind the same interface |
 //! | [`cases`], [`yardstick`] | what is measured of each, and what it is measured by |
 //! | [`rounds`] | how: many short rounds, interleaved, on pinned threads |
 //! | [`storm`], [`scenario`] | not how fast, but what they do |

@@ -21,7 +21,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// half-open with this call as its first probe. Half-open: a free slot, or the slot of a probe
     /// that was lost, or rejected. Returning: passes or is rejected, as its share says.
     ///
-    /// # A permit that is dropped counts nothing
+    /// # A dropped permit counts as nothing
     ///
     /// So this never counts a failure, as `?` drops the permit:
     ///
@@ -58,8 +58,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Permit::acquire(self)
     }
 
-    /// Asks for the right to one call that counts as failed unless it is told otherwise: for code that
-    /// leaves by `?` or `return` when something went wrong.
+    /// Asks for the right to one call that counts as failed unless reported otherwise: for code that leaves
+    /// by `?` or `return` when something went wrong.
     ///
     /// # Errors
     /// [`Rejected`] says how long to wait.

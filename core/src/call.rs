@@ -190,8 +190,8 @@ impl<F: FnMut()> Drop for Unwinding<F> {
 /// What to do instead, in one expression.
 ///
 /// The combinators of `Result` do most of it: `breaker.call(f).unwrap_or(default)`,
-/// `breaker.call(f).or_else(|_| other())`. This trait adds the case that only a rejected call is
-/// answered otherwise, and the operation's own error comes back unwrapped.
+/// `breaker.call(f).or_else(|_| other())`. This trait adds the case where only a rejected call gets a
+/// fallback, and the operation's own error comes back unwrapped.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, Fallback, ManualClock};

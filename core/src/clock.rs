@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::time::Duration;
 
-use crate::number::{ms, scramble};
+use crate::number::scramble;
 use crate::word::{self, AtomicU32};
 
 /// A source of time, read only off the closed path: to trip, to reject, to admit a probe, to count
@@ -14,9 +14,9 @@ use crate::word::{self, AtomicU32};
 /// - **Milliseconds since any fixed origin, modulo 2³².** After `u32::MAX` comes 0; do not
 ///   saturate. A `u32` tick counter of a microcontroller will do, and so will the low half of a
 ///   `u64`.
-/// - **Monotonic, nearly**: readings may step back by less than the guard band of the word (65.5 s
-///   in 64-bit words, 64 ticks in 32-bit words), as readings of two threads do when they cross. A
-///   wall clock that is set is not a clock.
+/// - **Monotonic, nearly**: readings may step back by less than the guard band of the word (65.5 s in 64-bit
+///   words, 64 ticks in 32-bit words), as readings of two threads do when they cross. A wall clock that can
+///   be set will not do.
 /// - **As exact as its user wants the times**: what a breaker measures may end early or late by one
 ///   step of its clock. A millisecond is exact enough.
 /// - **Never fail, block or panic.** It is read in interrupt handlers.
@@ -54,10 +54,10 @@ pub trait Clock {
         0
     }
 
-    /// A number that differs from call to call, and between the devices or processes of a fleet, spread
-    /// over all 2³²: which calls pass while traffic returns gradually, and the jitter of breakers that
-    /// trip together. Need not be surprising, so the default needs no source
-    /// of randomness: it scrambles a counter and the [entropy](Self::entropy). Read on cold paths only.
+    /// A number that differs from call to call, and between the devices or processes of a fleet, spread over
+    /// all 2³²: which calls pass while traffic returns gradually, and the jitter of breakers that trip
+    /// together. Need not be unpredictable, so the default needs no source of randomness: it scrambles a
+    /// counter and the [entropy](Self::entropy). Read on cold paths only.
     fn random(&self) -> u32 {
         scramble(word::draw(&RANDOM, 1) ^ scramble(self.entropy()))
     }
@@ -68,8 +68,8 @@ static RANDOM: AtomicU32 = AtomicU32::new(0);
 /// A clock that everybody who can reach a word reads alike: other processes of the machine, other
 /// cores with a program of their own, the same program after a restart.
 ///
-/// A mere marker. Demanded where a word is shared beyond one program, as a clock whose origin is the
-/// start of the process would open the gate of another process's breaker at once.
+/// A mere marker. Demanded where a word is shared beyond one program, as a clock whose origin is the start of
+/// the process would make another process's breaker admit probes at once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be read alike by all programs that share the word",
     note = "take a clock without an origin of its own, as `BootClock` of atomic-breaker-std; to take up a \
@@ -106,7 +106,7 @@ forward_clock! {
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<C>;
 }
 
-/// A clock that stands still until it is told to move, for tests.
+/// A clock for tests: it stands still until moved.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, State};
@@ -130,6 +130,11 @@ pub struct ManualClock {
     ms: AtomicU32,
 }
 
+/// Whole milliseconds, rounded up, modulo 2³².
+const fn whole_ms(time: Duration) -> u32 {
+    time.as_nanos().div_ceil(1_000_000) as u32
+}
+
 impl ManualClock {
     /// A clock at 0.
     pub const fn new() -> Self {
@@ -145,13 +150,14 @@ impl ManualClock {
 
     /// Moves the clock on, in whole milliseconds, rounded up. Wraps, as clocks do.
     pub fn advance(&self, time: Duration) {
-        let ms = time.as_nanos().div_ceil(1_000_000) as u32;
+        let ms = whole_ms(time);
         self.change(|now| now.wrapping_add(ms));
     }
 
-    /// Moves the clock back, as crossing readings and badly kept clocks do.
+    /// Moves the clock back, as crossing readings and badly kept clocks do: as far as
+    /// [`advance`](Self::advance) moves it on.
     pub fn step_back(&self, time: Duration) {
-        let ms = ms(time);
+        let ms = whole_ms(time);
         self.change(|now| now.wrapping_sub(ms));
     }
 

@@ -14,9 +14,11 @@ use crate::state::State;
 use crate::tally::Tally;
 use crate::word::{Bits, Word};
 
-/// Manual control: each command is one compare-and-swap and begins an epoch, so that reports of
-/// calls that were under way change nothing, and answers the transition that it made. A command that
-/// does not apply changes nothing at all.
+/// Manual control: each command is one compare-and-swap and returns the transition that it made. A transition
+/// begins an epoch, so reports of calls that were under way change nothing, except that a `Retry-After` among
+/// them may still move the deadline of the open time that has just begun. A command that does not apply
+/// changes nothing; a [`trip_for`](Breaker::trip_for) that ends before the running open time only marks it as
+/// demanded.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, State};
@@ -38,11 +40,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.obey(Command::Trip(0))
     }
 
-    /// [`trip`](Self::trip) for at least so long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a
-    /// 32-bit word; the answer says for how long). What is demanded so ends early only by
+    /// [`trip`](Self::trip) for at least so long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a 32-bit
+    /// word; the answer says for how long). A time demanded this way ends early only by
     /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another command of an operator, if it is
-    /// more than half of the open time: a shorter demand does not keep
-    /// [`probe_early`](Self::probe_early) off, as there is one bit to say so for all of it.
+    /// more than half of the open time: a shorter demand does not keep [`probe_early`](Self::probe_early)
+    /// off, as there is one bit to say so for all of it.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -115,21 +117,22 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Takes up a word that outlived its clock or its users: after a reset of the chip or a restart of
     /// the process, once, before anybody calls.
     ///
-    /// Every time that runs starts over now: an open breaker stays open for its whole open time, a
-    /// window of failures and a gradual return begin. Probes that were in flight are forgotten. Permits
-    /// from before are stale. What an operator has set stays. So a device that resets more often than its
-    /// open time never probes: give it a shorter one. A call that hung until a watchdog reset the device
-    /// has reported nothing: [`trip`](Self::trip) after this, where the watchdog was the reason.
+    /// Every time that runs starts over now: an open breaker stays open for its whole open time, a window of
+    /// failures and a gradual return begin again. Probes that were in flight are forgotten. Where a time
+    /// started over, or the breaker was half-open, permits from before are stale; a closed breaker without a
+    /// running window keeps its epoch. What an operator has set stays. So a device that resets more often
+    /// than its open time never probes: give it a shorter one. A call that hung until a watchdog reset the
+    /// device has reported nothing: [`trip`](Self::trip) after this, where the watchdog was the reason.
     ///
     /// # Errors
     /// [`CorruptWord`]: the word held an invalid state, or its memory lost its content
     /// ([`Word::has_mark`]). It is closed and fresh now; there is nothing left to do.
     pub fn restore(&self) -> Result<Option<Transition>, CorruptWord> {
         let tick = W::Bits::LAYOUT.tick_log2;
-        let (found, survived) = (self.to_bits(), self.word.has_mark(tick));
+        let (found, has_mark) = (self.to_bits(), self.word.has_mark(tick));
         let machine = self.machine();
         let applied = self.apply(|circuit, now| {
-            if survived {
+            if has_mark {
                 machine.restore(circuit, now)
             } else {
                 Machine::<W::Bits>::start_over(circuit)
@@ -138,7 +141,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         // Not before, as a reset may come in between.
         self.word.set_mark(tick);
         self.notify(applied);
-        if survived {
+        if has_mark {
             // One that was corrupt is healed by now.
             found.check().map(|_| self.answer(applied))
         } else {

@@ -48,8 +48,8 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// A rejection, for tests of what handles it. `wait` is what a breaker in that state would say, in
-    /// milliseconds; it is ignored for [`State::ForcedOpen`].
+    /// A rejection, for tests of what handles it. `wait` is what a breaker in that state would say, rounded
+    /// up to milliseconds; it is ignored for [`State::ForcedOpen`].
     pub const fn new(state: State, wait: Duration) -> Self {
         match state {
             State::ForcedOpen => Self::until(state, 0),
@@ -76,7 +76,7 @@ impl Rejected {
         }
     }
 
-    /// When it is worth to come back; `None` while the breaker is forced open, as nobody knows.
+    /// When it is worth coming back; `None` while the breaker is forced open, as nobody knows.
     ///
     /// Open: at exactly this time from now the next call is a probe. Half-open: soon, after 100 ms at
     /// most, as a slot may be free at any moment; [`wait`](Self::wait) says how long that can go on.
@@ -94,7 +94,7 @@ impl Rejected {
         let ms = match self.state {
             State::ForcedOpen => return None,
             State::HalfOpen if self.wait_ms > SOON_MS => SOON_MS,
-            // Who came sooner would be one more call of which a share passes.
+            // Coming sooner would only add one more call, of which a share passes.
             State::Returning => self.wait_ms.div_ceil(2),
             // All the others: `wait` lists them.
             _ => self.wait_ms,
@@ -108,6 +108,12 @@ impl fmt::Display for Rejected {
         let state = self.state;
         match self.wait() {
             Wait::For(time) => write!(f, "circuit breaker is {state}, retry in {time:?}"),
+            Wait::AtMost(time) if state == State::Returning => {
+                write!(
+                    f,
+                    "circuit breaker is {state}, all calls pass within {time:?}"
+                )
+            }
             Wait::AtMost(time) => {
                 write!(f, "circuit breaker is {state}, retry soon, within {time:?}")
             }
@@ -189,9 +195,8 @@ impl<E: core::error::Error> core::error::Error for CallError<E> {
 ///
 /// Met where a word comes from outside. [`Breaker::from_bits`](crate::Breaker::from_bits),
 /// [`Breaker::check`](crate::Breaker::check), [`Breaker::restore`](crate::Breaker::restore) and
-/// [`Bits::check`](crate::word::Bits::check) report it; a breaker in use replaces such a word by a
-/// fresh, closed one and notifies its observer. (A closed word that has merely the beginning of a window
-/// in which nothing failed may also be cleared by the next report, without a notice.)
+/// [`Bits::check`](crate::word::Bits::check) report it; a breaker in use replaces such a word by a fresh,
+/// closed one and notifies its observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CorruptWord {

@@ -1,9 +1,9 @@
 //! A circuit breaker whose whole state is **one atomic word**: lock-free, `no_std`, no allocation.
 //!
-//! It stops a program from hammering something that is failing: after enough failures it rejects
-//! calls at once (open), later lets a few probes through (half-open), and closes when they succeed.
-//! A call that passes a closed breaker and succeeds costs two loads and no write, so any number of
-//! threads, cores and interrupt handlers share one breaker without contention.
+//! It stops a program from hammering something that is failing: after enough failures it rejects calls at
+//! once (open), later lets a few probes through (half-open), and closes when they succeed. A call that passes
+//! a closed breaker and succeeds costs two loads of the word and no write, so any number of threads, cores
+//! and interrupt handlers share one breaker without contention.
 //!
 //! ```
 //! use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
@@ -52,15 +52,15 @@
 //!   the lease at 4, open time, window, lease and gradual return at 24.8 days (17.5 minutes). A
 //!   configuration beyond is rejected when it is built.
 //! - **Epochs wrap**: a permit that lives through exactly 512 (16) transitions, or a multiple, while the
-//!   breaker comes back to as many trips in a row, is taken for a new one. A probe must match in time,
-//!   too, where one is in flight at a time: by default, and always after a lost round.
-//!   With several probes at a time in a 32-bit word, about one late report of a lost probe in a hundred
-//!   is taken for one of the present round (1.2 % where a third of the calls hang for up to twenty leases;
-//!   0 with one probe at a time, and in a 64-bit word: the test `late_reports` measures it).
-//! - **Times wrap**: after 49.7 days (35 minutes). Whoever calls again when told to, or is not alone in
-//!   calling, never notices. After a silence of about a multiple of the wrap `R`, from the guard band (65.5
-//!   s; 4.1 s) and what the stored open time is rounded up by (0.1 %; 12.5 %) before it to the open time
-//!   after it, a breaker that opened looks as if it had just done so, and rejects for its open time once
+//!   breaker comes back to as many trips in a row, is taken for a new one. A probe must match in time, too,
+//!   where one is in flight at a time: by default, and always after a lost round. With several probes at a
+//!   time in a 32-bit word, some late reports of lost probes are taken for current ones: about 0.4 % with two
+//!   probes, 1.2 % with four, where a third of the calls hang for up to twenty leases (the test
+//!   `late_reports` measures it). With one probe at a time, and in a 64-bit word, none were.
+//! - **Times wrap**: after 49.7 days (35 minutes). A caller that retries when the rejection says, or is one
+//!   of several, never notices. After a silence of about a multiple of the wrap `R`, from the guard band
+//!   (65.5 s; 4.1 s) and what the stored open time is rounded up by (0.1 %; 12.5 %) before it to the open
+//!   time after it, a breaker that opened looks as if it had just done so, and rejects for its open time once
 //!   more. It never admits early. Someone who calls only every `P`, alone, meets that again and again if `P`
 //!   is near a multiple of `R`: at most `(guard + open time as stored) ÷ d` times in a row, `d` being the
 //!   distance, and for ever if that is 0. In the same way failures that come alone, each about `R` after the

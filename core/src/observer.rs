@@ -12,11 +12,11 @@ pub use crate::transition::{Cause, Transition};
 /// forwards where there is one; a closure that takes each transition is made an observer by
 /// [`OnTransition`] or [`Builder::on_transition`](crate::Builder::on_transition).
 ///
-/// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was
-/// made: on the caller's thread or in its interrupt handler, so be brief and do not block. Two
-/// callers may report two transitions in either order; the epoch says which came first. An observer
-/// that panics loses nothing of the breaker's state, but what it, or the other one of a pair, would have
-/// been notified of next.
+/// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was made:
+/// on the caller's thread or in its interrupt handler, so be brief and do not block. Two callers may report
+/// two transitions in either order; the epoch says which came first. An observer that panics leaves the
+/// breaker's state intact; only the notifications that it, or the other of a pair, was due next are lost. If
+/// it panics while a panic of the operation is being counted, the process aborts.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, State, Transition};

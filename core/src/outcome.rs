@@ -108,7 +108,7 @@ impl Default for Failure {
     }
 }
 
-/// Turns the result of a call into its [`Outcome`]. Closures do.
+/// Turns the result of a call into its [`Outcome`]. Closures implement it.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};

@@ -1,4 +1,4 @@
-//! The way out: what a report changes in the word, off the closed path.
+//! What a report changes in the word, off the closed path.
 
 use crate::apply::Applied;
 use crate::breaker::Breaker;
@@ -12,8 +12,8 @@ use crate::tally::{Call, Tally, Verdict};
 use crate::ticket::Ticket;
 use crate::word::{self, Peek, Word};
 
-/// Where a 64-bit processor counts failures and clears the count without a call; a microcontroller has
-/// more time than flash.
+/// A 64-bit processor counts failures and clears the count inline; a microcontroller has more time than
+/// flash.
 const IS_FAST: bool = cfg!(target_pointer_width = "64");
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
@@ -169,7 +169,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         })
     }
 
-    /// Shows a call to the tally, once. A failure that weighs nothing counts nowhere.
+    /// Shows a call to the tally, once. A failure of weight 0 counts nowhere.
     #[inline]
     fn record(
         &self,

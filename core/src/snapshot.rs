@@ -68,8 +68,9 @@ impl Snapshot {
         self.failures
     }
 
-    /// Open, half-open or returning: trips in a row, at most 31 (7 in a 32-bit word). A round of probes
-    /// that was lost counts as the first one.
+    /// Open, half-open or returning: trips in a row, at most 31 (7 in a 32-bit word). At least 1 after a lost
+    /// round and while returning, even if nothing tripped: the lost round, or the return, counts as the first
+    /// trip then.
     pub const fn trips(&self) -> u8 {
         self.trips
     }
@@ -84,8 +85,7 @@ impl Snapshot {
         self.successes
     }
 
-    /// Half-open: rounds of probes lost in a row, at most 31 (8 in a 32-bit word). Each has doubled the
-    /// lease.
+    /// Half-open: rounds of probes lost in a row, counted up to 4. Each has doubled the lease.
     pub const fn lost_rounds(&self) -> u8 {
         self.lost_rounds
     }
@@ -113,8 +113,8 @@ impl Snapshot {
         }
     }
 
-    /// Open: whether the open time was demanded, by [`Failure::retry_after`](crate::Failure::retry_after)
-    /// or [`Breaker::trip_for`], and so ends early only by an operator's word.
+    /// Open: whether the open time was demanded, by [`Failure::retry_after`](crate::Failure::retry_after) or
+    /// [`Breaker::trip_for`], and so ends early only by an operator's command.
     pub const fn is_demanded(&self) -> bool {
         self.is_demanded
     }
@@ -128,8 +128,8 @@ impl Snapshot {
         }
     }
 
-    /// When it is worth to come back, as [`Rejected::retry_in`] says it; zero when a call would be
-    /// admitted, `None` when nobody knows because the breaker is forced open.
+    /// When it is worth coming back, as [`Rejected::retry_in`] says it; zero when a call would be admitted,
+    /// `None` when nobody knows because the breaker is forced open.
     pub const fn retry_in(&self) -> Option<Duration> {
         match self.retry_in_ms() {
             Some(ms) => Some(Duration::from_millis(ms as u64)),

@@ -18,11 +18,11 @@
 //! failures, a lease, a gradual return and the age of a probe err in the same way. The gate never
 //! opens early unless the clock steps back by more than the guard band.
 //!
-//! Someone who calls only every `P` milliseconds, with `P` near a multiple of `R`, meets those
-//! times again and again: at most `(guard + open_for) / d` times in a row, where `d` is the distance
-//! of `P` from the multiple, and for ever if `d` is 0. Who comes back when told to (within the open
-//! time), or is not alone in calling, is not concerned; for the others there are longer ticks and
-//! 64-bit words ([`Ticks`](crate::word::Ticks) has the table).
+//! Someone who calls only every `P` milliseconds, with `P` near a multiple of `R`, meets those times again
+//! and again: at most `(guard + open_for) / d` times in a row, where `d` is the distance of `P` from the
+//! multiple, and for ever if `d` is 0. A caller that comes back when told to (within the open time), or is
+//! not alone in calling, is not concerned; for the others there are longer ticks and 64-bit words
+//! ([`Ticks`](crate::word::Ticks) has the table).
 
 use crate::word::Bits;
 

@@ -36,8 +36,9 @@ use crate::word::{Bits, NativeBits, Word};
 pub struct Token<B = NativeBits>(pub(crate) Ticket<B>);
 
 impl<B: Bits> Token<B> {
-    /// The token as two numbers, for mailboxes that hold nothing else. Use them once: a second
-    /// report of the same permit counts a second time.
+    /// The token as two numbers, the word when it was granted and the start in milliseconds (0 if not
+    /// measured), for mailboxes that hold nothing else. Use them once: a second report of the same permit
+    /// counts a second time.
     pub const fn into_raw(self) -> (B, u32) {
         let started_ms = match self.0.started_ms {
             Some(ms) => ms.get(),
@@ -64,8 +65,8 @@ impl<H: AnyBreaker> Permit<H> {
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// Makes a permit of a token again. The token must be of a permit of this breaker, or of one
-    /// over the same word.
+    /// Turns a token back into a permit. The token must be of a permit of this breaker, or of one over the
+    /// same word.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a token is used once")]
     pub fn resume(&self, token: Token<W::Bits>) -> Permit<&Self> {

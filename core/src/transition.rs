@@ -13,9 +13,9 @@ use crate::state::State;
 pub struct Transition {
     /// The state before.
     pub from: State,
-    /// The state after. The same as before when a half-open breaker begins a new round of probes,
-    /// when an open one is tripped again, when a closed one is reset, when one that is both forced open
-    /// and disabled loses the one that does not show, and when a word is restored.
+    /// The state after. The same as before when a half-open breaker begins a new round of probes, when an
+    /// open one is tripped again, when a closed one is reset, when one that is both forced open and disabled
+    /// loses the one that does not show, when a word is restored, and when a corrupt word is replaced.
     pub to: State,
     /// Why.
     pub cause: Cause,

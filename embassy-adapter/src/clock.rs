@@ -4,7 +4,7 @@ use atomic_breaker::Clock;
 use atomic_breaker::wait;
 use embassy_time::{Duration, Instant, Timer};
 
-/// The time since boot, as [`embassy_time`] tells it. Has no size.
+/// The time since boot, as [`embassy_time`] tells it. Zero-sized.
 ///
 /// It starts over with each start of the chip, so it is no [`SharedClock`](atomic_breaker::SharedClock):
 /// a word that survives a reset is to be [restored](atomic_breaker::Breaker::restore).
@@ -17,15 +17,15 @@ impl Clock for EmbassyClock {
         Instant::now().as_millis() as u32
     }
 
-    /// The fine digits of the tick counter: devices that trip at another moment, if only by a few ticks,
-    /// draw another jitter. Those that trip in the same tick after the start draw the same: give them
-    /// a [`seed`](atomic_breaker::Config::seed) each, such as the unique number of the chip.
+    /// The fine digits of the tick counter: devices that trip at different moments, if only by a few ticks,
+    /// draw different jitter. Those that trip in the same tick after the start draw the same: give them a
+    /// [`seed`](atomic_breaker::Config::seed) each, such as the unique number of the chip.
     fn entropy(&self) -> u32 {
         Instant::now().as_ticks() as u32
     }
 }
 
-/// The timer of [`embassy_time`], for the functions of [`wait`]. Has no size.
+/// The timer of [`embassy_time`], for the functions of [`wait`]. Zero-sized.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbassyTimer;
 

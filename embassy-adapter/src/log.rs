@@ -2,7 +2,8 @@
 
 use atomic_breaker::{Observer, Rejected, State, Transition};
 
-/// An observer that writes a `defmt` line per transition, and one per rejection at level `debug`.
+/// An observer that writes a `defmt` line per transition, one more with the open time when it opens, and one
+/// per rejection at level `debug`.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, word::NativeWord};

@@ -5,14 +5,14 @@ use rustix::time::ClockId;
 
 use crate::{StdClock, kernel};
 
-/// Milliseconds since the machine was started, the same in every process: the clock for words that
-/// processes share, or that outlive a process. Has no size.
+/// Milliseconds since the machine was started, the same in every process: the clock for words that processes
+/// share, or that outlive a process. Zero-sized.
 ///
-/// On Linux, Android and OpenBSD it is `CLOCK_BOOTTIME`, which goes on while the machine is suspended.
-/// On other Unix systems it is `CLOCK_MONOTONIC`, by POSIX a clock of the whole system; it goes on on
-/// macOS and iOS, and stands still on some others, where open times are longer by as much. Elsewhere,
-/// as on Windows, the type does not exist; a clock of yours is [`Clock`] and [`SharedClock`], a few
-/// lines around what the system offers (there `GetTickCount64`).
+/// On Linux, Android and OpenBSD it is `CLOCK_BOOTTIME`, which goes on while the machine is suspended. On
+/// other Unix systems it is `CLOCK_MONOTONIC`, by POSIX a clock of the whole system; it keeps running on
+/// macOS and iOS, and stands still on some others, where open times are longer by as much. Elsewhere, as on
+/// Windows, the type does not exist; a clock of yours is [`Clock`] and [`SharedClock`], a few lines around
+/// what the system offers (there `GetTickCount64`).
 ///
 /// # Processes that share a word
 ///

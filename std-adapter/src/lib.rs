@@ -68,9 +68,9 @@
 //!
 //! | clock | feature | counts from | a reading | for words that processes share |
 //! |---|---|---|---:|---|
-//! | [`StdClock`] | | the first reading of the process | 24 ns | no |
-//! | `CoarseClock` | `coarse` | the start of the machine, on Linux and Android | 2 ns, steps of 1 to 10 ms | on Linux and Android |
-//! | `BootClock` | `shared` | the start of the machine | 22 ns | yes |
+//! | [`StdClock`] | | the first reading of the process | 40 ns | no |
+//! | `CoarseClock` | `coarse` | the start of the machine, on Linux and Android | 5 ns, steps of 1 to 10 ms | on Linux and Android |
+//! | `BootClock` | `shared` | the start of the machine | 32 ns | yes |
 //!
 //! A reading is most of what a rejection costs; a closed call reads no clock. (Figures of one machine,
 //! see the page on performance in the repository.)
@@ -140,7 +140,7 @@ pub type Breaker<
 /// A closed breaker, for a `static`, a field or an `Arc`.
 ///
 /// # Panics
-/// At compile time in a `static` or `const`: when the configuration does not fit the word. For
+/// When the configuration does not fit the word. In a `static` or `const` that is a compile error; for
 /// configurations that are not known to be right there is [`try_breaker`].
 ///
 /// ```

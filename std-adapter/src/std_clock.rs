@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use atomic_breaker::Clock;
 
-/// Milliseconds since this process first asked, by [`Instant`]. Has no size, and all of them agree.
+/// Milliseconds since this process first asked, by [`Instant`]. Zero-sized, and all of them agree.
 ///
 /// ```
 /// use atomic_breaker_std::{Clock, StdClock};
@@ -17,8 +17,8 @@ use atomic_breaker::Clock;
 /// assert!(StdClock.now_ms() > before);
 /// ```
 ///
-/// The origin is this process's own, so it is no clock for words that other processes reach, or that
-/// outlive this one: it would open their gates at once, or hold them shut.
+/// The origin is this process's own, so it is no clock for words that other processes reach, or that outlive
+/// this one: it would admit probes at once, or reject for too long.
 /// [`Breaker::shared`](atomic_breaker::Breaker::shared) rejects it:
 ///
 /// ```compile_fail,E0277

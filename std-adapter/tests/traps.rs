@@ -1,4 +1,5 @@
-//! What users write first, with threads and real time: each does what its author meant.
+//! What users write first, with threads and real time: each does what its author meant, or what the
+//! documentation warns of.
 
 mod support;
 
@@ -176,13 +177,13 @@ fn a_future_that_another_thread_wakes_is_guarded_without_a_runtime() {
 #[test]
 fn one_word_in_two_places_is_one_breaker() {
     static WORD: NativeWord = NativeWord::new(0);
-    static TOLD: AtomicU32 = AtomicU32::new(0);
+    static NOTIFIED: AtomicU32 = AtomicU32::new(0);
     let place = |failures| {
         let config = RULES.consecutive_failures(failures);
         let breaker = Breaker::builder(config, StdClock).word(&WORD);
         breaker
             .on_transition(|_: &Transition| {
-                TOLD.fetch_add(1, Ordering::Relaxed);
+                NOTIFIED.fetch_add(1, Ordering::Relaxed);
             })
             .build()
     };
@@ -198,7 +199,11 @@ fn one_word_in_two_places_is_one_breaker() {
     let _ = strict.call(|| Err::<(), _>("down"));
     assert_eq!(patient.state(), State::Open);
     assert!(patient.acquire().is_err());
-    assert_eq!(TOLD.load(Ordering::Relaxed), 1, "told where it was made");
+    assert_eq!(
+        NOTIFIED.load(Ordering::Relaxed),
+        1,
+        "reported where it was made"
+    );
 }
 
 #[test]

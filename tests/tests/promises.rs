@@ -262,9 +262,8 @@ fn clocks_tallies_observers_rules_and_breakers_can_stand_behind_a_pointer() {
     assert!(Breaker::try_shared(word, Config::new(), shared).is_ok());
 }
 
-/// Sealed or open: these are implemented by users.
 #[test]
-fn the_open_traits_can_be_implemented_outside() {
+fn any_breaker_is_taken_behind_references_and_arcs() {
     fn any<B: AnyBreaker>(breaker: &B) -> State {
         breaker.as_breaker().state()
     }

@@ -1,8 +1,8 @@
 //! What users write first, over a week of virtual time: a resource that is down for an hour, twice a day.
 //!
-//! Each program is written as somebody does who has not read the documentation further than the example.
-//! It must trip soon after the resource went down, waste little while it is down, and let calls through
-//! again soon after it came back; where the idiom is one that cannot see a failure, that is what is pinned.
+//! Each program is written the way someone would who has read no further than the example. It must trip soon
+//! after the resource went down, waste little while it is down, and let calls through again soon after it
+//! came back; where the idiom is one that cannot see a failure, that is what is pinned.
 
 use std::cell::Cell;
 use std::future::{Future, pending, ready};
@@ -30,9 +30,13 @@ struct Week {
     opened_after_s: u32,
     /// The most seconds from the return of the resource until a call succeeded again.
     back_after_s: u32,
-    /// Calls rejected although the resource had been back for a minute, or had never been away.
+    /// Calls rejected although the resource had been back for two minutes, or had never been away.
     rejected_in_health: u32,
     outages: u32,
+    /// Outages in which it opened.
+    opened: u32,
+    /// Outages after which a call succeeded.
+    back: u32,
 }
 
 /// A call each second. `call` makes it of a resource that is up or not, lets virtual time pass if it takes
@@ -67,12 +71,14 @@ fn week<W: Word>(
             if opened_s.is_none() && breaker.state() == State::Open {
                 let after = phase - DOWN_FROM_S;
                 opened_s = Some(after);
+                week.opened += 1;
                 week.opened_after_s = week.opened_after_s.max(after);
             }
         } else if phase >= DOWN_UNTIL_S {
             if succeeded && back_s.is_none() {
                 let after = phase - DOWN_UNTIL_S;
                 back_s = Some(after);
+                week.back += 1;
                 week.back_after_s = week.back_after_s.max(after);
             }
             let is_late = phase >= DOWN_UNTIL_S + 120;
@@ -100,7 +106,11 @@ fn config() -> Config {
 /// It trips within `opens_s`, at most `wasted` calls of the hour reach the resource, and a minute after its
 /// return calls succeed again.
 fn protects(week: &Week, opens_s: u32, wasted: u32) {
-    assert_eq!(week.outages, 14, "{week:?}");
+    assert_eq!(
+        (week.outages, week.opened, week.back),
+        (14, 14, 14),
+        "{week:?}"
+    );
     assert!(week.opened_after_s <= opens_s, "{week:?}");
     assert!(week.wasted <= wasted, "{week:?}");
     assert!(week.back_after_s <= 61, "{week:?}");
@@ -218,22 +228,28 @@ fn a_time_out_around_it_alone_never_trips_and_never_wedges() {
         clock: &ManualClock,
         is_up: bool,
     ) -> (bool, bool) {
-        let call = breaker.call_async(|| async move {
-            if is_up {
-                Ok::<_, ()>(7)
-            } else {
-                pending().await
+        let reached = Cell::new(false);
+        let call = breaker.call_async(|| {
+            reached.set(true);
+            async move {
+                if is_up {
+                    Ok::<_, ()>(7)
+                } else {
+                    pending().await
+                }
             }
         });
         let answer = dropped_after(call, clock, LIMIT);
-        (true, matches!(answer, Some(Ok(_))))
+        (reached.get(), matches!(answer, Some(Ok(_))))
     }
     let week = week(AtomicU64::new(0), config(), program);
-    assert_eq!((week.opened_after_s, week.rejected_in_health), (0, 0));
+    assert_eq!((week.opened, week.rejected_in_health), (0, 0));
+    assert_eq!((week.outages, week.back), (14, 14));
+    assert!(week.back_after_s <= 1, "{week:?}");
     assert!(week.wasted >= 3_600, "{week:?}");
 }
 
-/// Owned permits of clones of one `Arc`; two places of a program that call by turns.
+/// Owned permits of clones of one `Arc`; two places of a program that take turns calling.
 #[test]
 fn clones_in_two_places() {
     fn program<W: Word>(
@@ -279,7 +295,7 @@ fn drops_in_the_middle() {
         let answer = dropped_after(call, clock, LIMIT);
         (reached.get(), matches!(answer, Some(Ok(_))))
     }
-    // Also the calls that are given up reach the resource, and may take a probe's turn for a second.
+    // The calls that are given up reach the resource, too, and may take a probe's turn for a second.
     protects(&week(AtomicU64::new(0), config(), program), 8, 160);
     protects(&week(AtomicU32::new(0), config(), program), 8, 160);
 }

@@ -7,7 +7,7 @@ use crate::observer::Observer;
 use crate::tally::Tally;
 use crate::word::Word;
 
-/// A breaker of whatever parts: what a function or a type is generic over that takes any breaker.
+/// Any breaker, whatever its parts: the bound for functions and types that take one.
 ///
 /// Implemented for [`Breaker`], for references, and with the feature `alloc` for `Arc`, `Rc` and `Box`.
 /// Implement it for a handle of yours that leads to a breaker, always the same one, and permits can be

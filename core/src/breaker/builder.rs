@@ -69,8 +69,8 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         }
     }
 
-    /// [`word`](Self::word) for one that other programs share, in mapped memory or between two cores: by a
-    /// clock that all of them read alike, or it does not compile.
+    /// [`word`](Self::word) for one that other programs share, in mapped memory or between two cores. It
+    /// compiles only with a clock that all of them read alike.
     pub const fn shared_word<V: Word>(self, word: V) -> Builder<C, V, T, O>
     where
         C: SharedClock,
@@ -87,8 +87,8 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         self.with_tally(calls, memory)
     }
 
-    /// A [`Tally`] of any kind: memory beside the word. Not for a `static`, as what it offers is asked of
-    /// it.
+    /// A [`Tally`] of any kind: memory beside the word. Not in a `static`: what it offers is only known at
+    /// run time.
     pub fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
         let memory = memory_of(&tally);
         self.with_tally(tally, memory)
@@ -130,9 +130,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     /// The breaker.
     ///
     /// # Panics
-    /// At compile time in a `const` or `static`: when the configuration does not fit the word or the
-    /// tally. For configurations that are not known to be right there is
-    /// [`try_build`](Self::try_build).
+    /// When the configuration does not fit the word or the tally. In a `const` or `static` that is a compile
+    /// error; for configurations that are not known to be right there is [`try_build`](Self::try_build).
     pub const fn build(self) -> Breaker<C, W, T, O> {
         match self.rules() {
             Ok(rules) => self.with(rules),

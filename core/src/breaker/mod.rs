@@ -70,7 +70,7 @@ impl<C: Clock> Breaker<C> {
     /// A closed breaker with a word of its own.
     ///
     /// # Panics
-    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
     /// configurations that are not known to be right there is [`try_new`](Self::try_new).
     pub const fn new(config: Config, clock: C) -> Self {
         Self::builder(config, clock).build()
@@ -106,7 +106,7 @@ impl<C: Clock, W: Word> Breaker<C, W> {
     /// a clock that all read alike: take [`shared`](Self::shared), or [`restore`](Self::restore) it.
     ///
     /// # Panics
-    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
     /// configurations that are not known to be right there is [`try_over`](Self::try_over).
     pub const fn over(word: W, config: Config, clock: C) -> Self {
         Breaker::builder(config, clock).word(word).build()
@@ -120,12 +120,11 @@ impl<C: Clock, W: Word> Breaker<C, W> {
         Breaker::builder(config, clock).word(word).try_build()
     }
 
-    /// A breaker over a word that other programs share, in mapped memory or between two cores: by a
-    /// clock that all of them read alike, or it does not compile. With more parts:
-    /// [`Builder::shared_word`].
+    /// A breaker over a word that other programs share, in mapped memory or between two cores. It compiles
+    /// only with a clock that all of them read alike. With more parts: [`Builder::shared_word`].
     ///
     /// # Panics
-    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
     /// configurations that are not known to be right there is [`try_shared`](Self::try_shared).
     pub const fn shared(word: W, config: Config, clock: C) -> Self
     where

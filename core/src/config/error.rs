@@ -60,7 +60,7 @@ impl ConfigError {
                 "a 32-bit word counts at most 255 failures: lower the limit or take a 64-bit word"
             }
             Kind::NoWindow => {
-                "a window of 0 holds no two failures: lengthen it or use consecutive_failures"
+                "a window of 0 cannot hold two failures: lengthen it or use consecutive_failures"
             }
             Kind::WindowTooLong => {
                 "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
@@ -142,10 +142,10 @@ impl ConfigError {
                  longer ticks or a 64-bit word"
             }
             Kind::FirstPercent => {
-                "the first share of a gradual_return must lie within 1 and 100 percent: change it"
+                "the first share of a gradual_return must be between 1 and 100 percent: change it"
             }
             Kind::NoReturn => {
-                "a gradual_return over a time of 0 is no gradual one: lengthen it or leave it out"
+                "a gradual_return over a time of 0 is not gradual: lengthen it or leave it out"
             }
             Kind::ReturnTooLong => {
                 "the time of gradual_return is longer than 2^31 ms (2^14 ticks in a 32-bit word): \

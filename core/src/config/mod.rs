@@ -33,9 +33,9 @@ pub(crate) struct GradualReturn {
 
 /// How a breaker behaves.
 ///
-/// A plain value, built in a `const` or at run time. It is checked when a breaker or its [`Rules`] are
-/// made of it, because what fits depends on the word: in a `static` or `const`,
-/// [`Breaker::new`] rejects to compile; at run time, [`Breaker::try_new`] answers a [`ConfigError`].
+/// A plain value, built in a `const` or at run time. It is checked when a breaker or its [`Rules`] are made
+/// of it, because what fits depends on the word: in a `static` or `const`, [`Breaker::new`] fails to compile;
+/// at run time, [`Breaker::try_new`] returns a [`ConfigError`].
 ///
 /// | setting | default |
 /// |---|---|
@@ -87,8 +87,8 @@ pub(crate) struct GradualReturn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
-// Last stands what the closed path and failures look at: in a breaker that has its rules inside, it is
-// never on the cache line of the word, from which each look would fetch what another core just wrote.
+// What the closed path and failures look at comes last: in a breaker that has its rules inside, it is never
+// on the cache line of the word, from which each look would fetch what another core just wrote.
 #[repr(C)]
 pub struct Config {
     pub(crate) growth: Option<Growth>,
@@ -170,7 +170,7 @@ impl Config {
         self
     }
 
-    /// Trips, too, when so many of the last calls failed. The breaker needs memory for them: build it
+    /// Also trips when the given share of the last calls failed. The breaker needs memory for them: build it
     /// with [`Builder::last_calls`](crate::Builder::last_calls).
     #[doc(alias = "failure rate")]
     #[doc(alias = "sliding window")]
@@ -241,18 +241,16 @@ impl Config {
         self
     }
 
-    /// Makes the jitter reproducible: the same seed gives the same open times for the same history.
-    /// A unique number of the device does, where the clock has no
-    /// [`entropy`](crate::Clock::entropy). Breakers of one program with the same seed that trip
-    /// together draw the same.
+    /// Makes the jitter reproducible: the same seed gives the same open times for the same history. The
+    /// device's unique number will do where the clock has no [`entropy`](crate::Clock::entropy). Breakers of
+    /// one program with the same seed that trip together draw the same.
     pub const fn seed(mut self, seed: u32) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// The longest minimum open time that a failure may ask for: longer ones are cut to it, so that
-    /// a server cannot shut its clients up for a year. 5 minutes by default, or what the word holds if
-    /// that is less.
+    /// The longest minimum open time that a failure may ask for: longer ones are cut to it, so that a server
+    /// cannot lock its clients out for a year. 5 minutes by default, or what the word holds if that is less.
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
         self.max_retry_after_ms = Some(ms(limit));
         self
@@ -275,23 +273,23 @@ impl Config {
         self
     }
 
-    /// When no slot is free and the last probe was admitted this long ago, the probes in flight
-    /// count as lost: a new round starts with one new probe, and late reports of the old ones
-    /// change nothing. Best longer than the longest call. Not zero.
+    /// When no slot is free and the last probe was admitted this long ago, the probes in flight count as
+    /// lost: a new round starts with one new probe, and late reports of the old ones change nothing. It
+    /// should be longer than the longest call, and must not be zero.
     ///
     /// The lease doubles with each round lost in a row, four times at most, so that healthy calls that take
-    /// longer close the breaker in the end: after `log2(call ÷ lease) + 1` rounds, if they take no longer
-    /// than 16 leases. Longer it does not get, as it is also the time for which the breaker may stay shut
-    /// once a resource that had made probes hang is well again.
+    /// longer than the lease, but less than 16 leases, close the breaker in the end: after `log2(call ÷
+    /// lease) + 1` lost rounds, the logarithm rounded down. It grows no further, because it is also how long
+    /// the breaker may go on rejecting after a resource that made probes hang has recovered.
     /// [`probe_now`](crate::Breaker::probe_now) cuts it short.
     pub const fn probe_lease(mut self, lease: Duration) -> Self {
         self.probe_lease_ms = Some(ms(lease));
         self
     }
 
-    /// A probe that is dropped without a report after `limit` or later counts as failed: the breaker
-    /// opens again. One that is dropped sooner says nothing and gives its slot back. 250 ms by default; 0
-    /// counts every one. In 32-bit words up to a tick more.
+    /// A probe that is dropped without a report after `limit` or later counts as failed: the breaker opens
+    /// again. One that is dropped sooner says nothing and gives its slot back. 250 ms by default; 0 counts
+    /// every one. In 32-bit words up to two ticks more.
     ///
     /// Take it shorter than the time-outs around your calls, or a resource that hangs is probed again
     /// as soon as a time-out has dropped the probe before.

@@ -50,7 +50,7 @@ impl<B: Bits> Rules<B> {
     /// Rules for words with these bits.
     ///
     /// # Panics
-    /// At compile time in a `const` or `static`: when the configuration does not fit the word. For
+    /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
     /// configurations that are not known to be right there is [`try_new`](Self::try_new).
     pub const fn new(config: Config) -> Self {
         match Self::try_new(config) {

@@ -38,7 +38,7 @@ impl<B: Bits> Machine<'_, B> {
             (Command::Trip(shortest_ms), _) => {
                 return self.trip(circuit, shortest_ms, now, Cause::Manual);
             }
-            // Trips in a row count on: should the probe fail, the open time grows. Half-open, a new round.
+            // Trips in a row are kept, so the open time grows if the probe fails. Half-open, a new round.
             (Command::ProbeNow, State::Open | State::HalfOpen) => Self::probe(circuit),
             (Command::ProbeEarly, State::Open) if !circuit.is_demanded() => Self::probe(circuit),
             (Command::Reset, _) => circuit.enter(State::Closed),

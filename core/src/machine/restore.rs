@@ -10,7 +10,7 @@ use crate::time::TimeBase;
 use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
-    /// Lets every time that runs start over now, and takes nobody to be probing any more.
+    /// Restarts every running time now, and assumes that nobody is probing.
     pub(crate) fn restore(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
         let state = circuit.state();
         let kept = circuit.enter(state).with_trips(circuit.trips());

@@ -35,13 +35,27 @@ impl<H: AnyBreaker> Attempt<H> {
         Permit::acquire(handle).map(Self::new)
     }
 
-    /// The call succeeded. Answers the transition that this made.
+    /// The call succeeded. Returns the transition that this made, if any.
     #[inline]
     pub fn success(self) -> Option<Transition> {
         self.into_permit().success()
     }
 
-    /// The call ended with an [`Outcome`] or a [`Failure`]. Answers the transition that this made.
+    /// The call failed: a failure of weight 1, as when the attempt is dropped. Returns the transition that
+    /// this made, if any.
+    #[inline]
+    pub fn failure(self) -> Option<Transition> {
+        self.into_permit().failure()
+    }
+
+    /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition
+    /// that this made, if any.
+    #[inline]
+    pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
+        self.into_permit().record(result)
+    }
+
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this made, if any.
     #[inline]
     pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
         self.into_permit().report(outcome)

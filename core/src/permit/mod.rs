@@ -80,22 +80,22 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// The call succeeded. Answers the transition that this made.
+    /// The call succeeded. Returns the transition that this made, if any.
     ///
-    /// Closed with no failures counted: one load. Otherwise clears the count of consecutive
-    /// failures, or counts the success of a probe, which closes when it is the last one needed.
+    /// Closed with no failures counted: one load. Otherwise clears the count of consecutive failures, or
+    /// counts the success of a probe, which closes when it is the last one needed.
     #[inline]
     pub fn success(self) -> Option<Transition> {
         self.report(Outcome::Success)
     }
 
-    /// The call failed: a failure of weight 1. Answers the transition that this made.
+    /// The call failed: a failure of weight 1. Returns the transition that this made, if any.
     #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.report(Failure::new())
     }
 
-    /// The call ended with an [`Outcome`] or a [`Failure`]. Answers the transition that this made.
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this made, if any.
     #[inline(always)]
     #[expect(
         clippy::inline_always,

@@ -124,6 +124,7 @@ macro_rules! forward_tally {
 forward_tally! {
     impl<T> &T;
     #[cfg(feature = "alloc")] impl<T> alloc::boxed::Box<T>;
+    #[cfg(feature = "alloc")] impl<T> alloc::rc::Rc<T>;
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] impl<T> alloc::sync::Arc<T>;
 }
 

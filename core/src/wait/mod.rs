@@ -17,12 +17,12 @@
 //! |---|---|
 //! | open | when the time is over, and its share of the spread later; until then as while forced open |
 //! | half-open, every slot taken | soon: after 5 to 10 ms, 10 to 20 ms, and so on, up to half a second to a second |
-//! | returning | after half a second to a second, to try; the breaker's dice decide |
+//! | returning | after half a second to a second, to try; the breaker decides at random |
 //! | forced open | after a second, or after ten where the observer wakes it |
 //!
-//! - A look is one load of the word and one reading of the clock. A waiter takes at most eight
-//!   in its first second of half-open, and at most two in each further one, so 32 waiters are no load;
-//!   in the other states it is one a second, or two while traffic returns.
+//! - A look is a few loads of the word and one reading of each clock. A waiter takes at most eight in its
+//!   first second of half-open, and at most two in each further one, so 32 waiters are no load; in the other
+//!   states it is one a second, or two while traffic returns.
 //! - Where the observer [wakes](crate::Observer::wake_on_change) tasks, a transition made here ends the sleep at once.
 //!   Transitions made elsewhere (by another breaker over the same word, on another core or in another
 //!   process) are noticed by the looks: within ten seconds, or within one if nobody wakes. Nobody

@@ -14,13 +14,13 @@ use crate::state::State;
 /// A task that pings the resource while the breaker is open, and closes it as soon as the resource
 /// answers.
 ///
-/// Real calls are rejected until the open time is over, whatever the pings say; so give the breaker a
-/// long one, and leave the finding out to pings, which cost nothing when they fail: they neither
-/// count nor make the open time grow.
+/// Real calls are rejected until the open time is over, whatever the pings say; so give the breaker a long
+/// one, and let pings find out, which cost nothing when they fail: they neither count nor make the open time
+/// grow.
 ///
 /// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is
-///   over. A demand of less than half of the breaker's own open time does not count: one second asked for
-///   would keep the pings off for ten minutes.
+///   over. A demand for no more than half of the breaker's own open time does not count; otherwise one second
+///   asked for would keep the pings off for ten minutes.
 /// - A half-open breaker is pinged, too, unless a real call is probing: then that call decides. A ping
 ///   holds no slot, so real calls may probe meanwhile.
 /// - While the breaker is closed it looks at the state with the same pauses, but no more often than every
@@ -66,7 +66,7 @@ impl Prober {
         }
     }
 
-    /// Is convinced by so many answers in a row. 0 is taken for 1.
+    /// How many answers in a row it takes to convince it, 1 unless set. 0 is taken for 1.
     pub const fn answers(mut self, answers: u32) -> Self {
         self.answers = answers;
         self

@@ -42,7 +42,7 @@ where
 /// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
 ///
 /// A caller who waits is not rejected, so observers are not notified; only while traffic returns, when the
-/// dice decide, each of its tries may be.
+/// breaker decides at random, each of its tries may be.
 pub async fn acquire<H, T>(handle: H, timer: T) -> Permit<H>
 where
     H: AnyBreaker,

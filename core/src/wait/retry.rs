@@ -35,8 +35,8 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Three tries, 100 ms and then 200 ms apart; with more tries up to 10 s apart. None begins later
-    /// than 30 s after the first.
+    /// Three tries, 50 to 100 ms and then 100 to 200 ms apart; with more tries up to 10 s apart. None begins
+    /// later than 30 s after the first.
     pub const fn new() -> Self {
         Self {
             tries: 3,
@@ -46,8 +46,8 @@ impl Retry {
         }
     }
 
-    /// How often the operation is run at most. A call that the breaker rejects is none of them: the
-    /// operation was not run. 0 is taken for 1.
+    /// The most times that the operation is run. A rejected call does not count: the operation was not run. 0
+    /// is taken for 1.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.tries = tries;
         self

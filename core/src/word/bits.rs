@@ -28,7 +28,7 @@ pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static 
     #[doc(hidden)]
     fn from_u64(bits: u64) -> Self;
 
-    /// Answers the bits if they are a state that a breaker can be in.
+    /// Returns the bits if they are a valid state.
     ///
     /// For words that come from outside: retained RAM after a reset, a mapped file, another
     /// processor.

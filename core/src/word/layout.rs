@@ -55,7 +55,7 @@ struct Widths {
 /// "closed"; the epoch at the top, where it wraps by itself and where one shift takes it off.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Which of the four phases.
+    /// The state code.
     pub(crate) state: Field,
     /// Trips in a row, saturates.
     pub(crate) trips: Field,
@@ -264,7 +264,7 @@ pub(crate) trait Peek: Bits {
         self.to_u64() & const { Self::LAYOUT.load.mask() } != 0
     }
 
-    /// A closed word that is nothing but cleared of its count.
+    /// A fresh closed word of the same epoch.
     #[inline]
     fn with_nothing_counted(self) -> Self {
         Self::from_u64(self.to_u64() & !Self::ALL_BUT_EPOCH)

@@ -20,7 +20,7 @@
 //! | 1 | trips in a row | open | top bit: the open time was demanded; rest: the open time, a small float rounded up | the deadline less the open time |
 //! | 2 | trips in a row | half-open | probes in flight (high half), successes so far (low half) | last probe admitted at |
 //! | 3 | trips in a row | half-open after lost rounds | top bit: the probe is in flight; then rounds lost, less one; low half: successes so far | last probe admitted at |
-//! | 3 | 0 | 1 forced open, 2 disabled, 3 disabled while forced open, 4 forced open while disabled | | 0 |
+//! | 3 | 0 | forced open or disabled | 1 forced open, 2 disabled, 3 disabled while forced open, 4 forced open while disabled | 0 |
 //!
 //! All bits zero is a fresh, closed breaker, so `.bss` and a zeroed page are valid words. Who may
 //! change what, always by one compare-and-swap of the whole word:
@@ -29,7 +29,8 @@
 //! |---|---|---|
 //! | count a failure, clear the count | stays | a report in the same epoch |
 //! | take or give back a probe's slot | stays | `acquire` · a report or drop in the same epoch |
-//! | move a deadline that was demanded later | stays | a report of the epoch before · `trip_for` |
+//! | move a deadline later, as a late `Retry-After` demands | stays | a report of the epoch before |
+//! | mark the open time as demanded | stays | a report of the epoch before · `trip_for` |
 //! | any change of state, a new round of probes, a reset | +1 | exactly one caller, who then notifies the observer |
 //!
 //! # Orderings
@@ -80,8 +81,9 @@ use core::sync::atomic::Ordering;
 ///
 /// # What an implementation must do
 ///
-/// - Both methods act on one and the same memory, atomically, with at least the given orderings.
-/// - Neither blocks for long or panics: they are called from interrupt handlers.
+/// - `load` and `compare_exchange_weak` act on one and the same memory, atomically, with at least the given
+///   orderings.
+/// - No method blocks for long or panics: they are called from interrupt handlers.
 /// - `compare_exchange_weak` may fail spuriously; `Err` carries the value that it saw.
 ///
 /// ```
@@ -114,7 +116,7 @@ use core::sync::atomic::Ordering;
             `Ticks` or `CriticalSectionWord` of that module"
 )]
 pub trait Word {
-    /// `u32` or `u64`: decides the layout.
+    /// `u32`, `u64` or [`TickBits`]: decides the layout and the tick.
     type Bits: Bits;
 
     /// Reads the word.
@@ -142,8 +144,8 @@ pub trait Word {
         true
     }
 
-    /// Sets the mark beside the word, where there is one. Done by
-    /// [`Breaker::restore`](crate::Breaker::restore) when the word is a state.
+    /// Sets the mark beside the word, where there is one. Called by
+    /// [`Breaker::restore`](crate::Breaker::restore) once the word holds a valid state.
     fn set_mark(&self, tick_log2: u32) {
         let _ = tick_log2;
     }

@@ -10,10 +10,10 @@ use super::{ClassifyKind, Guarded, GuardedError};
 /// # What says that the peer works
 ///
 /// - **A read that brings something.** One that ends the stream, with `Ok(0)`, says nothing.
-/// - **Not a write or flush that succeeds**: it went into a buffer, and does so when the peer is
-///   gone. It neither clears a count of failures nor closes a half-open breaker; it is neutral.
-///   Where writing is all that happens, or a success means that the peer has got it, say
-///   [`trusting_writes`](Guarded::trusting_writes), or the breaker never closes once it was open.
+/// - **Not a write or flush that succeeds**: it went into a buffer, and does so when the peer is gone. It
+///   neither clears a count of failures nor closes a half-open breaker; it is neutral. Where writing is all
+///   that happens, or a success means that the peer has got it, say
+///   [`trusting_writes`](Guarded::trusting_writes), or the breaker never closes once it has opened.
 /// - Nothing, if the peer only does not answer: a read that waits is no error. Give the guard a
 ///   [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a peer that works.
 ///

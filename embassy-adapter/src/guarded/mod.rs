@@ -80,9 +80,9 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         self
     }
 
-    /// How long an async operation may take: a duration of embassy or of `core`, or a [`TimeLimit`] that
-    /// says what a time-out counts as; without one, for ever. One that takes longer is dropped and
-    /// fails by [`GuardedError::TimedOut`].
+    /// How long an async operation may take: a duration of embassy or of `core`, or a [`TimeLimit`] that says
+    /// what a time-out counts as; without one, for ever. One that takes longer is dropped and fails with
+    /// [`GuardedError::TimedOut`].
     ///
     /// Blocking operations cannot be cut short: that is for the HAL. Where slow ones are to count,
     /// there is [`Config::slow_call`](atomic_breaker::Config::slow_call).

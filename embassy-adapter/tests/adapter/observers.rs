@@ -40,14 +40,14 @@ fn a_watch_hears_in_either_place_of_a_pair_and_behind_every_pointer() {
 }
 
 /// A transition of that epoch, to a state that goes with it.
-fn told(epoch: u16, at_ms: u32) -> Transition {
+fn reported(epoch: u16, at_ms: u32) -> Transition {
     let mut transition = Transition::new(State::Closed, State::Open, Cause::Manual);
     transition.epoch = epoch;
     transition.at_ms = at_ms;
     transition
 }
 
-/// What a watch shows after transitions told in that order.
+/// What a watch shows after transitions reported in that order.
 fn shown(order: &[Transition]) -> u16 {
     let watch = Watch::<1>::new();
     for transition in order {
@@ -57,37 +57,37 @@ fn shown(order: &[Transition]) -> u16 {
 }
 
 #[test]
-fn an_older_transition_that_is_told_late_is_not_shown_in_words_of_either_width() {
+fn an_older_transition_that_is_reported_late_is_not_shown_in_words_of_either_width() {
     for epochs in [16_u16, 512] {
         for epoch in 0..epochs {
             let next = (epoch + 1) % epochs;
             let fifth = (epoch + 5) % epochs;
-            assert_eq!(shown(&[told(epoch, 0), told(next, 0)]), next);
-            assert_eq!(shown(&[told(next, 0), told(epoch, 0)]), next);
-            assert_eq!(shown(&[told(fifth, 3), told(epoch, 0)]), fifth);
+            assert_eq!(shown(&[reported(epoch, 0), reported(next, 0)]), next);
+            assert_eq!(shown(&[reported(next, 0), reported(epoch, 0)]), next);
+            assert_eq!(shown(&[reported(fifth, 3), reported(epoch, 0)]), fifth);
             // The clock was read late, as where a command needs no time.
-            assert_eq!(shown(&[told(fifth, 3), told(epoch, 5)]), fifth);
+            assert_eq!(shown(&[reported(fifth, 3), reported(epoch, 5)]), fifth);
         }
     }
     for epoch in 20..512 {
         assert_eq!(
-            shown(&[told((epoch + 200) % 512, 0), told(epoch, 0)]),
+            shown(&[reported((epoch + 200) % 512, 0), reported(epoch, 0)]),
             (epoch + 200) % 512
         );
     }
 }
 
 #[test]
-fn a_transition_long_after_the_last_one_is_shown_whatever_was_not_told_between() {
+fn a_transition_long_after_the_last_one_is_shown_whatever_was_not_reported_between() {
     for ahead in 0..16 {
-        let later = told(ahead, 5_000);
-        assert_eq!(shown(&[told(0, 0), later]), ahead);
+        let later = reported(ahead, 5_000);
+        assert_eq!(shown(&[reported(0, 0), later]), ahead);
     }
-    let mut healed = told(3, 0);
+    let mut healed = reported(3, 0);
     healed.cause = Cause::CorruptWord;
-    assert_eq!(shown(&[told(9, 0), healed]), 3);
+    assert_eq!(shown(&[reported(9, 0), healed]), 3);
     assert_eq!(
-        shown(&[told(9, u32::MAX), told(3, 5_000)]),
+        shown(&[reported(9, u32::MAX), reported(3, 5_000)]),
         3,
         "the clock wraps"
     );
@@ -150,7 +150,7 @@ fn a_report_that_comes_late_does_not_make_a_sleeper_deaf() {
     });
     sim.pass(100);
     // Of what the sleeper has seen already.
-    watch.transition(&told(1, 0));
+    watch.transition(&reported(1, 0));
     sim.pass(100);
     breaker.reset();
     sim.pass(30);

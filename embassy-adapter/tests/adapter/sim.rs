@@ -1,4 +1,4 @@
-//! Tasks, and a time that stands still until it is told to go on.
+//! Tasks, and a time that stands still until a test advances it.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -55,13 +55,13 @@ impl<'a> Sim<'a> {
             flag: Arc::new(Flag(AtomicBool::new(true))),
             wakes: wakes.clone(),
         });
-        self.settle();
+        self.poll_woken();
         wakes.set(0);
         wakes
     }
 
     /// Polls whoever was woken, until nobody is.
-    fn settle(&mut self) {
+    fn poll_woken(&mut self) {
         while self.tasks.iter_mut().any(Task::turn) {}
     }
 
@@ -69,9 +69,9 @@ impl<'a> Sim<'a> {
     pub(crate) fn pass(&mut self, ms: u64) {
         for _ in 0..ms {
             MockDriver::get().advance(embassy_time::Duration::from_millis(1));
-            self.settle();
+            self.poll_woken();
         }
-        self.settle();
+        self.poll_woken();
     }
 
     /// Lets time pass until the task has ended; answers the milliseconds that took.

@@ -120,12 +120,31 @@ fn a_probe_that_is_dropped_while_it_runs_gives_its_slot_back() {
     );
 }
 
+#[derive(Debug)]
+struct Wrapped(std::num::ParseIntError);
+
+impl std::fmt::Display for Wrapped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("wrapped")
+    }
+}
+
+impl std::error::Error for Wrapped {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
 #[test]
 fn errors_tell_what_happened_and_keep_the_chain() {
-    let error: Timed<std::num::ParseIntError> = Timed::TimedOut;
+    use std::error::Error as _;
+    let error: Timed<Wrapped> = Timed::TimedOut;
     assert_eq!(error.to_string(), "timed out");
+    assert!(error.source().is_none());
     let inner = "x".parse::<u8>().unwrap_err();
-    assert_eq!(Timed::Failed(inner.clone()).to_string(), inner.to_string());
+    let failed = Timed::Failed(Wrapped(inner.clone()));
+    assert_eq!(failed.to_string(), "wrapped");
+    assert_eq!(failed.source().unwrap().to_string(), inner.to_string());
 }
 
 #[test]
@@ -223,6 +242,12 @@ fn a_panic_counts_as_a_failure_and_gives_the_slot_back() {
     };
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
     assert_eq!(breaker.snapshot().failures(), 1);
+    breaker.force_open();
+    breaker.release();
+    assert_eq!(breaker.state(), State::HalfOpen);
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    let snapshot = breaker.snapshot();
+    assert_eq!((snapshot.state(), snapshot.trips()), (State::Open, 1));
 }
 
 #[test]

@@ -61,8 +61,13 @@ impl Client {
 fn classify<T>(result: &Result<T, Error>) -> Outcome {
     match result {
         Err(Error::Status(_, Some(time))) => Failure::retry_after(*time).into(),
-        // It answered: the mistake is in the request.
-        Err(Error::Status(status, None)) if status.is_client_error() => Outcome::Success,
+        // It answered: the mistake is in the request. Not so a time-out (408), nor too many requests (429).
+        Err(Error::Status(status, None))
+            if status.is_redirection()
+                || status.is_client_error() && !matches!(status.as_u16(), 408 | 429) =>
+        {
+            Outcome::Success
+        }
         Ok(_) => Outcome::Success,
         Err(_) => Failure::new().into(),
     }

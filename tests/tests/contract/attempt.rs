@@ -98,6 +98,11 @@ fn an_attempt_reports_what_a_permit_reports<W: AnyWord>() {
     );
     assert_eq!(attempt().report(Outcome::Success), None);
     assert_eq!(breaker.snapshot().failures(), 0);
+    assert_eq!(attempt().failure(), None);
+    assert_eq!(attempt().record(&Err::<(), _>("no answer")), None);
+    assert_eq!(breaker.snapshot().failures(), 2);
+    assert_eq!(attempt().record(&Ok::<_, ()>(7)), None);
+    assert_eq!(breaker.snapshot().failures(), 0);
     let made = attempt().report(Failure::tripping()).unwrap();
     assert_eq!((made.cause, made.to), (Cause::TripDemanded, State::Open));
 }

@@ -60,7 +60,7 @@ fn limits_of_failures() {
 fn limits_of_the_window() {
     assert_eq!(
         both(Config::new().failures_within(2, Duration::ZERO)),
-        "a window of 0 holds no two failures: lengthen it or use consecutive_failures"
+        "a window of 0 cannot hold two failures: lengthen it or use consecutive_failures"
     );
     let long = "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, take \
                 longer ticks or a 64-bit word";
@@ -301,14 +301,14 @@ fn limits_of_cancelling() {
 #[test]
 fn limits_of_a_gradual_return() {
     let back = |percent, over| Config::new().gradual_return(percent, ms(over));
-    let share = "the first share of a gradual_return must lie within 1 and 100 percent: change it";
+    let share = "the first share of a gradual_return must be between 1 and 100 percent: change it";
     assert_eq!(
         (both(back(0, 1_000)), both(back(101, 1_000))),
         (share.into(), share.into())
     );
     assert_eq!(
         both(back(10, 0)),
-        "a gradual_return over a time of 0 is no gradual one: lengthen it or leave it out"
+        "a gradual_return over a time of 0 is not gradual: lengthen it or leave it out"
     );
     let long = "the time of gradual_return is longer than 2^31 ms (2^14 ticks in a 32-bit word): \
                 shorten it, take longer ticks or a 64-bit word";

@@ -1,4 +1,4 @@
-//! An observer that panics loses nothing: the word is settled before anybody is notified, and a slot
+//! An observer that panics loses nothing: the word is changed before anybody is notified, and a slot
 //! that was taken comes back.
 
 use std::cell::Cell;
@@ -157,9 +157,9 @@ fn an_outcome_that_panics_was_counted<W: AnyWord>() {
             let _ = breaker.acquire().unwrap().success();
         });
         assert_eq!(breaker.snapshot().failures(), 0);
-        let weighing = Failure::with_weight(2);
+        let heavy = Failure::with_weight(2);
         panics(Notice::Outcome, &|| {
-            let _ = breaker.acquire().unwrap().report(weighing);
+            let _ = breaker.acquire().unwrap().report(heavy);
         });
         assert_eq!(breaker.state(), State::Open);
     });
@@ -235,8 +235,7 @@ fn a_drop_that_panics_leaves_no_slot_taken<W: AnyWord>() {
     });
 }
 
-/// The observer panics while the operation's own panic is counted: one of them ends the call, both are
-/// settled.
+/// The observer panics in a guarded call: the call is counted once.
 fn a_call_around_a_panicking_observer_is_counted_once<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
         panics(Notice::Outcome, &|| {

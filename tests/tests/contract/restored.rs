@@ -213,7 +213,7 @@ fn a_gradual_return_begins_again<W: AnyWord>() {
     });
 }
 
-fn permits_from_before_are_stale<W: AnyWord>() {
+fn a_probe_from_before_is_stale<W: AnyWord>() {
     let clock = ManualClock::starting_at(9_999);
     let breaker = Breaker::over(W::fresh(), config(), &clock);
     breaker.trip();
@@ -223,6 +223,16 @@ fn permits_from_before_are_stale<W: AnyWord>() {
     let bits = breaker.to_bits();
     assert_eq!(probe.failure(), None);
     assert_eq!(breaker.to_bits(), bits);
+}
+
+/// Nothing started over, so the epoch is the same.
+fn a_closed_breaker_goes_on_with_permits_from_before<W: AnyWord>() {
+    let clock = ManualClock::starting_at(9_999);
+    let breaker = Breaker::over(W::fresh(), config().consecutive_failures(2), &clock);
+    let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+    one.failure();
+    assert_eq!(breaker.restore(), Ok(None));
+    assert_eq!(other.failure().unwrap().to, State::Open);
 }
 
 fn a_corrupt_word_is_reported_and_closed<W: AnyWord>() {
@@ -240,8 +250,8 @@ fn a_corrupt_word_is_reported_and_closed<W: AnyWord>() {
     }
 }
 
-/// A word of another process, by a clock with another origin: it opened its gate at once.
-fn bits_from_before_a_restart_do_not_open_the_gate<W: AnyWord>() {
+/// A word of another process, by a clock with another origin: it admitted a probe at once.
+fn bits_from_before_a_restart_admit_nobody_early<W: AnyWord>() {
     let before = ManualClock::starting_at(1_000);
     let bits = {
         let breaker = Breaker::over(W::fresh(), config(), &before);
@@ -266,9 +276,10 @@ on_both_words!(
     probes_in_flight_are_forgotten,
     a_window_of_failures_begins_again,
     a_gradual_return_begins_again,
-    permits_from_before_are_stale,
+    a_probe_from_before_is_stale,
+    a_closed_breaker_goes_on_with_permits_from_before,
     a_corrupt_word_is_reported_and_closed,
-    bits_from_before_a_restart_do_not_open_the_gate,
+    bits_from_before_a_restart_admit_nobody_early,
 );
 
 /// Whoever shares a word across programs has to share a clock, by its type.

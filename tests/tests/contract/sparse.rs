@@ -95,7 +95,7 @@ fn a_caller_with_a_period_near_the_wrap_is_rejected_as_often_as_documented() {
     assert_eq!(exactly, 1_000, "for ever, as documented");
 }
 
-/// The ways out: come back after the wait, or take a word that is not blind there.
+/// The remedies: come back after the wait, or take a word that is not blind there.
 #[test]
 fn who_comes_back_after_the_wait_is_rejected_once_more_at_most() {
     let config = Config::new().open_for(ms(20 * SECOND));

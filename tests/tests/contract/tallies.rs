@@ -79,7 +79,7 @@ fn where_both_rules_are_reached_at_once_the_limit_is_the_cause() {
     assert_eq!(diary.causes(), [Cause::FailureLimit]);
 }
 
-/// A memory of the user's own, with a rule of its own: the third failure of any epoch trips.
+/// A memory of the user's own, with a rule of its own: the third call that it is shown trips.
 #[derive(Default)]
 struct Third {
     seen: RefCell<Vec<(Call, Option<Ratio>)>>,

@@ -113,8 +113,8 @@ fn a_corrupt_word_in_use_is_healed_and_reported_once<W: AnyWord>() {
     }
 }
 
-/// Whoever meets the word heals it: here it is a report of a failure.
-fn a_failure_heals_a_corrupt_word_and_is_lost_with_it<W: AnyWord>() {
+/// An admission heals what does not look closed; otherwise the report does, and is lost.
+fn the_first_use_heals_a_corrupt_word<W: AnyWord>() {
     let window = W::TIME;
     for corrupt in [window, 1_u64, 3] {
         let (clock, diary) = (ManualClock::new(), Diary::default());
@@ -126,6 +126,7 @@ fn a_failure_heals_a_corrupt_word_and_is_lost_with_it<W: AnyWord>() {
         assert_eq!(breaker.check(), Ok(()), "{corrupt:#x}");
         assert_eq!(diary.causes(), [Cause::CorruptWord], "{corrupt:#x}");
         let counted = breaker.snapshot().failures();
+        assert_eq!(counted, u16::from(corrupt != window), "{corrupt:#x}");
         fail(&breaker, 2 - u32::from(counted));
         assert_eq!(breaker.state(), State::Open, "{corrupt:#x}");
     }
@@ -150,7 +151,7 @@ fn every_command_heals_a_corrupt_word_first<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Open);
 }
 
-fn bits_that_are_no_state_make_no_breaker<W: AnyWord>() {
+fn bits_of_an_invalid_state_make_no_breaker<W: AnyWord>() {
     let clock = ManualClock::new();
     let corrupt = W::Bits::from_u64(1);
     let error = Breaker::<_, W>::from_bits(corrupt, checked::<W>(rules()), &clock).unwrap_err();
@@ -164,9 +165,9 @@ on_both_words!(
     a_lower_limit_taken_up_on_a_live_word_trips_with_the_next_failure,
     fewer_probes_and_successes_taken_up_on_a_live_word_do_not_wedge,
     a_corrupt_word_in_use_is_healed_and_reported_once,
-    a_failure_heals_a_corrupt_word_and_is_lost_with_it,
+    the_first_use_heals_a_corrupt_word,
     every_command_heals_a_corrupt_word_first,
-    bits_that_are_no_state_make_no_breaker,
+    bits_of_an_invalid_state_make_no_breaker,
 );
 
 #[test]

@@ -64,7 +64,7 @@ fn an_exchange_that_compares_the_state_alone_would_undo_a_reset() {
     });
 }
 
-/// Two failures are under way; a success is reported late, after a reset and a failure since.
+/// A failure was counted; a success is reported late, after a reset and a failure since.
 fn a_success_of_before_a_reset<W: Word + Send + Sync + 'static>(word: W) -> (Vec<Cause>, u16) {
     let breaker = breaker_of(word, config(9), ());
     breaker.acquire().unwrap().failure();

@@ -125,7 +125,7 @@ type Probing = (u32, u32, u64, u64, Option<Return>);
 /// Probes, how many more successes close, the lease, the limit of a dropped probe, and the return.
 fn probing(grain: Grain) -> impl Strategy<Value = Probing> {
     let probes = prop_oneof![3 => 1..4_u32, 1 => 1..=most_probes(grain)];
-    let cancel_limit = prop_oneof![Just(1_000), times()];
+    let cancel_limit = prop_oneof![Just(250), times()];
     let cancel_limit = cancel_limit.prop_map(move |limit: u64| limit.min(grain.longest_ms()));
     let returning = (1_u64..=100, time(grain, 1)).prop_map(|(first_percent, over)| Return {
         first_percent,

@@ -53,7 +53,7 @@ async fn send(on_air: &Cell<u32>) -> u64 {
     let permit = RADIO.acquire_when_ready().await;
     let begun = Instant::now().as_millis();
     if permit.is_probe() {
-        assert_eq!(on_air.get(), 0, "nobody beside the probe");
+        assert_eq!(on_air.get(), 0, "nobody but the probe");
     }
     on_air.set(on_air.get() + 1);
     Timer::after_millis(30).await;

@@ -46,7 +46,7 @@ async fn main(_spawner: Spawner) {
         starts @ 1..=RESETS => after_reset(starts).await,
         _ => at_last(),
     }
-    // Something is wrong beside the radio, too.
+    // Something is wrong besides the radio, too.
     reset();
 }
 
@@ -68,7 +68,7 @@ async fn after_power_loss() {
 }
 
 async fn after_reset(starts: u32) {
-    // The clock has begun anew, so the open time does.
+    // The clock has started over, and so does the open time.
     let restored = RADIO.restore().expect("the memory is kept");
     assert!(restored.is_some_and(|told| told.cause == Cause::Restored));
     assert_eq!(RADIO.state(), State::Open, "not forgotten");

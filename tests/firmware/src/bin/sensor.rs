@@ -1,4 +1,4 @@
-//! A thermometer that is silent, rejects, hangs and comes back slowly, read by a driver crate that knows
+//! A thermometer that goes silent, NACKs, hangs and comes back slowly, read by a driver crate that knows
 //! nothing of breakers; first on the bare bus, then on the guarded one.
 #![no_std]
 #![no_main]

@@ -156,7 +156,7 @@ fn main() -> ! {
     assert_eq!(
         u32::from(DEVICE.snapshot().epoch()),
         told % 16,
-        "each transition told once"
+        "each transition reported once"
     );
 
     assert_eq!(DEVICE.snapshot().probes_in_flight(), 0, "nothing is lost");
@@ -166,7 +166,7 @@ fn main() -> ! {
     }
     pass!(
         "{} calls by two cores, {probed} of them probes, never two at a time; {told} transitions, each \
-         told once; nothing lost, where a plain counter lost {lost}",
+         reported once; nothing lost, where a plain counter lost {lost}",
         2 * CALLS * rounds,
     );
 }

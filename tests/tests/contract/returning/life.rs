@@ -35,7 +35,7 @@ fn enough_probes_let_traffic_return<W: AnyWord>() {
     assert_eq!(diary.causes(), causes);
 }
 
-fn who_passes_changes_nothing_and_who_does_not_is_rejected_as_while_open<W: AnyWord>() {
+fn who_passes_changes_nothing_and_who_does_not_is_rejected<W: AnyWord>() {
     let (clock, diary) = (Diced::default(), Diary::default());
     let breaker = returning::<W>(config(), &clock, &diary);
     clock.advance(300);
@@ -50,7 +50,7 @@ fn who_passes_changes_nothing_and_who_does_not_is_rejected_as_while_open<W: AnyW
     assert_eq!(rejected.retry_in(), Some(ms(350)), "half of it");
     assert_eq!(
         rejected.to_string(),
-        "circuit breaker is returning, retry soon, within 700ms"
+        "circuit breaker is returning, all calls pass within 700ms"
     );
     assert_eq!(*diary.rejected.borrow(), [rejected]);
     clock.advance(649);
@@ -260,7 +260,7 @@ fn a_step_back_of_the_clock_ends_no_return<W: AnyWord>() {
 
 on_both_words!(
     enough_probes_let_traffic_return,
-    who_passes_changes_nothing_and_who_does_not_is_rejected_as_while_open,
+    who_passes_changes_nothing_and_who_does_not_is_rejected,
     at_the_end_the_next_call_closes_and_passes,
     a_permit_of_the_return_changes_nothing_once_it_is_over,
     failures_in_a_row_trip_and_growth_goes_on,
