@@ -1,10 +1,10 @@
-//! Telling tasks that the state has changed.
+//! Notifying tasks that the state has changed.
 
 use core::cell::RefCell;
 use core::fmt;
 use core::task::Waker;
 
-use atomic_breaker::{Cause, Observer, Transition};
+use atomic_breaker::{Observer, Transition};
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::RawMutex;
 use embassy_sync::watch::{Receiver, Watch};
@@ -37,9 +37,7 @@ use embassy_sync::watch::{Receiver, Watch};
 /// ```
 ///
 /// Two transitions may be reported in either order, as when an interrupt comes between a transition and
-/// its report. The older one is not shown then: the epochs say which it is, or, if they are more than a
-/// second apart, their times. (That is sure as long as no more than seven transitions are on their way to
-/// be reported.)
+/// its report. The older one is not shown then; [`Transition::is_after`] says which it is.
 pub struct StateWatch<M: RawMutex, const N: usize, const S: usize = 8> {
     last: Watch<M, Transition, N>,
     sleepers: Mutex<M, RefCell<[Option<Waker>; S]>>,
@@ -97,7 +95,7 @@ impl<M: RawMutex, const N: usize, const S: usize> fmt::Debug for StateWatch<M, N
 impl<M: RawMutex, const N: usize, const S: usize> Observer for StateWatch<M, N, S> {
     fn transition(&self, transition: &Transition) {
         self.last.sender().send_if_modified(|last| {
-            let is_newer = last.is_none_or(|last| is_newer(&last, transition));
+            let is_newer = last.is_none_or(|last| transition.is_after(&last));
             if is_newer {
                 *last = Some(*transition);
             }
@@ -124,32 +122,4 @@ impl<M: RawMutex, const N: usize, const S: usize> Observer for StateWatch<M, N, 
             }
         })
     }
-}
-
-/// Transitions that are so far apart are ordered by their times: others, of which nobody was notified
-/// here, may lie between them.
-const APART_MS: u32 = 1_000;
-/// How many epochs there are in a 32-bit word, and in a 64-bit word.
-const NARROW_EPOCHS: u16 = 16;
-const WIDE_EPOCHS: u16 = 512;
-
-/// Whether a transition comes after the last one, by serial number arithmetic (RFC 1982).
-fn is_newer(last: &Transition, next: &Transition) -> bool {
-    // The epoch of a word that was replaced says nothing.
-    if next.cause == Cause::CorruptWord {
-        return true;
-    }
-    let later_ms = next.at_ms.wrapping_sub(last.at_ms);
-    let earlier_ms = last.at_ms.wrapping_sub(next.at_ms);
-    if later_ms.min(earlier_ms) > APART_MS {
-        return later_ms < earlier_ms;
-    }
-    // Small epochs look the same in both words, and their low bits count alike.
-    let epochs = if last.epoch.max(next.epoch) < NARROW_EPOCHS {
-        NARROW_EPOCHS
-    } else {
-        WIDE_EPOCHS
-    };
-    let ahead = next.epoch.wrapping_sub(last.epoch) % epochs;
-    ahead != 0 && ahead <= epochs / 2
 }

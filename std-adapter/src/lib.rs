@@ -95,11 +95,15 @@ pub mod http;
 ))]
 mod kernel;
 mod permits;
+#[cfg(feature = "tokio")]
+mod runtime;
 #[cfg(feature = "sliding")]
 mod sliding;
 mod std_clock;
 
 // The alias below takes the place of core's own `Breaker`.
+#[doc(inline)]
+pub use atomic_breaker::wait::{Prober, Retry, TimeLimit, Timed};
 #[doc(inline)]
 pub use atomic_breaker::*;
 #[cfg(all(feature = "shared", unix))]
@@ -107,6 +111,8 @@ pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
 pub use permits::{AnyPermit, Report};
+#[cfg(feature = "tokio")]
+pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
 #[cfg(feature = "sliding")]
 pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`ready`], [`acquire`] | sleep until the breaker can admit the caller |
 //! | [`call_timeout`], [`call_timeout_with`] | a call with a [`TimeLimit`] |
-//! | [`retry`], [`retry_with`] | a call that is tried again, as a [`Retry`] says |
+//! | [`retry`], [`retry_with`] | a call that is tried again, as a [`Retry`] says; for spawned tasks [`retry_fn`], [`retry_fn_with`] |
 //! | [`Prober`] | pings, so that no real call is risked |
 //!
 //! # How a waiter waits
@@ -41,7 +41,7 @@ mod waiter;
 
 pub use prober::Prober;
 pub use ready::{acquire, ready};
-pub use retry::{Retry, retry, retry_with};
+pub use retry::{Retry, retry, retry_fn, retry_fn_with, retry_with};
 pub use time_limit::{TimeLimit, Timed, call_timeout, call_timeout_with};
 
 use core::pin::Pin;

@@ -91,30 +91,50 @@ impl Prober {
         B: AnyBreaker,
         T: Timer,
     {
-        // A pause of nothing would leave the others no turn.
-        let pause_ms = self.pause_ms.max(1);
         let mut answered = 0;
         loop {
+            self.until_wanted(&breaker, &timer, &mut answered).await;
+            let is_answered = self.is_answered(&timer, ping()).await;
+            self.judge(&breaker, is_answered, &mut answered);
+        }
+    }
+
+    /// [`run`](Self::run) for tasks that must be `Send`, as spawned ones: of an `async` closure that borrows,
+    /// today's compiler cannot show that, so this takes any closure that returns a future.
+    pub async fn run_fn<B, T, V, E, F>(self, breaker: B, timer: T, mut ping: impl FnMut() -> F) -> !
+    where
+        B: AnyBreaker,
+        T: Timer,
+        F: Future<Output = Result<V, E>>,
+    {
+        let mut answered = 0;
+        loop {
+            self.until_wanted(&breaker, &timer, &mut answered).await;
+            let is_answered = self.is_answered(&timer, ping()).await;
+            self.judge(&breaker, is_answered, &mut answered);
+        }
+    }
+
+    /// Sleeps until a ping may end something.
+    async fn until_wanted<B, T>(self, breaker: &B, timer: &T, answered: &mut u32)
+    where
+        B: AnyBreaker,
+        T: Timer,
+    {
+        // A pause of nothing would leave the others no turn.
+        let pause_ms = self.pause_ms.max(1);
+        loop {
             let seen = breaker.as_breaker().to_bits();
-            if !is_down(breaker.as_breaker().state()) {
-                answered = 0;
-                let is_heard = hears(&breaker).await;
-                let look_ms = if is_heard { LOOK_WHEN_HEARD_MS } else { 0 };
-                doze(&breaker, &timer, seen, pause_ms.max(look_ms)).await;
-                continue;
-            }
-            timer.sleep(pause_ms).await;
-            if !is_wanted(&breaker.as_breaker().snapshot()) {
-                continue;
-            }
-            answered = if self.is_answered(&timer, &mut ping).await {
-                answered + 1
+            if is_down(breaker.as_breaker().state()) {
+                timer.sleep(pause_ms).await;
+                if is_wanted(&breaker.as_breaker().snapshot()) {
+                    return;
+                }
             } else {
-                0
-            };
-            if answered >= self.answers.max(1) {
-                answered = 0;
-                recover(&breaker);
+                *answered = 0;
+                let is_heard = hears(breaker).await;
+                let look_ms = if is_heard { LOOK_WHEN_HEARD_MS } else { 0 };
+                doze(breaker, timer, seen, pause_ms.max(look_ms)).await;
             }
         }
     }
@@ -122,12 +142,20 @@ impl Prober {
     async fn is_answered<V, E>(
         self,
         timer: &impl Timer,
-        ping: &mut impl AsyncFnMut() -> Result<V, E>,
+        ping: impl Future<Output = Result<V, E>>,
     ) -> bool {
         let mut sleep = pin!(timer.sleep(self.ping_limit_ms));
-        let mut answer = pin!(ping());
+        let mut answer = pin!(ping);
         let answer = poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await;
         matches!(answer, Some(Ok(_)))
+    }
+
+    fn judge<B: AnyBreaker>(self, breaker: &B, is_answered: bool, answered: &mut u32) {
+        *answered = if is_answered { *answered + 1 } else { 0 };
+        if *answered >= self.answers.max(1) {
+            *answered = 0;
+            recover(breaker);
+        }
     }
 }
 

@@ -116,8 +116,7 @@ impl Default for Retry {
 /// # let _ = measure;
 /// ```
 ///
-/// A task that must be `Send` takes `async move ||`: today's compiler cannot show it for an
-/// `async` closure that borrows.
+/// Tasks that must be `Send`, as spawned ones, take [`retry_fn`].
 pub fn retry<B, T, V, E>(
     breaker: B,
     timer: T,
@@ -148,48 +147,133 @@ where
     B: AnyBreaker,
     T: Timer,
 {
-    let mut waiter = Waiter::trying(timer).giving_up_after(policy.within_ms);
-    let (mut tried, mut last) = (0, None);
+    let mut tries = Tries::new(timer, policy);
     loop {
-        let gave_up = !waiter.turn(&breaker).await;
-        if gave_up {
-            if let Some(result) = last {
-                return result;
-            }
+        if let Some(result) = tries.turn(&breaker).await {
+            return result;
         }
-        // A call that never had its turn is made nevertheless, and rejected as any other.
-        match try_once(&breaker, &classify, &mut operation).await {
-            Ok((result, outcome)) => {
-                tried += 1;
-                let result = result.map_err(CallError::Failed);
-                if !matches!(outcome, Outcome::Failure(_)) || tried >= policy.tries {
-                    return result;
-                }
-                waiter.restart();
-                let pause_ms = policy.pause_ms(tried, Spread::draw(&breaker));
-                let rejected = rejection(&breaker.as_breaker().snapshot());
-                let is_vain = rejected.is_some_and(|rejected| waiter.gives_up(rejected));
-                let left_ms = waiter.left_ms();
-                if is_vain || left_ms == 0 || pause_ms > left_ms {
-                    return result;
-                }
-                waiter.sleep(pause_ms).await;
-                last = Some(result);
-            }
-            Err(rejected) if gave_up => return Err(rejected.into()),
-            Err(_) => {}
+        let answer = call(&breaker, &classify, || operation()).await;
+        if let Some(result) = tries.judge(&breaker, answer).await {
+            return result;
         }
     }
 }
 
-/// One call, its result and what the classifier said of it.
-async fn try_once<B, V, E>(
-    breaker: &B,
-    classify: &impl Classify<V, E>,
-    operation: &mut impl AsyncFnMut() -> Result<V, E>,
-) -> Result<(Result<V, E>, Outcome), Rejected>
+/// [`retry`] for tasks that must be `Send`, as spawned ones: of an `async` closure that borrows, today's
+/// compiler cannot show that, so this takes any closure that returns a future.
+///
+/// # Errors
+/// As [`retry`].
+pub fn retry_fn<B, T, V, E, F>(
+    breaker: B,
+    timer: T,
+    policy: Retry,
+    operation: impl FnMut() -> F,
+) -> impl Future<Output = Result<V, CallError<E>>>
 where
     B: AnyBreaker,
+    T: Timer,
+    F: Future<Output = Result<V, E>>,
+{
+    retry_fn_with(breaker, timer, policy, AnyError, operation)
+}
+
+/// [`retry_with`] for tasks that must be `Send`, as [`retry_fn`].
+///
+/// # Errors
+/// As [`retry`].
+pub async fn retry_fn_with<B, T, V, E, F>(
+    breaker: B,
+    timer: T,
+    policy: Retry,
+    classify: impl Classify<V, E>,
+    mut operation: impl FnMut() -> F,
+) -> Result<V, CallError<E>>
+where
+    B: AnyBreaker,
+    T: Timer,
+    F: Future<Output = Result<V, E>>,
+{
+    let mut tries = Tries::new(timer, policy);
+    loop {
+        if let Some(result) = tries.turn(&breaker).await {
+            return result;
+        }
+        let answer = call(&breaker, &classify, &mut operation).await;
+        if let Some(result) = tries.judge(&breaker, answer).await {
+            return result;
+        }
+    }
+}
+
+/// The result of a try, and what the classifier said of it.
+type Tried<V, E> = Result<(Result<V, E>, Outcome), Rejected>;
+
+/// What comes between the tries.
+struct Tries<T, V, E> {
+    waiter: Waiter<T>,
+    policy: Retry,
+    made: u32,
+    last: Option<Result<V, CallError<E>>>,
+    gave_up: bool,
+}
+
+impl<T: Timer, V, E> Tries<T, V, E> {
+    fn new(timer: T, policy: Retry) -> Self {
+        Self {
+            waiter: Waiter::trying(timer).giving_up_after(policy.within_ms),
+            policy,
+            made: 0,
+            last: None,
+            gave_up: false,
+        }
+    }
+
+    /// Waits until a try is worthwhile; the end, if none is any more.
+    async fn turn<B: AnyBreaker>(&mut self, breaker: &B) -> Option<Result<V, CallError<E>>> {
+        self.gave_up = !self.waiter.turn(breaker).await;
+        // A call that never had its turn is made nevertheless, and rejected as any other.
+        if self.gave_up { self.last.take() } else { None }
+    }
+
+    /// Waits until the next try; the end, if there is none.
+    async fn judge<B: AnyBreaker>(
+        &mut self,
+        breaker: &B,
+        tried: Tried<V, E>,
+    ) -> Option<Result<V, CallError<E>>> {
+        let (result, outcome) = match tried {
+            Ok(tried) => tried,
+            Err(rejected) => return self.gave_up.then_some(Err(rejected.into())),
+        };
+        self.made += 1;
+        let result = result.map_err(CallError::Failed);
+        if !matches!(outcome, Outcome::Failure(_)) || self.made >= self.policy.tries {
+            return Some(result);
+        }
+        self.waiter.restart();
+        let pause_ms = self.policy.pause_ms(self.made, Spread::draw(breaker));
+        let rejected = rejection(&breaker.as_breaker().snapshot());
+        let is_vain = rejected.is_some_and(|rejected| self.waiter.gives_up(rejected));
+        let left_ms = self.waiter.left_ms();
+        if is_vain || left_ms == 0 || pause_ms > left_ms {
+            return Some(result);
+        }
+        self.waiter.sleep(pause_ms).await;
+        self.last = Some(result);
+        None
+    }
+}
+
+/// One call, its result and what the classifier said of it.
+async fn call<B, V, E, F>(
+    breaker: &B,
+    classify: &impl Classify<V, E>,
+    operation: impl FnOnce() -> F,
+) -> Tried<V, E>
+where
+    B: AnyBreaker,
+    F: Future<Output = Result<V, E>>,
 {
     let classified = |tried: &Result<(Result<V, E>, Outcome), Infallible>| match tried {
         Ok((_, outcome)) => *outcome,

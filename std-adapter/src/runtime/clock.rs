@@ -1,0 +1,70 @@
+//! The breaker's time, from tokio.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use atomic_breaker::{Clock, wait};
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::StdClock;
+
+/// tokio's time: that of [`StdClock`], but for tests that [pause](tokio::time::pause) or
+/// [advance](tokio::time::advance) it, where breakers follow. Zero-sized. Needs no runtime.
+///
+/// ```
+/// use atomic_breaker_std::{Breaker, Config, TokioClock};
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// // In a `#[tokio::test(start_paused = true)]`:
+/// let breaker = Breaker::new(Config::new().open_for(Duration::from_secs(60)), TokioClock);
+/// breaker.trip();
+/// tokio::time::sleep(Duration::from_secs(60)).await; // takes no time
+/// assert!(breaker.acquire().unwrap().is_probe());
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokioClock;
+
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+impl Clock for TokioClock {
+    fn now_ms(&self) -> u32 {
+        // The low half of a count that never ends: modulo 2³², as the breaker wants it.
+        now_ms() as u32
+    }
+
+    fn entropy(&self) -> u32 {
+        StdClock.entropy()
+    }
+}
+
+/// tokio's timer, for the functions of [`wait`]. Zero-sized. Sleeping needs a runtime with its time enabled.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokioTimer;
+
+/// The reading at the origin, 35 years: the runtimes of tests each pause a time of their own, which may stand
+/// before the origin.
+const AT_ORIGIN_MS: u64 = 1 << 40;
+
+fn now_ms() -> u64 {
+    let now = Instant::now();
+    // Rounded down on both sides of the origin.
+    if now >= *ORIGIN {
+        AT_ORIGIN_MS + (now - *ORIGIN).as_millis() as u64
+    } else {
+        AT_ORIGIN_MS - (*ORIGIN - now).as_nanos().div_ceil(1_000_000) as u64
+    }
+}
+
+impl wait::Timer for TokioTimer {
+    type Sleep = Sleep;
+
+    fn now_ms(&self) -> u64 {
+        now_ms()
+    }
+
+    fn sleep(&self, ms: u64) -> Sleep {
+        sleep(Duration::from_millis(ms))
+    }
+}

@@ -1,0 +1,107 @@
+//! Notifying tasks that the state has changed.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use atomic_breaker::{Observer, Transition};
+use tokio::sync::watch;
+
+/// How many sleepers are woken; more look at the state once a second. What sleepers that gave up left
+/// behind stays until the next transition, so there has to be an end.
+const MAX_SLEEPERS: usize = 4_096;
+
+/// An observer that keeps the last transition for tasks to wait for, in a [`watch`](tokio::sync::watch)
+/// channel, and wakes those who sleep in [`ready`](crate::BreakerExt::ready) and the like.
+///
+/// Nothing is done in a call; only waiting and transitions take its lock. Sleepers take no receivers: up to
+/// 4,096 tasks are woken at once, more look at the state once a second. For one breaker only, or for
+/// breakers over one word.
+///
+/// ```
+/// use atomic_breaker_std::{Breaker, Config, State, StateWatch, StdClock};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let watch = StateWatch::new();
+/// let mut changes = watch.subscribe();
+/// let server = Breaker::builder(Config::new(), StdClock).observer(watch).build();
+///
+/// server.trip();
+/// changes.changed().await.unwrap();
+/// let last = *changes.borrow_and_update();
+/// assert_eq!(last.unwrap().to, State::Open);
+/// # }
+/// ```
+///
+/// Two threads may report two transitions in either order. The older one is not shown then;
+/// [`Transition::is_after`] says which it is.
+#[derive(Debug)]
+pub struct StateWatch {
+    last: watch::Sender<Option<Transition>>,
+    /// By what [`Waker::will_wake`] compares.
+    sleepers: Mutex<HashMap<(usize, usize), Waker>>,
+}
+
+impl StateWatch {
+    /// Nothing has happened yet.
+    pub fn new() -> Self {
+        Self {
+            last: watch::Sender::new(None),
+            sleepers: Mutex::default(),
+        }
+    }
+
+    /// A receiver of the last transition, if there was any, and of each new one. A receiver that is slow skips
+    /// to the latest.
+    pub fn subscribe(&self) -> watch::Receiver<Option<Transition>> {
+        self.last.subscribe()
+    }
+
+    /// The last transition, if there was any.
+    pub fn last(&self) -> Option<Transition> {
+        *self.last.borrow()
+    }
+
+    fn sleepers(&self) -> MutexGuard<'_, HashMap<(usize, usize), Waker>> {
+        // Nothing that panics is done under the lock.
+        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for StateWatch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Observer for StateWatch {
+    fn transition(&self, transition: &Transition) {
+        self.last.send_if_modified(|last| {
+            let is_newer = last.is_none_or(|last| transition.is_after(&last));
+            if is_newer {
+                *last = Some(*transition);
+            }
+            is_newer
+        });
+        // Woken outside of the lock: what a waker does is not known here.
+        let sleepers = std::mem::take(&mut *self.sleepers());
+        for waker in sleepers.into_values() {
+            waker.wake();
+        }
+    }
+
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        let task = (
+            waker.data() as usize,
+            std::ptr::from_ref(waker.vtable()) as usize,
+        );
+        let mut sleepers = self.sleepers();
+        if !sleepers.contains_key(&task) {
+            if sleepers.len() >= MAX_SLEEPERS {
+                return false;
+            }
+            sleepers.insert(task, waker.clone());
+        }
+        true
+    }
+}
