@@ -94,12 +94,15 @@ pub mod http;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
-mod permits;
+#[cfg(feature = "resource")]
+mod resource;
 #[cfg(feature = "tokio")]
 mod runtime;
 #[cfg(feature = "sliding")]
 mod sliding;
 mod std_clock;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 // The alias below takes the place of core's own `Breaker`.
 #[doc(inline)]
@@ -110,7 +113,11 @@ pub use atomic_breaker::*;
 pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
-pub use permits::{AnyPermit, Report};
+#[cfg(feature = "resource")]
+pub use resource::{
+    Admit, AnyPermit, AnyResource, ByOutcome, Enforcement, LastFailure, LastFailureCell,
+    PercentError, Rejection, Report, Resource, ResourcePermit, ServiceError,
+};
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
 #[cfg(feature = "sliding")]

@@ -1,0 +1,51 @@
+//! Where the permit of a request comes from.
+
+use std::sync::Arc;
+
+use atomic_breaker::word::Word;
+use atomic_breaker::{AsRules, Breaker, Clock, Observer, Permit, Tally};
+
+use super::{AnyPermit, Rejection};
+
+/// Where the permit of a request comes from: one breaker for all of them, or one of many by a key of the
+/// request.
+///
+/// Implemented for references and `Arc`s of a breaker or a [`Resource`](super::Resource), and with the
+/// feature `registry` for `ByKey`. A clone of it leads to the same breakers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not lead to a circuit breaker that outlives the request",
+    note = "pass a `&'static Breaker` or an `Arc<Breaker>` (or of a `Resource`); for one breaker per host, a `ByKey`"
+)]
+pub trait Admit<Q: ?Sized> {
+    /// The right to one call.
+    type Permit: AnyPermit;
+
+    /// Asks for the right to make this request.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait.
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection>;
+}
+
+macro_rules! admit_by_breaker {
+    ($($handle:ty),*) => {$(
+        impl<Q, C, W, T, O, R> Admit<Q> for $handle
+        where
+            Q: ?Sized,
+            C: Clock,
+            W: Word,
+            T: Tally,
+            O: Observer,
+            R: AsRules<W::Bits>,
+        {
+            type Permit = Permit<Self>;
+
+            #[inline]
+            fn admit(&self, _: &Q) -> Result<Self::Permit, Rejection> {
+                Permit::acquire(self.clone()).map_err(Rejection::from)
+            }
+        }
+    )*};
+}
+
+admit_by_breaker!(&Breaker<C, W, T, O, R>, Arc<Breaker<C, W, T, O, R>>);

@@ -1,0 +1,148 @@
+//! The layer around services that are cloned per request.
+
+use std::task::{Context, Poll};
+
+use atomic_breaker::{AnyError, Classify};
+use tower::util::Oneshot;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::ResponseFuture;
+use crate::resource::{Admit, ByOutcome, Report, ServiceError};
+
+/// Guards a service by a breaker: one for all requests, or one by a key of the request.
+///
+/// The service must be `Clone`, as clients are. It is always ready; a rejected request is answered at once.
+/// Otherwise the request is made by a clone of the service, whose readiness is waited for *inside* the
+/// guarded call: a service that is not ready is never called, and one that never becomes ready is caught by
+/// a time limit below this layer.
+///
+/// A future that is dropped cancels its call, also before its first poll; a panic in it counts as a failure.
+/// Nothing is boxed or allocated.
+///
+/// ```
+/// use atomic_breaker_std::tower::BreakerLayer;
+/// use atomic_breaker_std::{Breaker, Config, ServiceError, breaker};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+///
+/// static PAYMENTS: Breaker = breaker(Config::new().consecutive_failures(1));
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let payments = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&PAYMENTS))
+///     .service(service_fn(|request: &'static str| async move {
+///         Err::<(), _>(std::io::Error::other(format!("no answer to {request}")))
+///     }));
+///
+/// let failed = payments.clone().oneshot("pay").await;
+/// assert!(matches!(failed, Err(ServiceError::Failed(_))));
+/// let rejected = payments.oneshot("pay").await;
+/// assert!(matches!(rejected, Err(ServiceError::Rejected(_))));
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BreakerLayer<A, C = AnyError> {
+    admit: A,
+    report: C,
+}
+
+impl<A> BreakerLayer<A> {
+    /// A layer that asks a breaker, and takes every error for a failure.
+    ///
+    /// `admit` is a reference or an `Arc` of a breaker, of a [`Resource`](crate::Resource), or with the feature
+    /// `registry` a `ByKey`. Under load from many threads take a `static` or leak it: a clone of an `Arc` per
+    /// request is memory that all of them write.
+    pub const fn new(admit: A) -> Self {
+        Self {
+            admit,
+            report: AnyError,
+        }
+    }
+}
+
+impl<A, C> BreakerLayer<A, C> {
+    /// Asks a [classifier](Classify), a closure for example, what a result means.
+    ///
+    /// ```
+    /// use atomic_breaker_std::tower::BreakerLayer;
+    /// use atomic_breaker_std::{Config, Failure, Outcome, breaker};
+    /// use std::{io, sync::Arc};
+    ///
+    /// let layer = BreakerLayer::new(Arc::new(breaker(Config::new()))).classify(
+    ///     |result: &Result<u16, io::Error>| match result {
+    ///         Ok(code) if *code < 500 => Outcome::Success,
+    ///         _ => Failure::new().into(),
+    ///     },
+    /// );
+    /// # let _ = layer;
+    /// ```
+    pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> BreakerLayer<A, ByOutcome<K>> {
+        self.report(ByOutcome(classify))
+    }
+
+    /// Lets somebody else [report](Report) what a result means, as those of the module `http`.
+    pub fn report<K>(self, report: K) -> BreakerLayer<A, K> {
+        BreakerLayer {
+            admit: self.admit,
+            report,
+        }
+    }
+}
+
+impl<S, A: Clone, C: Clone> Layer<S> for BreakerLayer<A, C> {
+    type Service = BreakerService<S, A, C>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        BreakerService {
+            inner,
+            admit: self.admit.clone(),
+            report: self.report.clone(),
+        }
+    }
+}
+
+/// The service of a [`BreakerLayer`].
+#[derive(Clone, Copy, Debug)]
+pub struct BreakerService<S, A, C = AnyError> {
+    inner: S,
+    admit: A,
+    report: C,
+}
+
+impl<S, A, C> BreakerService<S, A, C> {
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service inside.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, A, C, Q> Service<Q> for BreakerService<S, A, C>
+where
+    S: Service<Q> + Clone,
+    A: Admit<Q>,
+    C: Report<S::Response, S::Error> + Clone,
+{
+    type Response = C::Output<A::Permit>;
+    type Error = ServiceError<S::Error>;
+    type Future = ResponseFuture<Oneshot<S, Q>, A::Permit, C>;
+
+    /// Always ready: which breaker is asked, and so whether the service is needed, depends on the request.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        match self.admit.admit(&request) {
+            Ok(permit) => {
+                let call = Oneshot::new(self.inner.clone(), request);
+                ResponseFuture::running(call, permit, self.report.clone())
+            }
+            Err(rejection) => ResponseFuture::rejected(rejection),
+        }
+    }
+}
