@@ -84,6 +84,11 @@ impl<B> Applied<B> {
             made: Made::NOTHING,
         }
     }
+
+    /// Whether there was a transition.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.made != Made::NOTHING
+    }
 }
 
 impl<B: Bits> Applied<B> {

@@ -6,9 +6,9 @@ use crate::breaker::Breaker;
 use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::error::CorruptWord;
-use crate::machine::{Command, Machine};
+use crate::machine::{Command, Machine, Step};
 use crate::number::ms;
-use crate::observer::{Observer, Transition};
+use crate::observer::{Cause, Observer, Transition};
 use crate::snapshot::Snapshot;
 use crate::state::State;
 use crate::tally::Tally;
@@ -147,6 +147,33 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         } else {
             Err(CorruptWord::of_lost_memory(found.to_u64()))
         }
+    }
+
+    /// Frees the word for another resource, if the breaker is closed: it is fresh then, in the next epoch, so
+    /// permits from before change nothing. Returns whether it was closed; otherwise nothing changes. Observers
+    /// are not notified. For registries that evict what they need not remember.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let slot = Breaker::new(Config::new().consecutive_failures(1), ManualClock::new());
+    /// let late = slot.acquire()?;
+    /// assert!(slot.retire());
+    /// late.failure();
+    /// assert!(slot.retire(), "the failure was of somebody else");
+    /// slot.trip();
+    /// assert!(!slot.retire());
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    pub fn retire(&self) -> bool {
+        let applied = self.apply(|circuit, _| {
+            if circuit.state() == State::Closed {
+                Step::Transition(circuit.enter(State::Closed), Cause::Manual)
+            } else {
+                Step::Keep
+            }
+        });
+        applied.has_changed()
     }
 
     fn obey(&self, command: Command) -> Option<Transition> {

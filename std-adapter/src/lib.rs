@@ -94,6 +94,8 @@ pub mod http;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
+#[cfg(feature = "registry")]
+pub mod registry;
 #[cfg(feature = "resource")]
 mod resource;
 #[cfg(feature = "tokio")]

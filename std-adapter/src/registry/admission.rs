@@ -1,0 +1,312 @@
+//! What admits a call of a key.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use atomic_breaker::word::AtomicU64;
+use atomic_breaker::{AnyError, Breaker, Classify, Clock, Config, Rejected, State, Tally};
+
+use super::permit::Granted;
+use super::slot::{Held, Keyed, Slot};
+use super::{KeyedObserver, KeyedPermit, Place, Registry, WhenFull};
+use crate::resource::{AnyPermit, Rejection, ServiceError};
+
+/// The breaker of a slot, put together for a moment.
+pub(super) type OfSlot<'a, K, C, T, O> =
+    Breaker<&'a C, &'a AtomicU64, &'a T, Keyed<'a, K, T, O>, Held>;
+
+/// What leads to a [`Registry`], always the same one: a reference or an `Arc`.
+#[expect(clippy::type_complexity, reason = "all the parts of a registry")]
+pub trait AnyRegistry {
+    /// Its keys.
+    type Key: Hash + Eq + Clone;
+    /// Its clock.
+    type Clock: Clock;
+    /// The memory of each slot.
+    type Tally: Tally;
+    /// Its observer.
+    type Observer: KeyedObserver<Self::Key>;
+    /// Its hasher.
+    type Hasher: BuildHasher;
+
+    /// The registry itself.
+    fn as_registry(
+        &self,
+    ) -> &Registry<Self::Key, Self::Clock, Self::Tally, Self::Observer, Self::Hasher>;
+}
+
+impl<K, C, T, O, S> AnyRegistry for Registry<K, C, T, O, S>
+where
+    K: Hash + Eq + Clone,
+    C: Clock,
+    T: Tally,
+    O: KeyedObserver<K>,
+    S: BuildHasher,
+{
+    type Key = K;
+    type Clock = C;
+    type Tally = T;
+    type Observer = O;
+    type Hasher = S;
+
+    #[inline]
+    fn as_registry(&self) -> &Self {
+        self
+    }
+}
+
+macro_rules! forward_registry {
+    ($($pointer:ty),*) => {$(
+        impl<R: AnyRegistry> AnyRegistry for $pointer {
+            type Key = R::Key;
+            type Clock = R::Clock;
+            type Tally = R::Tally;
+            type Observer = R::Observer;
+            type Hasher = R::Hasher;
+
+            #[inline]
+            fn as_registry(
+                &self,
+            ) -> &Registry<Self::Key, Self::Clock, Self::Tally, Self::Observer, Self::Hasher> {
+                (**self).as_registry()
+            }
+        }
+    )*};
+}
+
+forward_registry!(&R, Arc<R>);
+
+impl<K, C, T, O, S> Registry<K, C, T, O, S>
+where
+    K: Hash + Eq + Clone,
+    C: Clock,
+    T: Tally,
+    O: KeyedObserver<K>,
+    S: BuildHasher,
+{
+    /// Asks for the right to one call of a key. From an `Arc`, [`KeyedPermit::acquire`] gives one that is
+    /// owned.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait, and why it opened.
+    pub fn acquire(&self, key: K) -> Result<KeyedPermit<&Self>, Rejection> {
+        KeyedPermit::acquire(self, key)
+    }
+
+    /// Runs an operation unless the breaker of the key rejects it. `Err` is a failure of weight 1; a panic
+    /// counts as one.
+    ///
+    /// # Errors
+    /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
+    pub fn call<V, E>(
+        &self,
+        key: K,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, ServiceError<E>> {
+        self.call_with(key, AnyError, operation)
+    }
+
+    /// [`call`](Self::call) with a classifier that says what the result means.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a classifier is mostly a closure, made for the call"
+    )]
+    pub fn call_with<V, E>(
+        &self,
+        key: K,
+        classify: impl Classify<V, E>,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, ServiceError<E>> {
+        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        // Fails if the operation panics.
+        let attempt = permit.failing_when_dropped();
+        let result = operation();
+        attempt.report(classify.classify(&result));
+        result.map_err(ServiceError::Failed)
+    }
+
+    /// [`call`](Self::call) for futures, by any runtime or none. A dropped future cancels; a panic is taken for
+    /// a cancellation, too. A time limit belongs inside, where it counts as a failure.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub async fn call_async<V, E, F>(
+        &self,
+        key: K,
+        operation: impl FnOnce() -> F,
+    ) -> Result<V, ServiceError<E>>
+    where
+        F: Future<Output = Result<V, E>>,
+    {
+        self.call_async_with(key, AnyError, operation).await
+    }
+
+    /// [`call_async`](Self::call_async) with a classifier that says what the result means.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub async fn call_async_with<V, E, F>(
+        &self,
+        key: K,
+        classify: impl Classify<V, E>,
+        operation: impl FnOnce() -> F,
+    ) -> Result<V, ServiceError<E>>
+    where
+        F: Future<Output = Result<V, E>>,
+    {
+        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        let result = operation().await;
+        permit.report(classify.classify(&result));
+        result.map_err(ServiceError::Failed)
+    }
+
+    pub(super) fn breaker<'a>(
+        &'a self,
+        slot: &'a Slot<K, T>,
+        rules: Held,
+    ) -> OfSlot<'a, K, C, T, O> {
+        let observer = Keyed {
+            slot,
+            observer: &self.observer,
+        };
+        Breaker::from_parts(&slot.word, rules, &self.clock, &slot.tally, observer)
+    }
+
+    #[inline]
+    pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> Held {
+        slot.own_rules()
+            .unwrap_or_else(|| Held::Common(self.rules.load()))
+    }
+
+    /// Where a key is, if it has a slot.
+    #[inline]
+    pub(super) fn find(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
+        let place = self.map.pin().get(key).copied()?;
+        Some((place, self.slots.get(place.slot as usize)?))
+    }
+
+    /// The permit of a call, but for the handle.
+    #[inline]
+    pub(super) fn admit(&self, key: K) -> Result<Granted<K>, Rejection> {
+        loop {
+            let Some((place, slot)) = self.find(&key) else {
+                if self.rules.load().is_eager && self.insert(&key).is_some() {
+                    continue;
+                }
+                return self.admit_absent(key);
+            };
+            slot.touch();
+            let admitted = self.acquire_from(slot, place.slot);
+            if slot.turn.is_still(place.turn, &slot.word) {
+                return admitted;
+            }
+            // The slot has just changed hands. A probe of the new owner is given back.
+            if let Ok(granted) = admitted {
+                self.cancel(granted);
+            }
+            self.wait_for_eviction();
+        }
+    }
+
+    #[inline]
+    fn acquire_from(&self, slot: &Slot<K, T>, index: u32) -> Result<Granted<K>, Rejection> {
+        match self.breaker(slot, self.rules_of(slot)).acquire() {
+            Ok(permit) => Ok(Granted::Admitted {
+                slot: index,
+                is_probe: permit.is_probe(),
+                token: permit.into_token(),
+            }),
+            Err(rejected) => self.reject(slot, rejected),
+        }
+    }
+
+    #[cold]
+    fn reject(&self, slot: &Slot<K, T>, rejected: Rejected) -> Result<Granted<K>, Rejection> {
+        if self.enforcement.is_enforced(|| self.clock.random()) {
+            Err(Rejection {
+                rejected,
+                last_failure: slot.last_failure.get(),
+            })
+        } else {
+            Ok(Granted::Unguarded)
+        }
+    }
+
+    /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
+    fn admit_absent(&self, key: K) -> Result<Granted<K>, Rejection> {
+        if self.full_until_ms.load(Ordering::Relaxed) != 0 && self.is_full() {
+            match self.when_full {
+                WhenFull::Pass => {}
+                WhenFull::Share => {
+                    let shared = self.slots.len() - 1;
+                    return self.acquire_from(&self.slots[shared], shared as u32);
+                }
+                WhenFull::Reject => {
+                    let rejected = Rejected::new(State::Open, FULL_FOR);
+                    if self.enforcement.is_enforced(|| self.clock.random()) {
+                        return Err(rejected.into());
+                    }
+                    return Ok(Granted::Unguarded);
+                }
+            }
+        }
+        let is_measured = self.rules.load().rules.config().get_slow_call().is_some();
+        let started_ms = is_measured.then(|| self.clock.now_ms());
+        Ok(Granted::Absent { key, started_ms })
+    }
+
+    /// Whether no slot was to be had within the last moment.
+    fn is_full(&self) -> bool {
+        let until_ms = self.full_until_ms.load(Ordering::Relaxed);
+        let left_ms = until_ms.wrapping_sub(self.clock.now_ms());
+        if until_ms != 0 && u128::from(left_ms) <= FULL_FOR.as_millis() {
+            return true;
+        }
+        self.full_until_ms.store(0, Ordering::Relaxed);
+        false
+    }
+
+    /// Whoever met a slot that is changing hands looks again when that is done.
+    #[cold]
+    pub(super) fn wait_for_eviction(&self) {
+        drop(self.places());
+    }
+
+    /// For a moment nobody looks for a slot again.
+    pub(super) fn note_full(&self) {
+        let until_ms = self
+            .clock
+            .now_ms()
+            .wrapping_add(FULL_FOR.as_millis() as u32);
+        self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
+    }
+
+    /// Whether a search for a slot would be in vain.
+    pub(super) fn is_known_to_be_full(&self) -> bool {
+        self.full_until_ms.load(Ordering::Relaxed) != 0 && self.is_full()
+    }
+
+    /// Whether a call without a slot that began then took too long.
+    pub(super) fn was_slow(&self, config: &Config, started_ms: Option<u32>) -> bool {
+        let (Some(started_ms), Some(limit)) = (started_ms, config.get_slow_call()) else {
+            return false;
+        };
+        let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
+        // More than half the range: the clock stepped back.
+        took_ms <= u32::MAX / 2 && u128::from(took_ms) >= limit.as_millis()
+    }
+
+    /// The state of a key, without counting as a use of it.
+    pub fn state(&self, key: &K) -> State {
+        self.entry(key)
+            .map_or(State::Closed, |entry| entry.snapshot.state())
+    }
+}
+
+/// For how long a search for a slot that found none is taken for the answer.
+const FULL_FOR: Duration = Duration::from_millis(100);

@@ -1,0 +1,57 @@
+//! One breaker per key of a request.
+
+use super::{AnyRegistry, KeyedPermit};
+use crate::resource::{Admit, Rejection};
+
+/// Asks the breaker of a key of the request: for layers.
+///
+/// ```
+/// use atomic_breaker_std::registry::{ByKey, Registry};
+/// use atomic_breaker_std::{Admit, Config};
+/// use std::sync::LazyLock;
+///
+/// struct Request { tenant: u32 }
+///
+/// static TENANTS: LazyLock<Registry<u32>> =
+///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+///
+/// let by_tenant = ByKey::new(&*TENANTS, |request: &Request| request.tenant);
+/// assert!(by_tenant.admit(&Request { tenant: 7 }).is_ok());
+/// ```
+///
+/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](super::Registry::leak), a `LazyLock`) or an `Arc`, whose
+/// clone per request is memory that all threads write.
+#[derive(Clone, Copy, Debug)]
+pub struct ByKey<H, F> {
+    registry: H,
+    key: F,
+}
+
+impl<H: AnyRegistry, F> ByKey<H, F> {
+    /// Asks the breaker of the key that `key` finds in a request.
+    pub const fn new<Q: ?Sized>(registry: H, key: F) -> Self
+    where
+        F: Fn(&Q) -> H::Key,
+    {
+        Self { registry, key }
+    }
+
+    /// What leads to the registry.
+    pub const fn registry(&self) -> &H {
+        &self.registry
+    }
+}
+
+impl<Q, H, F> Admit<Q> for ByKey<H, F>
+where
+    Q: ?Sized,
+    H: AnyRegistry + Clone,
+    F: Fn(&Q) -> H::Key,
+{
+    type Permit = KeyedPermit<H>;
+
+    #[inline]
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
+        KeyedPermit::acquire(self.registry.clone(), (self.key)(request))
+    }
+}

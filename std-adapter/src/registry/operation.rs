@@ -1,0 +1,167 @@
+//! What an operator sees and does.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use atomic_breaker::{Clock, Config, Control, Snapshot, Tally};
+
+use super::slot::{Ruleset, Slot};
+use super::{KeyedObserver, Place, Registry, RegistryError};
+use crate::resource::LastFailure;
+
+/// A key that has a slot, as it stands.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Entry<K> {
+    /// The key.
+    pub key: Arc<K>,
+    /// Its breaker.
+    pub snapshot: Snapshot,
+    /// The failure that opened it last.
+    pub last_failure: Option<Arc<LastFailure>>,
+    /// Whether it has rules of its own.
+    pub has_own_rules: bool,
+}
+
+/// What has become of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RegistryStats {
+    /// Keys that have a slot.
+    pub keys: usize,
+    /// Keys that lost their slot, since the start.
+    pub evicted: u64,
+    /// Failures, or calls that had to be remembered, of keys for which there was no room, since the start.
+    pub unguarded: u64,
+}
+
+impl<K, C, T, O, S> Registry<K, C, T, O, S>
+where
+    K: Hash + Eq + Clone,
+    C: Clock,
+    T: Tally,
+    O: KeyedObserver<K>,
+    S: BuildHasher,
+{
+    /// All keys that have a slot, as they stand. Each is right for itself; they change while others are looked
+    /// at.
+    pub fn entries(&self) -> Vec<Entry<K>> {
+        let slots = self.slots[..self.capacity()].iter();
+        slots.filter_map(|slot| self.describe(slot)).collect()
+    }
+
+    /// A key, if it has a slot. One without is closed and clear.
+    pub fn entry(&self, key: &K) -> Option<Entry<K>> {
+        let (_, slot) = self.find(key)?;
+        self.describe(slot).filter(|entry| *entry.key == *key)
+    }
+
+    fn describe(&self, slot: &Slot<K, T>) -> Option<Entry<K>> {
+        loop {
+            let turn = slot.turn.get();
+            let key = slot.key.load_full()?;
+            let entry = Entry {
+                key,
+                snapshot: self.breaker(slot, self.rules_of(slot)).snapshot(),
+                last_failure: slot.last_failure.get(),
+                has_own_rules: slot.has_own_rules(),
+            };
+            if slot.turn.is_still(turn, &slot.word) {
+                return Some(entry);
+            }
+        }
+    }
+
+    /// Commands a key: trips, forces open, releases, resets, disables or enables it. It gets a slot if it has
+    /// none.
+    ///
+    /// ```
+    /// use atomic_breaker_std::registry::Registry;
+    /// use atomic_breaker_std::{Config, State};
+    ///
+    /// let shards = Registry::new(Config::new())?;
+    /// shards.command(&7, |shard| shard.force_open())?;
+    /// assert_eq!(shards.state(&7), State::ForcedOpen);
+    /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RegistryError::Full`] when there is no slot to be had.
+    pub fn command<R>(
+        &self,
+        key: &K,
+        command: impl FnOnce(&dyn Control) -> R,
+    ) -> Result<R, RegistryError> {
+        let (_, slot) = self.pinned(key)?;
+        let _pin = Pin(slot);
+        let breaker = self.breaker(slot, self.rules_of(slot));
+        Ok(command(&breaker))
+    }
+
+    /// Replaces the rules of all keys that have none of their own, while calls are under way. States are kept,
+    /// running open times stay; the new rules apply from the next event on.
+    ///
+    /// # Errors
+    /// [`RegistryError::Config`] says which setting does not fit, and what to do; nothing changes then.
+    pub fn set_config(&self, config: Config) -> Result<(), RegistryError> {
+        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        self.rules.store(Arc::new(rules));
+        Ok(())
+    }
+
+    /// The rules of all keys that have none of their own.
+    pub fn config(&self) -> Config {
+        *self.rules.load().rules.config()
+    }
+
+    /// Gives a key rules of its own, in place of those of all. It keeps its slot for as long as it has them.
+    ///
+    /// # Errors
+    /// [`RegistryError`] says which setting does not fit, or that there is no slot to be had.
+    pub fn set_config_of(&self, key: &K, config: Config) -> Result<(), RegistryError> {
+        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        let mut places = self.places();
+        let (_, slot) = self.place(key, &mut places).ok_or(RegistryError::Full)?;
+        slot.set_own_rules(Some(Arc::new(rules)));
+        Ok(())
+    }
+
+    /// Takes the rules of its own from a key: those of all apply. Returns whether it had some.
+    pub fn clear_config_of(&self, key: &K) -> bool {
+        let _places = self.places();
+        let Some((_, slot)) = self.find(key) else {
+            return false;
+        };
+        let had_some = slot.has_own_rules();
+        slot.set_own_rules(None);
+        had_some
+    }
+
+    /// What has become of keys.
+    pub fn stats(&self) -> RegistryStats {
+        RegistryStats {
+            keys: self.map.len(),
+            // Counters that nothing else depends on.
+            evicted: self.evicted.load(Ordering::Relaxed),
+            unguarded: self.unguarded.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The slot of a key, which is not evicted until it is unpinned.
+    fn pinned(&self, key: &K) -> Result<(Place, &Slot<K, T>), RegistryError> {
+        let mut places = self.places();
+        let found = self.place(key, &mut places).ok_or(RegistryError::Full)?;
+        found.1.pin();
+        Ok(found)
+    }
+}
+
+/// Unpins a slot, also when a command panics.
+struct Pin<'a, K, T>(&'a Slot<K, T>);
+
+impl<K, T> Drop for Pin<'_, K, T> {
+    fn drop(&mut self) {
+        self.0.unpin();
+    }
+}

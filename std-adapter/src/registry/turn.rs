@@ -1,0 +1,143 @@
+//! How a word changes hands.
+
+use std::sync::atomic::Ordering;
+
+use atomic_breaker::word::Word;
+
+/// How often the word of a slot has changed hands. Raised under the lock of the registry, before the word is
+/// retired:
+///
+/// | who | in this order |
+/// |---|---|
+/// | an eviction | raises the turn · [retires](atomic_breaker::Breaker::retire) the word, which begins an epoch |
+/// | a caller | looks up the slot and its turn · acquires from the word · asks whether the turn [is still](Self::is_still) the same |
+///
+/// A caller who was admitted in the new epoch saw the retired word, so it sees the raised turn as well, and
+/// gives the permit back. One who was admitted in the old epoch may go on: its report is stale.
+#[derive(Debug, Default)]
+pub(super) struct Turn<T>(pub(super) T);
+
+impl<T: Word<Bits = u32>> Turn<T> {
+    pub(super) fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Whether what was just acquired from `word` belongs to this turn.
+    pub(super) fn is_still(&self, turn: u32, word: &impl Word) -> bool {
+        // The closed path loads the word without ordering. This load sees what that one saw, or something
+        // later, and its partner is the release of the retirement.
+        let _ = word.load(Ordering::Acquire);
+        self.get() == turn
+    }
+
+    /// Raises the turn. Ordered by the release of the retirement that follows, and by the lock of the
+    /// registry.
+    pub(super) fn raise(&self) -> u32 {
+        let mut turn = self.get();
+        loop {
+            let next = turn.wrapping_add(1);
+            let raised =
+                self.0
+                    .compare_exchange_weak(turn, next, Ordering::Relaxed, Ordering::Relaxed);
+            match raised {
+                Ok(_) => return next,
+                Err(found) => turn = found,
+            }
+        }
+    }
+}
+
+/// Every interleaving of a caller and an eviction.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atomic_breaker::{Breaker, Config, ManualClock, Rules};
+    use std::sync::Arc;
+
+    macro_rules! loom_word {
+        ($name:ident, $atomic:ident, $bits:ty) => {
+            #[derive(Debug)]
+            struct $name(loom::sync::atomic::$atomic, Ordering);
+
+            impl Word for $name {
+                type Bits = $bits;
+
+                fn load(&self, order: Ordering) -> $bits {
+                    let order = if order == Ordering::Acquire {
+                        self.1
+                    } else {
+                        order
+                    };
+                    self.0.load(order)
+                }
+
+                fn compare_exchange_weak(
+                    &self,
+                    current: $bits,
+                    new: $bits,
+                    success: Ordering,
+                    failure: Ordering,
+                ) -> Result<$bits, $bits> {
+                    // A loop around a spurious failure has no end that loom could find.
+                    self.0.compare_exchange(current, new, success, failure)
+                }
+            }
+        };
+    }
+    loom_word!(Word64, AtomicU64, u64);
+    loom_word!(Word32, AtomicU32, u32);
+
+    /// The slot of one key is evicted and given to another, while somebody calls by the first key and fails.
+    /// Returns whether the failure counted against the other key.
+    fn a_failure_against_an_eviction(acquiring: Ordering, raises_first: bool) {
+        let rules = Rules::new(Config::new().consecutive_failures(9));
+        loom::model(move || {
+            let word = Arc::new(Word64(loom::sync::atomic::AtomicU64::new(0), acquiring));
+            let turn = Arc::new(Turn(Word32(
+                loom::sync::atomic::AtomicU32::new(0),
+                Ordering::Acquire,
+            )));
+            let caller = loom::thread::spawn({
+                let (word, turn) = (Arc::clone(&word), Arc::clone(&turn));
+                move || {
+                    let looked_up = 0;
+                    let breaker = Breaker::from_parts(&*word, &rules, ManualClock::new(), (), ());
+                    let permit = breaker.acquire().unwrap();
+                    if turn.is_still(looked_up, &*word) {
+                        permit.failure();
+                    }
+                }
+            });
+            let breaker = Breaker::from_parts(&*word, &rules, ManualClock::new(), (), ());
+            if raises_first {
+                turn.raise();
+            }
+            assert!(breaker.retire());
+            if !raises_first {
+                turn.raise();
+            }
+            let evicted = breaker.snapshot().epoch();
+            caller.join().unwrap();
+            let snapshot = breaker.snapshot();
+            assert_eq!(snapshot.epoch(), evicted);
+            assert_eq!(snapshot.failures(), 0, "of another key");
+        });
+    }
+
+    #[test]
+    fn a_failure_of_the_key_that_was_evicted_never_counts_for_the_next_one() {
+        a_failure_against_an_eviction(Ordering::Acquire, true);
+    }
+
+    #[test]
+    #[should_panic(expected = "of another key")]
+    fn control_a_turn_that_is_raised_last_comes_too_late() {
+        a_failure_against_an_eviction(Ordering::Acquire, false);
+    }
+
+    #[test]
+    #[should_panic(expected = "of another key")]
+    fn control_without_the_acquiring_load_the_turn_may_look_the_same() {
+        a_failure_against_an_eviction(Ordering::Relaxed, true);
+    }
+}

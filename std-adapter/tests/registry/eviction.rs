@@ -1,0 +1,163 @@
+//! Who loses a slot, and what becomes of calls under way.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use atomic_breaker_std::registry::{RegistryError, WhenFull};
+use atomic_breaker_std::{AnyPermit, Failure, ManualClock, State};
+
+use super::{SECOND, build, fail, succeed};
+
+#[test]
+fn open_keys_are_never_forgotten() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(8).build().unwrap();
+    for key in 0..4 {
+        fail(&keys, key);
+        fail(&keys, key);
+    }
+    // Somebody who can choose keys, each of which fails once.
+    for key in 1_000..100_000 {
+        fail(&keys, key);
+    }
+    for key in 0..4 {
+        assert_eq!(keys.state(&key), State::Open);
+    }
+    let stats = keys.stats();
+    assert_eq!((stats.keys, stats.unguarded), (8, 0));
+    assert_eq!(stats.evicted, 99_000 - 4);
+}
+
+#[test]
+fn keys_without_counted_failures_go_first() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(8).build().unwrap();
+    for key in 0..8 {
+        fail(&keys, key);
+        if key % 2 == 0 {
+            assert!(succeed(&keys, key), "clears the count");
+        }
+    }
+    // The first search spares those that were used since the last one, and marks them as not used.
+    fail(&keys, 100);
+    assert!(keys.entry(&1).is_none());
+    for key in 101..105 {
+        fail(&keys, key);
+    }
+    for key in 2..8 {
+        assert_eq!(keys.entry(&key).is_some(), key % 2 == 1, "{key}");
+    }
+}
+
+#[test]
+fn a_key_that_is_used_gets_a_second_chance() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(8).build().unwrap();
+    for key in 0..8 {
+        fail(&keys, key);
+        succeed(&keys, key);
+    }
+    // The first search marks all as not used lately.
+    fail(&keys, 100);
+    let first: Vec<_> = (0..8).filter(|key| keys.entry(key).is_none()).collect();
+    assert_eq!(first.len(), 1);
+    for key in 101..120 {
+        succeed(&keys, 7);
+        fail(&keys, key);
+        assert!(keys.entry(&7).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn a_late_report_of_an_evicted_key_does_not_count_for_the_next_one() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(1).build().unwrap();
+    fail(&keys, 1);
+    let late = keys.acquire(1).unwrap();
+    succeed(&keys, 1);
+    fail(&keys, 2);
+    assert!(keys.entry(&1).is_none());
+    late.report(Failure::tripping().into());
+    let entry = keys.entry(&2).unwrap();
+    assert_eq!(
+        (entry.snapshot.state(), entry.snapshot.failures()),
+        (State::Closed, 1)
+    );
+}
+
+#[test]
+fn without_room_further_keys_pass_and_that_is_counted() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(2).build().unwrap();
+    for key in 0..2 {
+        keys.command(&key, |breaker| breaker.trip()).unwrap();
+    }
+    for _ in 0..10 {
+        fail(&keys, 7);
+    }
+    assert!(succeed(&keys, 7));
+    assert_eq!(keys.stats().unguarded, 10);
+    let full = keys.command(&7, |breaker| breaker.trip()).unwrap_err();
+    assert_eq!(full, RegistryError::Full);
+    // As soon as one is closed again there is room.
+    keys.command(&0, |breaker| breaker.reset()).unwrap();
+    clock.advance(SECOND);
+    fail(&keys, 7);
+    assert_eq!(keys.entry(&7).unwrap().snapshot.failures(), 1);
+}
+
+#[test]
+fn without_room_further_keys_can_share_a_breaker() {
+    let clock = ManualClock::new();
+    let keys = build(&clock)
+        .capacity(1)
+        .when_full(WhenFull::Share)
+        .build()
+        .unwrap();
+    keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    fail(&keys, 7);
+    fail(&keys, 8);
+    fail(&keys, 9);
+    assert!(!succeed(&keys, 10), "the failures add up");
+    assert_eq!(keys.entries().len(), 1);
+}
+
+#[test]
+fn without_room_further_keys_can_be_rejected() {
+    let clock = ManualClock::new();
+    let keys = build(&clock)
+        .capacity(1)
+        .when_full(WhenFull::Reject)
+        .build()
+        .unwrap();
+    keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    fail(&keys, 7);
+    assert!(!succeed(&keys, 8));
+    clock.advance(SECOND);
+    assert!(succeed(&keys, 8), "until somebody looks for a slot again");
+}
+
+#[test]
+fn a_key_under_command_keeps_its_slot() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(1).build().unwrap();
+    let commands = AtomicU32::new(0);
+    keys.command(&1, |breaker| {
+        fail(&keys, 2);
+        assert!(keys.entry(&2).is_none(), "no room");
+        breaker.trip();
+        commands.fetch_add(1, Ordering::Relaxed);
+    })
+    .unwrap();
+    assert_eq!(keys.state(&1), State::Open);
+    assert_eq!(commands.into_inner(), 1);
+}
+
+#[test]
+fn a_command_that_panics_does_not_pin_for_ever() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(1).build().unwrap();
+    let panics = || keys.command(&1, |_| panic!("a bug"));
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
+    fail(&keys, 2);
+    assert!(keys.entry(&2).is_some());
+}

@@ -1,0 +1,59 @@
+//! A breaker per key.
+//!
+//! | file | what |
+//! |---|---|
+//! | `keys` | who has a slot, what it costs |
+//! | `eviction` | who loses a slot, and what becomes of calls under way |
+//! | `rules` | rules that are replaced while running, rules of one key |
+//! | `threads` | ten thousand keys, eight threads |
+#![cfg(feature = "registry")]
+
+mod eviction;
+mod keys;
+mod rules;
+mod threads;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use atomic_breaker_std::registry::{KeyedObserver, Registry, RegistryBuilder};
+use atomic_breaker_std::{Config, ManualClock, Rejected, Transition};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Two failures in a row trip for ten seconds.
+const RULES: Config = Config::new()
+    .consecutive_failures(2)
+    .open_for(Duration::from_secs(10));
+
+type Keys<'a, O = ()> = Registry<u32, &'a ManualClock, (), O>;
+
+fn build(clock: &ManualClock) -> RegistryBuilder<u32, &ManualClock> {
+    Registry::<u32>::builder(RULES).clock(clock)
+}
+
+fn fail<O: KeyedObserver<u32>>(keys: &Keys<'_, O>, key: u32) {
+    let _ = keys.call(key, || Err::<(), _>("no answer"));
+}
+
+fn succeed<O: KeyedObserver<u32>>(keys: &Keys<'_, O>, key: u32) -> bool {
+    keys.call(key, || Ok::<_, ()>(())).is_ok()
+}
+
+/// Keeps what it is notified of.
+#[derive(Debug, Default)]
+struct Diary {
+    transitions: Mutex<Vec<(u32, Transition)>>,
+    rejected: Mutex<Vec<(u32, Rejected)>>,
+}
+
+impl KeyedObserver<u32> for Diary {
+    fn transition(&self, key: &u32, transition: &Transition) {
+        self.transitions.lock().unwrap().push((*key, *transition));
+    }
+
+    fn rejected(&self, key: &u32, rejected: Rejected) {
+        self.rejected.lock().unwrap().push((*key, rejected));
+    }
+}

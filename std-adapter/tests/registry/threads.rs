@@ -1,0 +1,151 @@
+//! Ten thousand keys, eight threads, hosts that fail at random, a million requests.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use atomic_breaker_std::registry::{KeyedObserver, Registry};
+use atomic_breaker_std::{ManualClock, State, Transition};
+
+use super::{MS, RULES, SECOND};
+
+/// Per key: every transition, in the order of notification.
+#[derive(Default)]
+struct Ledger(Mutex<HashMap<u32, Vec<Transition>>>);
+
+impl KeyedObserver<u32> for Ledger {
+    fn transition(&self, key: &u32, transition: &Transition) {
+        self.0
+            .lock()
+            .unwrap()
+            .entry(*key)
+            .or_default()
+            .push(*transition);
+    }
+}
+
+fn seed() -> u64 {
+    let given = std::env::var("BREAKER_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    given.unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        since.as_nanos() as u64
+    })
+}
+
+/// Xorshift64* (Vigna, An experimental exploration of Marsaglia's xorshift generators, 2016).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % end
+    }
+}
+
+/// The transitions of one key form one chain, each beginning where the one before ended. They are notified, and
+/// read the clock, in nearly that order only; a key that was forgotten while closed begins in another slot,
+/// with other epochs.
+fn is_one_life(transitions: &mut Vec<Transition>) -> State {
+    transitions.sort_by_key(|made| made.at_ms);
+    let mut left: Vec<_> = transitions.drain(..).rev().collect();
+    let (mut state, mut epoch) = (State::Closed, None);
+    while !left.is_empty() {
+        let follows = |made: &Transition| {
+            made.from == state
+                && (state == State::Closed
+                    || epoch.is_none_or(|epoch| made.epoch == (epoch + 1) % 512))
+        };
+        let next = left.iter().rposition(follows);
+        let Some(next) = next.filter(|next| left.len() - next <= 16) else {
+            panic!("lost or doubled after {state}, {epoch:?}: {left:?}, {transitions:?}");
+        };
+        let made = left.remove(next);
+        (state, epoch) = (made.to, Some(made.epoch));
+        transitions.push(made);
+    }
+    state
+}
+
+fn run(capacity: usize, keys: u64, requests: u64) {
+    let seed = seed();
+    println!("BREAKER_SEED={seed}");
+    let clock = ManualClock::new();
+    let registry = Registry::<u32>::builder(RULES.open_for(SECOND))
+        .clock(&clock)
+        .capacity(capacity)
+        .observer(Ledger::default())
+        .build()
+        .unwrap();
+    thread::scope(|scope| {
+        for thread in 0..8 {
+            let (registry, clock) = (&registry, &clock);
+            scope.spawn(move || {
+                let mut random = Random(seed ^ (thread + 1) << 48 | 1);
+                for request in 0..requests / 8 {
+                    let key = random.below(keys) as u32;
+                    // One host in sixteen fails mostly.
+                    let fails = if key % 16 == 0 {
+                        random.below(10) < 8
+                    } else {
+                        random.below(200) == 0
+                    };
+                    if let Ok(permit) = registry.acquire(key) {
+                        use atomic_breaker_std::{AnyPermit, Failure, Outcome};
+                        match (random.below(20), fails) {
+                            (0, _) => permit.cancel(),
+                            (_, true) => drop(permit.report(Failure::new().into())),
+                            (_, false) => drop(permit.report(Outcome::Success)),
+                        }
+                    }
+                    if request % 16 == 0 {
+                        clock.advance(MS);
+                    }
+                }
+            });
+        }
+    });
+    let entries: HashMap<_, _> = registry
+        .entries()
+        .into_iter()
+        .map(|entry| (*entry.key, entry.snapshot))
+        .collect();
+    assert!(entries.len() <= capacity);
+    let mut ledger = registry.observer().0.lock().unwrap();
+    let mut transitions = 0;
+    for (key, made) in ledger.iter_mut() {
+        transitions += made.len();
+        let end = is_one_life(made);
+        match entries.get(key) {
+            Some(snapshot) => assert_eq!(snapshot.state(), end, "{key}: {made:?}"),
+            None => assert_eq!(end, State::Closed, "{key} was forgotten: {made:?}"),
+        }
+    }
+    let open = entries
+        .values()
+        .filter(|it| it.state() != State::Closed)
+        .count();
+    assert!(transitions > 1_000 && open > 0);
+    for (key, snapshot) in &entries {
+        assert!(snapshot.state() == State::Closed || ledger.contains_key(key));
+    }
+    println!(
+        "{transitions} transitions, {open} not closed, {:?}",
+        registry.stats()
+    );
+}
+
+#[test]
+fn no_transition_is_lost_or_doubled() {
+    run(10_000, 10_000, 1_000_000);
+}
+
+/// Slots change hands all the time.
+#[test]
+fn no_transition_is_lost_or_doubled_while_keys_are_evicted() {
+    run(1_000, 10_000, 1_000_000);
+}
