@@ -1,6 +1,6 @@
 //! Permits of whatever breaker, and who reports them.
 
-use atomic_breaker::{AnyBreaker, Classify, Outcome, Permit, Transition};
+use atomic_breaker::{AnyBreaker, AnyError, Classify, Outcome, Permit, Transition};
 
 /// The right to one call of whatever breaker: one that stands alone or one of a registry. Dropping it
 /// cancels.
@@ -22,8 +22,29 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
     }
 }
 
-/// Ends a permit by the result of its call: at once, as every [classifier](Classify) does, or when more is
-/// known, as at the end of a body, which then takes the permit along.
+/// Ends a permit by the result of its call: at once, as classifiers do, or when more is known, as at the
+/// end of a body, which then takes the permit along.
+///
+/// Closures, [`AnyError`] and the classifiers of this crate are reports. A [classifier](Classify) of
+/// yours is one within [`AtOnce`]. (Not by itself: were every classifier one, none could be written that
+/// waits for a body, as anybody might make it a classifier as well.)
+///
+/// ```
+/// use atomic_breaker_std::{AnyError, Config, Outcome, Report, breaker};
+///
+/// let server = breaker(Config::new());
+/// let result: Result<u8, &str> = AnyError.report(server.acquire()?, Err("timed out"));
+/// assert_eq!((result, server.snapshot().failures()), (Err("timed out"), 1));
+///
+/// let ignore = |_: &Result<u8, &str>| Outcome::Ignored;
+/// let _ = ignore.report(server.acquire()?, Err("timed out"));
+/// assert_eq!(server.snapshot().failures(), 1);
+/// # Ok::<(), atomic_breaker_std::Rejected>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not report calls that end with `Result<{T}, {E}>`",
+    note = "a classifier of yours does within `AtOnce(..)`, or write `|result: &Result<{T}, {E}>| -> Outcome {{ .. }}`"
+)]
 pub trait Report<T, E> {
     /// The result's value, with the permit in it if it is not reported yet.
     type Output<P: AnyPermit>;
@@ -35,11 +56,61 @@ pub trait Report<T, E> {
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Self::Output<P>, E>;
 }
 
-impl<T, E, C: Classify<T, E>> Report<T, E> for C {
+/// Reports by a [classifier](Classify), as soon as there is a result.
+///
+/// ```
+/// use atomic_breaker_std::{AtOnce, Classify, Config, Failure, Outcome, Report, breaker};
+///
+/// /// A classifier that has to be kept by name.
+/// struct Weighing(u16);
+///
+/// impl<T, E> Classify<T, E> for Weighing {
+///     fn classify(&self, result: &Result<T, E>) -> Outcome {
+///         match result {
+///             Ok(_) => Outcome::Success,
+///             Err(_) => Failure::with_weight(self.0).into(),
+///         }
+///     }
+/// }
+///
+/// let server = breaker(Config::new());
+/// let _ = AtOnce(Weighing(3)).report(server.acquire()?, Err::<(), _>("refused"));
+/// assert_eq!(server.snapshot().failures(), 3);
+/// # Ok::<(), atomic_breaker_std::Rejected>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AtOnce<C>(pub C);
+
+impl<T, E, C: Classify<T, E>> Report<T, E> for AtOnce<C> {
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        permit.report(self.classify(&result));
-        result
+        at_once(&self.0, permit, result)
     }
+}
+
+impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {
+    type Output<P: AnyPermit> = T;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
+        at_once(self, permit, result)
+    }
+}
+
+impl<T, E> Report<T, E> for AnyError {
+    type Output<P: AnyPermit> = T;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
+        at_once(self, permit, result)
+    }
+}
+
+/// The report of whatever is a classifier.
+pub(crate) fn at_once<T, E, P: AnyPermit>(
+    classifier: &impl Classify<T, E>,
+    permit: P,
+    result: Result<T, E>,
+) -> Result<T, E> {
+    permit.report(classifier.classify(&result));
+    result
 }
