@@ -78,7 +78,7 @@ pin_project! {
     ///   the body decides.
     ///
     /// ```
-    /// use atomic_breaker_std::http::{HttpClassifier, ReportingBody};
+    /// use atomic_breaker_std::http::HttpClassifier;
     /// use atomic_breaker_std::{Config, Permit, Report, breaker};
     /// use http::Response;
     /// use http_body::Body;

@@ -136,7 +136,7 @@ impl<S, X> HttpClassifier<S, X> {
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
-    /// use atomic_breaker_std::{Breaker, Config, Failure, Outcome, breaker};
+    /// use atomic_breaker_std::{Config, Failure, Outcome, breaker};
     /// use http::{Response, StatusCode};
     ///
     /// /// Has what `reqwest::Error` has.

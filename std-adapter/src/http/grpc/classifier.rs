@@ -50,7 +50,7 @@ use crate::{AnyPermit, Failure, Outcome, Report};
 ///
 /// ```
 /// use atomic_breaker_std::http::GrpcClassifier;
-/// use atomic_breaker_std::{Breaker, Config, Failure, Outcome, breaker};
+/// use atomic_breaker_std::{Config, Failure, Outcome, breaker};
 ///
 /// // These two have what `tonic::Code` and `tonic::Status` have.
 /// # #[derive(Clone, Copy)] enum Code { Unavailable = 14 }
