@@ -106,7 +106,7 @@ pub use atomic_breaker::*;
 pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
-pub use permits::{AnyPermit, AtOnce, Report};
+pub use permits::{AnyPermit, AtOnce, Report, call_reported};
 #[cfg(feature = "sliding")]
 pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;

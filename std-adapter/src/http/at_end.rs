@@ -32,27 +32,27 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 /// Made by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around a
 /// classifier of yours. A [`Report`] and no [`Classify`]: it goes where the response is handed out with
 /// another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which would report at the
-/// head.
+/// head. [`call_reported`](crate::call_reported) takes it:
 ///
 /// ```
 /// use atomic_breaker_std::http::{AtEnd, HttpClassifier};
-/// use atomic_breaker_std::{Breaker, Config, Permit, Rejected, Report, breaker};
+/// use atomic_breaker_std::{Breaker, CallError, Config, breaker, call_reported};
 /// use http::Response;
 /// use http_body::Body;
-/// use std::{convert::Infallible, sync::Arc};
+/// use std::io;
 ///
 /// static HTTP: AtEnd<HttpClassifier> = HttpClassifier::new().at_end_of_body();
+/// static SERVER: Breaker = breaker(Config::new());
 ///
-/// # async fn send<B: Default>() -> Result<Response<B>, Infallible> { Ok(Response::default()) }
-/// async fn call<B: Body + Default>(
-///     server: &Arc<Breaker>,
-/// ) -> Result<Response<impl Body<Data = B::Data, Error = B::Error>>, Rejected> {
-///     let permit = Permit::acquire(Arc::clone(server))?;
-///     let result = send::<B>().await;
-///     Ok(HTTP.report(permit, result).unwrap())
+/// # async fn send() -> io::Result<Response<String>> { Ok(Response::default()) }
+/// async fn call() -> Result<Response<impl Body>, CallError<io::Error>> {
+///     call_reported(&SERVER, &HTTP, || send()).await
 /// }
-/// # let _ = call::<String>(&Arc::new(breaker(Config::new())));
+/// # let _ = call();
 /// ```
+///
+/// A `reqwest::Response` becomes an `http::Response<reqwest::Body>` by `From`, and comes back by
+/// `response.map(reqwest::Body::wrap).into()`.
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct AtEnd<C, Y = EveryError> {

@@ -191,7 +191,12 @@ fn a_rule_that_panics_cancels() {
 #[test]
 fn a_probe_needs_the_end_of_a_known_length_and_the_first_data_of_an_unknown_one() {
     let log = Log::default();
-    let mut body = body_of(&log, true, 200, script([Pending, Data("a"), Error("reset")]));
+    let mut body = body_of(
+        &log,
+        true,
+        200,
+        script([Pending, Data("a"), Error("reset")]),
+    );
     assert!(poll(&mut body).is_pending());
     assert_eq!(log.end(), None);
     assert!(poll(&mut body).is_ready());
@@ -267,14 +272,15 @@ fn random_bodies_end_their_permit_exactly_once() {
 
 #[test]
 fn a_probes_body_holds_its_slot_until_it_is_over_and_never_longer() {
-    type Owned = Arc<atomic_breaker_std::Breaker<Arc<ManualClock>>>;
+    type Owned = Arc<Breaker<Arc<ManualClock>>>;
     fn half_open() -> (Owned, Response<impl Body<Error = &'static str> + Unpin>) {
         let rules = Config::new().open_for(Duration::from_secs(1));
         let server: Owned = Arc::new(Breaker::new(rules, Arc::new(ManualClock::new())));
         server.trip();
         server.probe_now();
         let permit = Permit::acquire(Arc::clone(&server)).unwrap();
-        let answer = Ok::<_, Infallible>(Response::new(sized([Data("a"), Pending, Data("b"), End])));
+        let answer =
+            Ok::<_, Infallible>(Response::new(sized([Data("a"), Pending, Data("b"), End])));
         let Ok(answer) = HTTP.report(permit, answer);
         assert!(server.acquire().is_err(), "one probe at a time");
         (server, answer)
@@ -299,7 +305,9 @@ fn a_probes_body_holds_its_slot_until_it_is_over_and_never_longer() {
 #[test]
 fn a_hang_within_the_body_counts_as_slow_when_its_call_is_dropped() {
     let clock = Arc::new(ManualClock::new());
-    let rules = Config::new().consecutive_failures(1).slow_call(Duration::from_secs(1));
+    let rules = Config::new()
+        .consecutive_failures(1)
+        .slow_call(Duration::from_secs(1));
     let server = Arc::new(Breaker::new(rules, Arc::clone(&clock)));
     let answer = |body| Ok::<_, Infallible>(Response::new(body));
     let Ok(hung) = HTTP.report(
@@ -316,5 +324,5 @@ fn a_hang_within_the_body_counts_as_slow_when_its_call_is_dropped() {
 #[test]
 fn bodies_are_as_mobile_as_what_they_hold() {
     fn promised<B: Send + Sync + Unpin + 'static>() {}
-    promised::<ReportingBody<String, Permit<Arc<atomic_breaker_std::Breaker>>, HttpBodyRule>>();
+    promised::<ReportingBody<String, Permit<Arc<Breaker>>, HttpBodyRule>>();
 }

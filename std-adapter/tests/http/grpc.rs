@@ -34,8 +34,19 @@ fn codes_0_to_16_count_as_documented_and_the_rest_is_unknown() {
         let expected = usual(number);
         let code = GrpcCode::from(number);
         assert_eq!(UsualCodes.outcome(code), expected, "{number}");
-        assert_eq!(at_head(200, &[("grpc-status", &text)]), expected, "{number}");
-        assert_eq!(code as i32, if (0..=16).contains(&number) { number } else { 2 });
+        assert_eq!(
+            at_head(200, &[("grpc-status", &text)]),
+            expected,
+            "{number}"
+        );
+        assert_eq!(
+            code as i32,
+            if (0..=16).contains(&number) {
+                number
+            } else {
+                2
+            }
+        );
     }
     assert_eq!(GrpcCode::from(i32::MIN), GrpcCode::Unknown);
     assert_eq!(GrpcCode::from(i32::MAX), GrpcCode::Unknown);
@@ -44,11 +55,30 @@ fn codes_0_to_16_count_as_documented_and_the_rest_is_unknown() {
 #[test]
 fn garbage_is_unknown() {
     for text in [
-        "", " ", "00", "01", "007", "017", "+1", "-1", "0 ", " 0", "1.0", "0x0", "OK", "0,0",
-        "99999999999999999999", "é", "\u{660}",
+        "",
+        " ",
+        "00",
+        "01",
+        "007",
+        "017",
+        "+1",
+        "-1",
+        "0 ",
+        " 0",
+        "1.0",
+        "0x0",
+        "OK",
+        "0,0",
+        "99999999999999999999",
+        "é",
+        "\u{660}",
     ] {
         let headers = headers(&[("grpc-status", text)]);
-        assert_eq!(GrpcCode::read(&headers), Some(GrpcCode::Unknown), "{text:?}");
+        assert_eq!(
+            GrpcCode::read(&headers),
+            Some(GrpcCode::Unknown),
+            "{text:?}"
+        );
         assert_eq!(at_head(200, &[("grpc-status", text)]), ONE, "{text:?}");
     }
     let mut random = Random::new();
@@ -61,7 +91,10 @@ fn garbage_is_unknown() {
         headers.insert("grpc-status", value);
         let code = GrpcCode::read(&headers).expect("there is one");
         let written = (code as i32).to_string();
-        assert!(code == GrpcCode::Unknown || written.as_bytes() == bytes, "{bytes:?}");
+        assert!(
+            code == GrpcCode::Unknown || written.as_bytes() == bytes,
+            "{bytes:?}"
+        );
     }
 }
 
@@ -81,7 +114,11 @@ fn an_http_status_is_mapped_where_no_code_is_given() {
         if status != 200 {
             assert_eq!(at_head(status, &[]), usual(expected as i32), "{status}");
             let given = [("grpc-status", "5")];
-            assert_eq!(at_head(status, &given), Outcome::Success, "if given, it counts");
+            assert_eq!(
+                at_head(status, &given),
+                Outcome::Success,
+                "if given, it counts"
+            );
         }
     }
 }
@@ -90,7 +127,12 @@ fn an_http_status_is_mapped_where_no_code_is_given() {
 fn a_page_of_a_proxy_is_not_an_answer_of_the_server() {
     assert_eq!(at_head(200, &[("content-type", "text/html")]), ONE);
     assert_eq!(at_head(200, &[("content-type", "application/json")]), ONE);
-    for kind in ["application/grpc", "application/grpc+proto", "Application/GRPC; x=y", ""] {
+    for kind in [
+        "application/grpc",
+        "application/grpc+proto",
+        "Application/GRPC; x=y",
+        "",
+    ] {
         assert_eq!(at_head(200, &[("content-type", kind)]), Outcome::Success);
     }
     assert_eq!(at_head(200, &[]), Outcome::Success);
@@ -122,7 +164,10 @@ fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
     assert_eq!(GRPC.push_back(&long), Some(PushBack::After(limit)));
     let ten = Duration::from_secs(10);
     let clamped = Outcome::Failure(Failure::retry_after(ten));
-    assert_eq!(GRPC.max_push_back(ten).code(GrpcCode::Unavailable, &long), clamped);
+    assert_eq!(
+        GRPC.max_push_back(ten).code(GrpcCode::Unavailable, &long),
+        clamped
+    );
 }
 
 #[test]
@@ -132,7 +177,11 @@ fn a_proxys_retry_after_opens_and_a_quotas_does_not() {
     assert_eq!(at_head(503, &[retry]), hinted);
     assert_eq!(at_head(429, &[retry]), ONE);
     assert_eq!(at_head(502, &[retry]), ONE);
-    assert_eq!(at_head(503, &[retry, ("grpc-status", "14")]), ONE, "not a proxy");
+    assert_eq!(
+        at_head(503, &[retry, ("grpc-status", "14")]),
+        ONE,
+        "not a proxy"
+    );
     let both = [retry, ("grpc-retry-pushback-ms", "4000")];
     let pushed = Outcome::Failure(Failure::retry_after(Duration::from_secs(4)));
     assert_eq!(at_head(503, &both), pushed);
@@ -155,7 +204,11 @@ fn rules_are_replaced() {
     let error = grpc.at_head().classify(&Err::<Response<()>, _>("refused"));
     assert_eq!(error, Outcome::Ignored);
     let busy = headers(&[("grpc-retry-pushback-ms", "4000")]);
-    assert_eq!(grpc.code(GrpcCode::Unavailable, &busy), Outcome::Success, "no failure by rule");
+    assert_eq!(
+        grpc.code(GrpcCode::Unavailable, &busy),
+        Outcome::Success,
+        "no failure by rule"
+    );
 
     static BY_FUNCTION: GrpcClassifier<fn(GrpcCode) -> Outcome> =
         GrpcClassifier::with_rules(|_| Outcome::Ignored, EveryError, EveryError);
@@ -168,11 +221,17 @@ fn reasons_name_the_code() {
         let answer = Ok::<_, Infallible>(response(status, list, ()));
         GRPC.reason(&answer).map(|reason| reason.to_string())
     };
-    assert_eq!(reason(200, &[("grpc-status", "14")]).as_deref(), Some("grpc UNAVAILABLE"));
+    assert_eq!(
+        reason(200, &[("grpc-status", "14")]).as_deref(),
+        Some("grpc UNAVAILABLE")
+    );
     assert_eq!(reason(502, &[]).as_deref(), Some("grpc UNAVAILABLE"));
     assert_eq!(reason(200, &[("grpc-status", "5")]), None);
     assert_eq!(reason(200, &[]), None, "not yet");
-    let refused = GRPC.reason(&Err::<Response<()>, _>("refused")).unwrap().to_string();
+    let refused = GRPC
+        .reason(&Err::<Response<()>, _>("refused"))
+        .unwrap()
+        .to_string();
     assert_eq!(refused, "transport: refused");
     for code in GrpcCode::ALL {
         let debug = format!("{code:?}").to_uppercase();

@@ -73,7 +73,11 @@ fn a_body_that_ends_without_a_status_is_a_failure() {
         vec![Data("a"), Error("reset")],
     ] {
         let log = Log::default();
-        read(&mut call(&log, false, response(200, &[KIND], script(steps))));
+        read(&mut call(
+            &log,
+            false,
+            response(200, &[KIND], script(steps)),
+        ));
         assert_eq!(log.end(), FAILURE);
     }
     // Known to be empty already at the headers.
@@ -93,13 +97,21 @@ fn a_response_of_headers_alone_is_reported_at_once() {
     ] {
         for is_probe in [false, true] {
             let log = Log::default();
-            let body = call(&log, is_probe, response(200, list, script([Data("a"), End])));
+            let body = call(
+                &log,
+                is_probe,
+                response(200, list, script([Data("a"), End])),
+            );
             assert_eq!(log.end(), expected);
             assert!(body.is_reported());
         }
     }
     let log = Log::default();
-    let _ = call(&log, false, response(502, &[], script([Data("<html>"), End])));
+    let _ = call(
+        &log,
+        false,
+        response(502, &[], script([Data("<html>"), End])),
+    );
     assert_eq!(log.end(), FAILURE);
 }
 
@@ -116,7 +128,11 @@ fn a_probe_succeeds_at_its_first_data() {
     assert_eq!(log.end(), SUCCESS, "once");
 
     let log = Log::default();
-    read(&mut call(&log, true, response(200, &[KIND], script([status("14"), End]))));
+    read(&mut call(
+        &log,
+        true,
+        response(200, &[KIND], script([status("14"), End])),
+    ));
     assert_eq!(log.end(), FAILURE, "no data: the status counts");
 }
 
@@ -139,10 +155,18 @@ fn a_stream_that_is_dropped_says_nothing() {
 fn web_calls_without_trailers_are_ignored_and_with_them_counted() {
     let web = ("content-type", "application/grpc-web+proto");
     let log = Log::default();
-    read(&mut call(&log, false, response(200, &[web], script([Data("a"), End]))));
+    read(&mut call(
+        &log,
+        false,
+        response(200, &[web], script([Data("a"), End])),
+    ));
     assert_eq!(log.end(), IGNORED, "below the layer that translates");
     let log = Log::default();
-    read(&mut call(&log, false, response(200, &[web], script([Data("a"), status("14"), End]))));
+    read(&mut call(
+        &log,
+        false,
+        response(200, &[web], script([Data("a"), status("14"), End])),
+    ));
     assert_eq!(log.end(), FAILURE, "above it");
 }
 

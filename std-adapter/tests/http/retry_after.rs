@@ -241,9 +241,15 @@ fn random_headers_never_panic_and_never_pass_the_limit() {
         }
         let pushed = value(&mut random);
         if let Ok(pushed) = HeaderValue::from_bytes(&pushed) {
-            response.headers_mut().insert("grpc-retry-pushback-ms", pushed);
+            response
+                .headers_mut()
+                .insert("grpc-retry-pushback-ms", pushed);
             let pushed = RetryAfter::new().push_back(response.headers());
-            assert!(pushed.and_then(PushBack::time).is_none_or(|time| time <= LIMIT));
+            assert!(
+                pushed
+                    .and_then(PushBack::time)
+                    .is_none_or(|time| time <= LIMIT)
+            );
         }
     }
     assert!(hints > 10_000, "the fuzzer hits something: {hints}");

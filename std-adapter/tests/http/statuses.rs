@@ -8,9 +8,7 @@ use std::time::Duration;
 use atomic_breaker_std::http::{
     EveryError, FailsOn, HttpClassifier, ResponseHead, StatusRule, UsualStatuses,
 };
-use atomic_breaker_std::{
-    Cause, Classify, Config, Failure, ManualClock, Outcome, Report, State,
-};
+use atomic_breaker_std::{Cause, Classify, Config, Failure, ManualClock, Outcome, Report, State};
 use http::{Response, StatusCode};
 
 use crate::support::{Log, ONE, response};
@@ -46,8 +44,16 @@ fn a_hint_counts_for_503_alone_and_429_alone_by_option() {
         let plain = HTTP.status(response.status());
         let expected = if code == 503 { hinted } else { plain };
         assert_eq!(HTTP.response(&response), expected, "{code}");
-        let expected = if matches!(code, 429 | 503) { hinted } else { plain };
-        assert_eq!(HTTP.trip_on_429(true).response(&response), expected, "{code}");
+        let expected = if matches!(code, 429 | 503) {
+            hinted
+        } else {
+            plain
+        };
+        assert_eq!(
+            HTTP.trip_on_429(true).response(&response),
+            expected,
+            "{code}"
+        );
         assert_eq!(HTTP.trip_on_503(false).response(&response), plain, "{code}");
         let hint = matches!(code, 429 | 503).then_some(Duration::from_secs(7));
         assert_eq!(HTTP.retry_hint(&response), hint, "{code}");
@@ -116,7 +122,9 @@ fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_one() {
 #[test]
 fn three_429_in_a_row_trip_for_the_usual_time_and_not_for_their_hint() {
     let clock = ManualClock::new();
-    let rules = Config::new().consecutive_failures(3).open_for(Duration::from_secs(5));
+    let rules = Config::new()
+        .consecutive_failures(3)
+        .open_for(Duration::from_secs(5));
     let breaker = Breaker::new(rules, &clock);
     let last = (0..3)
         .filter_map(|_| {
@@ -188,7 +196,10 @@ fn classifiers_are_small_copies_for_threads_and_statics() {
         HttpClassifier::with_rules(FailsOn(|status| status.is_server_error()), EveryError);
     promised(HTTP);
     promised(HTTP.at_end_of_body());
-    promised(HTTP.fails_on(|_| true).errors(|_: &io::Error| Outcome::Ignored));
+    promised(
+        HTTP.fails_on(|_| true)
+            .errors(|_: &io::Error| Outcome::Ignored),
+    );
     promised(BY_FUNCTION);
     assert!(size_of_val(&HTTP) <= 24, "{}", size_of_val(&HTTP));
 }

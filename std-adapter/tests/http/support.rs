@@ -115,9 +115,9 @@ impl Body for Script {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
         match self.steps.pop_front().expect("polled after its end") {
-            Step::Data(text) => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(
-                text.as_bytes(),
-            ))))),
+            Step::Data(text) => {
+                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(text.as_bytes())))))
+            }
             Step::Trailers(trailers) => Poll::Ready(Some(Ok(Frame::trailers(trailers)))),
             Step::Pending => Poll::Pending,
             Step::Error(text) => Poll::Ready(Some(Err(text))),
