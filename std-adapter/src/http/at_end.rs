@@ -58,7 +58,7 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 pub struct AtEnd<C, Y = EveryError> {
     head: C,
     body_errors: Y,
-    probes_at_end: bool,
+    probes_wait: bool,
 }
 
 impl<C> AtEnd<C> {
@@ -76,7 +76,7 @@ impl<C> AtEnd<C> {
         Self {
             head,
             body_errors: EveryError,
-            probes_at_end: false,
+            probes_wait: false,
         }
     }
 }
@@ -103,7 +103,7 @@ impl<C, Y> AtEnd<C, Y> {
         AtEnd {
             head: self.head,
             body_errors: errors,
-            probes_at_end: self.probes_at_end,
+            probes_wait: self.probes_wait,
         }
     }
 
@@ -117,7 +117,7 @@ impl<C, Y> AtEnd<C, Y> {
     /// # let _ = http;
     /// ```
     pub const fn probes_at_end(mut self) -> Self {
-        self.probes_at_end = true;
+        self.probes_wait = true;
         self
     }
 
@@ -152,7 +152,7 @@ where
             Ok(response) if outcome == Outcome::Success => Ok(response.map(|body| {
                 let rule = HttpBodyRule {
                     errors: self.body_errors.clone(),
-                    data_suffices: !self.probes_at_end && body.size_hint().upper().is_none(),
+                    data_suffices: !self.probes_wait && body.size_hint().upper().is_none(),
                 };
                 ReportingBody::new(body, permit, rule)
             })),
@@ -168,7 +168,7 @@ impl<C: fmt::Debug, Y> fmt::Debug for AtEnd<C, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AtEnd")
             .field("head", &self.head)
-            .field("probes_at_end", &self.probes_at_end)
+            .field("probes_wait", &self.probes_wait)
             .finish_non_exhaustive()
     }
 }

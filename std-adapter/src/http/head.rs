@@ -5,14 +5,41 @@ use http::{HeaderMap, Response, StatusCode, response};
 /// A response of whatever client, as far as its [`HttpClassifier`](super::HttpClassifier) looks: the
 /// status and the headers.
 ///
-/// Implemented for [`http::Response`] with any body, for its [`Parts`](response::Parts) and for
-/// references. A client with a response type of its own takes two lines:
+/// Implemented for [`http::Response`] with any body, for its [`Parts`](response::Parts), for
+/// references, and for a status with headers, which every client has:
+///
+/// ```
+/// use atomic_breaker_std::http::HttpClassifier;
+/// use atomic_breaker_std::{Config, Failure, Outcome, breaker};
+/// # mod reqwest {
+/// #     use http::{HeaderMap, StatusCode};
+/// #     #[derive(Default)] pub struct Response(StatusCode, HeaderMap);
+/// #     pub struct Error;
+/// #     impl Response {
+/// #         pub fn status(&self) -> StatusCode { self.0 }
+/// #         pub fn headers(&self) -> &HeaderMap { &self.1 }
+/// #     }
+/// # }
+///
+/// static HTTP: HttpClassifier = HttpClassifier::new();
+///
+/// let classify = |result: &Result<reqwest::Response, reqwest::Error>| match result {
+///     Ok(response) => HTTP.response(&(response.status(), response.headers())),
+///     Err(_) => Failure::new().into(),
+/// };
+/// let server = breaker(Config::new());
+/// let answer = server.call_with(classify, || Ok(reqwest::Response::default()));
+/// assert!(answer.is_ok());
+/// # let _ = |error: reqwest::Error| Err::<reqwest::Response, _>(error);
+/// # let _ = Outcome::Ignored;
+/// ```
+///
+/// A response type of one's own takes a few lines:
 ///
 /// ```
 /// use atomic_breaker_std::http::{HttpClassifier, ResponseHead};
 /// use http::{HeaderMap, StatusCode};
 ///
-/// /// Stands for the type of a client, wrapped because of the orphan rule.
 /// struct Answer {
 ///     status: StatusCode,
 ///     headers: HeaderMap,
@@ -59,6 +86,16 @@ impl ResponseHead for response::Parts {
 
     fn headers(&self) -> &HeaderMap {
         &self.headers
+    }
+}
+
+impl ResponseHead for (StatusCode, &HeaderMap) {
+    fn status(&self) -> StatusCode {
+        self.0
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        self.1
     }
 }
 

@@ -15,13 +15,13 @@ use http_body::Body;
 
 use crate::support::Step::{Data, End, Error, Panic, Pending, Trailers};
 use crate::support::{
-    CountedPermit, Log, ONE, Random, Script, Step, poll, response, script, sized,
+    CountedPermit, Fate, Log, ONE, Random, Script, Step, poll, response, script, sized,
 };
 
 const HTTP: AtEnd<HttpClassifier> = HttpClassifier::new().at_end_of_body();
-const SUCCESS: Option<Option<Outcome>> = Some(Some(Outcome::Success));
-const FAILURE: Option<Option<Outcome>> = Some(Some(ONE));
-const CANCELLED: Option<Option<Outcome>> = Some(None);
+const SUCCESS: Fate = Fate::Reported(Outcome::Success);
+const FAILURE: Fate = Fate::Reported(ONE);
+const CANCELLED: Fate = Fate::Cancelled;
 
 type Reporting<B> = ReportingBody<B, CountedPermit, HttpBodyRule>;
 
@@ -59,7 +59,7 @@ fn the_end_of_the_body_is_the_success() {
             .filter(|step| matches!(step, Data(_) | Trailers(_)))
             .count();
         let mut body = body_of(&log, false, 200, script(steps));
-        assert_eq!(log.end(), None);
+        assert_eq!(log.end(), Fate::Open);
         assert_eq!(read(&mut body), frames, "the reader gets every frame");
         assert_eq!(log.end(), SUCCESS);
         assert!(body.is_end_stream() && body.size_hint().exact() == Some(0));
@@ -83,7 +83,7 @@ fn the_last_byte_of_a_known_length_is_the_end_even_if_nobody_asks_again() {
     let mut body = body_of(&log, false, 200, sized([Data("ab"), Data("c"), End]));
     assert_eq!(body.size_hint().exact(), Some(3));
     assert!(poll(&mut body).is_ready());
-    assert_eq!((log.end(), body.is_end_stream()), (None, false));
+    assert_eq!((log.end(), body.is_end_stream()), (Fate::Open, false));
     assert!(poll(&mut body).is_ready());
     assert_eq!((log.end(), body.is_end_stream()), (SUCCESS, true));
 }
@@ -130,7 +130,7 @@ fn errors_of_bodies_have_a_rule_of_their_own() {
         let answer = Ok::<_, Infallible>(Response::new(script([Error(error)])));
         let Ok(answer) = http.report(log.permit(false), answer);
         read(&mut answer.into_body());
-        assert_eq!(log.end(), Some(Some(expected)));
+        assert_eq!(log.end(), Fate::Reported(expected));
     }
 }
 
@@ -139,9 +139,9 @@ fn a_head_that_failed_is_reported_at_once_and_its_body_is_still_there() {
     for (status, expected) in [(500, ONE), (429, ONE), (408, ONE)] {
         let log = Log::default();
         let mut body = body_of(&log, true, status, script([Data("sorry"), Error("reset")]));
-        assert_eq!(log.end(), Some(Some(expected)));
+        assert_eq!(log.end(), Fate::Reported(expected));
         assert_eq!(read(&mut body), 1);
-        assert_eq!(log.end(), Some(Some(expected)), "once");
+        assert_eq!(log.end(), Fate::Reported(expected), "once");
     }
     let log = Log::default();
     let Err(error) = HTTP.report(log.permit(true), Err::<Response<Script>, _>("refused")) else {
@@ -160,7 +160,7 @@ fn a_body_dropped_while_it_waits_is_cancelled_and_otherwise_the_head_counts() {
         for _ in 0..polls {
             waiting = poll(&mut body).is_pending();
         }
-        assert_eq!(log.end(), None);
+        assert_eq!(log.end(), Fate::Open);
         drop(body);
         let expected = if waiting { CANCELLED } else { SUCCESS };
         assert_eq!(log.end(), expected, "after {polls} polls");
@@ -198,7 +198,7 @@ fn a_probe_needs_the_end_of_a_known_length_and_the_first_data_of_an_unknown_one(
         script([Pending, Data("a"), Error("reset")]),
     );
     assert!(poll(&mut body).is_pending());
-    assert_eq!(log.end(), None);
+    assert_eq!(log.end(), Fate::Open);
     assert!(poll(&mut body).is_ready());
     assert_eq!(log.end(), SUCCESS);
     read(&mut body);
@@ -207,7 +207,7 @@ fn a_probe_needs_the_end_of_a_known_length_and_the_first_data_of_an_unknown_one(
     let log = Log::default();
     let mut body = body_of(&log, true, 200, sized([Data("a"), Error("reset")]));
     assert!(poll(&mut body).is_ready());
-    assert_eq!(log.end(), None);
+    assert_eq!(log.end(), Fate::Open);
     read(&mut body);
     assert_eq!(log.end(), FAILURE);
 
@@ -216,7 +216,7 @@ fn a_probe_needs_the_end_of_a_known_length_and_the_first_data_of_an_unknown_one(
     let Ok(answer) = HTTP.probes_at_end().report(log.permit(true), answer);
     let mut body = answer.into_body();
     assert!(poll(&mut body).is_ready());
-    assert_eq!(log.end(), None);
+    assert_eq!(log.end(), Fate::Open);
     read(&mut body);
     assert_eq!(log.end(), FAILURE);
 }
@@ -227,7 +227,7 @@ fn any_classifier_may_look_at_the_head() {
         let log = Log::default();
         let answer = Ok::<_, Infallible>(response(500, &[], script([Data("a"), End])));
         let Ok(answer) = at_end.report(log.permit(false), answer);
-        assert_eq!(log.end(), None, "whatever the status");
+        assert_eq!(log.end(), Fate::Open, "whatever the status");
         read(&mut answer.into_body());
         assert_eq!(log.end(), SUCCESS);
     }
@@ -266,7 +266,7 @@ fn random_bodies_end_their_permit_exactly_once() {
             let _ = poll(&mut body);
         }
         drop(body);
-        assert!(log.end().is_some(), "{steps:?}");
+        assert!(log.end() != Fate::Open, "{steps:?}");
     }
 }
 

@@ -192,6 +192,9 @@ fn a_proxys_retry_after_opens_and_a_quotas_does_not() {
 
 #[test]
 fn rules_are_replaced() {
+    static BY_FUNCTION: GrpcClassifier<fn(GrpcCode) -> Outcome> =
+        GrpcClassifier::with_rules(|_| Outcome::Ignored, EveryError, EveryError);
+
     let grpc = GRPC
         .codes(|code| match code {
             GrpcCode::NotFound => Failure::with_weight(2).into(),
@@ -210,8 +213,6 @@ fn rules_are_replaced() {
         "no failure by rule"
     );
 
-    static BY_FUNCTION: GrpcClassifier<fn(GrpcCode) -> Outcome> =
-        GrpcClassifier::with_rules(|_| Outcome::Ignored, EveryError, EveryError);
     assert_eq!(BY_FUNCTION.code(GrpcCode::Ok, &busy), Outcome::Ignored);
 }
 

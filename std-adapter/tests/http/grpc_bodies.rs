@@ -8,14 +8,14 @@ use http::Response;
 use http_body::Body;
 
 use crate::support::Step::{Data, End, Error, Pending, Trailers};
-use crate::support::{CountedPermit, Log, ONE, headers, poll, response, script, sized};
+use crate::support::{CountedPermit, Fate, Log, ONE, headers, poll, response, script, sized};
 
 const GRPC: GrpcClassifier = GrpcClassifier::new();
 const KIND: (&str, &str) = ("content-type", "application/grpc");
-const SUCCESS: Option<Option<Outcome>> = Some(Some(Outcome::Success));
-const FAILURE: Option<Option<Outcome>> = Some(Some(ONE));
-const IGNORED: Option<Option<Outcome>> = Some(Some(Outcome::Ignored));
-const CANCELLED: Option<Option<Outcome>> = Some(None);
+const SUCCESS: Fate = Fate::Reported(Outcome::Success);
+const FAILURE: Fate = Fate::Reported(ONE);
+const IGNORED: Fate = Fate::Reported(Outcome::Ignored);
+const CANCELLED: Fate = Fate::Cancelled;
 
 type Reporting<B> = ReportingBody<B, CountedPermit, GrpcBodyRule>;
 
@@ -46,7 +46,7 @@ fn the_trailers_decide() {
         let log = Log::default();
         let steps = [Data("a"), Pending, Data("b"), status(code), End];
         let mut body = call(&log, false, response(200, &[KIND], script(steps)));
-        assert_eq!(log.end(), None);
+        assert_eq!(log.end(), Fate::Open);
         read(&mut body);
         assert_eq!(log.end(), expected, "{code:?}");
         drop(body);
@@ -61,7 +61,7 @@ fn trailers_carry_push_back() {
     let answer = response(200, &[KIND], script([Trailers(trailers), End]));
     read(&mut call(&log, true, answer));
     let pushed = Failure::retry_after(std::time::Duration::from_millis(250));
-    assert_eq!(log.end(), Some(Some(pushed.into())));
+    assert_eq!(log.end(), Fate::Reported(pushed.into()));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_probe_succeeds_at_its_first_data() {
     let steps = [Pending, Data("a"), status("14"), End];
     let mut body = call(&log, true, response(200, &[KIND], script(steps)));
     assert!(poll(&mut body).is_pending());
-    assert_eq!(log.end(), None, "nothing came yet");
+    assert_eq!(log.end(), Fate::Open, "nothing came yet");
     assert!(poll(&mut body).is_ready());
     assert_eq!(log.end(), SUCCESS);
     read(&mut body);
@@ -145,7 +145,7 @@ fn a_stream_that_is_dropped_says_nothing() {
         for _ in 0..polls {
             let _ = poll(&mut body);
         }
-        assert_eq!(log.end(), None);
+        assert_eq!(log.end(), Fate::Open);
         drop(body);
         assert_eq!(log.end(), CANCELLED, "after {polls} polls");
     }

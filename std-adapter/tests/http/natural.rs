@@ -115,15 +115,14 @@ async fn calls_and_their_bodies_may_be_spawned() {
     assert_eq!(read.await.unwrap().unwrap().to_bytes(), "hello");
 }
 
+async fn panics() -> Result<(), Infallible> {
+    panic!("on purpose")
+}
+
 #[tokio::test]
 async fn a_call_that_panics_has_failed_and_one_that_is_dropped_is_cancelled() {
     let server = server();
-    let call = tokio::spawn(call_reported(Arc::clone(&server), &AnyError, || async {
-        if true {
-            panic!("on purpose");
-        }
-        Ok::<(), Infallible>(())
-    }));
+    let call = tokio::spawn(call_reported(Arc::clone(&server), &AnyError, panics));
     assert!(call.await.is_err());
     assert_eq!(server.snapshot().failures(), 1);
     let build = || -> std::future::Ready<Result<(), Infallible>> { panic!("on purpose") };

@@ -20,6 +20,7 @@ fn hint(value: &str) -> Option<Duration> {
     RetryAfter::new().read_at(&headers(&[("retry-after", value)]), now())
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what is compared is an option")]
 fn secs(secs: u64) -> Option<Duration> {
     Some(Duration::from_secs(secs))
 }

@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_std::http::{AtEnd, HttpClassifier};
-use atomic_breaker_std::{Breaker, CallError, Config, Report, State, breaker, call_reported};
+use atomic_breaker_std::{
+    Breaker, CallError, Config, Failure, Report, State, breaker, call_reported,
+};
 use axum::body::{Body, Bytes};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
@@ -250,10 +252,8 @@ async fn garbage_in_retry_after_counts_as_a_503_without() {
 
 #[tokio::test]
 async fn a_server_that_is_gone_or_writes_garbage_is_a_failure() {
-    let gone = {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        listener.local_addr().unwrap()
-    };
+    // No one listens on port 1.
+    let gone = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     for address in [gone, says("garbage\r\n\r\n"), says("")] {
         let peer = Peer::new(address);
         let Err(error) = peer.call(Method::GET).await else {
@@ -261,5 +261,22 @@ async fn a_server_that_is_gone_or_writes_garbage_is_a_failure() {
         };
         assert!(error.rejected().is_none());
         assert_eq!(peer.failures(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_the_client_is_weighed_by_its_kind() {
+    let http = HTTP.errors(|error: &Error| match error.is_connect() {
+        true => Failure::with_weight(3).into(),
+        false => Failure::new().into(),
+    });
+    let gone = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+    for (address, weight) in [(gone, 3), (says("garbage\r\n\r\n"), 1)] {
+        let peer = Peer::new(address);
+        let result = peer.send(Method::GET).await;
+        let reason = http.reason(&result).unwrap().to_string();
+        assert!(reason.starts_with("transport: "), "{reason}");
+        let _ = http.report(peer.breaker.acquire().unwrap(), result);
+        assert_eq!(peer.failures(), weight);
     }
 }

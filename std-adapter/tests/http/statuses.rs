@@ -11,7 +11,7 @@ use atomic_breaker_std::http::{
 use atomic_breaker_std::{Cause, Classify, Config, Failure, ManualClock, Outcome, Report, State};
 use http::{Response, StatusCode};
 
-use crate::support::{Log, ONE, response};
+use crate::support::{Fate, Log, ONE, response};
 
 type Breaker<'a> = atomic_breaker_std::Breaker<&'a ManualClock>;
 
@@ -143,7 +143,7 @@ fn reports_end_the_permit_with_the_result_untouched() {
     let answer = Ok::<_, Infallible>(response(502, &[], "text"));
     let Ok(answer) = HTTP.report(log.permit(false), answer);
     assert_eq!((answer.status().as_u16(), *answer.body()), (502, "text"));
-    assert_eq!(log.end(), Some(Some(ONE)));
+    assert_eq!(log.end(), Fate::Reported(ONE));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_classifier_that_panics_cancels() {
         let _ = http.report(permit, answer);
     }));
     assert!(result.is_err());
-    assert_eq!(log.end(), Some(None));
+    assert_eq!(log.end(), Fate::Cancelled);
 }
 
 #[test]
@@ -192,7 +192,8 @@ fn reasons_are_few_words_and_written_only_when_shown() {
 #[test]
 fn classifiers_are_small_copies_for_threads_and_statics() {
     fn promised<C: Copy + Send + Sync + 'static + std::fmt::Debug>(_: C) {}
-    static BY_FUNCTION: HttpClassifier<FailsOn<fn(StatusCode) -> bool>> =
+    type ByFunction = FailsOn<fn(StatusCode) -> bool>;
+    static BY_FUNCTION: HttpClassifier<ByFunction> =
         HttpClassifier::with_rules(FailsOn(|status| status.is_server_error()), EveryError);
     promised(HTTP);
     promised(HTTP.at_end_of_body());

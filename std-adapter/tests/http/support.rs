@@ -16,6 +16,14 @@ pub(crate) type Bytes = axum::body::Bytes;
 /// A failure that counts 1.
 pub(crate) const ONE: Outcome = Outcome::Failure(Failure::new());
 
+/// How a permit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Open,
+    Cancelled,
+    Reported(Outcome),
+}
+
 /// What happened to the permits of a test.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Rc<LogInner>);
@@ -23,7 +31,7 @@ pub(crate) struct Log(Rc<LogInner>);
 #[derive(Default)]
 struct LogInner {
     granted: Cell<usize>,
-    ended: RefCell<Vec<Option<Outcome>>>,
+    ended: RefCell<Vec<Fate>>,
 }
 
 impl Log {
@@ -36,13 +44,13 @@ impl Log {
         }
     }
 
-    /// How the only permit ended: `None` while it lives, `Some(None)` if it was cancelled.
+    /// How the only permit ended.
     #[track_caller]
-    pub(crate) fn end(&self) -> Option<Option<Outcome>> {
+    pub(crate) fn end(&self) -> Fate {
         let ended = self.0.ended.borrow();
         assert!(ended.len() <= self.0.granted.get(), "ended twice");
         assert_eq!(self.0.granted.get(), 1);
-        ended.first().copied()
+        ended.first().copied().unwrap_or(Fate::Open)
     }
 }
 
@@ -56,7 +64,7 @@ pub(crate) struct CountedPermit {
 impl AnyPermit for CountedPermit {
     fn report(mut self, outcome: Outcome) -> Option<Transition> {
         self.reported = true;
-        self.log.0.ended.borrow_mut().push(Some(outcome));
+        self.log.0.ended.borrow_mut().push(Fate::Reported(outcome));
         None
     }
 
@@ -68,7 +76,7 @@ impl AnyPermit for CountedPermit {
 impl Drop for CountedPermit {
     fn drop(&mut self) {
         if !self.reported {
-            self.log.0.ended.borrow_mut().push(None);
+            self.log.0.ended.borrow_mut().push(Fate::Cancelled);
         }
     }
 }
@@ -142,9 +150,9 @@ impl Body for Script {
     }
 }
 
-pub(crate) fn poll<B: Body + Unpin>(
-    body: &mut B,
-) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+
+pub(crate) fn poll<B: Body + Unpin>(body: &mut B) -> Polled<B> {
     Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()))
 }
 

@@ -42,7 +42,7 @@ impl<E, S: CodeRule, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<S, Y> {
     }
 
     fn broken(self, error: &E) -> Outcome {
-        self.classifier.body_error(error)
+        self.classifier.body_errors.outcome(error)
     }
 
     fn probe_succeeds_at_data(&self) -> bool {

@@ -111,7 +111,7 @@ impl GrpcCode {
     }
 
     /// The code of a response that has no `grpc-status`, as when a proxy answered, by the table
-    /// ["HTTP to gRPC Status Code Mapping"][table].
+    /// [HTTP to gRPC Status Code Mapping][table].
     ///
     /// ```
     /// use atomic_breaker_std::http::GrpcCode;

@@ -4,6 +4,7 @@ mod body;
 mod classifier;
 mod code;
 mod head;
+mod options;
 mod rules;
 
 pub use body::GrpcBodyRule;

@@ -9,7 +9,7 @@ use crate::{Failure, Outcome};
 /// use atomic_breaker_std::http::{CodeRule, GrpcCode, UsualCodes};
 /// use atomic_breaker_std::{Failure, Outcome};
 ///
-/// // A server that maps its own errors to UNKNOWN.
+/// // A server that maps its own errors to `UNKNOWN`.
 /// let rule = |code| match code {
 ///     GrpcCode::Unknown => Outcome::Ignored,
 ///     other => UsualCodes.outcome(other),
@@ -27,8 +27,8 @@ impl<F: Fn(GrpcCode) -> Outcome> CodeRule for F {
     }
 }
 
-/// UNAVAILABLE, INTERNAL, DATA_LOSS, UNKNOWN, DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED are failures of
-/// weight 1, CANCELLED is ignored, the rest are successes: the server has answered.
+/// `UNAVAILABLE`, `INTERNAL`, `DATA_LOSS`, `UNKNOWN`, `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` are failures of
+/// weight 1, `CANCELLED` is ignored, the rest are successes: the server has answered.
 ///
 /// ```
 /// use atomic_breaker_std::http::{CodeRule, GrpcCode, UsualCodes};
