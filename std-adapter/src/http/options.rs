@@ -7,7 +7,7 @@ use http::StatusCode;
 use super::at_end::AtEnd;
 use super::classifier::HttpClassifier;
 use super::retry_after::RetryAfter;
-use super::rules::{FailsOn, StatusRule};
+use super::rules::FailsOn;
 use crate::Outcome;
 
 impl<S, X> HttpClassifier<S, X> {
@@ -45,17 +45,18 @@ impl<S, X> HttpClassifier<S, X> {
     /// assert_eq!(http.status(StatusCode::TOO_MANY_REQUESTS), Outcome::Success);
     /// ```
     pub fn fails_on<F: Fn(StatusCode) -> bool>(self, fails: F) -> HttpClassifier<FailsOn<F>, X> {
-        self.statuses(FailsOn(fails))
+        self.rule(FailsOn(fails))
     }
 
-    /// What each status is, with a weight or without. See [`StatusRule`] for an example.
+    /// What each status is, with a weight or without. A rule with a name of its own goes into
+    /// [`with_rules`](Self::with_rules).
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
     /// use atomic_breaker_std::{Failure, Outcome};
     /// use http::StatusCode;
     ///
-    /// let http = HttpClassifier::new().statuses(|status: StatusCode| match status.as_u16() {
+    /// let http = HttpClassifier::new().statuses(|status| match status.as_u16() {
     ///     502 | 504 => Failure::with_weight(2).into(),
     ///     500..=599 => Failure::new().into(),
     ///     // They say nothing about the server: a probe that gets one is repeated.
@@ -64,7 +65,11 @@ impl<S, X> HttpClassifier<S, X> {
     /// });
     /// assert_eq!(http.status(StatusCode::NOT_FOUND), Outcome::Ignored);
     /// ```
-    pub fn statuses<R: StatusRule>(self, statuses: R) -> HttpClassifier<R, X> {
+    pub fn statuses<F: Fn(StatusCode) -> Outcome>(self, statuses: F) -> HttpClassifier<F, X> {
+        self.rule(statuses)
+    }
+
+    fn rule<R>(self, statuses: R) -> HttpClassifier<R, X> {
         HttpClassifier {
             statuses,
             errors: self.errors,

@@ -266,9 +266,9 @@ async fn a_server_that_is_gone_or_writes_garbage_is_a_failure() {
 
 #[tokio::test]
 async fn an_error_of_the_client_is_weighed_by_its_kind() {
-    let http = HTTP.errors(|error: &Error| match error.is_connect() {
-        true => Failure::with_weight(3).into(),
-        false => Failure::new().into(),
+    let http = HTTP.errors(|error: &Error| {
+        let weight = if error.is_connect() { 3 } else { 1 };
+        Failure::with_weight(weight).into()
     });
     let gone = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     for (address, weight) in [(gone, 3), (says("garbage\r\n\r\n"), 1)] {

@@ -30,7 +30,7 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// What each code is. See [`CodeRule`] for an example.
+    /// What each code is. A rule with a name of its own goes into [`with_rules`](Self::with_rules).
     ///
     /// ```
     /// use atomic_breaker_std::Failure;
