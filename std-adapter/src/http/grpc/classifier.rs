@@ -213,26 +213,26 @@ where
         permit: P,
         result: Result<Response<B>, E>,
     ) -> Result<Self::Output<P>, E> {
-        if let Some(outcome) = self.at_head_of(&result) {
+        let (outcome, without) = match &result {
+            Ok(response) => match head(response) {
+                Head::Code(code) => (Some(self.response(code, response)), None),
+                Head::Later { without } => (None, without),
+            },
+            Err(error) => (Some(self.errors.outcome(error)), None),
+        };
+        if let Some(outcome) = outcome {
             permit.report(outcome);
             return result.map(|response| response.map(ReportingBody::reported));
         }
-        result.map(|response| {
-            let rule = GrpcBodyRule::new(
-                GrpcClassifier {
-                    codes: self.codes.clone(),
-                    errors: (),
-                    body_errors: self.body_errors.clone(),
-                    hints: self.hints,
-                    trip_on_push_back: self.trip_on_push_back,
-                },
-                match head(&response) {
-                    Head::Later { without } => without,
-                    Head::Code(code) => Some(code),
-                },
-            );
-            response.map(|body| ReportingBody::new(body, permit, rule))
-        })
+        let classifier = GrpcClassifier {
+            codes: self.codes.clone(),
+            errors: (),
+            body_errors: self.body_errors.clone(),
+            hints: self.hints,
+            trip_on_push_back: self.trip_on_push_back,
+        };
+        let rule = GrpcBodyRule::new(classifier, without);
+        result.map(|response| response.map(|body| ReportingBody::new(body, permit, rule)))
     }
 }
 
