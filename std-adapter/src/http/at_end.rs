@@ -24,6 +24,9 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 /// otherwise a stream of events would keep its slot, and the breaker half-open.
 /// [`probes_at_end`](Self::probes_at_end) makes probes wait.
 ///
+/// A probe whose body takes longer than [`Config::probe_lease`](crate::Config::probe_lease) makes room
+/// for another one, as every long call does.
+///
 /// With [`Config::slow_call`](crate::Config::slow_call), the time that counts ends with the body, and a
 /// slow *reader* makes a slow body. Take [`HttpClassifier`](super::HttpClassifier) alone for large
 /// downloads and streams, or no limit. A body that ends with its connection (HTTP/1.0) and breaks off
