@@ -123,7 +123,7 @@ impl GrpcCode {
     /// ```
     ///
     /// [table]: https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md
-    pub const fn from_http(status: StatusCode) -> Self {
+    pub fn from_http(status: StatusCode) -> Self {
         match status.as_u16() {
             400 => Self::Internal,
             401 => Self::Unauthenticated,
