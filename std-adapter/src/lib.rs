@@ -117,8 +117,8 @@ pub use boot_clock::BootClock;
 pub use coarse_clock::CoarseClock;
 #[cfg(feature = "resource")]
 pub use resource::{
-    Admit, AnyPermit, AnyResource, ByOutcome, Enforcement, LastFailure, LastFailureCell,
-    PercentError, Rejection, Report, Resource, ResourcePermit, ServiceError,
+    Admit, AnyPermit, AnyResource, AtOnce, Enforcement, LastFailure, LastFailureCell, PercentError,
+    Rejection, Report, Resource, ResourcePermit, ServiceError, call_reported,
 };
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};

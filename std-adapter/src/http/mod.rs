@@ -1,1 +1,71 @@
-//! What HTTP and gRPC responses say about the server that sent them.
+//! What HTTP and gRPC responses say about the server that sent them. Feature `http`.
+//!
+//! ```
+//! use atomic_breaker_std::http::HttpClassifier;
+//! use atomic_breaker_std::{Breaker, CallError, Config, breaker};
+//! use http::Response;
+//! use std::io;
+//!
+//! static PAYMENTS: Breaker = breaker(Config::new());
+//! static HTTP: HttpClassifier = HttpClassifier::new();
+//!
+//! # async fn send() -> io::Result<Response<String>> { Ok(Response::default()) }
+//! async fn pay() -> Result<Response<String>, CallError<io::Error>> {
+//!     PAYMENTS.call_async_with(HTTP, || send()).await
+//! }
+//! # let _ = pay();
+//! ```
+//!
+//! # What counts as what
+//!
+//! | result | counts as | why | to change it |
+//! |---|---|---|---|
+//! | 1xx, 2xx, 3xx, 600 and above | success | the server has answered | [`statuses`](HttpClassifier::statuses) |
+//! | 408 | failure | the server, or a proxy, ran out of time | [`fails_on`](HttpClassifier::fails_on) |
+//! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
+//! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
+//! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
+//! | 5xx | failure | | [`fails_on`](HttpClassifier::fails_on) |
+//! | `Err` | failure | there was no answer | [`errors`](HttpClassifier::errors) |
+//! | body that breaks off | the head alone counts | for a body somebody must wait | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
+//! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
+//!
+//! # Where it goes
+//!
+//! | you have | take |
+//! |---|---|
+//! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
+//! | the same, and bodies should count | [`call_reported`](crate::call_reported) and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | a client with a response type of its own (reqwest) | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
+//! | a client that makes errors of statuses (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if nobody had answered |
+//! | a response without a `Result`, as in a middleware of axum | [`HttpClassifier::response`] |
+//! | tonic | [`GrpcClassifier`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
+//! | a protocol of your own with a verdict at the end | [`BodyRule`] |
+//!
+//! # A time limit belongs within
+//!
+//! A server that hangs answers nothing, so nothing is classified: the time-out must be an error *inside* the
+//! call, see [`call_async`](atomic_breaker::Breaker::call_async). For a body that hangs, it must be an error
+//! of the body, or one of the client: a `timeout` around the reading drops the body, which
+//! [cancels](ReportingBody). [`Config::slow_call`](crate::Config::slow_call) counts what is dropped too
+//! late.
+
+mod at_end;
+mod body;
+mod classifier;
+mod grpc;
+mod head;
+mod options;
+mod reason;
+mod retry_after;
+mod rules;
+
+pub use at_end::{AtEnd, HttpBodyRule};
+pub use body::{BodyRule, ReportingBody};
+pub use classifier::HttpClassifier;
+pub use grpc::{CodeRule, GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, UsualCodes};
+pub use head::ResponseHead;
+pub use reason::Reason;
+pub use retry_after::{PushBack, RetryAfter};
+pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};

@@ -1,6 +1,8 @@
 //! What admits a call of a key.
 
+use std::future::poll_fn;
 use std::hash::{BuildHasher, Hash};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use atomic_breaker::{AnyError, Breaker, Classify, Clock, Config, Rejected, State
 use super::permit::Granted;
 use super::slot::{Held, Keyed, Slot};
 use super::{KeyedObserver, KeyedPermit, Place, Registry, WhenFull};
-use crate::resource::{AnyPermit, Rejection, ServiceError};
+use crate::resource::{AnyPermit, Rejection, ServiceError, count_panic};
 
 /// The breaker of a slot, put together for a moment.
 pub(super) type OfSlot<'a, K, C, T, O> =
@@ -122,16 +124,16 @@ where
         classify: impl Classify<V, E>,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<V, ServiceError<E>> {
-        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
-        // Fails if the operation panics.
-        let attempt = permit.failing_when_dropped();
-        let result = operation();
-        attempt.report(classify.classify(&result));
+        let mut permit = Some(self.acquire(key).map_err(ServiceError::Rejected)?);
+        let result = count_panic(&mut permit, operation);
+        if let Some(permit) = permit {
+            permit.report(classify.classify(&result));
+        }
         result.map_err(ServiceError::Failed)
     }
 
-    /// [`call`](Self::call) for futures, by any runtime or none. A dropped future cancels; a panic is taken for
-    /// a cancellation, too. A time limit belongs inside, where it counts as a failure.
+    /// [`call`](Self::call) for futures, by any runtime or none. A dropped future cancels; a time limit
+    /// belongs inside, where it counts as a failure.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -159,9 +161,13 @@ where
     where
         F: Future<Output = Result<V, E>>,
     {
-        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
-        let result = operation().await;
-        permit.report(classify.classify(&result));
+        let mut permit = Some(self.acquire(key).map_err(ServiceError::Rejected)?);
+        let mut future = pin!(count_panic(&mut permit, operation));
+        let result =
+            poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
+        if let Some(permit) = permit {
+            permit.report(classify.classify(&result));
+        }
         result.map_err(ServiceError::Failed)
     }
 

@@ -163,6 +163,6 @@ impl<K, T, O: KeyedObserver<K>> Observer for Keyed<'_, K, T, O> {
 
     #[inline]
     fn cancelled(&self) {
-        self.with_key(|observer, key| observer.cancelled(key));
+        self.with_key(O::cancelled);
     }
 }

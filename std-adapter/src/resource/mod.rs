@@ -3,12 +3,14 @@
 //! | file | what |
 //! |---|---|
 //! | `permit` | permits of whatever breaker |
+//! | `call` | a call whose permit may outlive it |
 //! | `admit`, `report` | where the permit of a request comes from, and who ends it by the response |
 //! | `rejection`, `last_failure` | what a caller learns who is rejected |
 //! | `enforcement` | shadow mode: all of it happens, yet calls pass |
 //! | `one` | all of that around one breaker: [`Resource`] |
 
 mod admit;
+mod call;
 mod enforcement;
 mod last_failure;
 mod one;
@@ -17,9 +19,12 @@ mod rejection;
 mod report;
 
 pub use admit::Admit;
+pub use call::call_reported;
+#[cfg(any(feature = "tower", feature = "registry"))]
+pub(crate) use call::count_panic;
 pub use enforcement::{Enforcement, PercentError};
 pub use last_failure::{LastFailure, LastFailureCell};
 pub use one::{AnyResource, Resource, ResourcePermit};
 pub use permit::AnyPermit;
 pub use rejection::{Rejection, ServiceError};
-pub use report::{ByOutcome, Report};
+pub use report::{AtOnce, Report};

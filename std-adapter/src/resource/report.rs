@@ -6,17 +6,31 @@ use atomic_breaker::{AnyError, Classify, Outcome};
 
 use super::AnyPermit;
 
-/// Ends a permit by the result of its call: at once, or when more is known, as at the end of a body, which
-/// then takes the permit along.
+/// Ends a permit by the result of its call: at once, as classifiers do, or when more is known, as at the
+/// end of a body, which then takes the permit along.
 ///
-/// [`AnyError`] takes every `Err` for a failure; [`ByOutcome`] asks a [classifier](Classify); the feature
-/// `http` has reporters that know HTTP and gRPC.
+/// Closures, [`AnyError`] and the classifiers of this crate are reports. A [classifier](Classify) of
+/// yours is one within [`AtOnce`]. (Not by itself: were every classifier one, none could be written that
+/// waits for a body, as anybody might make it a classifier as well.)
+///
+/// ```
+/// use atomic_breaker_std::{AnyError, Config, Outcome, Report, breaker};
+///
+/// let server = breaker(Config::new());
+/// let result: Result<u8, &str> = AnyError.report(server.acquire()?, Err("timed out"));
+/// assert_eq!((result, server.snapshot().failures()), (Err("timed out"), 1));
+///
+/// let ignore = |_: &Result<u8, &str>| Outcome::Ignored;
+/// let _ = ignore.report(server.acquire()?, Err("timed out"));
+/// assert_eq!(server.snapshot().failures(), 1);
+/// # Ok::<(), atomic_breaker_std::Rejected>(())
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot report results of type `Result<{T}, {E}>`",
-    note = "`AnyError` needs an error that can be displayed; give the layer a classifier by `.classify(|result| ..)`"
+    message = "`{Self}` does not report calls that end with `Result<{T}, {E}>`",
+    note = "`AnyError` needs an error that can be displayed; a classifier of yours does within `AtOnce(..)`, or write `|result: &Result<{T}, {E}>| -> Outcome {{ .. }}`"
 )]
 pub trait Report<T, E> {
-    /// The value of the result, with the permit in it if it is not reported yet.
+    /// The result's value, with the permit in it if it is not reported yet.
     type Output<P: AnyPermit>;
 
     /// Reports the permit, or hands it on.
@@ -26,7 +40,50 @@ pub trait Report<T, E> {
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Self::Output<P>, E>;
 }
 
-/// Every `Err` is a failure of weight 1; the text of the error is kept as the last failure.
+/// Reports by a [classifier](Classify), as soon as there is a result.
+///
+/// ```
+/// use atomic_breaker_std::{AtOnce, Classify, Config, Failure, Outcome, Report, breaker};
+///
+/// /// A classifier that has to be kept by name.
+/// struct Heavy(u16);
+///
+/// impl<T, E> Classify<T, E> for Heavy {
+///     fn classify(&self, result: &Result<T, E>) -> Outcome {
+///         match result {
+///             Ok(_) => Outcome::Success,
+///             Err(_) => Failure::with_weight(self.0).into(),
+///         }
+///     }
+/// }
+///
+/// let server = breaker(Config::new());
+/// let _ = AtOnce(Heavy(3)).report(server.acquire()?, Err::<(), _>("no answer"));
+/// assert_eq!(server.snapshot().failures(), 3);
+/// # Ok::<(), atomic_breaker_std::Rejected>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AtOnce<C>(pub C);
+
+impl<T, E, C: Classify<T, E>> Report<T, E> for AtOnce<C> {
+    type Output<P: AnyPermit> = T;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
+        permit.report(self.0.classify(&result));
+        result
+    }
+}
+
+impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {
+    type Output<P: AnyPermit> = T;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
+        permit.report(self(&result));
+        result
+    }
+}
+
+/// The text of the error is kept as the last failure, where there is a place for it.
 impl<T, E: Display> Report<T, E> for AnyError {
     type Output<P: AnyPermit> = T;
 
@@ -36,35 +93,6 @@ impl<T, E: Display> Report<T, E> for AnyError {
             Ok(_) => "too slow".to_owned(),
             Err(error) => error.to_string(),
         });
-        result
-    }
-}
-
-/// Reports what a [classifier](Classify) says, at once.
-///
-/// ```
-/// use atomic_breaker_std::{AnyPermit, ByOutcome, Config, Failure, Outcome, Permit, Report, breaker};
-///
-/// let server = breaker(Config::new());
-/// let by_code = ByOutcome(|result: &Result<u16, ()>| match result {
-///     Ok(code) if *code < 500 => Outcome::Success,
-///     _ => Failure::new().into(),
-/// });
-/// let _ = by_code.report(Permit::acquire(&server)?, Ok(503));
-/// assert_eq!(server.snapshot().failures(), 1);
-/// # fn any(_: impl AnyPermit) {}
-/// # any(Permit::acquire(&server)?);
-/// # Ok::<(), atomic_breaker_std::Rejected>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ByOutcome<C>(pub C);
-
-impl<T, E, C: Classify<T, E>> Report<T, E> for ByOutcome<C> {
-    type Output<P: AnyPermit> = T;
-
-    fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        let outcome: Outcome = self.0.classify(&result);
-        permit.report(outcome);
         result
     }
 }

@@ -4,10 +4,9 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use atomic_breaker::Failure;
 use pin_project_lite::pin_project;
 
-use crate::resource::{AnyPermit, Rejection, Report, ServiceError};
+use crate::resource::{AnyPermit, Rejection, Report, ServiceError, count_panic};
 
 pin_project! {
     /// The future of a [`BreakerService`](super::BreakerService). Dropping it cancels the call.
@@ -61,11 +60,8 @@ where
                 permit,
                 report,
             } => {
-                let mut guard = FailsOnPanic(Some(permit));
-                let polled = call.poll(context);
-                let permit = guard.0.take();
-                let result = ready!(polled);
-                let Some(permit) = permit.and_then(Option::take) else {
+                let result = ready!(count_panic(permit, || call.poll(context)));
+                let Some(permit) = permit.take() else {
                     panic!("polled after it was ready");
                 };
                 Poll::Ready(report.report(permit, result).map_err(ServiceError::Failed))
@@ -81,16 +77,5 @@ where
 impl<F, P, C> fmt::Debug for ResponseFuture<F, P, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseFuture").finish_non_exhaustive()
-    }
-}
-
-/// Reports a failure if what it stands around panics; disarmed by taking what is in it.
-struct FailsOnPanic<'a, P: AnyPermit>(Option<&'a mut Option<P>>);
-
-impl<P: AnyPermit> Drop for FailsOnPanic<'_, P> {
-    fn drop(&mut self) {
-        if let Some(permit) = self.0.take().and_then(Option::take) {
-            permit.report(Failure::new().into());
-        }
     }
 }

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ResponseFuture;
-use crate::resource::{Admit, ByOutcome, Report, ServiceError};
+use crate::resource::{Admit, AtOnce, Report, ServiceError};
 
 /// Guards a service by a breaker: one for all requests, or one by a key of the request.
 ///
@@ -76,8 +76,8 @@ impl<A, C> BreakerLayer<A, C> {
     /// );
     /// # let _ = layer;
     /// ```
-    pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> BreakerLayer<A, ByOutcome<K>> {
-        self.report(ByOutcome(classify))
+    pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> BreakerLayer<A, AtOnce<K>> {
+        self.report(AtOnce(classify))
     }
 
     /// Lets somebody else [report](Report) what a result means, as those of the module `http`.

@@ -89,7 +89,7 @@ fn run(capacity: usize, keys: u64, requests: u64) {
                 for request in 0..requests / 8 {
                     let key = random.below(keys) as u32;
                     // One host in sixteen fails mostly.
-                    let fails = if key % 16 == 0 {
+                    let fails = if key.is_multiple_of(16) {
                         random.below(10) < 8
                     } else {
                         random.below(200) == 0

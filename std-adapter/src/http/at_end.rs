@@ -1,0 +1,211 @@
+//! HTTP, reported at the end of the body.
+
+use std::fmt;
+
+use http::{HeaderMap, Response};
+use http_body::Body;
+
+use super::body::{BodyRule, ReportingBody};
+use super::reason::why;
+use super::rules::{ErrorRule, EveryError};
+use crate::{AnyPermit, Classify, Outcome, Report};
+
+/// Waits for the end of the body where the head of the response says success, so that a body that
+/// breaks off counts as a failure. What the classifier calls a failure or ignored at the head is
+/// reported at once.
+///
+/// | the body | counts as |
+/// |---|---|
+/// | comes to its end, or is empty | success |
+/// | breaks off: an error, or fewer bytes than its `Content-Length` | failure, unless [set](Self::body_errors) |
+/// | is dropped unread, or between two frames | success, as the head said |
+/// | is dropped while it waits for the server | cancelled, see [`ReportingBody`] |
+///
+/// A body of unknown length may be endless, so its first data is enough for a **probe** to succeed;
+/// otherwise a stream of events would keep its slot, and the breaker half-open.
+/// [`probes_at_end`](Self::probes_at_end) makes probes wait.
+///
+/// A probe whose body takes longer than [`Config::probe_lease`](crate::Config::probe_lease) makes room
+/// for another one, as every long call does.
+///
+/// With [`Config::slow_call`](crate::Config::slow_call), the time that counts ends with the body, and a
+/// slow *reader* makes a slow body. Take [`HttpClassifier`](super::HttpClassifier) alone for large
+/// downloads and streams, or no limit. A body that ends with its connection (HTTP/1.0) and breaks off
+/// cannot be told from a whole one.
+///
+/// Made by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around a
+/// classifier of yours. A [`Report`] and no [`Classify`]: it goes where the response is handed out with
+/// another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which would report at the
+/// head. [`call_reported`](crate::call_reported) takes it:
+///
+/// ```
+/// use atomic_breaker_std::http::{AtEnd, HttpClassifier};
+/// use atomic_breaker_std::{Breaker, CallError, Config, breaker, call_reported};
+/// use http::Response;
+/// use http_body::Body;
+/// use std::io;
+///
+/// static HTTP: AtEnd<HttpClassifier> = HttpClassifier::new().at_end_of_body();
+/// static SERVER: Breaker = breaker(Config::new());
+///
+/// # async fn send() -> io::Result<Response<String>> { Ok(Response::default()) }
+/// async fn call() -> Result<Response<impl Body>, CallError<io::Error>> {
+///     call_reported(&SERVER, &HTTP, || send()).await
+/// }
+/// # let _ = call();
+/// ```
+///
+/// A `reqwest::Response` becomes an `http::Response<reqwest::Body>` by `From`, and comes back by
+/// `response.map(reqwest::Body::wrap).into()`.
+#[derive(Clone, Copy)]
+#[must_use]
+pub struct AtEnd<C, Y = EveryError> {
+    head: C,
+    body_errors: Y,
+    probes_wait: bool,
+}
+
+impl<C> AtEnd<C> {
+    /// Waits for the end of what `head` calls a success.
+    ///
+    /// ```
+    /// use atomic_breaker_std::AnyError;
+    /// use atomic_breaker_std::http::AtEnd;
+    ///
+    /// // Whatever the status.
+    /// let any = AtEnd::new(AnyError);
+    /// # let _ = any;
+    /// ```
+    pub const fn new(head: C) -> Self {
+        Self {
+            head,
+            body_errors: EveryError,
+            probes_wait: false,
+        }
+    }
+}
+
+impl<C, Y> AtEnd<C, Y> {
+    /// What an error of the body is; a failure of weight 1 unless set. The closure names the type of the
+    /// error.
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::HttpClassifier;
+    /// use atomic_breaker_std::{Failure, Outcome};
+    /// use std::io::{self, ErrorKind};
+    ///
+    /// let http = HttpClassifier::new().at_end_of_body().body_errors(|error: &io::Error| {
+    ///     match error.kind() {
+    ///         // A limit of ours.
+    ///         ErrorKind::FileTooLarge => Outcome::Ignored,
+    ///         _ => Failure::new().into(),
+    ///     }
+    /// });
+    /// # let _ = http;
+    /// ```
+    pub fn body_errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> AtEnd<C, F> {
+        AtEnd {
+            head: self.head,
+            body_errors: errors,
+            probes_wait: self.probes_wait,
+        }
+    }
+
+    /// Makes probes wait for the end of a body of unknown length, too. For servers whose bodies are short
+    /// and break off: their breaker then stays open until a whole body has come.
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::HttpClassifier;
+    ///
+    /// let http = HttpClassifier::new().at_end_of_body().probes_at_end();
+    /// # let _ = http;
+    /// ```
+    pub const fn probes_at_end(mut self) -> Self {
+        self.probes_wait = true;
+        self
+    }
+
+    /// What looks at the head, as for its [`retry_hint`](super::HttpClassifier::retry_hint).
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::HttpClassifier;
+    ///
+    /// let http = HttpClassifier::new().at_end_of_body();
+    /// assert_eq!(http.head().retry_hint(&http::Response::new(())), None);
+    /// ```
+    pub const fn head(&self) -> &C {
+        &self.head
+    }
+}
+
+impl<B, E, C, Y> Report<Response<B>, E> for AtEnd<C, Y>
+where
+    B: Body,
+    E: fmt::Display,
+    C: Classify<Response<B>, E>,
+    Y: ErrorRule<B::Error> + Clone,
+{
+    type Output<P: AnyPermit> = Response<ReportingBody<B, P, HttpBodyRule<Y>>>;
+
+    fn report<P: AnyPermit>(
+        &self,
+        permit: P,
+        result: Result<Response<B>, E>,
+    ) -> Result<Self::Output<P>, E> {
+        let outcome = self.head.classify(&result);
+        match result {
+            Ok(response) if outcome == Outcome::Success => Ok(response.map(|body| {
+                let rule = HttpBodyRule {
+                    errors: self.body_errors.clone(),
+                    data_suffices: !self.probes_wait && body.size_hint().upper().is_none(),
+                };
+                ReportingBody::new(body, permit, rule)
+            })),
+            other => {
+                permit.report_because(outcome, || why(&other));
+                other.map(|response| response.map(ReportingBody::reported))
+            }
+        }
+    }
+}
+
+impl<C: fmt::Debug, Y> fmt::Debug for AtEnd<C, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AtEnd")
+            .field("head", &self.head)
+            .field("probes_wait", &self.probes_wait)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The [rule](BodyRule) of [`AtEnd`].
+pub struct HttpBodyRule<Y = EveryError> {
+    errors: Y,
+    data_suffices: bool,
+}
+
+impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
+    fn ended(self, _: Option<&HeaderMap>) -> Outcome {
+        Outcome::Success
+    }
+
+    fn broken(self, error: &E) -> Outcome {
+        self.errors.outcome(error)
+    }
+
+    fn dropped(&self) -> Option<Outcome> {
+        Some(Outcome::Success)
+    }
+
+    fn probe_succeeds_at_data(&self) -> bool {
+        self.data_suffices
+    }
+}
+
+impl<Y> fmt::Debug for HttpBodyRule<Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpBodyRule")
+            .field("data_suffices", &self.data_suffices)
+            .finish_non_exhaustive()
+    }
+}

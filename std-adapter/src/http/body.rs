@@ -1,0 +1,263 @@
+//! A body that carries the permit of its call to its end.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use crate::{AnyPermit, Outcome};
+
+/// What the end of a body says about the server. For protocols that say in the body how the call went.
+///
+/// [`AtEnd`](super::AtEnd) and [`GrpcClassifier`](super::GrpcClassifier) bring theirs.
+///
+/// ```
+/// use atomic_breaker_std::http::{BodyRule, ReportingBody};
+/// use atomic_breaker_std::{Failure, Outcome, Permit, breaker, Config};
+/// use http::HeaderMap;
+/// use std::sync::Arc;
+///
+/// /// A protocol whose last trailer says whether it went well.
+/// struct Verdict;
+///
+/// impl<E> BodyRule<E> for Verdict {
+///     fn ended(self, trailers: Option<&HeaderMap>) -> Outcome {
+///         match trailers.and_then(|trailers| trailers.get("verdict")) {
+///             Some(verdict) if verdict == "fine" => Outcome::Success,
+///             _ => Failure::new().into(),
+///         }
+///     }
+///     fn broken(self, _: &E) -> Outcome {
+///         Failure::new().into()
+///     }
+/// }
+///
+/// let server = Arc::new(breaker(Config::new()));
+/// let permit = Permit::acquire(Arc::clone(&server))?;
+/// let body = ReportingBody::new(String::new(), permit, Verdict);
+/// assert!(body.is_reported(), "an empty body is at its end");
+/// assert_eq!(server.snapshot().failures(), 1);
+/// # Ok::<(), atomic_breaker_std::Rejected>(())
+/// ```
+pub trait BodyRule<E> {
+    /// The body came to its end, with trailers or without.
+    fn ended(self, trailers: Option<&HeaderMap>) -> Outcome;
+
+    /// The body broke off.
+    fn broken(self, error: &E) -> Outcome;
+
+    /// What it says if the body is dropped before its end by a reader who does not wait for the server.
+    /// `None` cancels the permit. Asked beforehand, when the body is made.
+    fn dropped(&self) -> Option<Outcome> {
+        None
+    }
+
+    /// Whether the first data is enough for a probe to succeed, without its end.
+    fn probe_succeeds_at_data(&self) -> bool {
+        false
+    }
+}
+
+pin_project! {
+    /// A body that carries the permit of its call, and reports it once: at the end of the body, at its
+    /// error, or when it is dropped.
+    ///
+    /// To its reader it is the body within, frame by frame. It is not boxed and allocates nothing, and its
+    /// first `None` is its last word: the body within is not polled again.
+    ///
+    /// Dropped before its end:
+    ///
+    /// - **While it waits for the server** (the last poll was pending, as when a time-out or a client's
+    ///   disconnection drops the call): the permit is cancelled, as that of a future that is
+    ///   [dropped](crate::Permit#dropped). It neither helps a server that hangs nor hurts one whose
+    ///   caller went away, and what is held for too long counts.
+    /// - **Otherwise**, unread or between two frames: the reader wanted no more. The [rule](BodyRule) of
+    ///   the body decides.
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::HttpClassifier;
+    /// use atomic_breaker_std::{Config, Permit, Report, breaker};
+    /// use http::Response;
+    /// use http_body::Body;
+    /// use std::{convert::Infallible, pin::Pin, sync::Arc, task::{Context, Waker}};
+    ///
+    /// let http = HttpClassifier::new().at_end_of_body();
+    /// let server = Arc::new(breaker(Config::new()));
+    /// let permit = Permit::acquire(Arc::clone(&server))?;
+    /// let response = Ok::<_, Infallible>(Response::new(String::from("hello")));
+    /// let mut body = http.report(permit, response).unwrap().into_body();
+    /// assert!(!body.is_reported());
+    /// assert_eq!(body.size_hint().exact(), Some(5));
+    ///
+    /// let mut context = Context::from_waker(Waker::noop());
+    /// while !body.is_end_stream() {
+    ///     let _ = Pin::new(&mut body).poll_frame(&mut context);
+    /// }
+    /// assert!(body.is_reported());
+    /// # Ok::<(), atomic_breaker_std::Rejected>(())
+    /// ```
+    pub struct ReportingBody<B, P, R>
+    where
+        P: AnyPermit,
+    {
+        #[pin]
+        body: B,
+        // Gone as soon as it is reported.
+        open: Option<(P, R)>,
+        dropped: Option<Outcome>,
+        // The server was asked, and has not answered.
+        waiting: bool,
+        ended: bool,
+    }
+
+    impl<B, P, R> PinnedDrop for ReportingBody<B, P, R>
+    where
+        P: AnyPermit,
+    {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            let Some((permit, _)) = this.open.take() else { return };
+            match this.dropped {
+                Some(outcome) if !*this.waiting => drop(permit.report(*outcome)),
+                // Dropping the permit cancels it.
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> ReportingBody<B, P, R> {
+    /// A body that reports the permit by the rule. Reported at once if the body is known to be at its
+    /// end, as that of a HEAD request or a "204 No Content".
+    pub fn new(body: B, permit: P, rule: R) -> Self {
+        let dropped = rule.dropped();
+        let mut open = Some((permit, rule));
+        if body.is_end_stream() {
+            end(&mut open, None);
+        }
+        Self {
+            body,
+            open,
+            dropped,
+            waiting: false,
+            ended: false,
+        }
+    }
+}
+
+impl<B, P: AnyPermit, R> ReportingBody<B, P, R> {
+    /// A body without a permit: what is left when the call has been reported already.
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::ReportingBody;
+    /// use atomic_breaker_std::{Breaker, Permit};
+    ///
+    /// let body: ReportingBody<&str, Permit<&'static Breaker>, ()> = ReportingBody::reported("hello");
+    /// assert!(body.is_reported());
+    /// ```
+    pub const fn reported(body: B) -> Self {
+        Self {
+            body,
+            open: None,
+            dropped: None,
+            waiting: false,
+            ended: false,
+        }
+    }
+
+    /// Whether the call has been reported.
+    pub const fn is_reported(&self) -> bool {
+        self.open.is_none()
+    }
+
+    /// The body within.
+    pub const fn get_ref(&self) -> &B {
+        &self.body
+    }
+}
+
+impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, R> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let mut this = self.project();
+        if *this.ended {
+            return Poll::Ready(None);
+        }
+        // Before the poll, so that a body that panics cancels.
+        *this.waiting = true;
+        let frame = ready!(this.body.as_mut().poll_frame(context));
+        *this.waiting = false;
+        match &frame {
+            None => {
+                *this.ended = true;
+                end(this.open, None);
+            }
+            Some(Err(error)) => {
+                if let Some((permit, rule)) = this.open.take() {
+                    permit.report_because(rule.broken(error), || "the body broke off".to_owned());
+                }
+            }
+            Some(Ok(frame)) => {
+                if let Some(trailers) = frame.trailers_ref() {
+                    end(this.open, Some(trailers));
+                } else if this.body.is_end_stream() {
+                    // Many readers stop here.
+                    end(this.open, None);
+                } else if frame.is_data() {
+                    let enough = |(permit, rule): &mut (P, R)| {
+                        permit.is_probe() && rule.probe_succeeds_at_data()
+                    };
+                    if let Some((permit, _)) = this.open.take_if(enough) {
+                        permit.report(Outcome::Success);
+                    }
+                }
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended || self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.ended {
+            SizeHint::with_exact(0)
+        } else {
+            self.body.size_hint()
+        }
+    }
+}
+
+fn end<P: AnyPermit, R: BodyRule<E>, E>(open: &mut Option<(P, R)>, trailers: Option<&HeaderMap>) {
+    if let Some((permit, rule)) = open.take() {
+        permit.report_because(rule.ended(trailers), || {
+            "failed at the end of the body".to_owned()
+        });
+    }
+}
+
+// Layers that answer in place of the service, as with a time-out, ask for an empty body.
+impl<B: Default, P: AnyPermit, R> Default for ReportingBody<B, P, R> {
+    fn default() -> Self {
+        Self::reported(B::default())
+    }
+}
+
+// By hand, since neither permits nor rules can be shown.
+impl<B: fmt::Debug, P: AnyPermit, R> fmt::Debug for ReportingBody<B, P, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReportingBody")
+            .field("body", &self.body)
+            .field("is_reported", &self.is_reported())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,57 @@
+//! What the end of a body of gRPC says.
+
+use std::fmt;
+
+use http::HeaderMap;
+
+use super::classifier::GrpcClassifier;
+use super::code::GrpcCode;
+use super::rules::{CodeRule, UsualCodes};
+use crate::Outcome;
+use crate::http::body::BodyRule;
+use crate::http::rules::{ErrorRule, EveryError};
+
+/// The [rule](BodyRule) of [`GrpcClassifier`].
+pub struct GrpcBodyRule<S = UsualCodes, Y = EveryError> {
+    classifier: GrpcClassifier<S, (), Y>,
+    without: Option<GrpcCode>,
+}
+
+impl<S, Y> GrpcBodyRule<S, Y> {
+    /// A body that ends without a code ends with `without`, or is ignored.
+    pub(super) const fn new(
+        classifier: GrpcClassifier<S, (), Y>,
+        without: Option<GrpcCode>,
+    ) -> Self {
+        Self {
+            classifier,
+            without,
+        }
+    }
+}
+
+impl<E, S: CodeRule, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<S, Y> {
+    fn ended(self, trailers: Option<&HeaderMap>) -> Outcome {
+        let empty = HeaderMap::new();
+        let trailers = trailers.unwrap_or(&empty);
+        GrpcCode::read(trailers)
+            .or(self.without)
+            .map_or(Outcome::Ignored, |code| {
+                self.classifier.code(code, trailers)
+            })
+    }
+
+    fn broken(self, error: &E) -> Outcome {
+        self.classifier.body_errors.outcome(error)
+    }
+
+    fn probe_succeeds_at_data(&self) -> bool {
+        true
+    }
+}
+
+impl<S, Y> fmt::Debug for GrpcBodyRule<S, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrpcBodyRule").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,131 @@
+//! Which statuses and which errors are failures: rules to be replaced by closures.
+
+use http::StatusCode;
+
+use crate::{Failure, Outcome};
+
+/// Says what a status is. Closures `Fn(StatusCode) -> Outcome` do.
+///
+/// ```
+/// use atomic_breaker_std::http::{StatusRule, UsualStatuses};
+/// use atomic_breaker_std::{Failure, Outcome};
+/// use http::StatusCode;
+///
+/// // A bad gateway is worse than the rest.
+/// let rule = |status| match status {
+///     StatusCode::BAD_GATEWAY => Failure::with_weight(3).into(),
+///     other => UsualStatuses.outcome(other),
+/// };
+/// assert_eq!(rule.outcome(StatusCode::BAD_GATEWAY), Failure::with_weight(3).into());
+/// assert_eq!(rule.outcome(StatusCode::NOT_FOUND), Outcome::Success);
+/// ```
+pub trait StatusRule {
+    /// What a response with this status is, its `Retry-After` aside.
+    fn outcome(&self, status: StatusCode) -> Outcome;
+}
+
+impl<F: Fn(StatusCode) -> Outcome> StatusRule for F {
+    fn outcome(&self, status: StatusCode) -> Outcome {
+        self(status)
+    }
+}
+
+/// 500 to 599, 408 and 429 are failures of weight 1. Every other status is a success: even with "404 Not
+/// Found" the server has answered.
+///
+/// ```
+/// use atomic_breaker_std::http::{StatusRule, UsualStatuses};
+/// use atomic_breaker_std::{Failure, Outcome};
+/// use http::StatusCode;
+///
+/// assert_eq!(UsualStatuses.outcome(StatusCode::GATEWAY_TIMEOUT), Failure::new().into());
+/// assert_eq!(UsualStatuses.outcome(StatusCode::UNAUTHORIZED), Outcome::Success);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsualStatuses;
+
+impl StatusRule for UsualStatuses {
+    fn outcome(&self, status: StatusCode) -> Outcome {
+        let failed = status.is_server_error()
+            || status == StatusCode::REQUEST_TIMEOUT
+            || status == StatusCode::TOO_MANY_REQUESTS;
+        failure_if(failed)
+    }
+}
+
+/// The statuses for which the closure says `true` are failures of weight 1, the others successes.
+///
+/// ```
+/// use atomic_breaker_std::http::{FailsOn, StatusRule};
+/// use atomic_breaker_std::{Failure, Outcome};
+/// use http::StatusCode;
+///
+/// let rule = FailsOn(|status: StatusCode| status.is_server_error());
+/// assert_eq!(rule.outcome(StatusCode::BAD_GATEWAY), Failure::new().into());
+/// assert_eq!(rule.outcome(StatusCode::TOO_MANY_REQUESTS), Outcome::Success);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct FailsOn<F>(pub F);
+
+impl<F: Fn(StatusCode) -> bool> StatusRule for FailsOn<F> {
+    fn outcome(&self, status: StatusCode) -> Outcome {
+        failure_if(self.0(status))
+    }
+}
+
+/// Says what an error is: of a call that brought no response, or of a body that broke off. Closures
+/// `Fn(&E) -> Outcome` do.
+///
+/// ```
+/// use atomic_breaker_std::http::ErrorRule;
+/// use atomic_breaker_std::{Failure, Outcome};
+/// use std::io::{self, ErrorKind};
+///
+/// let rule = |error: &io::Error| match error.kind() {
+///     ErrorKind::ConnectionRefused => Failure::with_weight(3).into(),
+///     // Not the server's fault.
+///     ErrorKind::InvalidInput => Outcome::Ignored,
+///     _ => Failure::new().into(),
+/// };
+/// let refused = io::Error::from(ErrorKind::ConnectionRefused);
+/// assert_eq!(rule.outcome(&refused), Failure::with_weight(3).into());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a rule for errors of type `{E}`",
+    note = "a closure with the type of the error is one: `|error: &{E}| -> Outcome {{ .. }}`"
+)]
+pub trait ErrorRule<E: ?Sized> {
+    /// What the error says about the server.
+    fn outcome(&self, error: &E) -> Outcome;
+}
+
+impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {
+    fn outcome(&self, error: &E) -> Outcome {
+        self(error)
+    }
+}
+
+/// Every error is a failure of weight 1: what a classifier does unless told otherwise.
+///
+/// ```
+/// use atomic_breaker_std::Failure;
+/// use atomic_breaker_std::http::{ErrorRule, EveryError};
+///
+/// assert_eq!(EveryError.outcome("connection reset"), Failure::new().into());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EveryError;
+
+impl<E: ?Sized> ErrorRule<E> for EveryError {
+    fn outcome(&self, _: &E) -> Outcome {
+        Failure::new().into()
+    }
+}
+
+fn failure_if(failed: bool) -> Outcome {
+    if failed {
+        Failure::new().into()
+    } else {
+        Outcome::Success
+    }
+}

@@ -1,0 +1,69 @@
+//! A call whose permit may outlive it.
+
+use std::future::poll_fn;
+use std::mem;
+use std::pin::pin;
+
+use atomic_breaker::{AnyBreaker, CallError, Failure, Permit};
+
+use super::{AnyPermit, Report};
+
+/// A call that ends by a [report](Report), which may take its permit along, as the body of a response
+/// does. For what [`call_async_with`](atomic_breaker::Breaker::call_async_with) cannot do, as it has
+/// reported when it returns.
+///
+/// The handle leads to the breaker: an `Arc`, or a reference to a `static`, if what comes back is to be
+/// handed on. Dropping the future cancels.
+///
+/// # Errors
+/// [`CallError::Rejected`] without a call, [`CallError::Failed`] with the error of the call.
+///
+/// ```
+/// use atomic_breaker_std::{AnyError, Breaker, CallError, Config, breaker, call_reported};
+/// use std::sync::Arc;
+///
+/// async fn call(server: &Arc<Breaker>) -> Result<u8, CallError<&'static str>> {
+///     // In the place of `AnyError`: `HttpClassifier::new().at_end_of_body()`.
+///     call_reported(Arc::clone(server), &AnyError, || async { Ok(7) }).await
+/// }
+/// # let _ = call(&Arc::new(breaker(Config::new())));
+/// ```
+pub async fn call_reported<H, R, T, E, F>(
+    breaker: H,
+    report: &R,
+    operation: impl FnOnce() -> F,
+) -> Result<R::Output<Permit<H>>, CallError<E>>
+where
+    H: AnyBreaker,
+    R: Report<T, E>,
+    F: Future<Output = Result<T, E>>,
+{
+    let mut permit = Some(Permit::acquire(breaker)?);
+    let mut future = pin!(count_panic(&mut permit, operation));
+    let result =
+        poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
+    // Not missing: it is taken by a panic, which does not come here.
+    match permit {
+        Some(permit) => report.report(permit, result).map_err(CallError::Failed),
+        None => unreachable!("the permit of a call that returned"),
+    }
+}
+
+/// Runs `operation`; if it panics, the call has failed.
+pub(crate) fn count_panic<V, P: AnyPermit>(
+    permit: &mut Option<P>,
+    operation: impl FnOnce() -> V,
+) -> V {
+    struct Unwinding<'a, P: AnyPermit>(&'a mut Option<P>);
+    impl<P: AnyPermit> Drop for Unwinding<'_, P> {
+        fn drop(&mut self) {
+            if let Some(permit) = self.0.take() {
+                permit.report(Failure::new().into());
+            }
+        }
+    }
+    let guard = Unwinding(permit);
+    let value = operation();
+    mem::forget(guard);
+    value
+}

@@ -1,0 +1,11 @@
+//! HTTP and gRPC through the public door.
+#![cfg(feature = "http")]
+
+mod bodies;
+mod grpc;
+mod grpc_bodies;
+mod natural;
+mod retry_after;
+mod sockets;
+mod statuses;
+mod support;
