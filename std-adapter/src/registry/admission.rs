@@ -11,7 +11,7 @@ use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{AnyError, Breaker, Classify, Clock, Config, Rejected, State, Tally};
 
 use super::permit::Granted;
-use super::slot::{Held, Keyed, Slot};
+use super::slot::{Held, Keyed, Slot, Whose};
 use super::{KeyedObserver, KeyedPermit, Place, Registry, WhenFull};
 use crate::resource::{AnyPermit, Rejection, ServiceError, count_panic};
 
@@ -174,19 +174,17 @@ where
     pub(super) fn breaker<'a>(
         &'a self,
         slot: &'a Slot<K, T>,
-        rules: Held,
+        whose: Whose<'a, K>,
     ) -> OfSlot<'a, K, C, T, O> {
+        let rules = slot
+            .own_rules()
+            .unwrap_or_else(|| Held::Common(self.rules.load()));
         let observer = Keyed {
             slot,
+            whose,
             observer: &self.observer,
         };
         Breaker::from_parts(&slot.word, rules, &self.clock, &slot.tally, observer)
-    }
-
-    #[inline]
-    pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> Held {
-        slot.own_rules()
-            .unwrap_or_else(|| Held::Common(self.rules.load()))
     }
 
     /// Where a key is, if it has a slot.
@@ -207,7 +205,7 @@ where
                 return self.admit_absent(key);
             };
             slot.touch();
-            let admitted = self.acquire_from(slot, place.slot);
+            let admitted = self.acquire_from(&key, place, slot);
             if slot.turn.is_still(place.turn, &slot.word) {
                 return admitted;
             }
@@ -220,10 +218,16 @@ where
     }
 
     #[inline]
-    fn acquire_from(&self, slot: &Slot<K, T>, index: u32) -> Result<Granted<K>, Rejection> {
-        match self.breaker(slot, self.rules_of(slot)).acquire() {
+    fn acquire_from(
+        &self,
+        key: &K,
+        place: Place,
+        slot: &Slot<K, T>,
+    ) -> Result<Granted<K>, Rejection> {
+        let whose = Whose::LookedUp(key, place.turn);
+        match self.breaker(slot, whose).acquire() {
             Ok(permit) => Ok(Granted::Admitted {
-                slot: index,
+                place,
                 is_probe: permit.is_probe(),
                 token: permit.into_token(),
             }),
@@ -249,8 +253,11 @@ where
             match self.when_full {
                 WhenFull::Pass => {}
                 WhenFull::Share => {
-                    let shared = self.slots.len() - 1;
-                    return self.acquire_from(&self.slots[shared], shared as u32);
+                    let shared = Place {
+                        slot: self.capacity() as u32,
+                        turn: 0,
+                    };
+                    return self.acquire_from(&key, shared, &self.slots[self.capacity()]);
                 }
                 WhenFull::Reject => {
                     let rejected = Rejected::new(State::Open, FULL_FOR);

@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use atomic_breaker::{Clock, State, Tally};
 
-use super::slot::Slot;
+use super::slot::{Slot, Whose};
 use super::{KeyedObserver, Place, Registry};
 
 /// Which slots are free, and where the search for a victim goes on.
@@ -78,7 +78,7 @@ where
             slot: index as u32,
             turn: slot.turn.get(),
         };
-        let epoch = self.breaker(slot, self.rules_of(slot)).snapshot().epoch();
+        let epoch = self.breaker(slot, Whose::Nobody).snapshot().epoch();
         slot.born.store(epoch, Ordering::Relaxed);
         // Not yet: those that fail once and never come again are the first to go.
         slot.is_used.store(false, Ordering::Relaxed);
@@ -114,7 +114,7 @@ where
     }
 
     fn worth(&self, slot: &Slot<K, T>) -> Worth {
-        let snapshot = self.breaker(slot, self.rules_of(slot)).snapshot();
+        let snapshot = self.breaker(slot, Whose::Nobody).snapshot();
         if slot.is_pinned()
             || snapshot.state() != State::Closed
             || slot.is_used.swap(false, Ordering::Relaxed)
@@ -132,7 +132,7 @@ where
         let slot = &self.slots[index];
         let key = slot.key.load_full();
         let turn = slot.turn.raise();
-        if !self.breaker(slot, self.rules_of(slot)).retire() {
+        if !self.breaker(slot, Whose::Nobody).retire() {
             // Its key keeps it. Callers who looked it up before ask again.
             if let Some(key) = key {
                 let place = Place {

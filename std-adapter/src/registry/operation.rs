@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Clock, Config, Control, Snapshot, Tally};
 
-use super::slot::{Ruleset, Slot};
+use super::slot::{Ruleset, Slot, Whose};
 use super::{KeyedObserver, Place, Registry, RegistryError};
 use crate::resource::LastFailure;
 
@@ -63,7 +63,7 @@ where
             let key = slot.key.load_full()?;
             let entry = Entry {
                 key,
-                snapshot: self.breaker(slot, self.rules_of(slot)).snapshot(),
+                snapshot: self.breaker(slot, Whose::Present).snapshot(),
                 last_failure: slot.last_failure.get(),
                 has_own_rules: slot.has_own_rules(),
             };
@@ -95,7 +95,7 @@ where
     ) -> Result<R, RegistryError> {
         let (_, slot) = self.pinned(key)?;
         let _pin = Pin(slot);
-        let breaker = self.breaker(slot, self.rules_of(slot));
+        let breaker = self.breaker(slot, Whose::Present);
         Ok(command(&breaker))
     }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
 
-use super::{AnyRegistry, KeyedObserver, Registry};
+use super::slot::{Slot, Whose};
+use super::{AnyRegistry, KeyedObserver, Place, Registry};
 use crate::resource::{AnyPermit, Rejection};
 
 /// The right to one call of a key. Dropping it cancels. `H` leads to the registry: a reference or an `Arc`.
@@ -23,7 +24,7 @@ pub struct KeyedPermit<H: AnyRegistry> {
 pub(super) enum Granted<K> {
     /// By the breaker of a slot.
     Admitted {
-        slot: u32,
+        place: Place,
         is_probe: bool,
         token: Token<u64>,
     },
@@ -136,9 +137,9 @@ where
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         match granted {
-            Granted::Admitted { slot, token, .. } => {
-                let slot = &self.slots[slot as usize];
-                let breaker = self.breaker(slot, self.rules_of(slot));
+            Granted::Admitted { place, token, .. } => {
+                let slot = &self.slots[place.slot as usize];
+                let breaker = self.breaker(slot, self.owner(place, slot));
                 let made = breaker.resume(token).report(outcome)?;
                 if let (State::Open, Some(why)) = (made.to, why) {
                     slot.last_failure.set(why());
@@ -165,9 +166,9 @@ where
     #[inline]
     pub(super) fn cancel(&self, granted: Granted<K>) {
         match granted {
-            Granted::Admitted { slot, token, .. } => {
-                let slot = &self.slots[slot as usize];
-                self.breaker(slot, self.rules_of(slot))
+            Granted::Admitted { place, token, .. } => {
+                let slot = &self.slots[place.slot as usize];
+                self.breaker(slot, self.owner(place, slot))
                     .resume(token)
                     .cancel();
             }
@@ -182,6 +183,17 @@ where
         }
     }
 
+    /// Who is notified of what a permit does. Asked before, as the slot may change hands as soon as it has
+    /// closed. If it has already, the permit is stale, and nothing happens.
+    #[inline]
+    fn owner<'a>(&self, place: Place, slot: &'a Slot<K, T>) -> Whose<'a, K> {
+        if self.observer.is_listening() {
+            slot.owner(place.turn)
+        } else {
+            Whose::Nobody
+        }
+    }
+
     /// The first failure of a key, or one that began before another first one.
     #[cold]
     fn report_absent(
@@ -192,7 +204,7 @@ where
     ) -> Option<Transition> {
         loop {
             let (place, slot) = self.insert(key)?;
-            let breaker = self.breaker(slot, self.rules_of(slot));
+            let breaker = self.breaker(slot, Whose::LookedUp(key, place.turn));
             // A call of a key that has been through a transition since is a late one: its epoch is over.
             if breaker.snapshot().epoch() != slot.born.load(Ordering::Relaxed)
                 || breaker.state() != State::Closed

@@ -109,6 +109,23 @@ impl<K, T> Slot<K, T> {
         }
     }
 
+    /// Whether an epoch is of the key that has the slot now, modulo 512.
+    fn is_since_birth(&self, epoch: u16) -> bool {
+        epoch.wrapping_sub(self.born.load(Ordering::Relaxed)) % 512 < 256
+    }
+
+    /// Whose slot it is, if it still is in this turn.
+    #[inline]
+    pub(super) fn owner(&self, turn: u32) -> Whose<'_, K> {
+        let key = self.key.load();
+        // The key changes after the turn only.
+        if self.turn.is_still(turn, &self.word) {
+            Whose::Kept(key)
+        } else {
+            Whose::Nobody
+        }
+    }
+
     /// Under the lock of the registry.
     pub(super) fn pin(&self) {
         self.pins.fetch_add(1, Ordering::Relaxed);
@@ -125,19 +142,58 @@ impl<K, T> Slot<K, T> {
     }
 }
 
+/// Whose slot it was when something happened there. It may have changed hands by the time when the observer
+/// is notified.
+#[derive(Debug)]
+pub(super) enum Whose<'a, K> {
+    /// Of a caller who looked the key up, and found it in this turn.
+    LookedUp(&'a K, u32),
+    /// Of a permit that was granted in the present turn.
+    Kept(Guard<Option<Arc<K>>>),
+    /// Of whoever has it, as it is pinned.
+    Present,
+    /// Nobody is to be notified.
+    Nobody,
+}
+
 /// Notifies the observer of the registry of what happens in a slot.
 #[derive(Debug)]
 pub(super) struct Keyed<'a, K, T, O> {
     pub(super) slot: &'a Slot<K, T>,
+    pub(super) whose: Whose<'a, K>,
     pub(super) observer: &'a O,
 }
 
 impl<K, T, O: KeyedObserver<K>> Keyed<'_, K, T, O> {
-    fn with_key(&self, notify: impl FnOnce(&O, &K)) {
-        if self.observer.is_listening() {
-            if let Some(key) = &*self.slot.key.load() {
-                notify(self.observer, key);
+    /// `epoch` is the one that began, where one did.
+    fn with_key(&self, epoch: Option<u16>, notify: impl FnOnce(&O, &K)) {
+        if !self.observer.is_listening() {
+            return;
+        }
+        let slot = self.slot;
+        match &self.whose {
+            Whose::Kept(key) => {
+                if let Some(key) = &**key {
+                    notify(self.observer, key);
+                }
             }
+            Whose::LookedUp(key, turn) => {
+                let is_theirs = slot.turn.is_still(*turn, &slot.word)
+                    || epoch.is_some_and(|epoch| !slot.is_since_birth(epoch));
+                if is_theirs {
+                    notify(self.observer, key);
+                } else if epoch.is_some() {
+                    self.with_present_key(notify);
+                }
+            }
+            Whose::Present => self.with_present_key(notify),
+            Whose::Nobody => {}
+        }
+    }
+
+    fn with_present_key(&self, notify: impl FnOnce(&O, &K)) {
+        if let Some(key) = &*self.slot.key.load() {
+            notify(self.observer, key);
         }
     }
 }
@@ -149,20 +205,22 @@ impl<K, T, O: KeyedObserver<K>> Observer for Keyed<'_, K, T, O> {
     }
 
     fn transition(&self, transition: &Transition) {
-        self.with_key(|observer, key| observer.transition(key, transition));
+        self.with_key(Some(transition.epoch), |observer, key| {
+            observer.transition(key, transition);
+        });
     }
 
     fn rejected(&self, rejected: Rejected) {
-        self.with_key(|observer, key| observer.rejected(key, rejected));
+        self.with_key(None, |observer, key| observer.rejected(key, rejected));
     }
 
     #[inline]
     fn outcome(&self, outcome: Outcome) {
-        self.with_key(|observer, key| observer.outcome(key, outcome));
+        self.with_key(None, |observer, key| observer.outcome(key, outcome));
     }
 
     #[inline]
     fn cancelled(&self) {
-        self.with_key(O::cancelled);
+        self.with_key(None, O::cancelled);
     }
 }
