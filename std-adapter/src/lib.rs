@@ -95,7 +95,7 @@ pub mod http;
 ))]
 mod kernel;
 mod permits;
-#[cfg(feature = "sliding")]
+#[cfg(all(feature = "sliding", target_has_atomic = "64"))]
 mod sliding;
 mod std_clock;
 
@@ -107,7 +107,7 @@ pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
 pub use permits::{AnyPermit, Report};
-#[cfg(feature = "sliding")]
+#[cfg(all(feature = "sliding", target_has_atomic = "64"))]
 pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;
 
