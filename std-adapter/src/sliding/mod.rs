@@ -231,6 +231,8 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         let (sum, left_ms) = self.sum(span, Some(epoch), now_ms);
         let has_enough = sum.calls >= u64::from(ratio.needed_calls());
         if has_enough && sum.failures * 100 >= sum.calls * u64::from(ratio.trips_at_percent()) {
+            // A margin of another share may be there, from which this failure was not taken.
+            margin::revoke(self.margin());
             return Verdict::Trip;
         }
         let margin = if has_enough { terms.margin(sum) } else { 0 };

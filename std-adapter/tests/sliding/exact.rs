@@ -7,6 +7,9 @@ use atomic_breaker_std::{ManualClock, Ratio, Tally, Verdict};
 
 use super::{Sliding, ms, ratio};
 
+/// Histories of 3,000 calls each.
+const RUNS: u64 = 300;
+
 /// `xorshift64*`, of Marsaglia and Vigna.
 struct Dice(u64);
 
@@ -127,7 +130,7 @@ fn random_histories_are_those_of_a_plain_reference() {
     let seed = RandomState::new().hash_one(0);
     println!("seed {seed:#x}");
     let mut trips = 0;
-    for run in 0..300 {
+    for run in 0..RUNS {
         trips += history(seed.wrapping_add(run), 3_000);
     }
     println!("{trips} verdicts to trip");

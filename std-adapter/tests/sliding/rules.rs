@@ -86,6 +86,20 @@ fn another_share_or_minimum_judges_what_is_counted() {
     );
 }
 
+/// Failures that tripped by another share meanwhile are failures.
+#[test]
+fn a_share_that_comes_back_finds_no_margin_from_before() {
+    let clock = ManualClock::new();
+    let tally = Sliding::by(&clock);
+    assert_eq!(play(&tally, ratio(50, 800, 4), 0, "......x"), Verdict::Keep);
+    assert_eq!(play(&tally, ratio(1, 800, 4), 0, "xxxx"), Verdict::Trip);
+    assert_eq!(
+        play(&tally, ratio(50, 800, 4), 0, "x"),
+        Verdict::Trip,
+        "6 of 12"
+    );
+}
+
 /// Longer or shorter: nothing of the one span counts in the other, also when it comes back.
 #[test]
 fn another_span_begins_anew() {
