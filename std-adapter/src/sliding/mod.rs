@@ -159,6 +159,11 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         }
     }
 
+    /// The clock.
+    pub const fn clock(&self) -> &C {
+        &self.clock
+    }
+
     /// The calls within the span up to now, and how many of them failed: for a page that shows the state.
     /// The span is that of the rules by which was counted last. While others count, each shard is seen at
     /// a time of its own.
