@@ -80,8 +80,9 @@ use shard::{Counted, Shard, Sum, Turn};
 ///
 /// The span is that of the [rules](crate::Rules) of each call. Where they are replaced by rules of another
 /// span, counting begins anew, in each shard with its first call by the new rules; what was counted before
-/// never counts within the new span. Other percentages and minimums look at what is counted already. Two
-/// breakers over one tally with *different* spans make each other forget: give each its own.
+/// never counts within the new span. Other percentages and minimums look at what is counted already. A
+/// tally belongs to one breaker: two of them over one tally, with spans or words of their own, make each
+/// other forget.
 ///
 /// # Memory and shards
 ///
