@@ -78,7 +78,7 @@ fn full_calls_keep_their_share_and_nothing_else_of_the_word() {
         Verdict::Keep,
         "far below one percent"
     );
-    assert_eq!(tally.seen_and_failed(), ((most + 1) / 2 + 1, 1));
+    assert_eq!(tally.seen_and_failed(), (most.div_ceil(2) + 1, 1));
     clock.advance(ms(999));
     assert_eq!(tally.seen_and_failed().1, 1);
     clock.advance(ms(1));
