@@ -126,7 +126,7 @@ pub use outcome::{AnyError, Classify, Failure, Outcome};
 pub use permit::{Attempt, Permit};
 pub use snapshot::Snapshot;
 pub use state::State;
-pub use tally::{LastCalls, Tally, Verdict};
+pub use tally::{ConstTally, LastCalls, Tally, Verdict};
 pub use token::Token;
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     #[inline]
     fn has_tally(&self) -> bool {
-        self.tally.max_calls() != 0 || self.tally.has_rule()
+        self.tally.max_calls() != 0 || self.tally.max_within_ms() != 0 || self.tally.has_rule()
     }
 
     #[inline]

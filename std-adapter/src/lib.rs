@@ -94,13 +94,13 @@ pub mod http;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
-#[cfg(feature = "registry")]
+#[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub mod registry;
 #[cfg(feature = "resource")]
 mod resource;
 #[cfg(feature = "tokio")]
 mod runtime;
-#[cfg(feature = "sliding")]
+#[cfg(all(feature = "sliding", target_has_atomic = "64"))]
 mod sliding;
 mod std_clock;
 #[cfg(feature = "tower")]
@@ -122,7 +122,7 @@ pub use resource::{
 };
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
-#[cfg(feature = "sliding")]
+#[cfg(all(feature = "sliding", target_has_atomic = "64"))]
 pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;
 

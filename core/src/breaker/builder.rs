@@ -6,7 +6,7 @@ use super::Breaker;
 use crate::clock::{Clock, SharedClock};
 use crate::config::{Config, ConfigError, Memory, Rules, check_memory};
 use crate::observer::{Observer, OnTransition, Transition};
-use crate::tally::{LastCalls, Tally};
+use crate::tally::{ConstTally, LastCalls, Tally};
 use crate::word::{NativeWord, Word};
 
 /// A breaker in the making: [`Breaker::builder`]. Works in a `static` as well.
@@ -80,15 +80,21 @@ impl<C, W, T, O> Builder<C, W, T, O> {
 
     /// Memory for the last calls: what [`Config::failure_ratio`] needs.
     pub const fn last_calls<V: Word>(self, calls: LastCalls<V>) -> Builder<C, W, LastCalls<V>, O> {
+        self.const_tally(calls)
+    }
+
+    /// A [`Tally`] whose type says what it remembers: for a `static`, too.
+    pub const fn const_tally<U: ConstTally>(self, tally: U) -> Builder<C, W, U, O> {
         let memory = Memory {
-            max_calls: LastCalls::<V>::MAX_CALLS,
-            has_rule: false,
+            max_calls: U::MAX_CALLS,
+            max_within_ms: U::MAX_WITHIN_MS,
+            has_rule: U::HAS_RULE,
         };
-        self.with_tally(calls, memory)
+        self.with_tally(tally, memory)
     }
 
     /// A [`Tally`] of any kind: memory beside the word. Not in a `static`: what it offers is only known at
-    /// run time.
+    /// run time; there is [`const_tally`](Self::const_tally).
     pub fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
         let memory = memory_of(&tally);
         self.with_tally(tally, memory)
@@ -179,6 +185,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
 pub(super) fn memory_of(tally: &impl Tally) -> Memory {
     Memory {
         max_calls: tally.max_calls(),
+        max_within_ms: tally.max_within_ms(),
         has_rule: tally.has_rule(),
     }
 }

@@ -1,6 +1,7 @@
 //! What a configuration must satisfy.
 
 use super::error::{ConfigError, Kind};
+use super::ratio::{Of, Ratio};
 use super::{Config, TripRule};
 use crate::word::Layout;
 
@@ -11,31 +12,73 @@ pub(super) const fn check(config: &Config, layout: Layout) -> Result<(), ConfigE
     }
 }
 
-/// What a tally offers: how many calls it remembers, and whether it has a rule of its own.
+/// The longest time of a failure ratio: half of what a clock tells apart.
+const MAX_WITHIN_MS: u32 = 1 << 31;
+
+/// What a tally offers: how many calls it remembers, for how long, and whether it has a rule of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
     pub(crate) max_calls: u32,
+    pub(crate) max_within_ms: u32,
     pub(crate) has_rule: bool,
 }
 
 impl Memory {
     pub(crate) const NONE: Self = Self {
         max_calls: 0,
+        max_within_ms: 0,
         has_rule: false,
     };
 }
 
 /// Checks what the rules ask of the tally.
 pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), ConfigError> {
-    let most = memory.max_calls;
-    let kind = match config.ratio {
-        Some(_) if most == 0 => Kind::NobodyRemembers,
-        Some(ratio) if ratio.calls() > most && most > u32::BITS => Kind::CallsWide,
-        Some(ratio) if ratio.calls() > most => Kind::CallsNarrow,
-        None if matches!(config.trip, TripRule::TallyOnly) && !memory.has_rule => Kind::NobodyTrips,
-        Some(_) | None => return Ok(()),
+    let fault = match config.ratio {
+        Some(ratio) => memory_fault(ratio, memory),
+        None if matches!(config.trip, TripRule::TallyOnly) && !memory.has_rule => {
+            Some(Kind::NobodyTrips)
+        }
+        None => None,
     };
-    Err(ConfigError(kind))
+    match fault {
+        Some(kind) => Err(ConfigError(kind)),
+        None => Ok(()),
+    }
+}
+
+const fn memory_fault(ratio: Ratio, memory: Memory) -> Option<Kind> {
+    let most = match ratio.of {
+        Of::Calls => memory.max_calls,
+        Of::Time => memory.max_within_ms,
+    };
+    if ratio.amount <= most {
+        return None;
+    }
+    Some(match ratio.of {
+        Of::Calls if most > u32::BITS => Kind::CallsWide,
+        Of::Calls if most > 0 => Kind::CallsNarrow,
+        Of::Calls if memory.max_within_ms > 0 => Kind::OnlyTimeRemembered,
+        Of::Calls => Kind::NobodyRemembers,
+        Of::Time if most > 0 => Kind::TimeBeyondMemory,
+        Of::Time => Kind::NoTimeRemembered,
+    })
+}
+
+const fn ratio_fault(ratio: Ratio) -> Option<Kind> {
+    match ratio.of {
+        Of::Calls if ratio.amount == 0 => return Some(Kind::NoCalls),
+        Of::Calls if ratio.min_calls == 0 || ratio.min_calls > ratio.amount => {
+            return Some(Kind::MinCalls);
+        }
+        Of::Time if ratio.amount == 0 => return Some(Kind::NoTime),
+        Of::Time if ratio.amount > MAX_WITHIN_MS => return Some(Kind::TimeTooLong),
+        Of::Time if ratio.min_calls == 0 => return Some(Kind::NoMinCalls),
+        Of::Calls | Of::Time => {}
+    }
+    if ratio.percent == 0 || ratio.percent > 100 {
+        return Some(Kind::Percent);
+    }
+    None
 }
 
 /// The kind for the word at hand.
@@ -74,14 +117,8 @@ const fn first_fault(config: &Config, layout: Layout) -> Option<Kind> {
 
 const fn trip_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option<Kind> {
     if let Some(ratio) = config.ratio {
-        if ratio.calls == 0 {
-            return Some(Kind::NoCalls);
-        }
-        if ratio.needed_calls() == 0 || ratio.needed_calls() > ratio.calls() {
-            return Some(Kind::MinCalls);
-        }
-        if ratio.percent == 0 || ratio.percent > 100 {
-            return Some(Kind::Percent);
+        if let Some(kind) = ratio_fault(ratio) {
+            return Some(kind);
         }
     }
     let failures = match config.trip {

@@ -41,6 +41,12 @@ pub(super) enum Kind {
     ReturnTooLong,
     NobodyTrips,
     NobodyRemembers,
+    NoTimeRemembered,
+    OnlyTimeRemembered,
+    TimeBeyondMemory,
+    NoTime,
+    TimeTooLong,
+    NoMinCalls,
     NoCalls,
     CallsWide,
     CallsNarrow,
@@ -78,6 +84,24 @@ impl ConfigError {
                 "a failure_ratio needs memory for the last calls: build the breaker with last_calls \
                  or another tally, or leave it out"
             }
+            Kind::NoTimeRemembered => {
+                "a failure_ratio within a time needs a tally that remembers times: build the breaker \
+                 with SlidingRatio of atomic-breaker-std, or set of_last and build it with last_calls"
+            }
+            Kind::OnlyTimeRemembered => {
+                "the tally remembers times, not calls: set the time of the failure_ratio (within) \
+                 instead of of_last, or build the breaker with last_calls"
+            }
+            Kind::TimeBeyondMemory => {
+                "the time of the failure_ratio is longer than the tally remembers: shorten it"
+            }
+            Kind::NoTime => {
+                "a failure_ratio within a time of 0 sees no calls: lengthen it or set of_last"
+            }
+            Kind::TimeTooLong => {
+                "the time of the failure_ratio is longer than 2^31 ms (24.8 days): shorten it"
+            }
+            Kind::NoMinCalls => "min_calls of 0 would judge by no calls at all: set at least 1",
             Kind::NoCalls => "a failure_ratio of the last 0 calls never trips: set at least 1",
             Kind::CallsWide => "a 64-bit word remembers at most 59 calls: lower of_last",
             Kind::CallsNarrow => {

@@ -1,6 +1,7 @@
 //! A configuration in a file, under the names of the builder's methods.
 
 use core::fmt;
+use core::time::Duration;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -54,7 +55,10 @@ struct FailuresWithin {
 #[serde(deny_unknown_fields)]
 struct FailureRatio {
     percent: u32,
-    of_last: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_last: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    within_ms: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_calls: Option<u32>,
 }
@@ -141,8 +145,9 @@ impl From<&Config> for File {
             tally_only: config.trip == TripRule::TallyOnly,
             failure_ratio: config.ratio.map(|ratio| FailureRatio {
                 percent: ratio.percent.into(),
-                of_last: ratio.calls.into(),
-                min_calls: ratio.min_calls.map(u32::from),
+                of_last: ratio.calls(),
+                within_ms: ratio.within_ms(),
+                min_calls: ratio.has_min_calls.then_some(ratio.min_calls),
             }),
             slow_call_ms: config.slow_call_ms,
             open_for_ms: config.open_for_ms,
@@ -200,14 +205,26 @@ impl File {
         }
     }
 
+    fn ratio(&self) -> Result<Option<Ratio>, &'static str> {
+        let Some(it) = &self.failure_ratio else {
+            return Ok(None);
+        };
+        let ratio = Ratio::percent(it.percent);
+        let ratio = match (it.of_last, it.within_ms) {
+            (Some(calls), None) => ratio.of_last(calls),
+            (None, Some(ms)) => ratio.within(Duration::from_millis(ms.into())),
+            _ => return Err("a failure_ratio has either of_last or within_ms: set one of them"),
+        };
+        Ok(Some(match it.min_calls {
+            Some(calls) => ratio.min_calls(calls),
+            None => ratio,
+        }))
+    }
+
     fn config(&self) -> Result<Config, &'static str> {
         Ok(Config {
             trip: self.trip()?,
-            ratio: self.failure_ratio.as_ref().map(|ratio| Ratio {
-                percent: byte(ratio.percent),
-                calls: half(ratio.of_last),
-                min_calls: ratio.min_calls.map(half),
-            }),
+            ratio: self.ratio()?,
             slow_call_ms: self.slow_call_ms,
             open_for_ms: self.open_for_ms,
             growth: self.growth()?,

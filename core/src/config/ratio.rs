@@ -1,46 +1,95 @@
-//! The share of failures among the last calls.
+//! The share of failures among the last calls, or within a time.
 
-use super::{byte, half};
+use core::time::Duration;
 
-/// When a share of failures trips: so many percent of so many calls.
+use super::{byte, ms};
+
+/// The calls of which half must have been seen, or that must be seen within a time, if nothing is said.
+const DEFAULT_CALLS: u32 = 20;
+
+/// When a share of failures trips: so many percent of so many calls, or of those within a time.
 ///
 /// ```
 /// use atomic_breaker::Ratio;
+/// use core::time::Duration;
 ///
 /// // Half of the last 20 calls, once 10 were seen.
 /// const HALF: Ratio = Ratio::percent(50).of_last(20).min_calls(10);
+/// // Half of the calls within the last 10 s, if there were 20.
+/// const LATELY: Ratio = Ratio::percent(50).within(Duration::from_secs(10)).min_calls(20);
 /// ```
+///
+/// What is remembered is a matter of the [`Tally`](crate::Tally): [`LastCalls`](crate::LastCalls)
+/// remembers calls, `SlidingRatio` of atomic-breaker-std a time. A breaker whose tally does not fit is
+/// rejected when it is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
 pub struct Ratio {
+    /// Calls or milliseconds.
+    pub(crate) amount: u32,
+    pub(crate) min_calls: u32,
+    pub(crate) of: Of,
+    pub(crate) has_min_calls: bool,
     pub(crate) percent: u8,
-    pub(crate) calls: u16,
-    pub(crate) min_calls: Option<u16>,
+}
+
+/// What the share is taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) enum Of {
+    Calls,
+    Time,
 }
 
 impl Ratio {
     /// At least so many percent (1 to 100) of the last 20 calls failed, once half as many were seen.
     pub const fn percent(percent: u32) -> Self {
         Self {
+            amount: DEFAULT_CALLS,
+            min_calls: DEFAULT_CALLS.div_ceil(2),
+            of: Of::Calls,
+            has_min_calls: false,
             percent: byte(percent),
-            calls: 20,
-            min_calls: None,
         }
     }
 
     /// Among so many calls. At least 1; at most what the memory holds:
-    /// [`LastCalls`](crate::LastCalls) 59, or 27 in a 32-bit word.
-    pub const fn of_last(mut self, calls: u32) -> Self {
-        self.calls = half(calls);
+    /// [`LastCalls`](crate::LastCalls) 59, or 27 in a 32-bit word. Takes the place of
+    /// [`within`](Self::within).
+    pub const fn of_last(self, calls: u32) -> Self {
+        self.of(Of::Calls, calls, calls.div_ceil(2))
+    }
+
+    /// Among the calls within the last `time`, rounded up to milliseconds: at least 1 ms, at most 2³¹
+    /// ms (24.8 days), or what the memory holds if that is less. Takes the place of
+    /// [`of_last`](Self::of_last).
+    ///
+    /// How exactly the time slides is a matter of the memory.
+    #[doc(alias = "sliding window")]
+    #[doc(alias = "rolling window")]
+    pub const fn within(self, time: Duration) -> Self {
+        self.of(Of::Time, ms(time), DEFAULT_CALLS)
+    }
+
+    const fn of(mut self, of: Of, amount: u32, default_min_calls: u32) -> Self {
+        self.of = of;
+        self.amount = amount;
+        if !self.has_min_calls {
+            self.min_calls = default_min_calls;
+        }
         self
     }
 
-    /// Once so many calls were seen: 1 to [`of_last`](Self::of_last), by default half as many, rounded
-    /// up.
+    /// Once so many calls were seen. At least 1. Of the last calls: at most [`of_last`](Self::of_last), by
+    /// default half as many, rounded up. Within a time: any number, by default 20.
+    ///
+    /// A resource that sees fewer calls than that within the time never trips by the share: join it with
+    /// [`consecutive_failures`](crate::Config::consecutive_failures).
     #[doc(alias = "minimum number of calls")]
     pub const fn min_calls(mut self, calls: u32) -> Self {
-        self.min_calls = Some(half(calls));
+        self.min_calls = calls;
+        self.has_min_calls = true;
         self
     }
 
@@ -49,22 +98,30 @@ impl Ratio {
         self.percent as u32
     }
 
-    /// How many calls are looked at.
-    pub const fn calls(self) -> u32 {
-        self.calls as u32
+    /// How many calls are looked at, where it is a share of the last calls.
+    pub const fn calls(self) -> Option<u32> {
+        match self.of {
+            Of::Calls => Some(self.amount),
+            Of::Time => None,
+        }
+    }
+
+    /// The milliseconds that are looked at, where it is a share within a time.
+    pub const fn within_ms(self) -> Option<u32> {
+        match self.of {
+            Of::Calls => None,
+            Of::Time => Some(self.amount),
+        }
     }
 
     /// How many calls must have been seen.
     pub const fn needed_calls(self) -> u32 {
-        match self.min_calls {
-            Some(calls) => calls as u32,
-            None => (self.calls as u32).div_ceil(2),
-        }
+        self.min_calls
     }
 
     /// Whether so many failures among so many calls trip. Exact up to 42 million calls.
     pub const fn is_reached(self, seen: u32, failed: u32) -> bool {
-        seen >= self.needed_calls()
+        seen >= self.min_calls
             && failed.saturating_mul(100) >= seen.saturating_mul(self.percent as u32)
     }
 }

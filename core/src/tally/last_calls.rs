@@ -1,6 +1,6 @@
 //! The last calls as a bit history in one more atomic word.
 
-use super::{Call, Tally, Verdict};
+use super::{Call, ConstTally, Tally, Verdict};
 use crate::config::Ratio;
 use crate::word::{self, Bits, NativeWord, Word};
 
@@ -110,8 +110,12 @@ impl<W: Word> Tally for LastCalls<W> {
         let Some(ratio) = ratio else {
             return Verdict::Keep;
         };
+        let Some(calls) = ratio.calls() else {
+            // Of a time: this tells none. No rules of a breaker ask for it.
+            return Verdict::Keep;
+        };
         let epoch = u64::from(call.epoch) & EPOCH_MASK;
-        let limit = ratio.calls().min(Self::MAX_CALLS);
+        let limit = calls.min(Self::MAX_CALLS);
         let recorded =
             self.apply(|history| Some(history.push(epoch, call.failure.is_some(), limit)));
         match recorded.map(History::seen_and_failed) {
@@ -123,6 +127,11 @@ impl<W: Word> Tally for LastCalls<W> {
     fn clear(&self) {
         self.apply(History::forgotten);
     }
+}
+
+impl<W: Word> ConstTally for LastCalls<W> {
+    const MAX_CALLS: u32 = Self::MAX_CALLS;
+    const MAX_WITHIN_MS: u32 = 0;
 }
 
 /// The unpacked word. Total: every pattern is a history, if not always one that was recorded.

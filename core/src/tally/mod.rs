@@ -23,9 +23,17 @@ use crate::config::Ratio;
 /// - Answer [`Verdict::Trip`] only to failures; the verdict on a success is not asked for.
 pub trait Tally {
     /// How many calls it remembers at most, for a failure ratio to look at. Always the same. Rules that ask
-    /// for more are rejected when the breaker is built. Where it is 0, and there is no
-    /// [rule](Self::has_rule), nothing is recorded.
+    /// for more are rejected when the breaker is built. Where it is 0, and there is neither
+    /// [a time](Self::max_within_ms) nor a [rule](Self::has_rule), nothing is recorded.
     fn max_calls(&self) -> u32;
+
+    /// The longest time in milliseconds for which it remembers calls, for a failure ratio
+    /// [within a time](Ratio::within) to look at; 0 where it tells no time. Always the same. Rules that ask
+    /// for more are rejected when the breaker is built.
+    #[inline]
+    fn max_within_ms(&self) -> u32 {
+        0
+    }
 
     /// Whether it may trip by a rule of its own, without a failure ratio in the rules. Always the same.
     #[inline]
@@ -38,6 +46,17 @@ pub trait Tally {
 
     /// Forgets everything: the breaker is about to close, or to let traffic return.
     fn clear(&self);
+}
+
+/// A [`Tally`] whose type alone says what it remembers: what a breaker in a `static` may have, by
+/// [`Builder::const_tally`](crate::Builder::const_tally).
+pub trait ConstTally: Tally {
+    /// What [`Tally::max_calls`] answers.
+    const MAX_CALLS: u32;
+    /// What [`Tally::max_within_ms`] answers.
+    const MAX_WITHIN_MS: u32;
+    /// What [`Tally::has_rule`] answers.
+    const HAS_RULE: bool = false;
 }
 
 /// The outcome of a call made while closed or returning, as a [`Tally`] sees it. Ignored calls and
@@ -104,6 +123,11 @@ macro_rules! forward_tally {
             }
 
             #[inline]
+            fn max_within_ms(&self) -> u32 {
+                (**self).max_within_ms()
+            }
+
+            #[inline]
             fn has_rule(&self) -> bool {
                 (**self).has_rule()
             }
@@ -133,6 +157,11 @@ impl<T: Tally> Tally for Option<T> {
     #[inline]
     fn max_calls(&self) -> u32 {
         self.as_ref().map_or(0, Tally::max_calls)
+    }
+
+    #[inline]
+    fn max_within_ms(&self) -> u32 {
+        self.as_ref().map_or(0, Tally::max_within_ms)
     }
 
     #[inline]

@@ -38,6 +38,14 @@ fn settings() -> Vec<(Config, Value)> {
                 "failure_ratio": {"percent": 30, "of_last": 40, "min_calls": 5},
             }),
         ),
+        (
+            config().failure_ratio(Ratio::percent(30).within(ms(10_000))),
+            json!({"failure_ratio": {"percent": 30, "within_ms": 10_000}}),
+        ),
+        (
+            config().failure_ratio(Ratio::percent(30).within(ms(10_000)).min_calls(1_000_000)),
+            json!({"failure_ratio": {"percent": 30, "within_ms": 10_000, "min_calls": 1_000_000}}),
+        ),
         (config().slow_call(ms(300)), json!({"slow_call_ms": 300})),
         (config().open_for(ms(250)), json!({"open_for_ms": 250})),
         (
@@ -170,6 +178,15 @@ fn rules_that_exclude_each_other_are_named_as_they_stand_in_the_file() {
             fault(file),
             "consecutive_failures, failures_within and tally_only exclude each other: keep one \
              (failure_ratio goes with each)"
+        );
+    }
+    for ratio in [
+        json!({"percent": 50}),
+        json!({"percent": 50, "of_last": 20, "within_ms": 10_000}),
+    ] {
+        assert_eq!(
+            fault(json!({"failure_ratio": ratio})),
+            "a failure_ratio has either of_last or within_ms: set one of them"
         );
     }
     let exponential = json!({"factor": 2, "max_ms": 60_000});

@@ -59,4 +59,5 @@ mod support;
 mod taken_over;
 mod tallies;
 mod time;
+mod within;
 mod word;

@@ -284,7 +284,7 @@ fn a_configuration_shows_its_defaults() {
     assert_eq!(config.get_cancel_limit(), ms(250));
     assert_eq!(config.get_gradual_return(), None);
     let ratio = Ratio::percent(50);
-    assert_eq!((ratio.calls(), ratio.needed_calls()), (20, 10));
+    assert_eq!((ratio.calls(), ratio.needed_calls()), (Some(20), 10));
     assert_eq!(ratio.of_last(7).needed_calls(), 4, "rounded up");
     assert_eq!(ratio.of_last(7).min_calls(2).needed_calls(), 2);
 }

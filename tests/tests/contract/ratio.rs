@@ -290,6 +290,18 @@ fn any_bits_are_a_history_that_slides_on<W: AnyWord>() {
     }
 }
 
+/// Rules of a breaker never ask for it.
+#[test]
+fn a_history_of_calls_answers_nothing_about_a_time() {
+    let tally = LastCalls::new();
+    let lately = Ratio::percent(1).within(ms(1_000)).min_calls(1);
+    assert_eq!(
+        tally.record(Call::failure(0, 1), Some(lately)),
+        Verdict::Keep
+    );
+    assert_eq!(tally.seen_and_failed(), (0, 0));
+}
+
 #[test]
 fn an_empty_history_takes_any_epoch() {
     for epoch in 0..32 {

@@ -144,7 +144,7 @@ fn a_tally_is_shown_the_ratio_of_the_rules() {
             shown.needed_calls(),
             shown.trips_at_percent()
         ),
-        (9, 4, 70)
+        (Some(9), 4, 70)
     );
     assert!(shown.is_reached(4, 3) && !shown.is_reached(3, 3) && !shown.is_reached(10, 6));
 }

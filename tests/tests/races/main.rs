@@ -14,6 +14,7 @@ mod reports;
 mod returns;
 mod rounds;
 mod short_ways;
+mod sliding;
 mod tally;
 
 use std::collections::HashSet;

@@ -1,0 +1,183 @@
+//! The counts of the threads that share a shard.
+
+use std::sync::atomic::Ordering;
+
+use atomic_breaker::word::Word;
+
+use super::head::{Head, SLICES, Span};
+use super::slice::{Slice, Tag};
+
+/// One for some of the threads, apart from the others by two cache lines, as processors fetch them in
+/// pairs. The last word is the [margin](super::margin), used in the first shard only: it has the room.
+///
+/// # What may change
+///
+/// | word | change | made by |
+/// |---|---|---|
+/// | head | to the slice at this time | a call that is the first of it |
+/// | a slice | one more call, in it or instead of an old one | a call |
+/// | a slice | empty | whoever moved the head past it · a forgetting |
+///
+/// All are compare-and-swaps of a whole word. A slice is known by its number, so a late change finds out
+/// that it is late: nothing is counted twice, or where it does not belong.
+#[repr(C, align(128))]
+pub(super) struct Shard<W> {
+    pub(super) head: W,
+    pub(super) slices: [W; SLICES as usize],
+    pub(super) margin: W,
+}
+
+/// A call to be counted.
+#[derive(Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) epoch: u16,
+    pub(super) failed: bool,
+    pub(super) span: Span,
+    pub(super) now_ms: u32,
+}
+
+/// What a call did to its shard besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Nothing.
+    None,
+    /// It was the first of a slice.
+    Slice,
+    /// It was the first by another span.
+    Span,
+}
+
+/// What was counted within the span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) calls: u64,
+    pub(super) failures: u64,
+}
+
+impl<W: Word<Bits = u64>> Shard<W> {
+    /// Counts a call.
+    #[inline]
+    pub(super) fn count(&self, call: Counted) -> Turn {
+        let head = Head(self.head.load(Ordering::Relaxed));
+        if head.is_current(call.span, call.now_ms) && self.count_in(head, call) {
+            return Turn::None;
+        }
+        self.count_anew(call)
+    }
+
+    /// Counts in a slice, unless that has made room for a younger one.
+    #[inline]
+    fn count_in(&self, head: Head, call: Counted) -> bool {
+        let number = head.number();
+        let tag = Tag::new(call.epoch, number);
+        let word = &self.slices[number as usize % SLICES as usize];
+        let mut seen = Slice(word.load(Ordering::Relaxed));
+        loop {
+            let is_late = seen.tag() != tag && !seen.is_empty() && seen.age_at(number).is_none();
+            if is_late && self.head.load(Ordering::SeqCst) != head.0 {
+                return false;
+            }
+            match swap(word, seen.0, seen.with_call(tag, call.failed).0) {
+                Ok(()) => return true,
+                Err(found) => seen = Slice(found),
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_anew(&self, call: Counted) -> Turn {
+        let mut turn = Turn::None;
+        loop {
+            let head = Head(self.head.load(Ordering::Acquire));
+            let (next, begun) = head.at(call.span, call.now_ms);
+            if next != head {
+                if swap(&self.head, head.0, next.0).is_err() {
+                    continue;
+                }
+                self.empty_before(next, begun);
+                turn = if head.span() == next.span() {
+                    Turn::Slice
+                } else {
+                    Turn::Span
+                };
+            }
+            if self.count_in(next, call) {
+                return turn;
+            }
+        }
+    }
+
+    /// Empties the words of the slices that begin up to this one: nobody may have called in them.
+    fn empty_before(&self, head: Head, begun: u32) {
+        for back in 0..u64::from(begun) {
+            let number = head.number().wrapping_sub(back) % 512;
+            self.empty(number as usize, |slice| {
+                slice.age_at(number).is_some_and(|age| age > 0)
+            });
+        }
+    }
+
+    /// Empties the word of a slice.
+    fn empty(&self, number: usize, is_old: impl Fn(Slice) -> bool) {
+        let word = &self.slices[number % SLICES as usize];
+        let mut seen = Slice(word.load(Ordering::Acquire));
+        while !seen.is_empty() && is_old(seen) {
+            match swap(word, seen.0, Slice::EMPTY.0) {
+                Ok(()) => return,
+                Err(found) => seen = Slice(found),
+            }
+        }
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&self) {
+        for number in 0..SLICES {
+            self.empty(number as usize, |_| true);
+        }
+    }
+
+    /// Forgets everything if all of it is old, so that a shard whose threads are gone is not taken for a
+    /// young one when the clock has come around.
+    pub(super) fn retire(&self, now_ms: u32) {
+        let head = Head(self.head.load(Ordering::Acquire));
+        if head != head.retired() && head.is_over(now_ms) {
+            // Somebody who is faster is at work here.
+            let _ = swap(&self.head, head.0, head.retired().0);
+        }
+    }
+
+    pub(super) fn head(&self) -> Head {
+        Head(self.head.load(Ordering::SeqCst))
+    }
+
+    /// What was counted within the span up to now, in one epoch or in any, and the milliseconds until some
+    /// of it leaves the span.
+    pub(super) fn sum(&self, span: Span, epoch: Option<u16>, now_ms: u32) -> (Sum, u32) {
+        let (head, mut sum) = (self.head(), Sum::default());
+        if head.span() != span || head.is_over(now_ms) {
+            return (sum, span.slice_ms());
+        }
+        let (passed, ms) = head.passed(now_ms);
+        let now = head.number() + u64::from(passed);
+        for word in &self.slices {
+            let slice = Slice(word.load(Ordering::SeqCst));
+            // One that is younger than the head was: others were faster.
+            let is_within = slice.age_at(now).is_none_or(|age| age < u64::from(SLICES));
+            let is_meant = epoch.is_none_or(|epoch| slice.is_of(Tag::new(epoch, 0)));
+            if !slice.is_empty() && is_within && is_meant {
+                sum.calls += slice.calls();
+                sum.failures += slice.failures();
+            }
+        }
+        (sum, span.slice_ms() - ms)
+    }
+}
+
+/// The compare-and-swap. In one order with the loads of [`Shard::sum`]: of two failures that are counted at
+/// once, at least one sees both.
+#[inline]
+pub(super) fn swap<W: Word<Bits = u64>>(word: &W, seen: u64, next: u64) -> Result<(), u64> {
+    word.compare_exchange_weak(seen, next, Ordering::SeqCst, Ordering::SeqCst)
+        .map(drop)
+}
