@@ -48,32 +48,38 @@ pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), 
 
 const fn memory_fault(ratio: Ratio, memory: Memory) -> Option<Kind> {
     let most = match ratio.of {
-        Of::Calls => memory.max_calls,
-        Of::Time => memory.max_within_ms,
+        Of::Calls | Of::CallsWithMin => memory.max_calls,
+        Of::Time | Of::TimeWithMin => memory.max_within_ms,
     };
     if ratio.amount <= most {
         return None;
     }
-    Some(match ratio.of {
-        Of::Calls if most > u32::BITS => Kind::CallsWide,
-        Of::Calls if most > 0 => Kind::CallsNarrow,
-        Of::Calls if memory.max_within_ms > 0 => Kind::OnlyTimeRemembered,
-        Of::Calls => Kind::NobodyRemembers,
-        Of::Time if most > 0 => Kind::TimeBeyondMemory,
-        Of::Time => Kind::NoTimeRemembered,
+    Some(match (ratio.of.is_time(), most) {
+        (false, 0) if memory.max_within_ms > 0 => Kind::OnlyTimeRemembered,
+        (false, 0) => Kind::NobodyRemembers,
+        (false, _) => Kind::CallsBeyondMemory,
+        (true, 0) => Kind::NoTimeRemembered,
+        (true, _) => Kind::TimeBeyondMemory,
     })
 }
 
 const fn ratio_fault(ratio: Ratio) -> Option<Kind> {
-    match ratio.of {
-        Of::Calls if ratio.amount == 0 => return Some(Kind::NoCalls),
-        Of::Calls if ratio.min_calls == 0 || ratio.min_calls > ratio.amount => {
-            return Some(Kind::MinCalls);
-        }
-        Of::Time if ratio.amount == 0 => return Some(Kind::NoTime),
-        Of::Time if ratio.amount > MAX_WITHIN_MS => return Some(Kind::TimeTooLong),
-        Of::Time if ratio.min_calls == 0 => return Some(Kind::NoMinCalls),
-        Of::Calls | Of::Time => {}
+    let is_time = ratio.of.is_time();
+    if ratio.amount == 0 {
+        return Some(if is_time { Kind::NoTime } else { Kind::NoCalls });
+    }
+    if is_time && ratio.amount > MAX_WITHIN_MS {
+        return Some(Kind::TimeTooLong);
+    }
+    if is_time && ratio.min_calls == 0 {
+        return Some(Kind::NoMinCalls);
+    }
+    // What a `u16` does not hold.
+    if ratio.min_calls == u16::MAX {
+        return Some(Kind::MinCallsTooLarge);
+    }
+    if !is_time && (ratio.min_calls == 0 || ratio.needed_calls() > ratio.amount) {
+        return Some(Kind::MinCalls);
     }
     if ratio.percent == 0 || ratio.percent > 100 {
         return Some(Kind::Percent);

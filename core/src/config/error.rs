@@ -48,9 +48,9 @@ pub(super) enum Kind {
     TimeTooLong,
     NoMinCalls,
     NoCalls,
-    CallsWide,
-    CallsNarrow,
+    CallsBeyondMemory,
     MinCalls,
+    MinCallsTooLarge,
     Percent,
 }
 
@@ -103,15 +103,16 @@ impl ConfigError {
             }
             Kind::NoMinCalls => "min_calls of 0 would judge by no calls at all: set at least 1",
             Kind::NoCalls => "a failure_ratio of the last 0 calls never trips: set at least 1",
-            Kind::CallsWide => "a 64-bit word remembers at most 59 calls: lower of_last",
-            Kind::CallsNarrow => {
-                "a 32-bit word remembers at most 27 calls: lower of_last or take a 64-bit word"
+            Kind::CallsBeyondMemory => {
+                "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit \
+                 word, 27 in a 32-bit word): lower of_last or take one that remembers more"
             }
+            Kind::MinCallsTooLarge => "min_calls is at most 65534: lower it",
             Kind::MinCalls => {
-                "min_calls must lie within 1 and the number of calls that the failure_ratio looks \
+                "min_calls must be between 1 and the number of calls that the failure_ratio looks \
                  at: change one of them"
             }
-            Kind::Percent => "the percent of a failure_ratio must lie within 1 and 100: change it",
+            Kind::Percent => "the percent of a failure_ratio must be between 1 and 100: change it",
             Kind::OpenTooLong => {
                 "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
                  take longer ticks or a 64-bit word"

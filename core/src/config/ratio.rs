@@ -2,12 +2,12 @@
 
 use core::time::Duration;
 
-use super::{byte, ms};
+use super::{byte, half, ms};
 
 /// The calls of which half must have been seen, or that must be seen within a time, if nothing is said.
 const DEFAULT_CALLS: u32 = 20;
 
-/// When a share of failures trips: so many percent of so many calls, or of those within a time.
+/// When a share of failures trips: a percentage of the last calls, or of those within a time.
 ///
 /// ```
 /// use atomic_breaker::Ratio;
@@ -28,10 +28,9 @@ const DEFAULT_CALLS: u32 = 20;
 pub struct Ratio {
     /// Calls or milliseconds.
     pub(crate) amount: u32,
-    pub(crate) min_calls: u32,
-    pub(crate) of: Of,
-    pub(crate) has_min_calls: bool,
+    pub(crate) min_calls: u16,
     pub(crate) percent: u8,
+    pub(crate) of: Of,
 }
 
 /// What the share is taken of.
@@ -39,26 +38,39 @@ pub struct Ratio {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) enum Of {
     Calls,
+    /// With a minimum of calls that was set.
+    CallsWithMin,
     Time,
+    /// With a minimum of calls that was set.
+    TimeWithMin,
+}
+
+impl Of {
+    pub(crate) const fn is_time(self) -> bool {
+        matches!(self, Self::Time | Self::TimeWithMin)
+    }
+
+    pub(crate) const fn has_min_calls(self) -> bool {
+        matches!(self, Self::CallsWithMin | Self::TimeWithMin)
+    }
 }
 
 impl Ratio {
-    /// At least so many percent (1 to 100) of the last 20 calls failed, once half as many were seen.
+    /// Trips when at least `percent` (1 to 100) of the last 20 calls failed, once 10 of them were seen.
     pub const fn percent(percent: u32) -> Self {
         Self {
             amount: DEFAULT_CALLS,
-            min_calls: DEFAULT_CALLS.div_ceil(2),
-            of: Of::Calls,
-            has_min_calls: false,
+            min_calls: half(DEFAULT_CALLS.div_ceil(2)),
             percent: byte(percent),
+            of: Of::Calls,
         }
     }
 
-    /// Among so many calls. At least 1; at most what the memory holds:
+    /// How many calls are looked at: at least 1; at most what the memory holds:
     /// [`LastCalls`](crate::LastCalls) 59, or 27 in a 32-bit word. Takes the place of
     /// [`within`](Self::within).
     pub const fn of_last(self, calls: u32) -> Self {
-        self.of(Of::Calls, calls, calls.div_ceil(2))
+        self.of(false, calls, calls.div_ceil(2))
     }
 
     /// Among the calls within the last `time`, rounded up to milliseconds: at least 1 ms, at most 2³¹
@@ -69,27 +81,37 @@ impl Ratio {
     #[doc(alias = "sliding window")]
     #[doc(alias = "rolling window")]
     pub const fn within(self, time: Duration) -> Self {
-        self.of(Of::Time, ms(time), DEFAULT_CALLS)
+        self.of(true, ms(time), DEFAULT_CALLS)
     }
 
-    const fn of(mut self, of: Of, amount: u32, default_min_calls: u32) -> Self {
-        self.of = of;
+    const fn of(mut self, is_time: bool, amount: u32, default_min_calls: u32) -> Self {
+        self.of = match (is_time, self.of.has_min_calls()) {
+            (false, false) => Of::Calls,
+            (false, true) => Of::CallsWithMin,
+            (true, false) => Of::Time,
+            (true, true) => Of::TimeWithMin,
+        };
         self.amount = amount;
-        if !self.has_min_calls {
-            self.min_calls = default_min_calls;
+        if !self.of.has_min_calls() {
+            self.min_calls = half(default_min_calls);
         }
         self
     }
 
-    /// Once so many calls were seen. At least 1. Of the last calls: at most [`of_last`](Self::of_last), by
-    /// default half as many, rounded up. Within a time: any number, by default 20.
+    /// How many calls must have been seen. At least 1. Of the last calls: at most [`of_last`](Self::of_last), by
+    /// default half as many, rounded up. Within a time: at most 65,534, by
+    /// default 20.
     ///
     /// A resource that sees fewer calls than that within the time never trips by the share: join it with
     /// [`consecutive_failures`](crate::Config::consecutive_failures).
     #[doc(alias = "minimum number of calls")]
     pub const fn min_calls(mut self, calls: u32) -> Self {
-        self.min_calls = calls;
-        self.has_min_calls = true;
+        self.min_calls = half(calls);
+        self.of = if self.of.is_time() {
+            Of::TimeWithMin
+        } else {
+            Of::CallsWithMin
+        };
         self
     }
 
@@ -101,27 +123,27 @@ impl Ratio {
     /// How many calls are looked at, where it is a share of the last calls.
     pub const fn calls(self) -> Option<u32> {
         match self.of {
-            Of::Calls => Some(self.amount),
-            Of::Time => None,
+            Of::Calls | Of::CallsWithMin => Some(self.amount),
+            Of::Time | Of::TimeWithMin => None,
         }
     }
 
     /// The milliseconds that are looked at, where it is a share within a time.
     pub const fn within_ms(self) -> Option<u32> {
         match self.of {
-            Of::Calls => None,
-            Of::Time => Some(self.amount),
+            Of::Calls | Of::CallsWithMin => None,
+            Of::Time | Of::TimeWithMin => Some(self.amount),
         }
     }
 
     /// How many calls must have been seen.
     pub const fn needed_calls(self) -> u32 {
-        self.min_calls
+        self.min_calls as u32
     }
 
     /// Whether so many failures among so many calls trip. Exact up to 42 million calls.
     pub const fn is_reached(self, seen: u32, failed: u32) -> bool {
-        seen >= self.min_calls
+        seen >= self.needed_calls()
             && failed.saturating_mul(100) >= seen.saturating_mul(self.percent as u32)
     }
 }

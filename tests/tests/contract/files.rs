@@ -43,8 +43,8 @@ fn settings() -> Vec<(Config, Value)> {
             json!({"failure_ratio": {"percent": 30, "within_ms": 10_000}}),
         ),
         (
-            config().failure_ratio(Ratio::percent(30).within(ms(10_000)).min_calls(1_000_000)),
-            json!({"failure_ratio": {"percent": 30, "within_ms": 10_000, "min_calls": 1_000_000}}),
+            config().failure_ratio(Ratio::percent(30).within(ms(10_000)).min_calls(60_000)),
+            json!({"failure_ratio": {"percent": 30, "within_ms": 10_000, "min_calls": 60_000}}),
         ),
         (config().slow_call(ms(300)), json!({"slow_call_ms": 300})),
         (config().open_for(ms(250)), json!({"open_for_ms": 250})),

@@ -55,7 +55,8 @@ fn a_ratio_that_nobody_remembers_is_rejected_at_every_door() {
     let tally_only = build(Config::new().tally_only());
     let never = "tally_only without a failure_ratio never trips";
     assert!(said(tally_only.last_calls(LastCalls::new()).try_build().err()).starts_with(never));
-    let most = format!("word remembers at most {} calls", <LastCalls>::MAX_CALLS);
+    let most = format!("(LastCalls: {} in a", <LastCalls>::MAX_CALLS);
+    assert_eq!(<LastCalls>::MAX_CALLS, 59);
     assert!(said(build(of_1000).tally(LastCalls::new()).try_build().err()).contains(&most));
 
     // Rules that are shared, or come from a file while running.
@@ -75,7 +76,7 @@ fn a_ratio_that_nobody_remembers_is_rejected_at_every_door() {
 }
 
 #[test]
-#[should_panic(expected = "word remembers at most")]
+#[should_panic(expected = "the memory remembers fewer calls than of_last asks for")]
 fn rules_that_ask_for_more_than_is_remembered_panic_where_they_are_taken() {
     let clock = ManualClock::new();
     let config = Config::new().failure_ratio(Ratio::percent(50));
@@ -153,13 +154,13 @@ fn limits_of_the_failure_ratio() {
         both(of(50, 0, 1)),
         "a failure_ratio of the last 0 calls never trips: set at least 1"
     );
-    let min = "min_calls must lie within 1 and the number of calls that the failure_ratio looks \
+    let min = "min_calls must be between 1 and the number of calls that the failure_ratio looks \
                at: change one of them";
     assert_eq!(
         (both(of(50, 10, 0)), both(of(50, 10, 11))),
         (min.into(), min.into())
     );
-    let percent = "the percent of a failure_ratio must lie within 1 and 100: change it";
+    let percent = "the percent of a failure_ratio must be between 1 and 100: change it";
     assert_eq!(
         (both(of(0, 10, 5)), both(of(101, 10, 5))),
         (percent.into(), percent.into())
@@ -188,11 +189,13 @@ fn limits_of_the_history() {
     assert_eq!((wide(1), narrow(1)), (Ok(()), Ok(())));
     assert_eq!(
         wide(60).unwrap_err().to_string(),
-        "a 64-bit word remembers at most 59 calls: lower of_last"
+        "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, 27 in a \
+         32-bit word): lower of_last or take one that remembers more"
     );
     assert_eq!(
         narrow(28).unwrap_err().to_string(),
-        "a 32-bit word remembers at most 27 calls: lower of_last or take a 64-bit word"
+        "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, 27 in a \
+         32-bit word): lower of_last or take one that remembers more"
     );
 }
 

@@ -74,12 +74,17 @@ fn limits_of_a_failure_ratio_within_a_time() {
         both(of(50, 0)),
         "min_calls of 0 would judge by no calls at all: set at least 1"
     );
-    let percent = "the percent of a failure_ratio must lie within 1 and 100: change it";
+    let percent = "the percent of a failure_ratio must be between 1 and 100: change it";
     assert_eq!(
         (both(of(0, 1)), both(of(101, 1))),
         (percent.into(), percent.into())
     );
-    assert!(of(100, u32::MAX).check(Layout::NARROW).is_ok());
+    let many = "min_calls is at most 65534: lower it";
+    assert_eq!(
+        (both(of(50, 65_535)), both(of(50, u32::MAX))),
+        (many.into(), many.into())
+    );
+    assert!(of(100, 65_534).check(Layout::NARROW).is_ok());
 }
 
 /// Whatever leads to the tally.
