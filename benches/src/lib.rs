@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, who does what |
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
+//! | `cargo run --release -p benches --bin layers` | layers of tower around a service; claims, ends with 1 if one does not hold |
 //! | `cargo run --release -p benches --bin sliding` | the share within a time, by one and two threads |
 //! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |
 //! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, by criterion |

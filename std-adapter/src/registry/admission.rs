@@ -8,16 +8,20 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use atomic_breaker::word::AtomicU64;
-use atomic_breaker::{AnyError, Breaker, Classify, Clock, Config, Rejected, State, Tally};
+use atomic_breaker::{AnyError, Breaker, Classify, Clock, Rejected, Rules, State, Tally, Token};
 
 use super::permit::Granted;
-use super::slot::{Held, Keyed, Slot, Whose};
+use super::rules::Ruleset;
+use super::slot::{Keyed, Slot, Whose};
 use super::{KeyedObserver, KeyedPermit, Place, Registry, WhenFull};
 use crate::resource::{AnyPermit, Rejection, ServiceError, count_panic};
 
 /// The breaker of a slot, put together for a moment.
 pub(super) type OfSlot<'a, K, C, T, O> =
-    Breaker<&'a C, &'a AtomicU64, &'a T, Keyed<'a, K, T, O>, Held>;
+    Breaker<&'a C, &'a AtomicU64, &'a T, Keyed<'a, K, T, O>, &'a Rules<u64>>;
+
+/// What a breaker granted: whether it is a probe, and the token of the permit.
+type Admitted = (bool, Token<u64>);
 
 /// What leads to a [`Registry`], always the same one: a reference or an `Arc`.
 #[expect(clippy::type_complexity, reason = "all the parts of a registry")]
@@ -176,15 +180,27 @@ where
         slot: &'a Slot<K, T>,
         whose: Whose<'a, K>,
     ) -> OfSlot<'a, K, C, T, O> {
-        let rules = slot
-            .own_rules()
-            .unwrap_or_else(|| Held::Common(self.rules.load()));
+        let own = slot.own_rules();
+        let ruleset = own.map_or_else(|| self.common(), |id| self.table.get(id));
         let observer = Keyed {
             slot,
             whose,
             observer: &self.observer,
         };
-        Breaker::from_parts(&slot.word, rules, &self.clock, &slot.tally, observer)
+        Breaker::from_parts(
+            &slot.word,
+            &ruleset.rules,
+            &self.clock,
+            &slot.tally,
+            observer,
+        )
+    }
+
+    /// The rules of all keys that have none of their own.
+    #[inline]
+    pub(super) fn common(&self) -> &Ruleset {
+        // The rules themselves are published by the table.
+        self.table.get(self.rules.load(Ordering::Relaxed))
     }
 
     /// Where a key is, if it has a slot.
@@ -199,7 +215,7 @@ where
     pub(super) fn admit(&self, key: K) -> Result<Granted<K>, Rejection> {
         loop {
             let Some((place, slot)) = self.find(&key) else {
-                if self.rules.load().is_eager && self.insert(&key).is_some() {
+                if self.common().is_eager && self.insert(&key).is_some() {
                     continue;
                 }
                 return self.admit_absent(key);
@@ -207,29 +223,38 @@ where
             slot.touch();
             let admitted = self.acquire_from(&key, place, slot);
             if slot.turn.is_still(place.turn, &slot.word) {
-                return admitted;
+                return self.grant(key, place, slot, admitted);
             }
             // The slot has just changed hands. A probe of the new owner is given back.
-            if let Ok(granted) = admitted {
-                self.cancel(granted);
+            if let Ok((_, token)) = admitted {
+                self.breaker(slot, Whose::Nobody).resume(token).cancel();
             }
             self.wait_for_eviction();
         }
     }
 
     #[inline]
-    fn acquire_from(
+    fn acquire_from(&self, key: &K, place: Place, slot: &Slot<K, T>) -> Result<Admitted, Rejected> {
+        let whose = Whose::LookedUp(key, place.turn);
+        let breaker = self.breaker(slot, whose);
+        let permit = breaker.acquire()?;
+        Ok((permit.is_probe(), permit.into_token()))
+    }
+
+    #[inline]
+    fn grant(
         &self,
-        key: &K,
+        key: K,
         place: Place,
         slot: &Slot<K, T>,
+        admitted: Result<Admitted, Rejected>,
     ) -> Result<Granted<K>, Rejection> {
-        let whose = Whose::LookedUp(key, place.turn);
-        match self.breaker(slot, whose).acquire() {
-            Ok(permit) => Ok(Granted::Admitted {
-                place,
-                is_probe: permit.is_probe(),
-                token: permit.into_token(),
+        match admitted {
+            Ok((is_probe, token)) => Ok(Granted::Admitted {
+                key,
+                slot: place.slot,
+                is_probe,
+                token,
             }),
             Err(rejected) => self.reject(slot, rejected),
         }
@@ -257,7 +282,9 @@ where
                         slot: self.capacity() as u32,
                         turn: 0,
                     };
-                    return self.acquire_from(&key, shared, &self.slots[self.capacity()]);
+                    let slot = &self.slots[self.capacity()];
+                    let admitted = self.acquire_from(&key, shared, slot);
+                    return self.grant(key, shared, slot, admitted);
                 }
                 WhenFull::Reject => {
                     let rejected = Rejected::new(State::Open, FULL_FOR);
@@ -268,7 +295,7 @@ where
                 }
             }
         }
-        let is_measured = self.rules.load().rules.config().get_slow_call().is_some();
+        let is_measured = self.common().slow_call_ms.is_some();
         let started_ms = is_measured.then(|| self.clock.now_ms());
         Ok(Granted::Absent { key, started_ms })
     }
@@ -305,13 +332,14 @@ where
     }
 
     /// Whether a call without a slot that began then took too long.
-    pub(super) fn was_slow(&self, config: &Config, started_ms: Option<u32>) -> bool {
-        let (Some(started_ms), Some(limit)) = (started_ms, config.get_slow_call()) else {
-            return false;
-        };
-        let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
-        // More than half the range: the clock stepped back.
-        took_ms <= u32::MAX / 2 && u128::from(took_ms) >= limit.as_millis()
+    #[inline]
+    pub(super) fn was_slow(&self, started_ms: Option<u32>) -> bool {
+        started_ms.is_some_and(|started_ms| {
+            let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
+            let limit_ms = self.common().slow_call_ms;
+            // More than half the range: the clock stepped back.
+            took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
+        })
     }
 
     /// The state of a key, without counting as a use of it.

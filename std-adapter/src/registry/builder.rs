@@ -5,14 +5,13 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
-use arc_swap::ArcSwap;
-use atomic_breaker::word;
-use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally, Transition};
+use atomic_breaker::{Clock, Config, ConfigError, Tally, Transition};
 
 use super::insertion::Places;
-use super::slot::{Ruleset, Slot};
+use super::rules::{RuleTable, Ruleset};
+use super::slot::Slot;
 use super::{OnKeyTransition, Registry};
 use crate::StdClock;
 use crate::resource::Enforcement;
@@ -167,7 +166,8 @@ where
             places: Mutex::new(Places::default()),
             full_until_ms: AtomicU32::new(0),
             when_full: self.when_full,
-            rules: ArcSwap::from_pointee(rules),
+            table: RuleTable::new(rules),
+            rules: AtomicU16::new(0),
             clock: self.clock,
             observer: self.observer,
             enforcement: Enforcement::new(),
@@ -178,22 +178,6 @@ where
 }
 
 const MAX_CAPACITY: usize = 1 << 24;
-
-impl Ruleset {
-    /// Checks rules against the word and the memory of a slot.
-    pub(super) fn try_new<C: Clock, T: Tally>(
-        config: Config,
-        clock: &C,
-        tally: &T,
-    ) -> Result<Self, ConfigError> {
-        let rules = Rules::try_new(config)?;
-        let unused = word::AtomicU64::new(0);
-        let _ = Breaker::try_from_parts(unused, &rules, clock, tally, ())?;
-        let is_eager =
-            config.get_failure_ratio().is_some() || config.get_tally_only() || tally.has_rule();
-        Ok(Self { rules, is_eager })
-    }
-}
 
 /// Why there is no registry, or no slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +191,8 @@ pub enum RegistryError {
     CapacityTooLarge,
     /// No slot is to be had for this key.
     Full,
+    /// More than 65,536 different rules were set since the registry was made.
+    TooManyRules,
 }
 
 impl From<ConfigError> for RegistryError {
@@ -227,6 +213,9 @@ impl fmt::Display for RegistryError {
             ),
             Self::Full => f.write_str(
                 "all slots of the registry are taken by keys that are open, held or pinned: raise its capacity",
+            ),
+            Self::TooManyRules => f.write_str(
+                "a registry takes at most 65536 different rules in its life: set rules that were set before",
             ),
         }
     }

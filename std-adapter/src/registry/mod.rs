@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `builder` | how a registry is made, and what is wrong with a configuration |
+//! | `rules` | the rules of keys, replaced while running |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
 //! | `admission`, `permit` | what admits a call of a key; the right to it |
 //! | `insertion` | who gets a slot, and who loses it |
@@ -17,6 +18,7 @@ mod insertion;
 mod observer;
 mod operation;
 mod permit;
+mod rules;
 mod slot;
 mod turn;
 
@@ -30,14 +32,13 @@ pub use permit::KeyedPermit;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64};
-
-use arc_swap::ArcSwap;
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use crate::StdClock;
 use crate::resource::Enforcement;
 use insertion::Places;
-use slot::{Ruleset, Slot};
+use rules::RuleTable;
+use slot::Slot;
 
 /// A breaker for each key (a host, a shard, a tenant), in a fixed number of slots.
 ///
@@ -88,7 +89,9 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     /// No slot was to be had lately: until when, by the clock; 0 for never.
     full_until_ms: AtomicU32,
     when_full: WhenFull,
-    rules: ArcSwap<Ruleset>,
+    /// All rules that were ever set, and which of them are those of keys that have none of their own.
+    table: RuleTable,
+    rules: AtomicU16,
     clock: C,
     observer: O,
     enforcement: Enforcement,

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Clock, Config, Control, Snapshot, Tally};
 
-use super::slot::{Ruleset, Slot, Whose};
+use super::rules::Ruleset;
+use super::slot::{Slot, Whose};
 use super::{KeyedObserver, Place, Registry, RegistryError};
 use crate::resource::LastFailure;
 
@@ -65,7 +66,7 @@ where
                 key,
                 snapshot: self.breaker(slot, Whose::Present).snapshot(),
                 last_failure: slot.last_failure.get(),
-                has_own_rules: slot.has_own_rules(),
+                has_own_rules: slot.own_rules().is_some(),
             };
             if slot.turn.is_still(turn, &slot.word) {
                 return Some(entry);
@@ -106,13 +107,16 @@ where
     /// [`RegistryError::Config`] says which setting does not fit, and what to do; nothing changes then.
     pub fn set_config(&self, config: Config) -> Result<(), RegistryError> {
         let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
-        self.rules.store(Arc::new(rules));
+        let _places = self.places();
+        let id = self.table.insert(rules)?;
+        // The rules themselves are published by the table.
+        self.rules.store(id, Ordering::Relaxed);
         Ok(())
     }
 
     /// The rules of all keys that have none of their own.
     pub fn config(&self) -> Config {
-        *self.rules.load().rules.config()
+        *self.common().rules.config()
     }
 
     /// Gives a key rules of its own, in place of those of all. It keeps its slot for as long as it has them.
@@ -123,7 +127,7 @@ where
         let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
         let mut places = self.places();
         let (_, slot) = self.place(key, &mut places).ok_or(RegistryError::Full)?;
-        slot.set_own_rules(Some(Arc::new(rules)));
+        slot.set_own_rules(Some(self.table.insert(rules)?));
         Ok(())
     }
 
@@ -133,7 +137,7 @@ where
         let Some((_, slot)) = self.find(key) else {
             return false;
         };
-        let had_some = slot.has_own_rules();
+        let had_some = slot.own_rules().is_some();
         slot.set_own_rules(None);
         had_some
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
 
-use super::slot::{Slot, Whose};
-use super::{AnyRegistry, KeyedObserver, Place, Registry};
+use super::slot::Whose;
+use super::{AnyRegistry, KeyedObserver, Registry};
 use crate::resource::{AnyPermit, Rejection};
 
 /// The right to one call of a key. Dropping it cancels. `H` leads to the registry: a reference or an `Arc`.
@@ -24,7 +24,8 @@ pub struct KeyedPermit<H: AnyRegistry> {
 pub(super) enum Granted<K> {
     /// By the breaker of a slot.
     Admitted {
-        place: Place,
+        key: K,
+        slot: u32,
         is_probe: bool,
         token: Token<u64>,
     },
@@ -137,9 +138,11 @@ where
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         match granted {
-            Granted::Admitted { place, token, .. } => {
-                let slot = &self.slots[place.slot as usize];
-                let breaker = self.breaker(slot, self.owner(place, slot));
+            Granted::Admitted {
+                key, slot, token, ..
+            } => {
+                let slot = &self.slots[slot as usize];
+                let breaker = self.breaker(slot, Whose::Permit(&key));
                 let made = breaker.resume(token).report(outcome)?;
                 if let (State::Open, Some(why)) = (made.to, why) {
                     slot.last_failure.set(why());
@@ -147,11 +150,8 @@ where
                 Some(made)
             }
             Granted::Absent { key, started_ms } => {
-                let common = self.rules.load();
                 let outcome = match outcome {
-                    Outcome::Success if self.was_slow(common.rules.config(), started_ms) => {
-                        Failure::new().into()
-                    }
+                    Outcome::Success if self.was_slow(started_ms) => Failure::new().into(),
                     outcome => outcome,
                 };
                 match outcome {
@@ -166,31 +166,21 @@ where
     #[inline]
     pub(super) fn cancel(&self, granted: Granted<K>) {
         match granted {
-            Granted::Admitted { place, token, .. } => {
-                let slot = &self.slots[place.slot as usize];
-                self.breaker(slot, self.owner(place, slot))
+            Granted::Admitted {
+                key, slot, token, ..
+            } => {
+                let slot = &self.slots[slot as usize];
+                self.breaker(slot, Whose::Permit(&key))
                     .resume(token)
                     .cancel();
             }
             Granted::Absent { key, started_ms } => {
-                let common = self.rules.load();
-                if self.was_slow(common.rules.config(), started_ms) {
+                if self.was_slow(started_ms) {
                     let failure = Failure::new().into();
                     self.report_absent(&key, failure, Some(|| "cancelled late".to_owned()));
                 }
             }
             Granted::Unguarded => {}
-        }
-    }
-
-    /// Who is notified of what a permit does. Asked before, as the slot may change hands as soon as it has
-    /// closed. If it has already, the permit is stale, and nothing happens.
-    #[inline]
-    fn owner<'a>(&self, place: Place, slot: &'a Slot<K, T>) -> Whose<'a, K> {
-        if self.observer.is_listening() {
-            slot.owner(place.turn)
-        } else {
-            Whose::Nobody
         }
     }
 

@@ -1,42 +1,15 @@
 //! A place for one key.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
-use arc_swap::{ArcSwapOption, Guard};
+use arc_swap::ArcSwapOption;
 use atomic_breaker::word::{self, AtomicU64};
-use atomic_breaker::{AsRules, Observer, Outcome, Rejected, Rules, Transition};
+use atomic_breaker::{Observer, Outcome, Rejected, Transition};
 
 use super::KeyedObserver;
+use super::rules::RuleId;
 use super::turn::Turn;
 use crate::resource::LastFailureCell;
-
-/// Rules, and what follows from them for a registry.
-#[derive(Debug)]
-pub(super) struct Ruleset {
-    pub(super) rules: Rules<u64>,
-    /// Whether each call has to be remembered, so that the first one takes a slot.
-    pub(super) is_eager: bool,
-}
-
-/// Rules that are held for a moment: those of a key, or those of all.
-pub(super) enum Held {
-    Own(Guard<Option<Arc<Ruleset>>>),
-    Common(Guard<Arc<Ruleset>>),
-}
-
-impl AsRules<u64> for Held {
-    #[inline]
-    fn as_rules(&self) -> &Rules<u64> {
-        match self {
-            Self::Common(rules) => &rules.rules,
-            Self::Own(rules) => match &**rules {
-                Some(rules) => &rules.rules,
-                None => unreachable!("taken only where there are some"),
-            },
-        }
-    }
-}
 
 /// A place for one key. On a cache line of its own, so that a key that fails does not slow down its neighbours.
 #[derive(Debug)]
@@ -50,8 +23,8 @@ pub(super) struct Slot<K, T> {
     pub(super) born: AtomicU16,
     /// Whether somebody came since the last search for a victim.
     pub(super) is_used: AtomicBool,
-    has_rules: AtomicBool,
-    rules: ArcSwapOption<Ruleset>,
+    /// One more than the index of its own rules; 0 if it has none.
+    own_rules: AtomicU32,
     pub(super) key: ArcSwapOption<K>,
     pub(super) last_failure: LastFailureCell,
     pub(super) tally: T,
@@ -65,8 +38,7 @@ impl<K, T> Slot<K, T> {
             pins: AtomicU32::new(0),
             born: AtomicU16::new(0),
             is_used: AtomicBool::new(false),
-            has_rules: AtomicBool::new(false),
-            rules: ArcSwapOption::const_empty(),
+            own_rules: AtomicU32::new(0),
             key: ArcSwapOption::const_empty(),
             last_failure: LastFailureCell::new(),
             tally,
@@ -84,46 +56,26 @@ impl<K, T> Slot<K, T> {
 
     /// Rules of its own, if it has some.
     #[inline]
-    pub(super) fn own_rules(&self) -> Option<Held> {
-        if !self.has_rules.load(Ordering::Relaxed) {
-            return None;
-        }
-        let rules = self.rules.load();
-        rules.is_some().then_some(Held::Own(rules))
+    pub(super) fn own_rules(&self) -> Option<RuleId> {
+        // The rules themselves are published by the table.
+        let next = self.own_rules.load(Ordering::Relaxed);
+        next.checked_sub(1).map(|id| id as RuleId)
     }
 
-    pub(super) fn has_own_rules(&self) -> bool {
-        self.has_rules.load(Ordering::Relaxed)
-    }
-
-    /// Under the lock of the registry.
-    pub(super) fn set_own_rules(&self, rules: Option<Arc<Ruleset>>) {
-        let has_rules = rules.is_some();
-        self.rules.store(rules);
-        if self.has_rules.swap(has_rules, Ordering::Relaxed) != has_rules {
-            if has_rules {
-                self.pin();
-            } else {
-                self.unpin();
-            }
+    /// Under the lock of the registry. A key with rules of its own keeps its slot.
+    pub(super) fn set_own_rules(&self, rules: Option<RuleId>) {
+        let next = rules.map_or(0, |id| u32::from(id) + 1);
+        let before = self.own_rules.swap(next, Ordering::Relaxed);
+        match (before != 0, next != 0) {
+            (false, true) => self.pin(),
+            (true, false) => self.unpin(),
+            _ => {}
         }
     }
 
     /// Whether an epoch is of the key that has the slot now, modulo 512.
     fn is_since_birth(&self, epoch: u16) -> bool {
         epoch.wrapping_sub(self.born.load(Ordering::Relaxed)) % 512 < 256
-    }
-
-    /// Whose slot it is, if it still is in this turn.
-    #[inline]
-    pub(super) fn owner(&self, turn: u32) -> Whose<'_, K> {
-        let key = self.key.load();
-        // The key changes after the turn only.
-        if self.turn.is_still(turn, &self.word) {
-            Whose::Kept(key)
-        } else {
-            Whose::Nobody
-        }
     }
 
     /// Under the lock of the registry.
@@ -148,8 +100,8 @@ impl<K, T> Slot<K, T> {
 pub(super) enum Whose<'a, K> {
     /// Of a caller who looked the key up, and found it in this turn.
     LookedUp(&'a K, u32),
-    /// Of a permit that was granted in the present turn.
-    Kept(Guard<Option<Arc<K>>>),
+    /// Of a permit, which acts in its own turn only.
+    Permit(&'a K),
     /// Of whoever has it, as it is pinned.
     Present,
     /// Nobody is to be notified.
@@ -172,11 +124,7 @@ impl<K, T, O: KeyedObserver<K>> Keyed<'_, K, T, O> {
         }
         let slot = self.slot;
         match &self.whose {
-            Whose::Kept(key) => {
-                if let Some(key) = &**key {
-                    notify(self.observer, key);
-                }
-            }
+            Whose::Permit(key) => notify(self.observer, key),
             Whose::LookedUp(key, turn) => {
                 let is_theirs = slot.turn.is_still(*turn, &slot.word)
                     || epoch.is_some_and(|epoch| !slot.is_since_birth(epoch));
