@@ -175,6 +175,7 @@ where
         result.map_err(ServiceError::Failed)
     }
 
+    #[inline]
     pub(super) fn breaker<'a>(
         &'a self,
         slot: &'a Slot<K, T>,
@@ -273,6 +274,7 @@ where
     }
 
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
+    #[inline]
     fn admit_absent(&self, key: K) -> Result<Granted<K>, Rejection> {
         if self.full_until_ms.load(Ordering::Relaxed) != 0 && self.is_full() {
             match self.when_full {

@@ -78,7 +78,7 @@ use slot::Slot;
 /// # Parameters
 ///
 /// `K` is the key: cheap to clone, such as a number, an `Arc<str>`, or an
-/// [`Origin`](crate::http). `C` is the clock, `T` a memory per slot for rules that need one, `O` is notified of
+/// `Origin` of the feature `http`. `C` is the clock, `T` a memory per slot for rules that need one, `O` is notified of
 /// what happens, `S` hashes: [`RandomState`] where keys come from outside, a faster one where they do not.
 pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     slots: Box<[Slot<K, T>]>,

@@ -5,6 +5,7 @@ mod bodies;
 mod grpc;
 mod grpc_bodies;
 mod natural;
+mod origin;
 mod retry_after;
 mod sockets;
 mod statuses;

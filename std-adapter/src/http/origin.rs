@@ -1,0 +1,136 @@
+//! The server that a request goes to.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use http::header::HOST;
+use http::uri::{Authority, Scheme};
+use http::{HeaderMap, Request, Uri};
+
+/// The server that a request goes to: scheme, host and port (RFC 6454), as a key for a breaker per host.
+///
+/// Hosts are compared without regard to case, and a port that is the scheme's own is the same as none. A user
+/// name and password in the URI are neither compared nor shown. Cheap to clone: it shares the text of the URI.
+///
+/// ```
+/// use atomic_breaker_std::http::Origin;
+/// use http::Uri;
+///
+/// let one = Origin::of(&Uri::from_static("https://user:secret@API.example:443/a?b"));
+/// let same = Origin::of(&Uri::from_static("https://api.example/c"));
+/// assert_eq!(one, same);
+/// assert_eq!(one.to_string(), "https://api.example");
+/// assert_ne!(one, Origin::of(&Uri::from_static("http://api.example/c")));
+/// ```
+///
+/// A key per request of a layer:
+///
+/// ```
+/// # #[cfg(all(feature = "registry", target_has_atomic = "64"))] {
+/// use atomic_breaker_std::http::Origin;
+/// use atomic_breaker_std::registry::{ByKey, Registry};
+/// use atomic_breaker_std::{Admit, Config};
+/// use http::Request;
+/// use std::sync::LazyLock;
+///
+/// static HOSTS: LazyLock<Registry<Origin>> =
+///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+///
+/// let by_host = ByKey::new(&*HOSTS, Origin::of_request::<()>);
+/// assert!(by_host.admit(&Request::get("https://api.example/").body(()).unwrap()).is_ok());
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    scheme: Option<Scheme>,
+    authority: Option<Authority>,
+}
+
+impl Origin {
+    /// That of a URI. One without a host, such as the path alone that servers see in HTTP/1, has an empty
+    /// origin, which equals every other such one: see [`of_request`](Self::of_request).
+    pub fn of(uri: &Uri) -> Self {
+        Self {
+            scheme: uri.scheme().cloned(),
+            authority: uri.authority().cloned(),
+        }
+    }
+
+    /// That of a request: of its URI, or else of its `Host` header. A header that is no host is taken for none.
+    pub fn of_request<B>(request: &Request<B>) -> Self {
+        let mut origin = Self::of(request.uri());
+        if origin.authority.is_none() {
+            origin.authority = host_of(request.headers());
+        }
+        origin
+    }
+
+    /// The host, as it was written; empty if there is none.
+    pub fn host(&self) -> &str {
+        self.authority.as_ref().map_or("", Authority::host)
+    }
+
+    /// The port: the one that was written, or that of the scheme.
+    pub fn port(&self) -> Option<u16> {
+        let written = self.authority.as_ref().and_then(Authority::port_u16);
+        written.or_else(|| self.default_port())
+    }
+
+    /// The scheme: `https`.
+    pub fn scheme(&self) -> Option<&str> {
+        self.scheme.as_ref().map(Scheme::as_str)
+    }
+
+    /// As registered with IANA.
+    fn default_port(&self) -> Option<u16> {
+        match self.scheme.as_ref()?.as_str() {
+            "http" | "ws" => Some(80),
+            "https" | "wss" => Some(443),
+            _ => None,
+        }
+    }
+}
+
+fn host_of(headers: &HeaderMap) -> Option<Authority> {
+    Authority::try_from(headers.get(HOST)?.as_bytes()).ok()
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, other: &Self) -> bool {
+        self.scheme == other.scheme
+            && self.port() == other.port()
+            && self.host().eq_ignore_ascii_case(other.host())
+    }
+}
+
+impl Eq for Origin {}
+
+impl Hash for Origin {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // `Scheme` is compared without regard to case, and hashes so.
+        self.scheme.hash(state);
+        self.port().hash(state);
+        for byte in self.host().bytes() {
+            state.write_u8(byte.to_ascii_lowercase());
+        }
+        // As `str` does, so that hosts do not run into what follows.
+        state.write_u8(0xFF);
+    }
+}
+
+/// `https://api.example:8443`, without a port that is the scheme's own.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scheme) = &self.scheme {
+            write!(f, "{scheme}://")?;
+        }
+        for letter in self.host().chars() {
+            fmt::Write::write_char(f, letter.to_ascii_lowercase())?;
+        }
+        match self.port() {
+            port if port == self.default_port() => Ok(()),
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
+        }
+    }
+}

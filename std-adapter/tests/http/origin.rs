@@ -1,0 +1,84 @@
+//! The server that a request goes to, as a key.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use atomic_breaker_std::http::Origin;
+use http::{Request, Uri};
+
+fn of(uri: &str) -> Origin {
+    Origin::of(&uri.parse::<Uri>().unwrap())
+}
+
+#[test]
+fn the_same_server_however_it_is_written() {
+    let hasher = RandomState::new();
+    let same = [
+        "https://api.example/",
+        "https://API.Example:443/path?query",
+        "HTTPS://user:secret@api.example/",
+        "https://api.example:443",
+    ];
+    for one in same {
+        for other in same {
+            assert_eq!(of(one), of(other), "{one}, {other}");
+            assert_eq!(
+                hasher.hash_one(of(one)),
+                hasher.hash_one(of(other)),
+                "{one}, {other}"
+            );
+        }
+        assert_eq!(of(one).to_string(), "https://api.example", "{one}");
+    }
+}
+
+#[test]
+fn different_servers_have_different_keys() {
+    let all = [
+        "http://api.example",
+        "https://api.example",
+        "https://api.example:80",
+        "https://api.example:8443",
+        "https://api.example.",
+        "https://api2.example",
+        "http://[::1]",
+        "http://[::1]:8080",
+        "http://127.0.0.1",
+    ];
+    let keys: HashSet<_> = all.map(of).into();
+    assert_eq!(keys.len(), all.len());
+    let shown: HashSet<_> = all.map(|uri| of(uri).to_string()).into();
+    assert_eq!(shown, all.map(String::from).into());
+}
+
+#[test]
+fn passwords_are_not_shown() {
+    let origin = of("https://user:secret@api.example:8443/");
+    assert_eq!(origin.to_string(), "https://api.example:8443");
+    assert_eq!((origin.host(), origin.port()), ("api.example", Some(8443)));
+    assert_eq!(origin.scheme(), Some("https"));
+}
+
+#[test]
+fn a_request_without_a_host_in_its_uri_goes_by_its_header() {
+    let with = |host: &str| {
+        let request = Request::get("/path").header("host", host).body(()).unwrap();
+        Origin::of_request(&request)
+    };
+    assert_eq!(with("api.example:8080"), with("API.example:8080"));
+    assert_ne!(with("api.example"), with("other.example"));
+    let none = Origin::of_request(&Request::get("/path").body(()).unwrap());
+    assert_eq!(none, Origin::default());
+    for hostile in ["", "a b", "a/b", "[", "host:port:port", "<script>"] {
+        assert_eq!(with(hostile), none, "{hostile:?}");
+    }
+    // A port that is none: whatever it is called, it does not panic.
+    let _ = with("api.example:99999").to_string();
+    let _ = with("api.example:").to_string();
+    // What the client's URI says counts before what a header says.
+    let both = Request::get("https://api.example/").header("host", "other.example");
+    assert_eq!(
+        Origin::of_request(&both.body(()).unwrap()),
+        of("https://api.example")
+    );
+}
