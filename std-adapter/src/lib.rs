@@ -117,8 +117,9 @@ pub use boot_clock::BootClock;
 pub use coarse_clock::CoarseClock;
 #[cfg(feature = "resource")]
 pub use resource::{
-    Admit, AnyPermit, AnyResource, AtOnce, Enforcement, LastFailure, LastFailureCell, PercentError,
-    Rejection, Report, Resource, ResourcePermit, ServiceError, call_reported,
+    Admit, AnyPermit, AnyResource, AtOnce, Enforcement, InFlightLimit, InFlightPermit, LastFailure,
+    LastFailureCell, PercentError, Rejection, Report, Resource, ResourcePermit, ServiceError,
+    call_reported,
 };
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};

@@ -1,0 +1,190 @@
+//! A resource that hangs piles up calls before any of them has failed.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+use atomic_breaker::{Failure, Outcome, Transition};
+
+use super::{Admit, AnyPermit, Rejection};
+
+/// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its
+/// calls has timed out. Around whatever [admits](Admit) calls.
+///
+/// ```
+/// use atomic_breaker_std::{Admit, Config, InFlightLimit, Resource, State, breaker};
+///
+/// static SEARCH: Resource = Resource::new(breaker(Config::new()));
+/// static LIMITED: InFlightLimit<&Resource> = InFlightLimit::new(&SEARCH, 100);
+///
+/// let hanging: Vec<_> = (0..100).map(|_| (&LIMITED).admit(&()).unwrap()).collect();
+/// let rejection = (&LIMITED).admit(&()).unwrap_err();
+/// assert_eq!(SEARCH.state(), State::Open);
+/// assert!(rejection.to_string().ends_with("(last failure: 100 calls in flight)"));
+/// # drop(hanging);
+/// ```
+///
+/// The call that would be one too many trips the breaker and is rejected; probes are not limited, as the
+/// breaker bounds them itself. Calls that hang go on counting until they end, so give them a time limit.
+///
+/// Counted per thread, in sixteen places (2 KiB): a call adds to one and takes from one, mostly the same. The
+/// sum is taken only when one of them has its share of the limit. So the limit may be exceeded by the calls
+/// that begin at the same time, and, where threads are few and calls end on other threads than they began on,
+/// noticed late, by a call that comes to a place with its share.
+#[derive(Debug)]
+pub struct InFlightLimit<A> {
+    admit: A,
+    limit: i64,
+    places: [Place; PLACES],
+}
+
+const PLACES: usize = 16;
+
+/// On cache lines of its own: two, as processors fetch them in pairs.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Place(AtomicI64);
+
+impl<A> InFlightLimit<A> {
+    /// At most `limit` calls in flight.
+    ///
+    /// # Panics
+    /// When the limit is 0, which would let no call pass; in a `const` or `static` that is a compile error.
+    pub const fn new(admit: A, limit: u32) -> Self {
+        assert!(
+            limit > 0,
+            "a limit of 0 calls in flight lets none pass: set at least 1"
+        );
+        Self {
+            admit,
+            limit: limit as i64,
+            places: [const { Place(AtomicI64::new(0)) }; PLACES],
+        }
+    }
+
+    /// What admits the calls.
+    pub const fn get_ref(&self) -> &A {
+        &self.admit
+    }
+
+    /// How many calls are in flight. Each place is read for itself, so it is exact only while none begins or
+    /// ends.
+    pub fn in_flight(&self) -> u64 {
+        // Counters that nothing else depends on: here and below.
+        let places = self.places.iter();
+        let sum: i64 = places.map(|place| place.0.load(Ordering::Relaxed)).sum();
+        sum.max(0).cast_unsigned()
+    }
+
+    /// Counts a call; whether it is one too many.
+    fn begin(&self) -> bool {
+        let mine = self.mine().fetch_add(1, Ordering::Relaxed) + 1;
+        // If all have less than their share, the sum is below the limit.
+        mine * PLACES as i64 > self.limit && self.in_flight() > self.limit.cast_unsigned()
+    }
+
+    fn end(&self) {
+        self.mine().fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn mine(&self) -> &AtomicI64 {
+        &self.places[thread_number() % PLACES].0
+    }
+}
+
+/// Threads are numbered as they come.
+fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static MINE: Cell<usize> = const { Cell::new(usize::MAX) });
+    match MINE.get() {
+        usize::MAX => {
+            let mine = NEXT.fetch_add(1, Ordering::Relaxed);
+            MINE.set(mine);
+            mine
+        }
+        mine => mine,
+    }
+}
+
+/// The right to one call, which is counted while it is in flight.
+#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
+pub struct InFlightPermit<H: Deref<Target = InFlightLimit<A>>, A, P> {
+    // Dropped in this order: whoever learns that the call has ended finds it gone.
+    permit: Option<P>,
+    limit: H,
+}
+
+impl<H: Deref<Target = InFlightLimit<A>>, A, P> Drop for InFlightPermit<H, A, P> {
+    fn drop(&mut self) {
+        self.limit.end();
+    }
+}
+
+impl<H, A, P> AnyPermit for InFlightPermit<H, A, P>
+where
+    H: Deref<Target = InFlightLimit<A>>,
+    P: AnyPermit,
+{
+    fn report(mut self, outcome: Outcome) -> Option<Transition> {
+        self.permit.take()?.report(outcome)
+    }
+
+    fn report_because(
+        mut self,
+        outcome: Outcome,
+        why: impl FnOnce() -> String,
+    ) -> Option<Transition> {
+        self.permit.take()?.report_because(outcome, why)
+    }
+
+    fn is_probe(&self) -> bool {
+        self.permit.as_ref().is_some_and(AnyPermit::is_probe)
+    }
+}
+
+impl<H: Deref<Target = InFlightLimit<A>>, A, P> fmt::Debug for InFlightPermit<H, A, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlightPermit").finish_non_exhaustive()
+    }
+}
+
+fn admit<Q, H, A>(limit: H, request: &Q) -> Result<InFlightPermit<H, A, A::Permit>, Rejection>
+where
+    Q: ?Sized,
+    H: Deref<Target = InFlightLimit<A>>,
+    A: Admit<Q>,
+{
+    let permit = limit.admit.admit(request)?;
+    let is_too_many = limit.begin() && !permit.is_probe();
+    let mut counted = InFlightPermit {
+        permit: Some(permit),
+        limit,
+    };
+    if !is_too_many {
+        return Ok(counted);
+    }
+    let most = counted.limit.limit;
+    if let Some(permit) = counted.permit.take() {
+        let why = || format!("{most} calls in flight");
+        permit.report_because(Failure::tripping().into(), why);
+    }
+    // Rejected by what has just opened, unless calls pass in shadow mode.
+    counted.permit = Some(counted.limit.admit.admit(request)?);
+    Ok(counted)
+}
+
+macro_rules! admit_by_limit {
+    ($($handle:ty),*) => {$(
+        impl<Q: ?Sized, A: Admit<Q>> Admit<Q> for $handle {
+            type Permit = InFlightPermit<Self, A, A::Permit>;
+
+            fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
+                admit(self.clone(), request)
+            }
+        }
+    )*};
+}
+
+admit_by_limit!(&InFlightLimit<A>, Arc<InFlightLimit<A>>);
