@@ -96,6 +96,8 @@ pub mod http;
 mod kernel;
 #[cfg(feature = "resource")]
 mod resource;
+#[cfg(all(feature = "retry", target_has_atomic = "64"))]
+pub mod retry;
 #[cfg(feature = "tokio")]
 mod runtime;
 #[cfg(feature = "sliding")]
