@@ -6,6 +6,7 @@
 //! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, who does what |
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
 //! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |
+//! | `cargo run --release -p benches --bin budget` | the retry budget beside tower's; fails if it is not fast |
 //! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, by criterion |
 //! | `.ci/locked-counts` | instructions and bytes of code, exact, compared with what is locked |
 //!

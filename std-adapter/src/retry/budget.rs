@@ -229,7 +229,7 @@ impl fmt::Display for BudgetSnapshot {
 /// ```compile_fail,E0277
 /// use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryPolicy};
 ///
-/// RetryPolicy::new(RetryConfig::new(), RetryBudget::new());
+/// RetryPolicy::new(RetryConfig::new(), RetryBudget::new(), |_: &u32| true);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a retry budget that outlives the request",

@@ -6,8 +6,8 @@ use http::{HeaderMap, Method, Request};
 #[cfg(feature = "http")]
 use super::Idempotent;
 
-/// HTTP requests may be sent twice if their method or their sender says so. The default; needs the feature
-/// `http`.
+/// HTTP requests may be sent twice if their method or their sender says so: what
+/// `RetryPolicy::http` asks, with the feature `http`.
 ///
 /// In this order:
 ///

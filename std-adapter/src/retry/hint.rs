@@ -17,7 +17,7 @@ use std::time::Duration;
 ///
 /// struct Response { code: u16, retry_after: Option<Duration> }
 ///
-/// let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET).hint(
+/// let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, |_: &u32| true).hint(
 ///     |result: &Result<Response, std::io::Error>| match result {
 ///         Ok(response) => response.retry_after.filter(|_| response.code == 429),
 ///         Err(_) => None,

@@ -14,13 +14,14 @@
 /// #[derive(Clone)]
 /// enum Command { Read(u32), Append(String) }
 ///
-/// let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET)
-///     .idempotent(|command: &Command| matches!(command, Command::Read(_)));
+/// let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, |command: &Command| {
+///     matches!(command, Command::Read(_))
+/// });
 /// # let _ = (policy, Command::Append(String::new()));
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot say whether a `{Q}` may be sent twice",
-    note = "say it: `.idempotent(|request: &{Q}| ..)`; the default knows requests of the crate `http`, with the feature `http`"
+    note = "`RetryPolicy::new` takes a closure that can: `|request: &{Q}| ..`"
 )]
 pub trait Idempotent<Q: ?Sized> {
     /// Whether this request may be sent again.

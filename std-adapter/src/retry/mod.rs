@@ -38,7 +38,7 @@
 //! let search = ServiceBuilder::new()
 //!     .layer(RetryLayer::new(
 //!         // Searching twice harms nobody.
-//!         RetryPolicy::new(RetryConfig::new(), &BUDGET).idempotent(|_: &&str| true),
+//!         RetryPolicy::new(RetryConfig::new(), &BUDGET, |_| true),
 //!     ))
 //!     .layer(BreakerLayer::new(&SEARCH))
 //!     .service(service_fn(|_: &'static str| async {

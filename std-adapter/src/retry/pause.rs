@@ -24,9 +24,11 @@ pin_project! {
 impl<B: AnyBudget> Pause<B> {
     /// `budget` is where a token was taken for the retry, if it was.
     pub(super) fn new(time: Duration, budget: Option<B>) -> Self {
+        // First, so that it goes back if there is no timer, where tokio panics.
+        let token = HeldToken(budget);
         Self {
             sleep: sleep(time),
-            token: HeldToken(budget),
+            token,
         }
     }
 }

@@ -7,10 +7,7 @@ use atomic_breaker::{AnyError, Classify, Outcome, Rejected, State};
 use tower::retry::Policy;
 
 use super::session::Session;
-use super::{
-    AnyBudget, ByMethod, Idempotent, NoHint, Pause, RetryBudget, RetryConfig, RetryConfigError,
-    RetryHint,
-};
+use super::{AnyBudget, ByMethod, Idempotent, NoHint, Pause, RetryBudget, RetryConfig, RetryHint};
 use crate::{Rejection, ServiceError};
 
 /// When a request is made again: a [`Policy`] for [`RetryLayer`](super::RetryLayer), which goes directly above a
@@ -29,8 +26,15 @@ use crate::{Rejection, ServiceError};
 /// off later is the caller's.
 ///
 /// What counts as a failure: every error, or what a [classifier](Self::classify) says, best the same as that of
-/// the breaker. Requests are cloned for each try; those that cannot be cloned are made once by another route, and
-/// not by this layer.
+/// the breaker.
+///
+/// A request costs one reading of tokio's clock, a clone of the policy and a clone of the request for each try, so
+/// its body must be cloned cheaply, as `Bytes` is. reqwest's requests are not `Clone`: let the stack take
+/// `http::Request<Bytes>`, and convert it below by tower's `map_request`. A body that is streamed cannot be sent
+/// twice and goes around this layer.
+///
+/// # Panics
+/// A pause needs a tokio runtime with its time enabled; without one, tokio panics.
 ///
 /// ```
 /// use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryPolicy};
@@ -39,7 +43,7 @@ use crate::{Rejection, ServiceError};
 /// static BUDGET: RetryBudget = RetryBudget::new();
 /// const TWICE: RetryConfig = RetryConfig::new().tries(2).within(Duration::from_secs(3));
 ///
-/// let policy = RetryPolicy::new(TWICE, &BUDGET);
+/// let policy = RetryPolicy::new(TWICE, &BUDGET, |path: &&str| path.starts_with("/search"));
 /// # let _ = policy;
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -52,34 +56,51 @@ pub struct RetryPolicy<B = &'static RetryBudget, I = ByMethod, C = AnyError, H =
     session: Session,
 }
 
+#[cfg(feature = "http")]
 impl<B: AnyBudget> RetryPolicy<B> {
-    /// A policy for HTTP requests. `budget` is a reference or an `Arc` of a [`RetryBudget`]. Under load from many
-    /// threads take a `static` or leak it: a clone of an `Arc` per request is memory that all of them write.
+    /// A policy for HTTP requests, of which those are tried again that may be sent twice: [`ByMethod`] says which.
+    /// Else as [`new`](RetryPolicy::new).
+    ///
+    /// ```
+    /// use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryPolicy};
+    ///
+    /// static BUDGET: RetryBudget = RetryBudget::new();
+    /// const POLICY: RetryPolicy = RetryPolicy::http(RetryConfig::new(), &BUDGET);
+    /// # let _ = POLICY;
+    /// ```
     ///
     /// # Panics
-    /// When the numbers make no sense; in a `static` or `const` that is a compile error. For numbers that are
-    /// not known to be right there is [`try_new`](Self::try_new).
-    pub const fn new(config: RetryConfig, budget: B) -> Self {
+    /// As [`new`](RetryPolicy::new).
+    pub const fn http(config: RetryConfig, budget: B) -> Self {
+        Self::checked(config, budget, ByMethod)
+    }
+}
+
+impl<B: AnyBudget, I> RetryPolicy<B, I> {
+    /// A policy for requests of any kind.
+    ///
+    /// `budget` is a reference or an `Arc` of a [`RetryBudget`]. Under load from many threads take a `static` or
+    /// leak it: a clone of an `Arc` per request is memory that all of them write. `idempotent` says which requests
+    /// [may be sent twice](Idempotent); `|_| true` for all of them.
+    ///
+    /// # Panics
+    /// When the numbers make no sense; in a `static` or `const` that is a compile error. Numbers that are not
+    /// known to be right are [checked](RetryConfig::check) before.
+    pub const fn new<Q>(config: RetryConfig, budget: B, idempotent: I) -> Self
+    where
+        I: Fn(&Q) -> bool,
+    {
+        Self::checked(config, budget, idempotent)
+    }
+
+    const fn checked(config: RetryConfig, budget: B, idempotent: I) -> Self {
         if let Err(error) = config.check() {
             panic!("{}", error.message());
         }
-        Self::unchecked(config, budget)
-    }
-
-    /// [`new`](Self::new) for numbers that are not known to be right.
-    ///
-    /// # Errors
-    /// [`RetryConfigError`] says which number is wrong, and what to do.
-    pub fn try_new(config: RetryConfig, budget: B) -> Result<Self, RetryConfigError> {
-        config.check()?;
-        Ok(Self::unchecked(config, budget))
-    }
-
-    const fn unchecked(config: RetryConfig, budget: B) -> Self {
         Self {
             config,
             budget,
-            idempotent: ByMethod,
+            idempotent,
             classify: AnyError,
             hint: NoHint,
             session: Session::new(),
@@ -88,18 +109,6 @@ impl<B: AnyBudget> RetryPolicy<B> {
 }
 
 impl<B, I, C, H> RetryPolicy<B, I, C, H> {
-    /// Which requests may be sent twice: a closure, or something else that [knows](Idempotent).
-    pub fn idempotent<J>(self, idempotent: J) -> RetryPolicy<B, J, C, H> {
-        RetryPolicy {
-            config: self.config,
-            budget: self.budget,
-            idempotent,
-            classify: self.classify,
-            hint: self.hint,
-            session: self.session,
-        }
-    }
-
     /// What a result means, by a [classifier](Classify) as the breaker's: only a failure is tried again, and only
     /// a success deposits.
     pub fn classify<K>(self, classify: K) -> RetryPolicy<B, I, K, H> {

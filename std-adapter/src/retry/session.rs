@@ -70,9 +70,9 @@ impl Session {
     }
 
     /// The pause, if it ends before the deadline.
-    fn in_time(&self, config: &RetryConfig, pause: Duration) -> Option<Duration> {
-        let passed = self.began.map(|began| began.elapsed()).unwrap_or_default();
-        let left = config.within.checked_sub(passed)?;
+    fn in_time(&mut self, config: &RetryConfig, pause: Duration) -> Option<Duration> {
+        let began = self.began.get_or_insert_with(Instant::now);
+        let left = config.within.checked_sub(began.elapsed())?;
         (pause < left).then_some(pause)
     }
 }

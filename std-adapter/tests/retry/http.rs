@@ -89,7 +89,7 @@ async fn a_post_is_sent_once_unless_it_has_a_key() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     // What everybody writes first.
     let client = ServiceBuilder::new()
-        .layer(RetryLayer::new(RetryPolicy::new(
+        .layer(RetryLayer::new(RetryPolicy::http(
             RetryConfig::new(),
             budget(),
         )))

@@ -22,7 +22,7 @@ async fn a_rejected_request_waits_until_the_breaker_admits_and_no_sooner() {
         server.breaker.trip();
         let begin = Instant::now();
         // It was never sent, so it may be sent even if it must not be sent twice; and it costs no try.
-        let policy = RetryPolicy::new(ONE_TRY, budget).idempotent(|_: &Request| false);
+        let policy = RetryPolicy::new(ONE_TRY, budget, |_: &Request| false);
         assert_eq!(server.client(policy).oneshot(Read).await.unwrap(), 200);
         let waited = server.calls()[0] - begin;
         assert!(
@@ -42,7 +42,7 @@ async fn it_waits_as_often_as_it_may() {
         tokio::time::advance(SECOND).await;
         // Holds the only slot: come back soon, after 100 ms at most.
         let _probe = server.breaker.acquire().unwrap();
-        let policy = RetryPolicy::new(ONE_TRY.rejection_waits(waits), budget()).idempotent(always);
+        let policy = RetryPolicy::new(ONE_TRY.rejection_waits(waits), budget(), always);
         let begin = Instant::now();
         let answer = server.client(policy).oneshot(Read).await;
         assert!(matches!(answer, Err(ServiceError::Rejected(_))));
@@ -58,7 +58,7 @@ async fn it_waits_as_often_as_it_may() {
 #[tokio::test(start_paused = true)]
 async fn it_does_not_wait_past_its_deadline_nor_for_an_operator() {
     let server = Server::failing(RULES.open_for(60 * SECOND), 0);
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget()).idempotent(always));
+    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget(), always));
     let begin = Instant::now();
     server.breaker.trip();
     let answer = client.clone().oneshot(Read).await;
@@ -72,7 +72,7 @@ async fn it_does_not_wait_past_its_deadline_nor_for_an_operator() {
 #[tokio::test(start_paused = true)]
 async fn a_retry_that_the_breaker_rejects_goes_on_after_the_wait_and_costs_once() {
     let (server, budget) = (Server::failing(RULES, 1), budget());
-    let policy = RetryPolicy::new(RetryConfig::new().tries(2), budget).idempotent(always);
+    let policy = RetryPolicy::new(RetryConfig::new().tries(2), budget, always);
     assert_eq!(server.client(policy).oneshot(Read).await.unwrap(), 200);
     let calls = server.calls();
     assert!(calls.len() == 2 && calls[1] - calls[0] >= SECOND);
@@ -83,7 +83,7 @@ async fn a_retry_that_the_breaker_rejects_goes_on_after_the_wait_and_costs_once(
 async fn a_retry_that_is_rejected_for_good_gives_its_token_back() {
     let (server, budget) = (Server::failing(RULES, 1), budget());
     let config = RetryConfig::new().rejection_waits(0);
-    let policy = RetryPolicy::new(config, budget).idempotent(always);
+    let policy = RetryPolicy::new(config, budget, always);
     let answer = server.client(policy).oneshot(Read).await;
     assert!(matches!(answer, Err(ServiceError::Rejected(_))));
     assert_eq!(server.calls().len(), 1);
@@ -95,7 +95,7 @@ async fn a_retry_that_is_rejected_for_good_gives_its_token_back() {
 async fn those_who_wait_come_back_spread_and_one_probes() {
     let server = Server::that_takes(50 * MS, RULES, |_| Ok(200));
     server.breaker.trip();
-    let client = server.client(RetryPolicy::new(ONE_TRY, budget()).idempotent(always));
+    let client = server.client(RetryPolicy::new(ONE_TRY, budget(), always));
     let mut requests = JoinSet::new();
     for _ in 0..200 {
         requests.spawn(client.clone().oneshot(Read));

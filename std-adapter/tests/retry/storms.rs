@@ -13,7 +13,7 @@ use crate::{MS, budget};
 async fn a_storm_makes_no_more_retries_than_there_are_tokens() {
     let budget: &'static RetryBudget = Box::leak(Box::default());
     let server = Server::failing(LENIENT, usize::MAX);
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget).idempotent(always));
+    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget, always));
     let begin = Instant::now();
     let mut requests = JoinSet::new();
     for _ in 0..1_000 {
@@ -30,7 +30,7 @@ async fn a_storm_makes_no_more_retries_than_there_are_tokens() {
 async fn the_floor_lets_some_through_whatever_happens() {
     let budget: &'static RetryBudget = Box::leak(Box::default());
     let server = Server::failing(LENIENT, usize::MAX);
-    let policy = RetryPolicy::new(RetryConfig::new().tries(2), budget).idempotent(always);
+    let policy = RetryPolicy::new(RetryConfig::new().tries(2), budget, always);
     // An hour, with a request every 100 ms and a pause after it.
     let begin = Instant::now();
     for _ in 0..36_000 {
@@ -56,7 +56,7 @@ async fn the_floor_lets_some_through_whatever_happens() {
 async fn with_half_of_the_requests_failing_successes_pay_for_the_retries() {
     let budget = budget();
     let server = Server::new(LENIENT, |call| if call % 2 == 0 { fail() } else { Ok(200) });
-    let policy = RetryPolicy::new(RetryConfig::new(), budget).idempotent(always);
+    let policy = RetryPolicy::new(RetryConfig::new(), budget, always);
     let mut paid = 0;
     for _ in 0..5_000 {
         paid += usize::from(server.client(policy).oneshot(Read).await.is_ok());
