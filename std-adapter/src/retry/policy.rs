@@ -149,7 +149,6 @@ where
     where
         I: Idempotent<Q>,
     {
-        self.session.holds_token = false; // it was made, and is paid for
         let pause = self.session.failed(&self.config, hint)?;
         let budget = self.budget.as_budget();
         // The token last, so that none is taken in vain.

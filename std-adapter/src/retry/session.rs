@@ -15,7 +15,7 @@ pub(super) struct Session {
     failed: u32,
     /// How often it waited for a breaker that rejected.
     waited: u32,
-    /// A token was taken for a retry that is not made yet.
+    /// A token was taken for the last retry. It goes back if that is not made.
     pub(super) holds_token: bool,
 }
 

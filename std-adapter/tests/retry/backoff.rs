@@ -105,6 +105,28 @@ async fn requests_that_are_alike_pause_differently() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_pauses_of_a_request_grow() {
+    let config = RetryConfig::new().tries(8).within(60 * SECOND);
+    let mut longest = [Duration::ZERO; 7];
+    for _ in 0..300 {
+        let server = Server::failing(LENIENT, usize::MAX);
+        let client = server.client(RetryPolicy::new(config, budget(), always));
+        assert!(client.oneshot(Read).await.is_err());
+        for (longest, two) in longest.iter_mut().zip(server.calls().windows(2)) {
+            *longest = two[1].duration_since(two[0]).max(*longest);
+        }
+    }
+    // The longest of 300 is below nine tenths of the most once in 10¹³ runs.
+    for (retry, longest) in (1..).zip(longest) {
+        let most = DEFAULT.most(retry);
+        assert!(
+            longest >= most * 9 / 10 && longest <= most + MS,
+            "{retry}: {longest:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pause_of_584_years_and_more_is_answered_at_once() {
     let years = Backoff::new().first(Duration::MAX).longest(Duration::MAX);
     let server = Server::failing(LENIENT, usize::MAX);
