@@ -13,8 +13,9 @@ use crate::TokioTimer;
 
 /// Stops retry storms: a retry costs a token, a success deposits a share of one, and a few come back with time.
 ///
-/// As the [throttling of gRPC's A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md), but that
-/// only retries cost something, and that there is a floor. Over any time *t* the number of retries is at most
+/// As the [throttling of gRPC's A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md), with
+/// three differences: a retry costs a token, there each failure does; all tokens may be used, there the upper half
+/// of them; and there is a floor. Over any time *t* the number of retries is at most
 ///
 /// ```text
 /// max_tokens + tokens_per_second × t + deposit_percent / 100 × successes in t

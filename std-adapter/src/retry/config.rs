@@ -67,6 +67,9 @@ impl RetryConfig {
     /// rejection is the answer. 0: never. It waits no shorter than [`Rejection::retry_in`](crate::Rejection),
     /// and up to a first pause longer, as all those who were rejected come back; and only if that ends before
     /// the deadline. While the breaker is forced open it never waits.
+    ///
+    /// Who waits holds its caller, its memory and its place in all limits above: where failing fast matters more
+    /// than being served late, set 0.
     pub const fn rejection_waits(mut self, waits: u32) -> Self {
         self.rejection_waits = waits;
         self

@@ -33,6 +33,25 @@ use crate::{Rejection, ServiceError};
 /// `http::Request<Bytes>`, and convert it below by tower's `map_request`. A body that is streamed cannot be sent
 /// twice and goes around this layer.
 ///
+/// The breaker belongs below; the other way round, where a whole row of tries would be one call of the breaker,
+/// it does not compile:
+///
+/// ```compile_fail,E0599
+/// # use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
+/// # use atomic_breaker_std::{Breaker, Config, breaker, tower::BreakerLayer};
+/// # use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// # static SEARCH: Breaker = breaker(Config::new());
+/// # static BUDGET: RetryBudget = RetryBudget::new();
+/// # async fn search() {
+/// let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, |_| true);
+/// let search = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&SEARCH))
+///     .layer(RetryLayer::new(policy))
+///     .service(service_fn(|_: u32| async { Err::<(), _>(std::io::Error::other("no answer")) }));
+/// let _ = search.oneshot(7).await;
+/// # }
+/// ```
+///
 /// # Panics
 /// A pause needs a tokio runtime with its time enabled; without one, tokio panics.
 ///
