@@ -12,7 +12,7 @@ use super::error::Kind;
 /// ```
 ///
 /// "Full jitter" of [Exponential Backoff and Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/)
-/// (AWS Architecture Blog), which of those compared there makes the fewest calls until all are done.
+/// (AWS Architecture Blog), one of the two kinds that cost the least work there, and the simpler one.
 ///
 /// Not tower's `ExponentialBackoff`: its maker clones the random generator as it is, so that all requests of
 /// a service pause equally long; its jitter comes on top of the pause; and a pause that has begun is too

@@ -15,7 +15,8 @@ use super::Idempotent;
 /// 2. The idempotent methods of [RFC 9110, 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), and only
 ///    these: GET, HEAD, OPTIONS, TRACE, PUT, DELETE.
 /// 3. Others with an [`Idempotency-Key`](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/):
-///    exactly one, of visible ASCII characters, not empty (nor an empty string in quotes). Several of
+///    exactly one, of visible ASCII characters, not empty (nor an empty string in quotes), without a comma, which
+///    is how proxies join several. Several of
 ///    them, or one that is empty or garbled, are no word of the sender's, as nobody knows what the server makes
 ///    of them.
 ///
