@@ -8,6 +8,7 @@
 //! | `cargo run --release -p benches --bin layers` | layers of tower around a service; claims, ends with 1 if one does not hold |
 //! | `cargo run --release -p benches --bin sliding` | the share within a time, by one and two threads |
 //! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |
+//! | `cargo run --release -p benches --bin budget` | the retry budget beside tower's; fails if it is not fast |
 //! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, by criterion |
 //! | `.ci/locked-counts` | instructions and bytes of code, exact, compared with what is locked |
 //!

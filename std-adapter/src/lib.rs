@@ -98,6 +98,8 @@ mod kernel;
 pub mod registry;
 #[cfg(feature = "resource")]
 mod resource;
+#[cfg(all(feature = "retry", target_has_atomic = "64"))]
+pub mod retry;
 #[cfg(feature = "tokio")]
 mod runtime;
 #[cfg(all(feature = "sliding", target_has_atomic = "64"))]

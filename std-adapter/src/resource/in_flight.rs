@@ -41,6 +41,7 @@ pub struct InFlightLimit<A> {
 }
 
 const PLACES: usize = 16;
+const PLACES_I64: i64 = 16;
 
 /// On cache lines of its own: two, as processors fetch them in pairs.
 #[derive(Debug)]
@@ -82,7 +83,8 @@ impl<A> InFlightLimit<A> {
     fn begin(&self) -> bool {
         let mine = self.mine().fetch_add(1, Ordering::Relaxed) + 1;
         // If all have less than their share, the sum is below the limit.
-        mine * PLACES as i64 > self.limit && self.in_flight() > self.limit.cast_unsigned()
+        mine.saturating_mul(PLACES_I64) > self.limit
+            && self.in_flight() > self.limit.cast_unsigned()
     }
 
     fn end(&self) {

@@ -1,0 +1,72 @@
+//! Which HTTP requests may be sent twice.
+
+#[cfg(feature = "http")]
+use http::{HeaderMap, Method, Request};
+
+#[cfg(feature = "http")]
+use super::Idempotent;
+
+/// HTTP requests may be sent twice if their method or their sender says so: what
+/// `RetryPolicy::http` asks, with the feature `http`.
+///
+/// In this order:
+///
+/// 1. `MayRepeat` among the extensions of the request decides, either way.
+/// 2. The idempotent methods of [RFC 9110, 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), and only
+///    these: GET, HEAD, OPTIONS, TRACE, PUT, DELETE.
+/// 3. Others with an [`Idempotency-Key`](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/):
+///    exactly one, of visible ASCII characters, not empty (nor an empty string in quotes), without a comma, which
+///    is how proxies join several. Several of
+///    them, or one that is empty or garbled, are no word of the sender's, as nobody knows what the server makes
+///    of them.
+///
+/// Behind a proxy the sender is whoever sends: a stranger with a key gets a POST tried as often as a GET, within
+/// the tries and the budget. A proxy that does not want that removes the header, or sets `MayRepeat(false)`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByMethod;
+
+/// The caller's word, among the extensions of a request: whether it may be sent twice, whatever its method.
+///
+/// ```
+/// use atomic_breaker_std::retry::{ByMethod, Idempotent, MayRepeat};
+/// use http::Request;
+///
+/// // A POST that only searches.
+/// let search = Request::post("/search").extension(MayRepeat(true)).body(()).unwrap();
+/// assert!(ByMethod.is_idempotent(&search));
+/// ```
+#[cfg(feature = "http")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MayRepeat(pub bool);
+
+#[cfg(feature = "http")]
+impl<B> Idempotent<Request<B>> for ByMethod {
+    fn is_idempotent(&self, request: &Request<B>) -> bool {
+        match request.extensions().get() {
+            Some(MayRepeat(word)) => *word,
+            None => is_idempotent(request.method()) || has_key(request.headers()),
+        }
+    }
+}
+
+// Not `Method::is_idempotent`: what is tried again must not change with another crate's version.
+#[cfg(feature = "http")]
+fn is_idempotent(method: &Method) -> bool {
+    matches!(
+        *method,
+        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
+    )
+}
+
+#[cfg(feature = "http")]
+fn has_key(headers: &HeaderMap) -> bool {
+    let mut keys = headers.get_all("idempotency-key").iter();
+    let (Some(key), None) = (keys.next(), keys.next()) else {
+        return false;
+    };
+    // Fails for all that is not visible ASCII, blank or tab.
+    let Ok(key) = key.to_str() else {
+        return false;
+    };
+    !key.trim().trim_matches('"').trim().is_empty() && !key.contains(',')
+}

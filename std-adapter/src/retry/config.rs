@@ -1,0 +1,103 @@
+//! The numbers of a policy.
+
+use std::time::Duration;
+
+use super::error::Kind;
+use super::{Backoff, RetryConfigError};
+
+/// How often and for how long a request is tried. Checked when the policy is made.
+///
+/// ```
+/// use atomic_breaker_std::retry::{Backoff, RetryConfig};
+/// use std::time::Duration;
+///
+/// const PATIENT: RetryConfig = RetryConfig::new()
+///     .tries(5)
+///     .backoff(Backoff::new().longest(Duration::from_secs(5)))
+///     .within(Duration::from_secs(30))
+///     .rejection_waits(2);
+/// assert!(PATIENT.check().is_ok());
+///
+/// let error = PATIENT.tries(0).check().unwrap_err();
+/// assert!(error.to_string().contains("set at least 1"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct RetryConfig {
+    pub(super) tries: u32,
+    pub(super) backoff: Backoff,
+    pub(super) within: Duration,
+    pub(super) rejection_waits: u32,
+}
+
+impl RetryConfig {
+    /// Three tries, up to 100 and then up to 200 ms apart, all of them begun within 10 s; waits once for a
+    /// breaker that rejects.
+    pub const fn new() -> Self {
+        Self {
+            tries: 3,
+            backoff: Backoff::new(),
+            within: Duration::from_secs(10),
+            rejection_waits: 1,
+        }
+    }
+
+    /// The most times that a request is made, the first time included: 1 or more. A request that the breaker
+    /// rejects is not made and does not count.
+    pub const fn tries(mut self, tries: u32) -> Self {
+        self.tries = tries;
+        self
+    }
+
+    /// The pauses between tries.
+    pub const fn backoff(mut self, backoff: Backoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// The deadline, counted from the call: no pause begins that would not end before it, whoever asks for
+    /// it; the caller is answered at once instead. More than 0. A try that is under way is not cut short: that
+    /// is for a time limit above the retry, best the same, and another one below the breaker.
+    pub const fn within(mut self, time: Duration) -> Self {
+        self.within = time;
+        self
+    }
+
+    /// How often a request waits for a breaker that rejects it, in all of its tries together; beyond that the
+    /// rejection is the answer. 0: never. It waits no shorter than [`Rejection::retry_in`](crate::Rejection),
+    /// and up to a first pause longer, as all those who were rejected come back; and only if that ends before
+    /// the deadline. While the breaker is forced open it never waits.
+    ///
+    /// Who waits holds its caller, its memory and its place in all limits above: where failing fast matters more
+    /// than being served late, set 0.
+    pub const fn rejection_waits(mut self, waits: u32) -> Self {
+        self.rejection_waits = waits;
+        self
+    }
+
+    /// The most time that all pauses between tries take in all, if no server asks for more and no breaker is
+    /// waited for. With the time of all tries it should be shorter than the deadline.
+    pub fn most_paused(&self) -> Duration {
+        self.backoff.most_in_all(self.tries.saturating_sub(1))
+    }
+
+    /// Whether these numbers make sense.
+    ///
+    /// # Errors
+    /// [`RetryConfigError`] says which number is wrong, and what to do.
+    pub const fn check(&self) -> Result<(), RetryConfigError> {
+        if self.tries == 0 {
+            return Err(RetryConfigError(Kind::NoTries));
+        }
+        if self.within.is_zero() {
+            return Err(RetryConfigError(Kind::NoTime));
+        }
+        self.backoff.check()
+    }
+}
+
+impl Default for RetryConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}

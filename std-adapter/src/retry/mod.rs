@@ -1,0 +1,91 @@
+//! Retries above a breaker, for [tower](https://docs.rs/tower): bounded in number, in time and by a budget,
+//! with pauses that differ from request to request.
+//!
+//! ```text
+//!  request ─→ Retry ─→ BreakerLayer ─→ time limit of a try ─→ service
+//!               │           │
+//!               │           ├ rejected: waits retry_in, costs no try and no token; or answers at once
+//!               │           └ made:     a try
+//!               ├ success:  deposits a share of a token; answers
+//!               ├ ignored:  answers
+//!               └ failure:  may this request be sent twice? is a try left? does the pause end in time?
+//!                           has the budget a token?  ─ yes ─→ pauses, then asks the breaker again
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `policy`, `pause` | [`RetryPolicy`], for [`tower::retry::RetryLayer`] |
+//! | `session` | the state of one request: tries, waits, deadline |
+//! | `config` | [`RetryConfig`]: the numbers |
+//! | `backoff` | [`Backoff`]: how long to pause |
+//! | `budget`, `budget_config`, `tokens` | [`RetryBudget`]: how many retries all requests together may make |
+//! | `idempotent`, `by_method` | [`Idempotent`]: which requests may be sent twice |
+//! | `hint` | [`RetryHint`]: how long the server asks to wait |
+//! | `error` | [`RetryConfigError`] |
+//!
+//! ```
+//! use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
+//! use atomic_breaker_std::tower::BreakerLayer;
+//! use atomic_breaker_std::{Breaker, Config, breaker};
+//! use tower::{ServiceBuilder, ServiceExt, service_fn};
+//!
+//! // Both outlive the requests.
+//! static SEARCH: Breaker = breaker(Config::new());
+//! static BUDGET: RetryBudget = RetryBudget::new();
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+//! let tries = std::sync::atomic::AtomicU32::new(0);
+//! let search = ServiceBuilder::new()
+//!     .layer(RetryLayer::new(
+//!         // Searching twice harms nobody.
+//!         RetryPolicy::new(RetryConfig::new(), &BUDGET, |_| true),
+//!     ))
+//!     .layer(BreakerLayer::new(&SEARCH))
+//!     .service(service_fn(|_: &'static str| async {
+//!         match tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+//!             0 => Err(std::io::Error::other("connection reset")),
+//!             _ => Ok("found"),
+//!         }
+//!     }));
+//! assert_eq!(search.oneshot("rust").await.unwrap(), "found");
+//! # }
+//! ```
+//!
+//! # Which retry to use when
+//!
+//! | | |
+//! |---|---|
+//! | a tower stack (reqwest, hyper, tonic, axum) | this module |
+//! | an async function, without tower | [`BreakerExt::retry`](crate::BreakerExt::retry) |
+//! | another runtime, firmware | [`wait::retry`](crate::wait::retry) |
+//!
+//! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not put one inside
+//! the other, nor above a client that retries by itself: three tries of three tries are nine.
+
+mod backoff;
+mod budget;
+mod budget_config;
+mod by_method;
+mod config;
+mod error;
+mod hint;
+mod idempotent;
+mod pause;
+mod policy;
+mod session;
+mod tokens;
+
+pub use backoff::Backoff;
+pub use budget::{AnyBudget, BudgetSnapshot, RetryBudget};
+pub use budget_config::BudgetConfig;
+pub use by_method::ByMethod;
+#[cfg(feature = "http")]
+pub use by_method::MayRepeat;
+pub use config::RetryConfig;
+pub use error::RetryConfigError;
+pub use hint::{NoHint, RetryHint};
+pub use idempotent::Idempotent;
+pub use pause::Pause;
+pub use policy::RetryPolicy;
+#[doc(no_inline)]
+pub use tower::retry::{Policy, RetryLayer};
