@@ -10,7 +10,11 @@ use pin_project_lite::pin_project;
 use crate::resource::{AnyPermit, Rejection, Report, ServiceError};
 
 pin_project! {
-    /// The future of a [`BreakerService`](super::BreakerService). Dropping it cancels the call.
+    /// The future of a [`BreakerService`](super::BreakerService) or a `GateService`. Dropping it cancels
+    /// the call; a panic in it counts as a failure.
+    ///
+    /// # Panics
+    /// When it is polled again after it was ready.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<F, P, C> {
         #[pin]
@@ -23,15 +27,17 @@ pin_project! {
     enum State<F, P, C> {
         Running { #[pin] call: F, permit: Option<P>, report: C },
         Rejected { rejection: Option<Rejection> },
+        Done,
     }
 }
 
 impl<F, P, C> ResponseFuture<F, P, C> {
-    pub(super) const fn running(call: F, permit: P, report: C) -> Self {
+    /// With a permit; none is what a panic leaves behind.
+    pub(super) const fn running(call: F, permit: Option<P>, report: C) -> Self {
         Self {
             state: State::Running {
                 call,
-                permit: Some(permit),
+                permit,
                 report,
             },
         }
@@ -55,26 +61,28 @@ where
     type Output = Result<C::Output<P>, ServiceError<E>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
+        let mut state = self.project().state;
+        let answer = match state.as_mut().project() {
             Projected::Running {
                 call,
                 permit,
                 report,
             } => {
-                let mut guard = FailsOnPanic(Some(permit));
-                let polled = call.poll(context);
-                let permit = guard.0.take();
-                let result = ready!(polled);
-                let Some(permit) = permit.and_then(Option::take) else {
-                    panic!("polled after it was ready");
-                };
-                Poll::Ready(report.report(permit, result).map_err(ServiceError::Failed))
+                let result = ready!(fail_on_panic(permit, || call.poll(context)));
+                match permit.take() {
+                    Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),
+                    None => panic!("polled after a panic"),
+                }
             }
             Projected::Rejected { rejection } => match rejection.take() {
-                Some(rejection) => Poll::Ready(Err(ServiceError::Rejected(rejection))),
+                Some(rejection) => Err(ServiceError::Rejected(rejection)),
                 None => panic!("polled after it was ready"),
             },
-        }
+            Projected::Done => panic!("polled after it was ready"),
+        };
+        // What the call holds, a connection perhaps, is free before the caller goes on.
+        state.set(State::Done);
+        Poll::Ready(answer)
     }
 }
 
@@ -84,13 +92,24 @@ impl<F, P, C> fmt::Debug for ResponseFuture<F, P, C> {
     }
 }
 
-/// Reports a failure if what it stands around panics; disarmed by taking what is in it.
+/// Runs `operation`; if it panics, the permit reports a failure.
+pub(super) fn fail_on_panic<P: AnyPermit, V>(
+    permit: &mut Option<P>,
+    operation: impl FnOnce() -> V,
+) -> V {
+    let mut guard = FailsOnPanic(Some(permit));
+    let value = operation();
+    guard.0 = None;
+    value
+}
+
+/// Disarmed by taking what is in it.
 struct FailsOnPanic<'a, P: AnyPermit>(Option<&'a mut Option<P>>);
 
 impl<P: AnyPermit> Drop for FailsOnPanic<'_, P> {
     fn drop(&mut self) {
         if let Some(permit) = self.0.take().and_then(Option::take) {
-            permit.report(Failure::new().into());
+            permit.report_because(Failure::new().into(), || "panicked".to_owned());
         }
     }
 }
