@@ -11,11 +11,15 @@
 //! it per route), all services share the same breaker.
 
 mod future;
+#[cfg(feature = "tokio")]
+mod gate;
 mod service;
 #[cfg(feature = "tokio")]
 mod time_limit;
 
 pub use future::ResponseFuture;
+#[cfg(feature = "tokio")]
+pub use gate::{GateLayer, GateService};
 pub use service::{BreakerLayer, BreakerService};
 #[cfg(feature = "tokio")]
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};

@@ -1,8 +1,11 @@
 //! Breakers as layers of tower, through the public door and in paused time: nothing here sleeps.
 #![cfg(all(feature = "tower", feature = "tokio"))]
 
+mod balance;
 mod breaker;
 mod fake;
+mod gate;
+mod promises;
 mod resource;
 mod stacks;
 mod time_limit;

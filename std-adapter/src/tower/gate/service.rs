@@ -1,0 +1,141 @@
+//! An endpoint with a breaker.
+
+use std::fmt;
+use std::task::{Context, Poll, ready};
+
+use atomic_breaker::{AnyBreaker, AnyError, Clock, Failure, Observer, State};
+use tower_service::Service;
+
+use super::super::future::{ResponseFuture, fail_on_panic};
+use super::held::Held;
+use super::pause::{self, Pause};
+use crate::resource::{Admit, AnyPermit, Rejection, Report, ServiceError};
+
+/// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer.
+pub struct GateService<S, A: Admit<()>, C = AnyError> {
+    inner: S,
+    admit: A,
+    report: C,
+    held: Option<Held<A::Permit>>,
+    pause: Pause,
+}
+
+impl<S, A: Admit<()>, C> GateService<S, A, C> {
+    pub(super) fn new(inner: S, admit: A, report: C) -> Self {
+        Self {
+            inner,
+            admit,
+            report,
+            held: None,
+            pause: Pause::default(),
+        }
+    }
+
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service inside.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+}
+
+impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
+    /// Ready while closed, otherwise with a permit.
+    fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let breaker = self.admit.as_breaker();
+            if matches!(breaker.state(), State::Closed | State::Disabled) {
+                self.held = None;
+                return Poll::Ready(());
+            }
+            if self.held.as_mut().is_some_and(Held::renew) {
+                return Poll::Ready(());
+            }
+            self.held = None;
+            // Before the look at the state, so that no change is missed.
+            let is_heard = breaker.observer().wake_on_change(context.waker());
+            let epoch = breaker.snapshot().epoch();
+            ready!(self.pause.poll(epoch, context));
+            match self.admit.admit(&()) {
+                Ok(permit) => {
+                    self.held = Some(Held::new(permit));
+                    return Poll::Ready(());
+                }
+                Err(rejection) => {
+                    let random = breaker.clock().random();
+                    let pause_ms = pause::ms(rejection.rejected, is_heard, random);
+                    self.pause.begin(epoch, pause_ms);
+                }
+            }
+        }
+    }
+
+    /// The permit that is held, if it is still worth something, or another one.
+    fn permit(&mut self) -> Result<A::Permit, Rejection> {
+        let held = self.held.take();
+        let renewed = held.and_then(|mut held| held.renew().then(|| held.into_permit())?);
+        match renewed {
+            Some(permit) => Ok(permit),
+            None => self.admit.admit(&()),
+        }
+    }
+
+    /// The service failed before it was called.
+    fn count_failure(&mut self) {
+        if let Ok(permit) = self.permit() {
+            let why = || "failed while it became ready".to_owned();
+            permit.report_because(Failure::new().into(), why);
+        }
+    }
+}
+
+impl<S, A, C, Q> Service<Q> for GateService<S, A, C>
+where
+    S: Service<Q>,
+    A: Admit<()> + AnyBreaker,
+    C: Report<S::Response, S::Error> + Clone,
+{
+    type Response = C::Output<A::Permit>;
+    type Error = ServiceError<S::Error>;
+    type Future = ResponseFuture<S::Future, A::Permit, C>;
+
+    /// The breaker first: while it would reject, the service is not even asked whether it is ready, as that
+    /// may be what connects.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        ready!(self.poll_permit(context));
+        let is_ready = ready!(self.inner.poll_ready(context));
+        if is_ready.is_err() {
+            self.count_failure();
+        }
+        Poll::Ready(is_ready.map_err(ServiceError::Failed))
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        match self.permit() {
+            Ok(permit) => {
+                let mut permit = Some(permit);
+                let call = fail_on_panic(&mut permit, || self.inner.call(request));
+                ResponseFuture::running(call, permit, self.report.clone())
+            }
+            Err(rejection) => ResponseFuture::rejected(rejection),
+        }
+    }
+}
+
+impl<S: Clone, A: Admit<()> + Clone, C: Clone> Clone for GateService<S, A, C> {
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone(), self.admit.clone(), self.report.clone())
+    }
+}
+
+impl<S: fmt::Debug, A: Admit<()>, C> fmt::Debug for GateService<S, A, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateService")
+            .field("inner", &self.inner)
+            .field("holds_permit", &self.held.is_some())
+            .finish_non_exhaustive()
+    }
+}
