@@ -59,7 +59,7 @@ impl Enforcement {
         match self.shadowed.load(Ordering::Relaxed) {
             0 => true,
             100.. => false,
-            shadowed => u64::from(random()) * 100 >> 32 >= u64::from(shadowed),
+            shadowed => (u64::from(random()) * 100) >> 32 >= u64::from(shadowed),
         }
     }
 }

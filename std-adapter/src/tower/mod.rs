@@ -4,8 +4,8 @@
 //! | type | for |
 //! |---|---|
 //! | [`BreakerLayer`] | a service that is cloned per request, as clients are: rejects at once |
-//! | `GateLayer`, with the feature `tokio` | an endpoint below a balancer or a buffer: not ready while it would reject |
-//! | `TimeLimitLayer`, with the feature `tokio` | a time limit below a breaker, readiness included |
+//! | [`GateLayer`], with the feature `tokio` | an endpoint below a balancer or a buffer: not ready while it would reject |
+//! | [`TimeLimitLayer`], with the feature `tokio` | a time limit below a breaker, readiness included |
 //!
 //! The layer holds a handle of the breaker and never makes one, so however often it is applied (axum applies
 //! it per route), all services share the same breaker.

@@ -2,11 +2,14 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use atomic_breaker_std::tower::{GateLayer, GateService};
-use atomic_breaker_std::{Breaker, Resource, ServiceError, State, TokioClock};
+use atomic_breaker_std::{
+    Admit, AnyBreaker, Breaker, Observer, Resource, ServiceError, State, TokioClock,
+};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 
@@ -14,10 +17,10 @@ use crate::fake::{Fake, Mood, OnTokio, RULES, SECOND, breaker, watched};
 
 type Gate<A> = GateService<Fake, A>;
 
-fn gate<A: Clone>(server: &A, fake: &Fake) -> Gate<A>
+fn gate<A>(server: &A, fake: &Fake) -> Gate<A>
 where
     GateLayer<A>: Layer<Fake, Service = Gate<A>>,
-    A: atomic_breaker_std::Admit<()>,
+    A: Admit<()> + Clone,
 {
     GateLayer::new(server.clone()).layer(fake.twin())
 }
@@ -64,7 +67,7 @@ async fn open_it_is_not_ready_until_the_time_is_over_without_any_traffic() {
 async fn a_transition_wakes_it_at_once_where_somebody_watches_and_within_a_second_elsewhere() {
     async fn noticed<A>(server: A) -> Duration
     where
-        A: atomic_breaker_std::AnyBreaker + atomic_breaker_std::Admit<()> + Clone,
+        A: AnyBreaker + Admit<()> + Clone,
     {
         let fake = Fake::new(Mood::Answers);
         let mut endpoint = GateLayer::new(server.clone()).layer(fake);
@@ -74,7 +77,7 @@ async fn a_transition_wakes_it_at_once_where_somebody_watches_and_within_a_secon
             sleep(SECOND * 5 / 2).await;
             server.as_breaker().reset();
         };
-        let (_, is_ready) = tokio::join!(released, ready(&mut endpoint));
+        let ((), is_ready) = tokio::join!(released, ready(&mut endpoint));
         is_ready.unwrap();
         begin.elapsed()
     }
@@ -337,4 +340,33 @@ async fn below_a_buffer_requests_wait_and_a_shed_or_a_limit_turns_them_away() {
     let overloaded = shed.ready().await.unwrap().call(1).await;
     assert!(overloaded.is_err());
     assert_eq!(fake.calls(), calls);
+}
+
+/// A balancer polls its endpoints with a waker for each wait.
+#[tokio::test(start_paused = true)]
+async fn pauses_of_a_return_leave_no_wakers_behind() {
+    #[derive(Default)]
+    struct Registered(AtomicUsize);
+    impl Observer for Registered {
+        fn wake_on_change(&self, _: &Waker) -> bool {
+            self.0.fetch_add(1, Relaxed);
+            true
+        }
+    }
+
+    let gradual = RULES.gradual_return(1, 10 * SECOND);
+    let server = Breaker::builder(gradual, TokioClock).observer(Registered::default());
+    let server = Arc::new(server.build());
+    let mut endpoint = GateLayer::new(Arc::clone(&server)).layer(Fake::new(Mood::Answers));
+    server.trip();
+    ready(&mut endpoint).await.unwrap();
+    endpoint.call(1).await.unwrap();
+    assert_eq!(server.state(), State::Returning);
+    let before = server.observer().0.load(Relaxed);
+    assert!(before > 0);
+    for _ in 0..20 {
+        ready(&mut endpoint).await.unwrap();
+        endpoint.call(1).await.unwrap();
+    }
+    assert_eq!(server.observer().0.load(Relaxed), before);
 }

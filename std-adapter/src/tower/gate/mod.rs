@@ -41,7 +41,8 @@ use crate::resource::{Admit, ByOutcome};
 /// It is renewed by each `poll_ready` and by the call, so the time before the call says nothing about the
 /// resource. If a balancer chooses the endpoint seldom, the permit lapses after the breaker's
 /// [`probe_lease`](crate::Config::probe_lease): whoever else asks then is admitted, and the endpoint is not
-/// ready at its next poll. A service that is dropped gives the permit back at once, and says nothing by it.
+/// ready at its next poll. Where several balancers share the breaker of an endpoint, set a lease little
+/// longer than a call. A service that is dropped gives the permit back at once, and says nothing by it.
 ///
 /// # Calls and errors
 ///

@@ -1,10 +1,10 @@
 //! The one timer of an endpoint that would reject.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use atomic_breaker::{Rejected, State};
+use atomic_breaker::{Observer, Rejected, State};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// How often a gate looks that nobody wakes.
@@ -20,32 +20,53 @@ const RETURNING_MS: u64 = 20;
 pub(super) struct Pause {
     /// Boxed, as the service moves; made once.
     timer: Option<Pin<Box<Sleep>>>,
-    /// In which epoch the breaker rejected, while the pause lasts.
-    epoch: Option<u16>,
+    /// While it lasts: in which epoch the breaker rejected, and in which state.
+    rejected: Option<(u16, State)>,
 }
 
 impl Pause {
-    pub(super) fn begin(&mut self, epoch: u16, ms: u64) {
-        let deadline = Instant::now() + Duration::from_millis(ms);
+    /// A pause after a rejection. `random` is spread evenly over all its values.
+    pub(super) fn begin(
+        &mut self,
+        epoch: u16,
+        rejected: Rejected,
+        observer: &impl Observer,
+        random: u32,
+        context: &Context<'_>,
+    ) {
+        self.rejected = Some((epoch, rejected.state()));
+        let is_heard = self.listen(observer, context);
+        let deadline = Instant::now() + Duration::from_millis(ms(rejected, is_heard, random));
         match &mut self.timer {
             Some(timer) => timer.as_mut().reset(deadline),
             None => self.timer = Some(Box::pin(sleep_until(deadline))),
         }
-        self.epoch = Some(epoch);
+    }
+
+    /// Has the task woken by the next transition, if a pause lasts that may be long; answers whether it
+    /// will be. To be called before the look at the state, so that no change is missed.
+    pub(super) fn listen(&self, observer: &impl Observer, context: &Context<'_>) -> bool {
+        match self.rejected {
+            // Over before it matters; and each would leave a waker behind.
+            None | Some((_, State::Returning)) => false,
+            Some(_) => observer.wake_on_change(context.waker()),
+        }
     }
 
     /// Ready when there is no pause, or none any more.
     pub(super) fn poll(&mut self, epoch: u16, context: &mut Context<'_>) -> Poll<()> {
-        if let (Some(timer), true) = (&mut self.timer, self.epoch == Some(epoch)) {
-            std::task::ready!(timer.as_mut().poll(context));
+        if let (Some(timer), Some((since, _))) = (&mut self.timer, self.rejected) {
+            if since == epoch {
+                ready!(timer.as_mut().poll(context));
+            }
         }
-        self.epoch = None;
+        self.rejected = None;
         Poll::Ready(())
     }
 }
 
 /// When a gate looks again. `random` is spread evenly over all its values.
-pub(super) fn ms(rejected: Rejected, is_heard: bool, random: u32) -> u64 {
+fn ms(rejected: Rejected, is_heard: bool, random: u32) -> u64 {
     let look_ms = if is_heard {
         LOOK_WHEN_HEARD_MS
     } else {
@@ -61,5 +82,5 @@ pub(super) fn ms(rejected: Rejected, is_heard: bool, random: u32) -> u64 {
 }
 
 fn between_half_and_all(ms: u64, random: u32) -> u64 {
-    ms - (ms / 2 * u64::from(random) >> u32::BITS)
+    ms - ((ms / 2 * u64::from(random)) >> u32::BITS)
 }

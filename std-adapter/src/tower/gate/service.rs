@@ -3,12 +3,12 @@
 use std::fmt;
 use std::task::{Context, Poll, ready};
 
-use atomic_breaker::{AnyBreaker, AnyError, Clock, Failure, Observer, State};
+use atomic_breaker::{AnyBreaker, AnyError, Clock, Failure, State};
 use tower_service::Service;
 
 use super::super::future::{ResponseFuture, fail_on_panic};
 use super::held::Held;
-use super::pause::{self, Pause};
+use super::pause::Pause;
 use crate::resource::{Admit, AnyPermit, Rejection, Report, ServiceError};
 
 /// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer.
@@ -55,8 +55,8 @@ impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
                 return Poll::Ready(());
             }
             self.held = None;
-            // Before the look at the state, so that no change is missed.
-            let is_heard = breaker.observer().wake_on_change(context.waker());
+            let observer = breaker.observer();
+            self.pause.listen(observer, context);
             let epoch = breaker.snapshot().epoch();
             ready!(self.pause.poll(epoch, context));
             match self.admit.admit(&()) {
@@ -66,8 +66,8 @@ impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
                 }
                 Err(rejection) => {
                     let random = breaker.clock().random();
-                    let pause_ms = pause::ms(rejection.rejected, is_heard, random);
-                    self.pause.begin(epoch, pause_ms);
+                    let rejected = rejection.rejected;
+                    self.pause.begin(epoch, rejected, observer, random, context);
                 }
             }
         }
