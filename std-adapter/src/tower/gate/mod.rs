@@ -71,7 +71,7 @@ use crate::resource::{Admit, ByOutcome};
 ///     let gate = GateLayer::new(Arc::new(breaker(Config::new()))).layer(client);
 ///     PendingRequests::new(gate, CompleteOnResponse::default())
 /// });
-/// let balance = Balance::new(ServiceList::new::<u32>(endpoints.to_vec()));
+/// let balance = Balance::new(ServiceList::new::<u32>(endpoints));
 /// assert!(balance.oneshot(7).await?.ends_with("answers 7"));
 /// # Ok(()) }
 /// ```
