@@ -1,9 +1,10 @@
 //! Gates below tower's balancer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use atomic_breaker_std::State;
 use atomic_breaker_std::tower::{GateLayer, GateService};
+use atomic_breaker_std::{Breaker, State, TokioClock};
 use tokio::time::{Instant, sleep};
 use tower::balance::p2c::Balance;
 use tower::buffer::Buffer;
@@ -11,7 +12,7 @@ use tower::discover::ServiceList;
 use tower::load::{CompleteOnResponse, PendingRequests};
 use tower::{Layer, Service, ServiceExt};
 
-use crate::fake::{Fake, Mood, OnTokio, SECOND, breaker};
+use crate::fake::{Fake, Mood, OnTokio, RULES, SECOND, breaker};
 
 struct Endpoint {
     server: Arc<OnTokio>,
@@ -142,4 +143,75 @@ async fn a_balancer_that_rests_does_not_keep_an_endpoint_from_the_others() {
     assert!(begin.elapsed() <= 61 * SECOND);
     assert_eq!(all[0].server.state(), State::Closed);
     assert_eq!(send(&mut resting, 10).await, 0);
+}
+
+/// Eight balancers share four endpoints that fail, hang and recover; in the end all answer.
+#[tokio::test(start_paused = true)]
+async fn nothing_wedges_while_endpoints_come_and_go() {
+    let rules = RULES
+        .open_for(SECOND)
+        .exponential(2, 4 * SECOND)
+        .jitter_percent(50)
+        .probe_lease(SECOND)
+        .gradual_return(20, SECOND);
+    let all: Arc<[_]> = (0..4)
+        .map(|_| Endpoint {
+            server: Arc::new(Breaker::new(rules, TokioClock)),
+            fake: Fake::new(Mood::Answers),
+        })
+        .collect();
+    let end = Instant::now() + 300 * SECOND;
+    let quiet_from = Instant::now() + 200 * SECOND;
+    let clients = (0..8).map(|client| {
+        let mut balance = balance(&all);
+        async move {
+            let (mut answered, mut longest) = (0, Duration::ZERO);
+            while Instant::now() < end {
+                let begin = Instant::now();
+                balance.ready().await.unwrap();
+                longest = longest.max(begin.elapsed());
+                let call = tokio::time::timeout(SECOND, balance.call(client));
+                let is_late = begin > quiet_from + 60 * SECOND;
+                match call.await {
+                    Ok(Ok(_)) => answered += u32::from(is_late),
+                    _ => assert!(!is_late, "all answer by now"),
+                }
+                // Some rest with a permit in their hands.
+                sleep(SECOND / 10 * (client + 1)).await;
+            }
+            (answered, longest)
+        }
+    });
+    let weather = async {
+        let moods = [
+            Mood::Fails,
+            Mood::Hangs,
+            Mood::Answers,
+            Mood::AnswersAfter(SECOND / 4),
+            Mood::NeverReady,
+            Mood::AnswersAfter(2 * SECOND),
+        ];
+        for turn in 0_usize.. {
+            sleep(SECOND * 3 / 2).await;
+            if Instant::now() >= quiet_from {
+                break;
+            }
+            all[turn % 4].fake.set(moods[turn * 7 / 4 % moods.len()]);
+        }
+        for endpoint in &*all {
+            endpoint.fake.set(Mood::Answers);
+        }
+    };
+    let everything = async { tokio::join!(futures_util::future::join_all(clients), weather) };
+    let everything = tokio::time::timeout(1_000 * SECOND, everything);
+    let (seen, ()) = everything.await.expect("nobody is wedged");
+    println!("answered in the last 40 s, longest wait: {seen:?}");
+    for (answered, longest) in seen {
+        assert!(answered > 20 && longest < 60 * SECOND);
+    }
+    for endpoint in &*all {
+        println!("{:?}", endpoint.server.snapshot());
+    }
+    let closed = |endpoint: &&Endpoint| endpoint.server.state() == State::Closed;
+    assert_eq!(all.iter().filter(closed).count(), 4);
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use atomic_breaker_std::word::NativeWord;
@@ -52,6 +52,8 @@ struct Shared {
     mood: Mutex<Mood>,
     asked: AtomicUsize,
     calls: AtomicUsize,
+    /// Who waits until it is ready.
+    waiting: Mutex<Vec<Waker>>,
 }
 
 impl Fake {
@@ -60,6 +62,7 @@ impl Fake {
             mood: Mutex::new(mood),
             asked: AtomicUsize::new(0),
             calls: AtomicUsize::new(0),
+            waiting: Mutex::default(),
         }))
     }
 
@@ -70,6 +73,9 @@ impl Fake {
 
     pub(crate) fn set(&self, mood: Mood) {
         *self.0.mood.lock().unwrap() = mood;
+        for waker in std::mem::take(&mut *self.0.waiting.lock().unwrap()) {
+            waker.wake();
+        }
     }
 
     fn mood(&self) -> Mood {
@@ -102,10 +108,14 @@ impl Service<u32> for Fake {
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<u32>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.0.asked.fetch_add(1, Relaxed);
         match self.mood() {
-            Mood::NeverReady => Poll::Pending,
+            Mood::NeverReady => {
+                let waker = context.waker().clone();
+                self.0.waiting.lock().unwrap().push(waker);
+                Poll::Pending
+            }
             Mood::FailsWhenAskedWhetherReady => Poll::Ready(Err(no_answer())),
             Mood::PanicsWhenAskedWhetherReady => panic!("asked"),
             _ => Poll::Ready(Ok(())),

@@ -40,6 +40,11 @@ impl<S, A: Admit<()>, C> GateService<S, A, C> {
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
+
+    /// The service inside. A permit that was held is given back.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
 }
 
 impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
