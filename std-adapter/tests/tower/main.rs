@@ -5,6 +5,7 @@ mod balance;
 mod breaker;
 mod fake;
 mod gate;
+mod held;
 mod promises;
 mod resource;
 mod stacks;
