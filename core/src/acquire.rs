@@ -12,6 +12,7 @@ use crate::observer::Observer;
 use crate::permit::{Attempt, Permit};
 use crate::tally::Tally;
 use crate::ticket::Ticket;
+use crate::time::TimeBase;
 use crate::word::{self, Peek, Word};
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
@@ -152,6 +153,26 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.notify(applied);
         mem::forget(slot);
         Ok(ticket)
+    }
+
+    /// The ticket as if it were granted now, if what it says still counts.
+    #[cold]
+    pub(crate) fn renew(&self, ticket: Ticket<W::Bits>) -> Option<Ticket<W::Bits>> {
+        let machine = self.machine();
+        let mut holds = false;
+        let applied = self.apply(|circuit, now| {
+            holds = machine.holds(circuit, ticket.granted);
+            if holds && circuit.is_half_open() {
+                Step::Update(circuit.with_time(W::Bits::stamp(now.ms())))
+            } else {
+                Step::Keep
+            }
+        });
+        let now_ms = || NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN);
+        holds.then(|| Ticket {
+            granted: applied.bits,
+            started_ms: ticket.started_ms.map(|_| now_ms()),
+        })
     }
 }
 

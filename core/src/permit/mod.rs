@@ -141,6 +141,42 @@ impl<H: AnyBreaker> Permit<H> {
         Attempt::new(self)
     }
 
+    /// Begins the permit anew, as if it had just been granted: for those who are admitted some time before
+    /// their call begins. A probe keeps its slot for another lease, and what
+    /// [`slow_call`](crate::Config::slow_call) and [`cancel_limit`](crate::Config::cancel_limit) measure starts
+    /// now. Answers `false`, and changes nothing, if what the permit says would not count any more: the breaker
+    /// has changed its state since, or the slot has gone to another probe.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    /// use core::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new().probe_lease(Duration::from_secs(10)), &clock);
+    /// breaker.trip();
+    /// clock.advance(Duration::from_secs(60));
+    /// let mut probe = breaker.acquire()?;
+    /// clock.advance(Duration::from_secs(9));
+    /// assert!(probe.renew());
+    /// clock.advance(Duration::from_secs(9));
+    /// assert!(breaker.acquire().is_err(), "the slot is still taken");
+    /// breaker.trip();
+    /// assert!(!probe.renew());
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    pub fn renew(&mut self) -> bool {
+        let Some(handle) = &self.handle else {
+            return false;
+        };
+        match handle.as_breaker().renew(self.ticket) {
+            Some(ticket) => {
+                self.ticket = ticket;
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Whether this call is a probe: admitted while half-open.
     pub fn is_probe(&self) -> bool {
         self.ticket.is_probe()

@@ -58,7 +58,7 @@ pub(crate) fn count_panic<V, P: AnyPermit>(
     impl<P: AnyPermit> Drop for Unwinding<'_, P> {
         fn drop(&mut self) {
             if let Some(permit) = self.0.take() {
-                permit.report(Failure::new().into());
+                permit.report_because(Failure::new().into(), || "panicked".to_owned());
             }
         }
     }

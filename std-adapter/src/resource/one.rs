@@ -40,7 +40,11 @@ impl<B> Resource<B> {
         }
     }
 
-    /// The failure that opened it last.
+    /// The failure that opened it last. It is kept when the breaker closes, as history: [`LastFailure::at`]
+    /// says when it was. A breaker that opens by a report without words forgets it; one that is opened by
+    /// command keeps it.
+    ///
+    /// [`LastFailure::at`]: super::LastFailure::at
     pub const fn last_failure(&self) -> &LastFailureCell {
         &self.last_failure
     }
@@ -176,10 +180,16 @@ impl<H: AnyResource> ResourcePermit<H> {
 }
 
 impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
+    /// A breaker that opens without words about the failure keeps none: those of an earlier one would be
+    /// wrong.
     #[inline]
     fn report(mut self, outcome: Outcome) -> Option<Transition> {
         let token = self.token.take()?;
-        self.handle.as_breaker().resume(token).report(outcome)
+        let made = self.handle.as_breaker().resume(token).report(outcome)?;
+        if made.to == State::Open {
+            self.handle.last_failure().clear();
+        }
+        Some(made)
     }
 
     #[inline]
@@ -199,13 +209,30 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
     fn is_probe(&self) -> bool {
         self.is_probe
     }
+
+    /// A call that passes in shadow mode is asked about anew each time, as the mode may have changed.
+    fn renew(&mut self) -> bool {
+        let Some(token) = self.token.take() else {
+            return false;
+        };
+        let mut permit = self.handle.as_breaker().resume(token);
+        let is_current = permit.renew();
+        self.token = Some(permit.into_token());
+        is_current
+    }
 }
 
 impl<H: AnyResource> Drop for ResourcePermit<H> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(token) = self.token.take() {
-            self.handle.as_breaker().resume(token).cancel();
+        let Some(token) = self.token.take() else {
+            return;
+        };
+        // One that hung until somebody lost patience may open it.
+        let made = self.handle.as_breaker().resume(token).cancel();
+        if made.is_some_and(|made| made.to == State::Open) {
+            let failure = "a call hung until it was cancelled";
+            self.handle.last_failure().set(failure.to_owned());
         }
     }
 }

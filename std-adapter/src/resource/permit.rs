@@ -17,6 +17,12 @@ pub trait AnyPermit: Sized {
 
     /// Whether this call is a probe.
     fn is_probe(&self) -> bool;
+
+    /// Begins the permit anew, if what it says still counts: [`Permit::renew`]. A permit that answers
+    /// `false`, as it does by default, is given back by whoever holds it, and another one asked for.
+    fn renew(&mut self) -> bool {
+        false
+    }
 }
 
 impl<H: AnyBreaker> AnyPermit for Permit<H> {
@@ -26,5 +32,9 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
 
     fn is_probe(&self) -> bool {
         Self::is_probe(self)
+    }
+
+    fn renew(&mut self) -> bool {
+        Self::renew(self)
     }
 }

@@ -97,6 +97,41 @@ impl<E> ServiceError<E> {
     }
 }
 
+impl<E: From<Rejection>> ServiceError<E> {
+    /// One error for both cases, where the service's error can be made of a [`Rejection`]: an error of yours
+    /// with a variant for it, `anyhow::Error`, or tower's `BoxError`, which is not an `Error` itself.
+    ///
+    /// So a stack goes on around a breaker over services that give a `BoxError`, as tower's own time-out and
+    /// buffer do; who wants to know asks `error.is::<Rejection>()`:
+    ///
+    /// ```
+    /// # #[cfg(feature = "tower")] {
+    /// use atomic_breaker_std::tower::BreakerLayer;
+    /// use atomic_breaker_std::{Breaker, Config, Rejection, ServiceError, breaker};
+    /// use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
+    ///
+    /// static PAYMENTS: Breaker = breaker(Config::new());
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let payments = ServiceBuilder::new()
+    ///     .map_err(ServiceError::merge)
+    ///     .layer(BreakerLayer::new(&PAYMENTS))
+    ///     .service(service_fn(|amount: u32| async move { Ok::<_, BoxError>(amount) }));
+    /// PAYMENTS.trip();
+    /// let error: BoxError = payments.oneshot(7).await.unwrap_err();
+    /// assert!(error.is::<Rejection>());
+    /// # }
+    /// # main();
+    /// # }
+    /// ```
+    pub fn merge(self) -> E {
+        match self {
+            Self::Rejected(rejection) => rejection.into(),
+            Self::Failed(error) => error,
+        }
+    }
+}
+
 impl<E> From<CallError<E>> for ServiceError<E> {
     fn from(error: CallError<E>) -> Self {
         match error {

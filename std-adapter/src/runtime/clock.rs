@@ -8,8 +8,8 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::StdClock;
 
-/// tokio's time: that of [`StdClock`], but for tests that [pause](tokio::time::pause) or
-/// [advance](tokio::time::advance) it, where breakers follow. Zero-sized. Needs no runtime.
+/// tokio's time: that of [`StdClock`], but for tests that [pause] or
+/// [advance] it, where breakers follow. Zero-sized. Needs no runtime.
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, TokioClock};
@@ -23,6 +23,9 @@ use crate::StdClock;
 /// assert!(breaker.acquire().unwrap().is_probe());
 /// # }
 /// ```
+///
+/// [pause]: https://docs.rs/tokio/1/tokio/time/fn.pause.html
+/// [advance]: https://docs.rs/tokio/1/tokio/time/fn.advance.html
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioClock;
 

@@ -9,7 +9,11 @@ use pin_project_lite::pin_project;
 use crate::resource::{AnyPermit, Rejection, Report, ServiceError, count_panic};
 
 pin_project! {
-    /// The future of a [`BreakerService`](super::BreakerService). Dropping it cancels the call.
+    /// The future of a [`BreakerService`](super::BreakerService) or a `GateService`. Dropping it cancels
+    /// the call; a panic in it counts as a failure.
+    ///
+    /// # Panics
+    /// When it is polled again after it was ready.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<F, P, C> {
         #[pin]
@@ -22,15 +26,17 @@ pin_project! {
     enum State<F, P, C> {
         Running { #[pin] call: F, permit: Option<P>, report: C },
         Rejected { rejection: Option<Rejection> },
+        Done,
     }
 }
 
 impl<F, P, C> ResponseFuture<F, P, C> {
-    pub(super) const fn running(call: F, permit: P, report: C) -> Self {
+    /// With a permit; none is what a panic leaves behind.
+    pub(super) const fn running(call: F, permit: Option<P>, report: C) -> Self {
         Self {
             state: State::Running {
                 call,
-                permit: Some(permit),
+                permit,
                 report,
             },
         }
@@ -54,23 +60,28 @@ where
     type Output = Result<C::Output<P>, ServiceError<E>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
+        let mut state = self.project().state;
+        let answer = match state.as_mut().project() {
             Projected::Running {
                 call,
                 permit,
                 report,
             } => {
                 let result = ready!(count_panic(permit, || call.poll(context)));
-                let Some(permit) = permit.take() else {
-                    panic!("polled after it was ready");
-                };
-                Poll::Ready(report.report(permit, result).map_err(ServiceError::Failed))
+                match permit.take() {
+                    Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),
+                    None => panic!("polled after a panic"),
+                }
             }
             Projected::Rejected { rejection } => match rejection.take() {
-                Some(rejection) => Poll::Ready(Err(ServiceError::Rejected(rejection))),
+                Some(rejection) => Err(ServiceError::Rejected(rejection)),
                 None => panic!("polled after it was ready"),
             },
-        }
+            Projected::Done => panic!("polled after it was ready"),
+        };
+        // What the call holds, a connection perhaps, is free before the caller goes on.
+        state.set(State::Done);
+        Poll::Ready(answer)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::resource::{Admit, AtOnce, Report, ServiceError};
 /// a time limit below this layer.
 ///
 /// A future that is dropped cancels its call, also before its first poll; a panic in it counts as a failure.
+/// So a time limit belongs below this layer, where it counts: `TimeLimitLayer`.
 /// Nothing is boxed or allocated.
 ///
 /// ```
@@ -116,6 +117,11 @@ impl<S, A, C> BreakerService<S, A, C> {
     }
 
     /// The service inside.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The service inside.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -140,7 +146,7 @@ where
         match self.admit.admit(&request) {
             Ok(permit) => {
                 let call = Oneshot::new(self.inner.clone(), request);
-                ResponseFuture::running(call, permit, self.report.clone())
+                ResponseFuture::running(call, Some(permit), self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection),
         }

@@ -1,0 +1,86 @@
+//! The one timer of an endpoint that would reject.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use atomic_breaker::{Observer, Rejected, State};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How often a gate looks that nobody wakes.
+const LOOK_MS: u64 = 1_000;
+/// How often a gate looks that is woken by what happens here, but not by what happens elsewhere.
+const LOOK_WHEN_HEARD_MS: u64 = 10_000;
+/// While traffic returns, everybody may pass at any time: often enough that the share that passes, and not
+/// the waiting, decides.
+const RETURNING_MS: u64 = 20;
+
+/// A pause that ends with its time, or with the epoch in which the breaker rejected.
+#[derive(Debug, Default)]
+pub(super) struct Pause {
+    /// Boxed, as the service moves; made once.
+    timer: Option<Pin<Box<Sleep>>>,
+    /// While it lasts: in which epoch the breaker rejected, and in which state.
+    rejected: Option<(u16, State)>,
+}
+
+impl Pause {
+    /// A pause after a rejection. `random` is spread evenly over all its values.
+    pub(super) fn begin(
+        &mut self,
+        epoch: u16,
+        rejected: Rejected,
+        observer: &impl Observer,
+        random: u32,
+        context: &Context<'_>,
+    ) {
+        self.rejected = Some((epoch, rejected.state()));
+        let is_heard = self.listen(observer, context);
+        let deadline = Instant::now() + Duration::from_millis(ms(rejected, is_heard, random));
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().reset(deadline),
+            None => self.timer = Some(Box::pin(sleep_until(deadline))),
+        }
+    }
+
+    /// Has the task woken by the next transition, if a pause lasts that may be long; answers whether it
+    /// will be. To be called before the look at the state, so that no change is missed.
+    pub(super) fn listen(&self, observer: &impl Observer, context: &Context<'_>) -> bool {
+        match self.rejected {
+            // Over before it matters; and each would leave a waker behind.
+            None | Some((_, State::Returning)) => false,
+            Some(_) => observer.wake_on_change(context.waker()),
+        }
+    }
+
+    /// Ready when there is no pause, or none any more.
+    pub(super) fn poll(&mut self, epoch: u16, context: &mut Context<'_>) -> Poll<()> {
+        if let (Some(timer), Some((since, _))) = (&mut self.timer, self.rejected) {
+            if since == epoch {
+                ready!(timer.as_mut().poll(context));
+            }
+        }
+        self.rejected = None;
+        Poll::Ready(())
+    }
+}
+
+/// When a gate looks again. `random` is spread evenly over all its values.
+fn ms(rejected: Rejected, is_heard: bool, random: u32) -> u64 {
+    let look_ms = if is_heard {
+        LOOK_WHEN_HEARD_MS
+    } else {
+        LOOK_MS
+    };
+    let left_ms = rejected.retry_in_ms().map_or(look_ms, u64::from);
+    match rejected.state() {
+        // A slot is freed without a transition; and several wait for it.
+        State::HalfOpen => between_half_and_all(left_ms, random),
+        State::Returning => between_half_and_all(RETURNING_MS, random),
+        _ => left_ms.min(look_ms),
+    }
+}
+
+fn between_half_and_all(ms: u64, random: u32) -> u64 {
+    ms - ((ms / 2 * u64::from(random)) >> u32::BITS)
+}

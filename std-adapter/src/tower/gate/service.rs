@@ -1,0 +1,146 @@
+//! An endpoint with a breaker.
+
+use std::fmt;
+use std::task::{Context, Poll, ready};
+
+use atomic_breaker::{AnyBreaker, AnyError, Clock, Failure, State};
+use tower_service::Service;
+
+use super::super::future::ResponseFuture;
+use super::held::Held;
+use super::pause::Pause;
+use crate::resource::{Admit, AnyPermit, Rejection, Report, ServiceError, count_panic};
+
+/// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer.
+pub struct GateService<S, A: Admit<()>, C = AnyError> {
+    inner: S,
+    admit: A,
+    report: C,
+    held: Option<Held<A::Permit>>,
+    pause: Pause,
+}
+
+impl<S, A: Admit<()>, C> GateService<S, A, C> {
+    pub(super) fn new(inner: S, admit: A, report: C) -> Self {
+        Self {
+            inner,
+            admit,
+            report,
+            held: None,
+            pause: Pause::default(),
+        }
+    }
+
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service inside.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The service inside. A permit that was held is given back.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
+    /// Ready while closed, otherwise with a permit.
+    fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let breaker = self.admit.as_breaker();
+            if matches!(breaker.state(), State::Closed | State::Disabled) {
+                self.held = None;
+                return Poll::Ready(());
+            }
+            if self.held.as_mut().is_some_and(Held::renew) {
+                return Poll::Ready(());
+            }
+            self.held = None;
+            let observer = breaker.observer();
+            self.pause.listen(observer, context);
+            let epoch = breaker.snapshot().epoch();
+            ready!(self.pause.poll(epoch, context));
+            match self.admit.admit(&()) {
+                Ok(permit) => {
+                    self.held = Some(Held::new(permit));
+                    return Poll::Ready(());
+                }
+                Err(rejection) => {
+                    let random = breaker.clock().random();
+                    let rejected = rejection.rejected;
+                    self.pause.begin(epoch, rejected, observer, random, context);
+                }
+            }
+        }
+    }
+
+    /// The permit that is held, if it is still worth something, or another one.
+    fn permit(&mut self) -> Result<A::Permit, Rejection> {
+        let held = self.held.take();
+        let renewed = held.and_then(|mut held| held.renew().then(|| held.into_permit())?);
+        match renewed {
+            Some(permit) => Ok(permit),
+            None => self.admit.admit(&()),
+        }
+    }
+
+    /// The service failed before it was called.
+    fn count_failure(&mut self) {
+        if let Ok(permit) = self.permit() {
+            let why = || "failed while it became ready".to_owned();
+            permit.report_because(Failure::new().into(), why);
+        }
+    }
+}
+
+impl<S, A, C, Q> Service<Q> for GateService<S, A, C>
+where
+    S: Service<Q>,
+    A: Admit<()> + AnyBreaker,
+    C: Report<S::Response, S::Error> + Clone,
+{
+    type Response = C::Output<A::Permit>;
+    type Error = ServiceError<S::Error>;
+    type Future = ResponseFuture<S::Future, A::Permit, C>;
+
+    /// The breaker first: while it would reject, the service is not even asked whether it is ready, as that
+    /// may be what connects.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        ready!(self.poll_permit(context));
+        let is_ready = ready!(self.inner.poll_ready(context));
+        if is_ready.is_err() {
+            self.count_failure();
+        }
+        Poll::Ready(is_ready.map_err(ServiceError::Failed))
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        match self.permit() {
+            Ok(permit) => {
+                let mut permit = Some(permit);
+                let call = count_panic(&mut permit, || self.inner.call(request));
+                ResponseFuture::running(call, permit, self.report.clone())
+            }
+            Err(rejection) => ResponseFuture::rejected(rejection),
+        }
+    }
+}
+
+impl<S: Clone, A: Admit<()> + Clone, C: Clone> Clone for GateService<S, A, C> {
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone(), self.admit.clone(), self.report.clone())
+    }
+}
+
+impl<S: fmt::Debug, A: Admit<()>, C> fmt::Debug for GateService<S, A, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateService")
+            .field("inner", &self.inner)
+            .field("holds_permit", &self.held.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,169 @@
+//! The time limit of one try.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+use tokio::time::{Timeout, timeout};
+use tower::util::Oneshot;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::Timed;
+
+/// Limits how long a request may take, from when it is made until its response: the waiting until the
+/// service is ready included. Belongs below a [`BreakerLayer`](super::BreakerLayer), where a time-out
+/// counts as a failure.
+///
+/// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is waited
+/// for within the limit. tower's own `Timeout` starts at the call, so a service that is never ready, such
+/// as a pool without connections, hangs in front of it, and no breaker learns of it.
+///
+/// A response that comes with the limit is in time. A request that took too long is dropped before the error
+/// is answered. Nothing is boxed; [`Duration::MAX`] is no limit. The limit is rounded up to milliseconds.
+///
+/// # Panics
+/// A request panics outside of a tokio runtime, or in one without time.
+///
+/// ```
+/// use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
+/// use atomic_breaker_std::{Breaker, Config, ServiceError, State, Timed, breaker};
+/// use std::{convert::Infallible, future::pending, time::Duration};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+///
+/// static SEARCH: Breaker = breaker(Config::new().consecutive_failures(1));
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// let search = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&SEARCH))
+///     .layer(TimeLimitLayer::new(Duration::from_secs(3)))
+///     .service(service_fn(|_: &'static str| pending::<Result<(), Infallible>>()));
+///
+/// let answer = search.oneshot("breakers").await;
+/// assert!(matches!(answer, Err(ServiceError::Failed(Timed::TimedOut))));
+/// assert_eq!(SEARCH.state(), State::Open);
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimitLayer {
+    limit: Duration,
+}
+
+impl TimeLimitLayer {
+    /// A limit for each request; [`Duration::MAX`] is none.
+    pub const fn new(limit: Duration) -> Self {
+        Self { limit }
+    }
+}
+
+impl<S> Layer<S> for TimeLimitLayer {
+    type Service = TimeLimitService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        TimeLimitService {
+            inner,
+            limit: self.limit,
+        }
+    }
+}
+
+/// The service of a [`TimeLimitLayer`].
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimitService<S> {
+    inner: S,
+    limit: Duration,
+}
+
+impl<S> TimeLimitService<S> {
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service inside.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The service inside.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, Q> Service<Q> for TimeLimitService<S>
+where
+    S: Service<Q> + Clone,
+{
+    type Response = S::Response;
+    type Error = Timed<S::Error>;
+    type Future = TimeLimitFuture<Oneshot<S, Q>>;
+
+    /// Always ready: the readiness of the service is waited for within the limit.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        let call = Oneshot::new(self.inner.clone(), request);
+        let state = match self.limit {
+            Duration::MAX => State::Unlimited { call },
+            limit => State::Limited {
+                call: timeout(limit, call),
+            },
+        };
+        TimeLimitFuture { state }
+    }
+}
+
+pin_project! {
+    /// The future of a [`TimeLimitService`].
+    ///
+    /// # Panics
+    /// When it is polled again after it was ready.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct TimeLimitFuture<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum State<F> {
+        Limited { #[pin] call: Timeout<F> },
+        Unlimited { #[pin] call: F },
+        Done,
+    }
+}
+
+impl<F, T, E> Future for TimeLimitFuture<F>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    type Output = Result<T, Timed<E>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        let answer = match state.as_mut().project() {
+            // Polls the call before the time, so that an answer that comes with the limit is in time.
+            Projected::Limited { call } => match ready!(call.poll(context)) {
+                Ok(result) => result.map_err(Timed::Failed),
+                Err(_) => Err(Timed::TimedOut),
+            },
+            Projected::Unlimited { call } => ready!(call.poll(context)).map_err(Timed::Failed),
+            Projected::Done => panic!("polled after it was ready"),
+        };
+        // What the call holds, a connection perhaps, is free before the caller goes on.
+        state.set(State::Done);
+        Poll::Ready(answer)
+    }
+}
+
+impl<F> fmt::Debug for TimeLimitFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimeLimitFuture").finish_non_exhaustive()
+    }
+}

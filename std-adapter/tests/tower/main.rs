@@ -1,0 +1,12 @@
+//! Breakers as layers of tower, through the public door and in paused time: nothing here sleeps.
+#![cfg(all(feature = "tower", feature = "tokio"))]
+
+mod balance;
+mod breaker;
+mod fake;
+mod gate;
+mod held;
+mod promises;
+mod resource;
+mod stacks;
+mod time_limit;
