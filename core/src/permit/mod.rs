@@ -141,11 +141,12 @@ impl<H: AnyBreaker> Permit<H> {
         Attempt::new(self)
     }
 
-    /// Begins the permit anew, as if it had just been granted: for those who are admitted some time before
+    /// Starts the permit again, as if it had just been granted: for those who are admitted some time before
     /// their call begins. A probe keeps its slot for another lease, and what
-    /// [`slow_call`](crate::Config::slow_call) and [`cancel_limit`](crate::Config::cancel_limit) measure starts
-    /// now. Answers `false`, and changes nothing, if what the permit says would not count any more: the breaker
-    /// has changed its state since, or the slot has gone to another probe.
+    /// [`slow_call`](crate::Config::slow_call) and [`cancel_limit`](crate::Config::cancel_limit) measure
+    /// starts now. Returns `false`, and changes nothing, if what the permit says would not count any more:
+    /// the breaker has changed its state since, or the slot has gone to another probe. While disabled nothing
+    /// counts, and it is renewed all the same.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};

@@ -144,6 +144,10 @@ where
     fn is_probe(&self) -> bool {
         self.permit.as_ref().is_some_and(AnyPermit::is_probe)
     }
+
+    fn renew(&mut self) -> bool {
+        self.permit.as_mut().is_some_and(AnyPermit::renew)
+    }
 }
 
 impl<H: Deref<Target = InFlightLimit<A>>, A, P> fmt::Debug for InFlightPermit<H, A, P> {

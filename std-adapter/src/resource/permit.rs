@@ -18,7 +18,7 @@ pub trait AnyPermit: Sized {
     /// Whether this call is a probe.
     fn is_probe(&self) -> bool;
 
-    /// Begins the permit anew, if what it says still counts: [`Permit::renew`]. A permit that answers
+    /// Starts the permit again, if what it says still counts: [`Permit::renew`]. A permit that answers
     /// `false`, as it does by default, is given back by whoever holds it, and another one asked for.
     fn renew(&mut self) -> bool {
         false

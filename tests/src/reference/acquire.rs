@@ -67,12 +67,32 @@ impl Reference {
             number,
             is_probe: self.state() == State::HalfOpen,
             admitted: now,
-            // A start in the millisecond in which the clock reads 0 is taken for the next one.
-            started: self
-                .rules
-                .slow
-                .map(|_| self.now + u64::from(self.now.is_multiple_of(1 << 32))),
+            started: self.rules.slow.map(|_| self.start()),
         })
+    }
+
+    /// The call of a permit begins only now. Returns whether it is still one; while disabled it is, though
+    /// nothing that it says counts.
+    pub fn renew(&mut self, permit: &mut Permit) -> bool {
+        self.noticed = None;
+        let is_current = match self.mode {
+            Mode::Held(_) => permit.generation == self.generation,
+            _ => self.holds(*permit),
+        };
+        if !is_current {
+            return false;
+        }
+        permit.admitted = self.stamp();
+        permit.started = permit.started.map(|_| self.start());
+        if let Mode::Probing { last, .. } = &mut self.mode {
+            *last = permit.admitted;
+        }
+        true
+    }
+
+    /// A start in the millisecond in which the clock reads 0 is taken for the next one.
+    fn start(&self) -> u64 {
+        self.now + u64::from(self.now.is_multiple_of(1 << 32))
     }
 
     /// Whether the dice let a call pass while traffic returns.

@@ -52,7 +52,7 @@ impl Reference {
     }
 
     /// Whether what is reported of a permit still counts.
-    fn holds(&self, permit: Permit) -> bool {
+    pub(super) fn holds(&self, permit: Permit) -> bool {
         let is_same = permit.generation == self.generation;
         match self.mode {
             Mode::Closed { .. } | Mode::Returning { .. } => is_same,

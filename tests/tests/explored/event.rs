@@ -10,6 +10,8 @@ pub(crate) enum Event {
     /// A caller acquires while the clock's dice show so much.
     Acquire(usize, u32),
     Report(usize, Report),
+    /// The caller begins its call only now.
+    Renew(usize),
     /// The caller drops its permit.
     Drop(usize),
     /// The caller forgets its token.
@@ -72,7 +74,11 @@ pub(crate) fn events<B>(callers: usize, sets: &[RuleSet<B>]) -> Vec<Event> {
     let dice = if is_chancy { &DICE[..] } else { &DICE[..1] };
     for caller in 0..callers {
         events.extend(dice.iter().map(|dice| Event::Acquire(caller, *dice)));
-        events.extend([Event::Drop(caller), Event::Lose(caller)]);
+        events.extend([
+            Event::Renew(caller),
+            Event::Drop(caller),
+            Event::Lose(caller),
+        ]);
         events.extend(REPORTS.map(|report| Event::Report(caller, report)));
     }
     events

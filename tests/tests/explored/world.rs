@@ -113,7 +113,11 @@ impl<B: Bits> World<B> {
             }
             Event::StepBack => None,
             Event::Acquire(caller, _) if self.held[caller].is_some() => None,
-            Event::Report(caller, _) | Event::Drop(caller) if self.held[caller].is_none() => None,
+            Event::Report(caller, _) | Event::Renew(caller) | Event::Drop(caller)
+                if self.held[caller].is_none() =>
+            {
+                None
+            }
             Event::Lose(caller) => self.held[caller].take().map(|_| false),
             Event::Rules(number) if number == self.rules => None,
             _ => Some(true),
@@ -140,6 +144,15 @@ impl<B: Bits> World<B> {
                     let counted = self.reference.report(permit, report);
                     notices.outcome = Some(outcome(counted));
                     notices.outcomes = 1;
+                }
+            }
+            Event::Renew(caller) => {
+                if let Some((mut granted, mut permit)) = self.take(real, caller) {
+                    let answers = (granted.renew(), self.reference.renew(&mut permit));
+                    self.held[caller] = Some((granted.into_token().into_raw(), permit));
+                    if answers.0 != answers.1 {
+                        return Err(format!("renewed: {}, reference: {}", answers.0, answers.1));
+                    }
                 }
             }
             Event::Drop(caller) => {

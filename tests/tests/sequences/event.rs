@@ -12,6 +12,8 @@ pub(crate) enum Event {
     /// With the clock's dice.
     Acquire(u32),
     Report(usize, Report),
+    /// The call of a permit begins only now.
+    Renew(usize),
     /// A permit is dropped.
     Drop(usize),
     /// An attempt is dropped: it fails.
@@ -54,6 +56,7 @@ pub(crate) fn events(guard: i64) -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         24 => any::dice().prop_map(Event::Acquire),
         20 => (caller(), any::reports()).prop_map(|(caller, report)| Event::Report(caller, report)),
+        2 => caller().prop_map(Event::Renew),
         3 => caller().prop_map(Event::Drop),
         1 => caller().prop_map(Event::DropAttempt),
         1 => caller().prop_map(Event::Lose),

@@ -177,6 +177,18 @@ impl<W: Word, T: Memory> Pair<W, T> {
                 self.reference.drop_permit(permit);
                 answer
             }),
+            Event::Renew(caller) => {
+                if let Some((token, mut permit)) = self.take(caller) {
+                    let (renewed, token) = {
+                        let real = self.real();
+                        let mut granted = real.resume(token);
+                        (granted.renew(), granted.into_token())
+                    };
+                    prop_assert_eq!(renewed, self.reference.renew(&mut permit));
+                    self.held.push((token, permit));
+                }
+                None
+            }
             Event::DropAttempt(caller) => {
                 if let Some((token, permit)) = self.take(caller) {
                     drop(self.real().resume(token).failing_when_dropped());
