@@ -86,6 +86,8 @@ pub use error::RetryConfigError;
 pub use hint::{NoHint, RetryHint};
 pub use idempotent::Idempotent;
 pub use pause::Pause;
+#[cfg(feature = "http")]
+pub use policy::HttpRetryPolicy;
 pub use policy::RetryPolicy;
 #[doc(no_inline)]
 pub use tower::retry::{Policy, RetryLayer};

@@ -8,6 +8,8 @@ use tower::retry::Policy;
 
 use super::session::Session;
 use super::{AnyBudget, ByMethod, Idempotent, NoHint, Pause, RetryBudget, RetryConfig, RetryHint};
+#[cfg(feature = "http")]
+use crate::http::HttpClassifier;
 use crate::{Rejection, ServiceError};
 
 /// When a request is made again: a [`Policy`] for [`RetryLayer`](super::RetryLayer), which goes directly above a
@@ -75,23 +77,40 @@ pub struct RetryPolicy<B = &'static RetryBudget, I = ByMethod, C = AnyError, H =
     session: Session,
 }
 
+/// A [`RetryPolicy`] for HTTP: [`RetryPolicy::http`].
 #[cfg(feature = "http")]
-impl<B: AnyBudget> RetryPolicy<B> {
-    /// A policy for HTTP requests, of which those are tried again that may be sent twice: [`ByMethod`] says which.
-    /// Else as [`new`](RetryPolicy::new).
+pub type HttpRetryPolicy<B = &'static RetryBudget> =
+    RetryPolicy<B, ByMethod, HttpClassifier, HttpClassifier>;
+
+#[cfg(feature = "http")]
+impl<B: AnyBudget> HttpRetryPolicy<B> {
+    /// A policy for HTTP requests: tried again are those that may be sent twice ([`ByMethod`] says which), after
+    /// what [`HttpClassifier`] takes for a failure, and not before a `Retry-After` is over. Give the breaker below
+    /// the same classifier; another one goes to [`classify`](RetryPolicy::classify) and
+    /// [`hint`](RetryPolicy::hint) as well.
     ///
     /// ```
-    /// use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryPolicy};
+    /// use atomic_breaker_std::retry::{HttpRetryPolicy, RetryBudget, RetryConfig, RetryPolicy};
     ///
     /// static BUDGET: RetryBudget = RetryBudget::new();
-    /// const POLICY: RetryPolicy = RetryPolicy::http(RetryConfig::new(), &BUDGET);
+    /// const POLICY: HttpRetryPolicy = RetryPolicy::http(RetryConfig::new(), &BUDGET);
     /// # let _ = POLICY;
     /// ```
     ///
     /// # Panics
     /// As [`new`](RetryPolicy::new).
     pub const fn http(config: RetryConfig, budget: B) -> Self {
-        Self::checked(config, budget, ByMethod)
+        if let Err(error) = config.check() {
+            panic!("{}", error.message());
+        }
+        Self {
+            config,
+            budget,
+            idempotent: ByMethod,
+            classify: HttpClassifier::new(),
+            hint: HttpClassifier::new(),
+            session: Session::new(),
+        }
     }
 }
 
@@ -109,10 +128,6 @@ impl<B: AnyBudget, I> RetryPolicy<B, I> {
     where
         I: Fn(&Q) -> bool,
     {
-        Self::checked(config, budget, idempotent)
-    }
-
-    const fn checked(config: RetryConfig, budget: B, idempotent: I) -> Self {
         if let Err(error) = config.check() {
             panic!("{}", error.message());
         }

@@ -3,12 +3,14 @@
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use atomic_breaker_std::http::HttpClassifier;
 use atomic_breaker_std::retry::{
     ByMethod, Idempotent, MayRepeat, RetryConfig, RetryLayer, RetryPolicy,
 };
 use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{Breaker, TokioClock};
 use http::{HeaderValue, Method, Request, Response};
+use tokio::time::Instant;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 use crate::budget;
@@ -103,5 +105,45 @@ async fn a_post_is_sent_once_unless_it_has_a_key() {
         CALLS.store(0, Ordering::Relaxed);
         assert!(client.clone().oneshot(request).await.is_err());
         assert_eq!(CALLS.load(Ordering::Relaxed), calls);
+    }
+}
+
+/// The policy judges as the classifier of the breaker does, without further words.
+#[tokio::test(start_paused = true)]
+async fn responses_that_are_failures_are_tried_again_after_the_time_that_they_ask_for() {
+    static SERVER: Breaker<TokioClock> = Breaker::new(LENIENT, TokioClock);
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    for (status, retry_after, calls, least_s) in [
+        (502, None, 3, 0),
+        (404, None, 1, 0),
+        (200, None, 1, 0),
+        (429, Some("2"), 3, 4),
+        (429, Some("100"), 1, 0),
+    ] {
+        let client = ServiceBuilder::new()
+            .layer(RetryLayer::new(RetryPolicy::http(
+                RetryConfig::new(),
+                budget(),
+            )))
+            .layer(BreakerLayer::new(&SERVER).report(HttpClassifier::new()))
+            .service(service_fn(move |_: Request<&'static str>| async move {
+                CALLS.fetch_add(1, Ordering::Relaxed);
+                let mut response = Response::builder().status(status);
+                if let Some(seconds) = retry_after {
+                    response = response.header("retry-after", seconds);
+                }
+                Ok::<_, io::Error>(response.body(()).unwrap())
+            }));
+        CALLS.store(0, Ordering::Relaxed);
+        let begin = Instant::now();
+        let get = Request::get("/").body("").unwrap();
+        let response = client.oneshot(get).await.unwrap();
+        assert_eq!(response.status().as_u16(), status);
+        assert_eq!(CALLS.load(Ordering::Relaxed), calls, "{status}");
+        let took_s = begin.elapsed().as_secs();
+        assert!(
+            took_s >= least_s && took_s <= least_s + 4,
+            "{status}: {took_s} s"
+        );
     }
 }
