@@ -64,6 +64,21 @@
 //! Everything of the core is here as well, with `Arc` and `Box` where they make sense. The guide in the
 //! repository (`docs/guide.md`) says which settings to take, and why.
 //!
+//! # Where to begin
+//!
+//! | you want to | take | feature |
+//! |---|---|---|
+//! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) | |
+//! | limit, wait, retry, ping by tokio's timer | `BreakerExt` | `tokio` |
+//! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
+//! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
+//! | a breaker per host, shard or tenant | `registry::Registry`, `registry::ByKey`, `http::Origin` | `registry`, `http` |
+//! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
+//! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
+//! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
+//! | trip on calls that pile up | `InFlightLimit` | `resource` |
+//! | know why it opened; try it without effect | `Resource`, `Enforcement` | `resource` |
+//!
 //! # Clocks
 //!
 //! | clock | feature | counts from | a reading | for words that processes share |
