@@ -69,6 +69,7 @@
 //! | you want to | take | feature |
 //! |---|---|---|
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) | |
+//! | guard an HTTP client with all that it needs | `client::ClientGuard` | `client` |
 //! | limit, wait, retry, ping by tokio's timer | `BreakerExt` | `tokio` |
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
@@ -100,6 +101,8 @@
 
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
+#[cfg(all(feature = "client", target_has_atomic = "64"))]
+pub mod client;
 #[cfg(feature = "coarse")]
 mod coarse_clock;
 #[cfg(feature = "http")]

@@ -75,6 +75,11 @@ impl RetryConfig {
         self
     }
 
+    /// The most times that a request is made.
+    pub const fn get_tries(&self) -> u32 {
+        self.tries
+    }
+
     /// The most time that all pauses between tries take in all, if no server asks for more and no breaker is
     /// waited for. With the time of all tries it should be shorter than the deadline.
     pub fn most_paused(&self) -> Duration {

@@ -1,0 +1,188 @@
+//! All settings, with sane defaults.
+
+use std::fmt;
+use std::time::Duration;
+
+use atomic_breaker::{Config, Ratio};
+
+use super::check::{ClientConfigError, check};
+use crate::retry::{Backoff, BudgetConfig, RetryConfig};
+
+/// How requests are made: deadline, tries, breakers.
+///
+/// | | default |
+/// |---|---|
+/// | [`deadline`](Self::deadline) | 10 s for all tries with their pauses |
+/// | [`try_limit`](Self::try_limit) | 3 s for each |
+/// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, of requests that may be sent twice; full jitter, 100 ms × 2 to 2 s |
+/// | [`rejection_waits`](Self::rejection_waits) | once, if the deadline allows it |
+/// | [`budget`](Self::budget) | one retry for five successes; 100 at once, and one a second |
+/// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter |
+/// | slow calls | half of a try, unless the breaker's settings say otherwise |
+/// | [`capacity`](Self::capacity) | 4,096 hosts |
+///
+/// `Display` prints the plan that they make:
+///
+/// ```
+/// use atomic_breaker_std::client::ClientConfig;
+/// use std::time::Duration;
+///
+/// let config = ClientConfig::new().deadline(Duration::from_secs(30)).tries(4);
+/// assert!(config.check().is_ok());
+/// assert!(config.to_string().starts_with("30s for a request\n  up to 4 tries"));
+///
+/// let error = config.try_limit(Duration::from_secs(30)).check().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "a try may take as long as all of them: the limit of a try, 30s, must be shorter than the deadline, 30s"
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct ClientConfig {
+    pub(super) deadline: Duration,
+    pub(super) try_limit: Duration,
+    pub(super) retry: RetryConfig,
+    pub(super) budget: BudgetConfig,
+    pub(super) breaker: Config,
+    pub(super) capacity: usize,
+}
+
+impl ClientConfig {
+    /// The defaults.
+    pub const fn new() -> Self {
+        let ratio = Ratio::percent(50)
+            .within(Duration::from_secs(10))
+            .min_calls(20);
+        Self {
+            deadline: Duration::from_secs(10),
+            try_limit: Duration::from_secs(3),
+            retry: RetryConfig::new(),
+            budget: BudgetConfig::new(),
+            breaker: Config::new()
+                .consecutive_failures(5)
+                .failure_ratio(ratio)
+                .open_for(Duration::from_secs(1))
+                .exponential(2, Duration::from_secs(30))
+                .jitter_percent(20),
+            capacity: 4_096,
+        }
+    }
+
+    /// How long a request may take, all tries and pauses together, until the head of the response has come. What
+    /// is not done then is dropped.
+    pub const fn deadline(mut self, time: Duration) -> Self {
+        self.deadline = time;
+        self
+    }
+
+    /// How long one try may take, until the head of its response has come. A try that takes longer is dropped,
+    /// and is a failure of the host.
+    pub const fn try_limit(mut self, time: Duration) -> Self {
+        self.try_limit = time;
+        self
+    }
+
+    /// The most times that a request is made; 1 for no retry.
+    pub const fn tries(mut self, tries: u32) -> Self {
+        self.retry = self.retry.tries(tries);
+        self
+    }
+
+    /// The pauses between tries.
+    pub const fn backoff(mut self, backoff: Backoff) -> Self {
+        self.retry = self.retry.backoff(backoff);
+        self
+    }
+
+    /// How often a request waits for a breaker that rejects it; 0 to answer at once.
+    pub const fn rejection_waits(mut self, waits: u32) -> Self {
+        self.retry = self.retry.rejection_waits(waits);
+        self
+    }
+
+    /// How many retries all requests together may make.
+    pub const fn budget(mut self, budget: BudgetConfig) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The rules of each host's breaker.
+    pub const fn breaker(mut self, breaker: Config) -> Self {
+        self.breaker = breaker;
+        self
+    }
+
+    /// How many hosts are remembered; see [`Registry`](crate::registry::Registry).
+    pub const fn capacity(mut self, hosts: usize) -> Self {
+        self.capacity = hosts;
+        self
+    }
+
+    /// Whether the settings fit each other.
+    ///
+    /// # Errors
+    /// [`ClientConfigError`] names the settings that contradict each other.
+    pub fn check(&self) -> Result<(), ClientConfigError> {
+        check(self)
+    }
+
+    /// The rules of each host's breaker: a call that was cut off after half of its time counts, so that clients
+    /// that give up early do not hide a host that hangs.
+    pub(super) fn rules(&self) -> Config {
+        match self.breaker.get_slow_call() {
+            Some(_) => self.breaker,
+            None => self.breaker.slow_call(self.try_limit / 2),
+        }
+    }
+
+    pub(super) fn retry(&self) -> RetryConfig {
+        self.retry.within(self.deadline)
+    }
+}
+
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The plan, from the outside in.
+impl fmt::Display for ClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rules = self.rules();
+        writeln!(f, "{:?} for a request", self.deadline)?;
+        writeln!(
+            f,
+            "  up to {} tries of requests that may be sent twice, at most {:?} of pauses",
+            self.retry.get_tries(),
+            self.retry.most_paused()
+        )?;
+        write!(
+            f,
+            "    a breaker per host, {} at most: opens",
+            self.capacity
+        )?;
+        let mut or = "";
+        if let Some(failures) = rules.get_consecutive_failures() {
+            write!(f, " after {failures} failures in a row")?;
+            or = " or";
+        }
+        if let Some((failures, window)) = rules.get_failures_within() {
+            write!(f, " after {failures} failures within {window:?}")?;
+            or = " or";
+        }
+        if let Some(ratio) = rules.get_failure_ratio() {
+            let (percent, calls) = (ratio.trips_at_percent(), ratio.needed_calls());
+            write!(f, "{or} when {percent} % of at least {calls} calls fail")?;
+        }
+        write!(f, ", for {:?}", rules.get_open_for())?;
+        if let Some(longest) = rules.get_max_open_for() {
+            write!(f, " up to {longest:?}")?;
+        }
+        if let Some(slow) = rules.get_slow_call() {
+            write!(f, "; slow after {slow:?}")?;
+        }
+        write!(f, "\n      {:?} for a try", self.try_limit)
+    }
+}

@@ -1,0 +1,123 @@
+//! What outlives the requests.
+
+use std::fmt;
+
+use atomic_breaker::{Clock, Config};
+
+use super::{ClientConfig, ClientConfigError, ClientLayer};
+use crate::http::Origin;
+use crate::registry::{KeyedObserver, Registry};
+use crate::retry::RetryBudget;
+use crate::{SlidingRatio, StdClock};
+
+/// The breakers of all hosts.
+pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O>;
+
+/// The breakers of all hosts and the budget of retries. Outlives the requests, so it is used as a `static`, or
+/// [leaked](Self::leak).
+///
+/// ```
+/// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+/// use http::{Request, Response};
+/// use std::{convert::Infallible, sync::LazyLock};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+///
+/// static GUARD: LazyLock<ClientGuard> =
+///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let client = ServiceBuilder::new()
+///     .layer(GUARD.layer())
+///     // In its place: the client of hyper-util, or another one that takes `http::Request`s.
+///     .service(service_fn(|_: Request<String>| async {
+///         Ok::<_, Infallible>(Response::new("hello"))
+///     }));
+///
+/// let request = Request::get("https://api.example/").body(String::new()).unwrap();
+/// assert_eq!(*client.oneshot(request).await.unwrap().body(), "hello");
+/// # }
+/// ```
+pub struct ClientGuard<C = StdClock, O = ()> {
+    config: ClientConfig,
+    hosts: Hosts<C, O>,
+    budget: RetryBudget,
+}
+
+impl ClientGuard {
+    /// By the clock of `std`, with nobody notified.
+    ///
+    /// # Errors
+    /// [`ClientConfigError`] names the settings that contradict each other.
+    pub fn new(config: ClientConfig) -> Result<Self, ClientConfigError> {
+        Self::with(config, StdClock, ())
+    }
+}
+
+impl<C, O> ClientGuard<C, O>
+where
+    C: Clock + Default,
+    O: KeyedObserver<Origin>,
+{
+    /// With another clock, and somebody who is notified of transitions.
+    ///
+    /// # Errors
+    /// [`ClientConfigError`] names the settings that contradict each other.
+    pub fn with(config: ClientConfig, clock: C, observer: O) -> Result<Self, ClientConfigError> {
+        config.check()?;
+        let budget = RetryBudget::try_with(config.budget).map_err(ClientConfigError::Retry)?;
+        let hosts = Registry::builder(config.rules())
+            .capacity(config.capacity)
+            .clock(clock)
+            .tally::<SlidingRatio<C, 1>>()
+            .observer(observer)
+            .build()?;
+        Ok(Self {
+            config,
+            hosts,
+            budget,
+        })
+    }
+
+    /// For ever: for guards that are made while running and live as long as the program.
+    pub fn leak(self) -> &'static Self {
+        Box::leak(Box::new(self))
+    }
+
+    /// The layer around a client. However often it is made, all of them share the breakers and the budget.
+    pub fn layer<B>(&'static self) -> ClientLayer<B, C, O> {
+        ClientLayer::new(self)
+    }
+
+    /// Replaces the rules of all breakers while requests are under way; states are kept.
+    ///
+    /// # Errors
+    /// [`ClientConfigError`] names the settings that contradict each other; nothing changes then.
+    pub fn set_breaker(&self, rules: Config) -> Result<(), ClientConfigError> {
+        let config = self.config.breaker(rules);
+        config.check()?;
+        Ok(self.hosts.set_config(config.rules())?)
+    }
+
+    /// The breakers of all hosts: to see, to command, and for shadow mode.
+    pub const fn hosts(&self) -> &Hosts<C, O> {
+        &self.hosts
+    }
+
+    /// The budget of retries.
+    pub const fn budget(&self) -> &RetryBudget {
+        &self.budget
+    }
+
+    /// The settings that it was made with.
+    pub const fn config(&self) -> &ClientConfig {
+        &self.config
+    }
+}
+
+impl<C, O> fmt::Debug for ClientGuard<C, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientGuard")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
