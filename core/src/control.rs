@@ -149,9 +149,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Frees the word for another resource, if the breaker is closed: it is fresh then, in the next epoch, so
-    /// permits from before change nothing. Returns whether it was closed; otherwise nothing changes. Observers
-    /// are not notified. For registries that evict what they need not remember.
+    /// Frees the word for another resource, if there is nothing left to wait for: if the breaker is closed, or its
+    /// open time, its lease or its return is over. It is fresh then, in the next epoch, so permits from before
+    /// change nothing. Returns whether that was so; otherwise nothing changes. Observers are not notified. For
+    /// registries that evict what they need not remember.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -166,8 +167,16 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # Ok::<(), atomic_breaker::Rejected>(())
     /// ```
     pub fn retire(&self) -> bool {
-        let applied = self.apply(|circuit, _| {
-            if circuit.state() == State::Closed {
+        let machine = self.machine();
+        let applied = self.apply(|circuit, now| {
+            let is_over = match circuit.state() {
+                State::Closed => true,
+                State::Open => Machine::<W::Bits>::open_time_left(circuit, now.ms()).is_none(),
+                State::HalfOpen => machine.lease_left(circuit, now.ms()).is_none(),
+                State::Returning => machine.return_left(circuit, now.ms()).is_none(),
+                State::ForcedOpen | State::Disabled => false,
+            };
+            if is_over {
                 Step::Transition(circuit.enter(State::Closed), Cause::Manual)
             } else {
                 Step::Keep

@@ -109,3 +109,32 @@ fn threads_together_are_stopped_near_the_limit() {
 fn a_limit_of_nothing_is_an_error() {
     let _ = InFlightLimit::new((), 0);
 }
+
+/// Calls that began on other threads end here.
+#[test]
+fn calls_that_end_elsewhere_do_not_hide_those_that_begin_here() {
+    let (_, limit) = limited(100);
+    for _ in 0..20 {
+        let held = thread::scope(|scope| {
+            let there = || {
+                (0..50)
+                    .map(|_| limit.admit(&()).unwrap())
+                    .collect::<Vec<_>>()
+            };
+            scope.spawn(there).join().unwrap()
+        });
+        drop(held);
+    }
+    let held = (0..1_000)
+        .filter_map(|_| limit.admit(&()).ok())
+        .collect::<Vec<_>>();
+    assert_eq!(held.len(), 100);
+}
+
+#[test]
+fn in_shadow_mode_for_half_of_the_calls_half_of_them_are_rejected() {
+    let (_, limit) = limited(1);
+    limit.get_ref().enforcement().set_percent(50).unwrap();
+    let held: Vec<_> = (0..10_000).filter_map(|_| limit.admit(&()).ok()).collect();
+    assert!((4_700..5_300).contains(&held.len()), "{}", held.len());
+}

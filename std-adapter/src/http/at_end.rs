@@ -40,7 +40,7 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 ///
 /// ```
 /// use atomic_breaker_std::http::{AtEnd, HttpClassifier};
-/// use atomic_breaker_std::{Breaker, CallError, Config, breaker, call_reported};
+/// use atomic_breaker_std::{Breaker, ServiceError, Config, breaker, call_reported};
 /// use http::Response;
 /// use http_body::Body;
 /// use std::io;
@@ -49,7 +49,7 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 /// static SERVER: Breaker = breaker(Config::new());
 ///
 /// # async fn send() -> io::Result<Response<String>> { Ok(Response::default()) }
-/// async fn call() -> Result<Response<impl Body>, CallError<io::Error>> {
+/// async fn call() -> Result<Response<impl Body>, ServiceError<io::Error>> {
 ///     call_reported(&SERVER, &HTTP, || send()).await
 /// }
 /// # let _ = call();

@@ -10,7 +10,8 @@ use http::{HeaderMap, Request, Uri};
 /// The server that a request goes to: scheme, host and port (RFC 6454), as a key for a breaker per host.
 ///
 /// Hosts are compared without regard to case, and a port that is the scheme's own is the same as none. A user
-/// name and password in the URI are neither compared nor shown. Cheap to clone: it shares the text of the URI.
+/// name and password in the URI are neither compared nor shown. It shares the text of the URI; a clone has a copy of its own, so that one which is
+/// kept does not keep a long URI.
 ///
 /// ```
 /// use atomic_breaker_std::http::Origin;
@@ -40,7 +41,7 @@ use http::{HeaderMap, Request, Uri};
 /// assert!(by_host.admit(&Request::get("https://api.example/").body(()).unwrap()).is_ok());
 /// # }
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Origin {
     scheme: Option<Scheme>,
     authority: Option<Authority>,
@@ -83,11 +84,20 @@ impl Origin {
 
     /// As registered with IANA.
     fn default_port(&self) -> Option<u16> {
-        match self.scheme.as_ref()?.as_str() {
-            "http" | "ws" => Some(80),
-            "https" | "wss" => Some(443),
-            _ => None,
+        let scheme = self.scheme()?;
+        let is = |name| scheme.eq_ignore_ascii_case(name);
+        if is("http") || is("ws") {
+            Some(80)
+        } else if is("https") || is("wss") {
+            Some(443)
+        } else {
+            None
         }
+    }
+
+    /// Letters in lower case: schemes and hosts are the same in either (RFC 3986, 6.2.2.1).
+    fn lower(text: &str) -> impl Iterator<Item = u8> {
+        text.bytes().map(|byte| byte.to_ascii_lowercase())
     }
 }
 
@@ -95,9 +105,32 @@ fn host_of(headers: &HeaderMap) -> Option<Authority> {
     Authority::try_from(headers.get(HOST)?.as_bytes()).ok()
 }
 
+impl Clone for Origin {
+    fn clone(&self) -> Self {
+        let copied = |authority: &Authority| {
+            // Without user name and password; it was valid, so its parts are.
+            let (host, port) = (authority.host(), authority.port());
+            let text = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+            Authority::try_from(text).ok()
+        };
+        Self {
+            scheme: self.scheme.clone(),
+            authority: self.authority.as_ref().and_then(copied),
+        }
+    }
+}
+
+/// As it is displayed.
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Origin({self})")
+    }
+}
+
 impl PartialEq for Origin {
     fn eq(&self, other: &Self) -> bool {
-        self.scheme == other.scheme
+        let [one, another] = [self, other].map(|origin| origin.scheme().unwrap_or_default());
+        one.eq_ignore_ascii_case(another)
             && self.port() == other.port()
             && self.host().eq_ignore_ascii_case(other.host())
     }
@@ -107,26 +140,22 @@ impl Eq for Origin {}
 
 impl Hash for Origin {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // `Scheme` is compared without regard to case, and hashes so.
-        self.scheme.hash(state);
         self.port().hash(state);
-        for byte in self.host().bytes() {
-            state.write_u8(byte.to_ascii_lowercase());
+        for text in [self.scheme().unwrap_or_default(), self.host()] {
+            Self::lower(text).for_each(|byte| state.write_u8(byte));
+            // As `str` does, so that one does not run into the other.
+            state.write_u8(0xFF);
         }
-        // As `str` does, so that hosts do not run into what follows.
-        state.write_u8(0xFF);
     }
 }
 
 /// `https://api.example:8443`, without a port that is the scheme's own.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(scheme) = &self.scheme {
-            write!(f, "{scheme}://")?;
+        if let Some(scheme) = self.scheme() {
+            write!(f, "{}://", scheme.to_ascii_lowercase())?;
         }
-        for letter in self.host().chars() {
-            fmt::Write::write_char(f, letter.to_ascii_lowercase())?;
-        }
+        f.write_str(&self.host().to_ascii_lowercase())?;
         match self.port() {
             port if port == self.default_port() => Ok(()),
             Some(port) => write!(f, ":{port}"),

@@ -8,17 +8,19 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use atomic_breaker::word::AtomicU64;
-use atomic_breaker::{AnyError, Breaker, Classify, Clock, Rejected, Rules, State, Tally, Token};
+use atomic_breaker::{
+    AnyError, Breaker, Classify, Clock, Config, Observer, Outcome, Rejected, Rules, State, Tally,
+    Token, Transition,
+};
 
 use super::permit::Granted;
 use super::rules::Ruleset;
-use super::slot::{Keyed, Slot, Whose};
+use super::slot::{Kept, Slot};
 use super::{KeyedObserver, KeyedPermit, Place, Registry, WhenFull};
 use crate::resource::{AnyPermit, Rejection, ServiceError, count_panic};
 
 /// The breaker of a slot, put together for a moment.
-pub(super) type OfSlot<'a, K, C, T, O> =
-    Breaker<&'a C, &'a AtomicU64, &'a T, Keyed<'a, K, T, O>, &'a Rules<u64>>;
+pub(super) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
 
 /// What a breaker granted: whether it is a probe, and the token of the permit.
 type Admitted = (bool, Token<u64>);
@@ -175,26 +177,22 @@ where
         result.map_err(ServiceError::Failed)
     }
 
+    /// The breaker of a slot, put together for a moment.
     #[inline]
-    pub(super) fn breaker<'a>(
+    pub(super) fn breaker<'a, P: Observer>(
         &'a self,
         slot: &'a Slot<K, T>,
-        whose: Whose<'a, K>,
-    ) -> OfSlot<'a, K, C, T, O> {
+        observer: P,
+    ) -> OfSlot<'a, C, T, P> {
+        let rules = &self.rules_of(slot).rules;
+        Breaker::from_parts(&slot.word, rules, &self.clock, &slot.tally, observer)
+    }
+
+    /// The rules of a slot: its own, or those of all.
+    #[inline]
+    pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> &Ruleset {
         let own = slot.own_rules();
-        let ruleset = own.map_or_else(|| self.common(), |id| self.table.get(id));
-        let observer = Keyed {
-            slot,
-            whose,
-            observer: &self.observer,
-        };
-        Breaker::from_parts(
-            &slot.word,
-            &ruleset.rules,
-            &self.clock,
-            &slot.tally,
-            observer,
-        )
+        own.map_or_else(|| self.common(), |id| self.table.get(id))
     }
 
     /// The rules of all keys that have none of their own.
@@ -214,7 +212,8 @@ where
     /// The permit of a call, but for the handle.
     #[inline]
     pub(super) fn admit(&self, key: K) -> Result<Granted<K>, Rejection> {
-        loop {
+        // A slot that has just changed hands is looked up again; whoever meets that again and again passes.
+        for _ in 0..MOST_LOOK_UPS {
             let Some((place, slot)) = self.find(&key) else {
                 if self.common().is_eager && self.insert(&key).is_some() {
                     continue;
@@ -222,24 +221,88 @@ where
                 return self.admit_absent(key);
             };
             slot.touch();
-            let admitted = self.acquire_from(&key, place, slot);
-            if slot.turn.is_still(place.turn, &slot.word) {
-                return self.grant(key, place, slot, admitted);
+            if self.observer.is_listening() {
+                if let Some(answer) = self.admit_observed(&key, place, slot) {
+                    return self.grant(key, place, slot, answer);
+                }
+                continue;
             }
-            // The slot has just changed hands. A probe of the new owner is given back.
-            if let Ok((_, token)) = admitted {
-                self.breaker(slot, Whose::Nobody).resume(token).cancel();
+            let answer = acquired(&self.breaker(slot, ()));
+            if self.is_still(place, slot) {
+                return self.grant(key, place, slot, answer);
             }
-            self.wait_for_eviction();
+            self.give_back(slot, answer);
+        }
+        Ok(Granted::Unguarded)
+    }
+
+    /// Whether a slot is still that of the key which was looked up. If it looks as if it were not, an eviction
+    /// may be under way that comes to nothing: asks again when it is over.
+    #[inline]
+    pub(super) fn is_still(&self, place: Place, slot: &Slot<K, T>) -> bool {
+        slot.turn.is_still(place.turn, &slot.word) || self.is_still_after_eviction(place, slot)
+    }
+
+    #[cold]
+    fn is_still_after_eviction(&self, place: Place, slot: &Slot<K, T>) -> bool {
+        let _places = self.places();
+        slot.turn.is_still(place.turn, &slot.word)
+    }
+
+    /// A slot that is not the caller's. Not cancelled, as a probe that was held up would count as failed.
+    fn give_back(&self, slot: &Slot<K, T>, answer: Result<Admitted, Rejected>) {
+        if let Ok((_, token)) = answer {
+            self.breaker(slot, ())
+                .resume(token)
+                .report(Outcome::Ignored);
         }
     }
 
-    #[inline]
-    fn acquire_from(&self, key: &K, place: Place, slot: &Slot<K, T>) -> Result<Admitted, Rejected> {
-        let whose = Whose::LookedUp(key, place.turn);
-        let breaker = self.breaker(slot, whose);
-        let permit = breaker.acquire()?;
-        Ok((permit.is_probe(), permit.into_token()))
+    /// Keeps what happens until it is known whose slot it was.
+    #[cold]
+    fn admit_observed(
+        &self,
+        key: &K,
+        place: Place,
+        slot: &Slot<K, T>,
+    ) -> Option<Result<Admitted, Rejected>> {
+        let kept = Kept::default();
+        let answer = acquired(&self.breaker(slot, &kept));
+        if self.is_still(place, slot) {
+            if let Some(transition) = kept.transition.get() {
+                self.observer.transition(key, &transition);
+            }
+            if let Some(rejected) = kept.rejected.get() {
+                self.observer.rejected(key, rejected);
+            }
+            return Some(answer);
+        }
+        if let Some(transition) = kept.transition.get() {
+            self.notify_owner(key, place, slot, &transition);
+        }
+        self.give_back(slot, answer);
+        None
+    }
+
+    /// A transition of a slot that has changed hands: of the key that had it, or of the one that has it now.
+    fn notify_owner(&self, key: &K, place: Place, slot: &Slot<K, T>, transition: &Transition) {
+        let present = {
+            let _places = self.places();
+            let born = Breaker::over(
+                AtomicU64::new(slot.born.load(Ordering::Relaxed)),
+                Config::new(),
+                &self.clock,
+            );
+            let since_birth = transition.epoch.wrapping_sub(born.snapshot().epoch()) % 512;
+            let is_next = slot.turn.get() == place.turn.wrapping_add(1);
+            (since_birth < 256 || !is_next)
+                .then(|| slot.key.load_full())
+                .flatten()
+        };
+        match present {
+            Some(present) => self.observer.transition(&present, transition),
+            None => self.observer.transition(key, transition),
+        }
     }
 
     #[inline]
@@ -248,12 +311,12 @@ where
         key: K,
         place: Place,
         slot: &Slot<K, T>,
-        admitted: Result<Admitted, Rejected>,
+        answer: Result<Admitted, Rejected>,
     ) -> Result<Granted<K>, Rejection> {
-        match admitted {
+        match answer {
             Ok((is_probe, token)) => Ok(Granted::Admitted {
                 key,
-                slot: place.slot,
+                place,
                 is_probe,
                 token,
             }),
@@ -276,47 +339,65 @@ where
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
     #[inline]
     fn admit_absent(&self, key: K) -> Result<Granted<K>, Rejection> {
-        if self.full_until_ms.load(Ordering::Relaxed) != 0 && self.is_full() {
-            match self.when_full {
-                WhenFull::Pass => {}
-                WhenFull::Share => {
-                    let shared = Place {
-                        slot: self.capacity() as u32,
-                        turn: 0,
-                    };
-                    let slot = &self.slots[self.capacity()];
-                    let admitted = self.acquire_from(&key, shared, slot);
-                    return self.grant(key, shared, slot, admitted);
-                }
-                WhenFull::Reject => {
-                    let rejected = Rejected::new(State::Open, FULL_FOR);
-                    if self.enforcement.is_enforced(|| self.clock.random()) {
-                        return Err(rejected.into());
-                    }
-                    return Ok(Granted::Unguarded);
-                }
-            }
+        if self.when_full != WhenFull::Pass && self.is_known_to_be_full() {
+            return self.admit_when_full(key);
         }
         let is_measured = self.common().slow_call_ms.is_some();
-        let started_ms = is_measured.then(|| self.clock.now_ms());
-        Ok(Granted::Absent { key, started_ms })
+        Ok(Granted::Absent {
+            key,
+            // 0 is taken for 1 millisecond, as where a breaker admits.
+            started_ms: is_measured.then(|| self.clock.now_ms().max(1)),
+            // A counter: whether anybody got a slot since.
+            inserted: self.inserted.load(Ordering::Relaxed),
+        })
     }
 
-    /// Whether no slot was to be had within the last moment.
-    fn is_full(&self) -> bool {
+    #[cold]
+    fn admit_when_full(&self, key: K) -> Result<Granted<K>, Rejection> {
+        if self.when_full == WhenFull::Share {
+            let shared = self.shared();
+            let slot = &self.slots[self.capacity()];
+            return self.grant(key, shared, slot, acquired(&self.breaker(slot, ())));
+        }
+        let rejected = Rejected::new(State::Open, FULL_FOR);
+        if self.observer.is_listening() {
+            self.observer.rejected(&key, rejected);
+        }
+        if self.enforcement.is_enforced(|| self.clock.random()) {
+            return Err(rejected.into());
+        }
+        Ok(Granted::Unguarded)
+    }
+
+    /// The slot of those who got none.
+    pub(super) fn shared(&self) -> Place {
+        Place {
+            slot: self.capacity() as u32,
+            turn: 0,
+        }
+    }
+
+    /// Whether no slot was to be had lately, and none is to be had now. Looked at again every tenth of a second.
+    #[inline]
+    pub(super) fn is_known_to_be_full(&self) -> bool {
         let until_ms = self.full_until_ms.load(Ordering::Relaxed);
-        let left_ms = until_ms.wrapping_sub(self.clock.now_ms());
-        if until_ms != 0 && u128::from(left_ms) <= FULL_FOR.as_millis() {
+        until_ms != 0 && self.is_full_until(until_ms)
+    }
+
+    #[cold]
+    fn is_full_until(&self, until_ms: u32) -> bool {
+        // Signed, as clocks may step back a little.
+        let left_ms = until_ms.wrapping_sub(self.clock.now_ms()).cast_signed();
+        if left_ms > 0 {
             return true;
         }
-        self.full_until_ms.store(0, Ordering::Relaxed);
-        false
-    }
-
-    /// Whoever met a slot that is changing hands looks again when that is done.
-    #[cold]
-    pub(super) fn wait_for_eviction(&self) {
-        drop(self.places());
+        let places = self.places();
+        if self.has_room(&places) {
+            self.full_until_ms.store(0, Ordering::Relaxed);
+            return false;
+        }
+        self.note_full();
+        true
     }
 
     /// For a moment nobody looks for a slot again.
@@ -326,11 +407,6 @@ where
             .now_ms()
             .wrapping_add(FULL_FOR.as_millis() as u32);
         self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
-    }
-
-    /// Whether a search for a slot would be in vain.
-    pub(super) fn is_known_to_be_full(&self) -> bool {
-        self.full_until_ms.load(Ordering::Relaxed) != 0 && self.is_full()
     }
 
     /// Whether a call without a slot that began then took too long.
@@ -353,3 +429,17 @@ where
 
 /// For how long a search for a slot that found none is taken for the answer.
 const FULL_FOR: Duration = Duration::from_millis(100);
+
+/// How often a key is looked up whose slot changes hands each time.
+const MOST_LOOK_UPS: u32 = 16;
+
+#[inline]
+fn acquired<C, T, P>(breaker: &OfSlot<'_, C, T, P>) -> Result<Admitted, Rejected>
+where
+    C: Clock,
+    T: Tally,
+    P: Observer,
+{
+    let permit = breaker.acquire()?;
+    Ok((permit.is_probe(), permit.into_token()))
+}

@@ -1,12 +1,13 @@
 //! Who gets a slot, and who loses it.
 
 use std::hash::{BuildHasher, Hash};
+use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use atomic_breaker::{Clock, State, Tally};
+use atomic_breaker::{Breaker, Clock, Snapshot, State, Tally};
 
-use super::slot::{Slot, Whose};
+use super::slot::Slot;
 use super::{KeyedObserver, Place, Registry};
 
 /// Which slots are free, and where the search for a victim goes on.
@@ -21,13 +22,17 @@ pub(super) struct Places {
 /// How many slots are looked at for one without counted failures, before one with some is taken.
 const LOOKS: usize = 64;
 
+/// How many slots are looked at in one search, at most: it holds the lock.
+const MOST_LOOKS: usize = 1_024;
+
 /// What a slot is worth to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
     /// Closed and clear: as good as absent.
     Nothing,
-    /// Closed, with failures counted.
-    Counts,
+    /// Closed, with failures counted; or open, half-open or returning for so long that nobody needs to wait any
+    /// more, and nobody has called lately.
+    Little,
     /// Everything else.
     Kept,
 }
@@ -78,12 +83,15 @@ where
             slot: index as u32,
             turn: slot.turn.get(),
         };
-        let epoch = self.breaker(slot, Whose::Nobody).snapshot().epoch();
-        slot.born.store(epoch, Ordering::Relaxed);
+        let kept = Arc::new(key.clone());
+        // Before the key can be found: who finds it sees these.
+        slot.born
+            .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
         // Not yet: those that fail once and never come again are the first to go.
         slot.is_used.store(false, Ordering::Relaxed);
-        slot.key.store(Some(Arc::new(key.clone())));
+        slot.key.store(Some(kept));
         self.map.pin().insert(key.clone(), place);
+        self.inserted.fetch_add(1, Ordering::Relaxed);
         Some((place, slot))
     }
 
@@ -92,38 +100,56 @@ where
             places.fresh += 1;
             return Some(places.fresh - 1);
         }
+        let now = At(self.clock.now_ms());
         let mut second_best = None;
         // Twice round: those that were used lately are spared at first.
-        for look in 0..2 * self.capacity() {
+        for look in 0..(2 * self.capacity()).min(MOST_LOOKS) {
             let index = places.hand;
             places.hand = (index + 1) % self.capacity();
-            match self.worth(&self.slots[index]) {
+            match self.worth(&self.slots[index], &now) {
                 Worth::Nothing if self.evict(index) => return Some(index),
-                Worth::Counts => {
+                Worth::Little => {
                     second_best.get_or_insert(index);
                 }
                 Worth::Nothing | Worth::Kept => {}
             }
             if look + 1 >= LOOKS.min(self.capacity()) {
                 if let Some(index) = second_best.take().filter(|&index| self.evict(index)) {
+                    // The search goes on beside it, or most slots would never change hands.
+                    places.hand = (index + 1) % self.capacity();
                     return Some(index);
                 }
             }
         }
-        None
+        second_best.filter(|&index| self.evict(index))
     }
 
-    fn worth(&self, slot: &Slot<K, T>) -> Worth {
-        let snapshot = self.breaker(slot, Whose::Nobody).snapshot();
-        if slot.is_pinned()
-            || snapshot.state() != State::Closed
-            || slot.is_used.swap(false, Ordering::Relaxed)
-        {
+    /// Whether some slot could be had.
+    pub(super) fn has_room(&self, places: &Places) -> bool {
+        let now = At(self.clock.now_ms());
+        let is_free = |slot: &Slot<K, T>| {
+            let snapshot = Breaker::from_parts(
+                &slot.word,
+                &self.rules_of(slot).rules,
+                &now,
+                &slot.tally,
+                (),
+            )
+            .snapshot();
+            !slot.is_pinned() && can_go(&snapshot)
+        };
+        places.fresh < self.capacity() || self.slots[..self.capacity()].iter().any(is_free)
+    }
+
+    fn worth(&self, slot: &Slot<K, T>, now: &At) -> Worth {
+        let rules = &self.rules_of(slot).rules;
+        let snapshot = Breaker::from_parts(&slot.word, rules, now, &slot.tally, ()).snapshot();
+        if slot.is_pinned() || !can_go(&snapshot) || slot.is_used.swap(false, Ordering::Relaxed) {
             Worth::Kept
-        } else if snapshot.failures() == 0 {
+        } else if snapshot.state() == State::Closed && snapshot.failures() == 0 {
             Worth::Nothing
         } else {
-            Worth::Counts
+            Worth::Little
         }
     }
 
@@ -131,16 +157,10 @@ where
     fn evict(&self, index: usize) -> bool {
         let slot = &self.slots[index];
         let key = slot.key.load_full();
-        let turn = slot.turn.raise();
-        if !self.breaker(slot, Whose::Nobody).retire() {
-            // Its key keeps it. Callers who looked it up before ask again.
-            if let Some(key) = key {
-                let place = Place {
-                    slot: index as u32,
-                    turn,
-                };
-                self.map.pin().insert((*key).clone(), place);
-            }
+        // The key keeps its slot if anything goes wrong, a panic of a key's `Hash` included.
+        let raised = Raised(slot);
+        slot.turn.raise();
+        if !self.breaker(slot, ()).retire() {
             return false;
         }
         if let Some(key) = key {
@@ -148,7 +168,36 @@ where
         }
         slot.key.store(None);
         slot.last_failure.clear();
+        mem::forget(raised);
         self.evicted.fetch_add(1, Ordering::Relaxed);
         true
+    }
+}
+
+/// Whether nobody needs to remember it.
+fn can_go(snapshot: &Snapshot) -> bool {
+    match snapshot.state() {
+        State::Closed => true,
+        State::Open | State::HalfOpen => snapshot.is_due(),
+        State::Returning => snapshot.returning_percent() == Some(100),
+        _ => false,
+    }
+}
+
+/// Lowers the turn of a slot again.
+struct Raised<'a, K, T>(&'a Slot<K, T>);
+
+impl<K, T> Drop for Raised<'_, K, T> {
+    fn drop(&mut self) {
+        self.0.turn.lower();
+    }
+}
+
+/// The time of a search: read once.
+struct At(u32);
+
+impl Clock for At {
+    fn now_ms(&self) -> u32 {
+        self.0
     }
 }

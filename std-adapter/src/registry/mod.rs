@@ -68,12 +68,18 @@ use slot::Slot;
 ///
 /// A key that fails takes the slot of one that is closed and was not used lately: of one without counted
 /// failures, or else of one that has some; if all were used lately, of any that is closed. Keys that are open, half-open, returning, forced open or disabled,
-/// and those with rules of their own, are never forgotten. Reports that come after the eviction change
+/// and those with rules of their own, are not forgotten, unless their time has long been over: one that
+/// is due and was not called since may go, too, so that hosts which are gone do not hold their slots for ever.
+/// Forced open, disabled and with rules of its own it always stays. Reports that come after the eviction change
 /// nothing. If no slot can be had, [`WhenFull`] says what becomes of further keys; it is counted in
 /// [`stats`](Self::stats).
 ///
-/// So memory is bounded, and who can choose keys can at worst make the registry forget counts of failures
-/// below the limit; the default hasher keeps them from choosing collisions.
+/// So memory is bounded. Who can choose keys that fail can make the registry forget counts of failures below the
+/// limit, and open keys that nobody calls; and fill it with open ones for their open time. The default hasher
+/// keeps them from choosing collisions. A search for a slot looks at 1,024 at most, then none is looked for until
+/// a tenth of a second later.
+///
+/// A key's own `Hash`, `Eq`, `Clone` and `Drop` must not call the registry.
 ///
 /// # Parameters
 ///
@@ -95,6 +101,8 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     clock: C,
     observer: O,
     enforcement: Enforcement,
+    /// How many keys have got a slot.
+    inserted: AtomicU32,
     evicted: AtomicU64,
     unguarded: AtomicU64,
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use atomic_breaker::{Clock, Config, Control, Snapshot, Tally};
 
 use super::rules::Ruleset;
-use super::slot::{Slot, Whose};
+use super::slot::{Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, RegistryError};
 use crate::resource::LastFailure;
 
@@ -33,7 +33,7 @@ pub struct RegistryStats {
     pub keys: usize,
     /// Keys that lost their slot, since the start.
     pub evicted: u64,
-    /// Failures, or calls that had to be remembered, of keys for which there was no room, since the start.
+    /// How often a slot was asked for and none was to be had, since the start.
     pub unguarded: u64,
 }
 
@@ -63,14 +63,21 @@ where
             let turn = slot.turn.get();
             let key = slot.key.load_full()?;
             let entry = Entry {
-                key,
-                snapshot: self.breaker(slot, Whose::Present).snapshot(),
+                snapshot: self.breaker(slot, ()).snapshot(),
                 last_failure: slot.last_failure.get(),
                 has_own_rules: slot.own_rules().is_some(),
+                key: Arc::clone(&key),
             };
-            if slot.turn.is_still(turn, &slot.word) {
+            // In one turn the slot is at first that of the key which is evicted, then that of the next.
+            let is_same = slot
+                .key
+                .load()
+                .as_ref()
+                .is_some_and(|now| Arc::ptr_eq(now, &key));
+            if is_same && slot.turn.is_still(turn, &slot.word) {
                 return Some(entry);
             }
+            drop(self.places());
         }
     }
 
@@ -96,7 +103,11 @@ where
     ) -> Result<R, RegistryError> {
         let (_, slot) = self.pinned(key)?;
         let _pin = Pin(slot);
-        let breaker = self.breaker(slot, Whose::Present);
+        let observer = Keyed {
+            key,
+            observer: &self.observer,
+        };
+        let breaker = self.breaker(slot, observer);
         Ok(command(&breaker))
     }
 

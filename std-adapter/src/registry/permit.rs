@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
 
-use super::slot::Whose;
-use super::{AnyRegistry, KeyedObserver, Registry};
+use super::slot::{Keyed, Slot};
+use super::{AnyRegistry, KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::{AnyPermit, Rejection};
 
 /// The right to one call of a key. Dropping it cancels. `H` leads to the registry: a reference or an `Arc`.
@@ -25,12 +25,16 @@ pub(super) enum Granted<K> {
     /// By the breaker of a slot.
     Admitted {
         key: K,
-        slot: u32,
+        place: Place,
         is_probe: bool,
         token: Token<u64>,
     },
     /// The key has no slot.
-    Absent { key: K, started_ms: Option<u32> },
+    Absent {
+        key: K,
+        started_ms: Option<u32>,
+        inserted: u32,
+    },
     /// It should have been rejected, and is not reported.
     Unguarded,
 }
@@ -48,12 +52,6 @@ impl<H: AnyRegistry> KeyedPermit<H> {
             granted,
             fails_when_dropped: false,
         })
-    }
-
-    /// Whether the breaker admitted the call; if not, it passes in shadow mode, and is not reported to the
-    /// breaker.
-    pub const fn is_admitted(&self) -> bool {
-        !matches!(self.granted, Some(Granted::Unguarded))
     }
 
     /// A permit that counts as failed when it is dropped without a report: for code that leaves by `?`, and for
@@ -97,6 +95,10 @@ impl<H: AnyRegistry> AnyPermit for KeyedPermit<H> {
     fn is_probe(&self) -> bool {
         matches!(self.granted, Some(Granted::Admitted { is_probe: true, .. }))
     }
+
+    fn is_admitted(&self) -> bool {
+        !matches!(self.granted, Some(Granted::Unguarded))
+    }
 }
 
 impl<H: AnyRegistry> Drop for KeyedPermit<H> {
@@ -139,26 +141,39 @@ where
     ) -> Option<Transition> {
         match granted {
             Granted::Admitted {
-                key, slot, token, ..
+                key, place, token, ..
             } => {
-                let slot = &self.slots[slot as usize];
-                let breaker = self.breaker(slot, Whose::Permit(&key));
-                let made = breaker.resume(token).report(outcome)?;
-                if let (State::Open, Some(why)) = (made.to, why) {
-                    slot.last_failure.set(why());
+                let slot = &self.slots[place.slot as usize];
+                if !self.is_still(place, slot) {
+                    return None;
                 }
+                let breaker = self.breaker(slot, self.observer_of(&key, place));
+                let made = breaker.resume(token).report(outcome)?;
+                self.explain(place, slot, &made, why);
                 Some(made)
             }
-            Granted::Absent { key, started_ms } => {
-                let outcome = match outcome {
-                    Outcome::Success if self.was_slow(started_ms) => Failure::new().into(),
-                    outcome => outcome,
-                };
-                match outcome {
-                    Outcome::Success | Outcome::Ignored => None,
-                    Outcome::Failure(_) => self.report_absent(&key, outcome, why),
+            Granted::Absent {
+                key,
+                started_ms,
+                inserted,
+            } => match outcome {
+                Outcome::Ignored => None,
+                // A key that has no slot now has nothing to clear.
+                Outcome::Success if !self.was_slow(started_ms) => {
+                    // A counter: nobody got a slot since.
+                    if self.inserted.load(Ordering::Relaxed) != inserted {
+                        let (place, _) = self.find(&key)?;
+                        self.report_as_born(&key, place, started_ms, outcome, why);
+                    }
+                    None
                 }
-            }
+                Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => {
+                    None
+                }
+                Outcome::Success | Outcome::Failure(_) => {
+                    self.report_first(&key, started_ms, outcome, why)
+                }
+            },
             Granted::Unguarded => None,
         }
     }
@@ -167,55 +182,106 @@ where
     pub(super) fn cancel(&self, granted: Granted<K>) {
         match granted {
             Granted::Admitted {
-                key, slot, token, ..
+                key, place, token, ..
             } => {
-                let slot = &self.slots[slot as usize];
-                self.breaker(slot, Whose::Permit(&key))
-                    .resume(token)
-                    .cancel();
+                let slot = &self.slots[place.slot as usize];
+                if !self.is_still(place, slot) {
+                    return;
+                }
+                let breaker = self.breaker(slot, self.observer_of(&key, place));
+                if let Some(made) = breaker.resume(token).cancel() {
+                    let why = Some(|| "hung until it was cancelled".to_owned());
+                    self.explain(place, slot, &made, why);
+                }
             }
-            Granted::Absent { key, started_ms } => {
+            Granted::Absent {
+                key, started_ms, ..
+            } => {
                 if self.was_slow(started_ms) {
-                    let failure = Failure::new().into();
-                    self.report_absent(&key, failure, Some(|| "cancelled late".to_owned()));
+                    let why = Some(|| "hung until it was cancelled".to_owned());
+                    self.report_first(&key, started_ms, Outcome::Success, why);
                 }
             }
             Granted::Unguarded => {}
         }
     }
 
+    /// Those who share a slot are not notified: it is nobody's.
+    #[inline]
+    fn observer_of<'a>(&'a self, key: &'a K, place: Place) -> Option<Keyed<'a, K, O>> {
+        (place.slot != self.shared().slot).then_some(Keyed {
+            key,
+            observer: &self.observer,
+        })
+    }
+
+    /// Keeps the words of a failure that opened a breaker, or forgets older ones.
+    fn explain(
+        &self,
+        place: Place,
+        slot: &Slot<K, T>,
+        made: &Transition,
+        why: Option<impl FnOnce() -> String>,
+    ) {
+        if made.to != State::Open {
+            return;
+        }
+        slot.last_failure.set_for(made, why.map(|why| why()));
+        // The slot may have changed hands meanwhile, and words of one key must not show at another.
+        if !self.is_still(place, slot) {
+            slot.last_failure.clear();
+        }
+    }
+
     /// The first failure of a key, or one that began before another first one.
     #[cold]
-    fn report_absent(
+    fn report_first(
         &self,
         key: &K,
+        started_ms: Option<u32>,
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        loop {
-            let (place, slot) = self.insert(key)?;
-            let breaker = self.breaker(slot, Whose::LookedUp(key, place.turn));
-            // A call of a key that has been through a transition since is a late one: its epoch is over.
-            if breaker.snapshot().epoch() != slot.born.load(Ordering::Relaxed)
-                || breaker.state() != State::Closed
-            {
-                return None;
+        match self.insert(key) {
+            Some((place, _)) => self.report_as_born(key, place, started_ms, outcome, why),
+            None if self.when_full == WhenFull::Share => {
+                self.report_as_born(key, self.shared(), started_ms, outcome, why)
             }
-            let permit = breaker.acquire().ok()?;
-            if !slot.turn.is_still(place.turn, &slot.word) {
-                permit.cancel();
-                self.wait_for_eviction();
-                continue;
-            }
-            if permit.is_probe() {
-                permit.cancel();
-                return None;
-            }
-            let made = permit.report(outcome)?;
-            if let (State::Open, Some(why)) = (made.to, why) {
-                slot.last_failure.set(why());
-            }
-            return Some(made);
+            None => None,
         }
+    }
+
+    /// Reports a call that began before its key had a slot, as if it had been admitted when the key got it.
+    #[cold]
+    fn report_as_born(
+        &self,
+        key: &K,
+        place: Place,
+        started_ms: Option<u32>,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let slot = &self.slots[place.slot as usize];
+        let is_shared = place.slot == self.shared().slot;
+        // The shared breaker is nobody's from the start: it is asked as it stands.
+        let granted = if is_shared {
+            self.breaker(slot, ()).to_bits()
+        } else {
+            slot.born.load(Ordering::Relaxed)
+        };
+        if !self.is_still(place, slot) {
+            return None;
+        }
+        // 0: not measured.
+        let started_ms = started_ms.unwrap_or(0);
+        let breaker = self.breaker(slot, self.observer_of(key, place));
+        let permit = breaker.resume(Token::from_raw(granted, started_ms));
+        if permit.is_probe() {
+            permit.report(Outcome::Ignored);
+            return None;
+        }
+        let made = permit.report(outcome)?;
+        self.explain(place, slot, &made, why);
+        Some(made)
     }
 }

@@ -1,6 +1,7 @@
 //! A place for one key.
 
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use arc_swap::ArcSwapOption;
 use atomic_breaker::word::{self, AtomicU64};
@@ -19,8 +20,8 @@ pub(super) struct Slot<K, T> {
     pub(super) turn: Turn<word::AtomicU32>,
     /// Who must not be evicted now: an operator is at work, or the key has rules of its own.
     pub(super) pins: AtomicU32,
-    /// The epoch in which this key got the slot.
-    pub(super) born: AtomicU16,
+    /// The word with which this key got the slot.
+    pub(super) born: AtomicU64,
     /// Whether somebody came since the last search for a victim.
     pub(super) is_used: AtomicBool,
     /// One more than the index of its own rules; 0 if it has none.
@@ -36,7 +37,7 @@ impl<K, T> Slot<K, T> {
             word: AtomicU64::new(0),
             turn: Turn::default(),
             pins: AtomicU32::new(0),
-            born: AtomicU16::new(0),
+            born: AtomicU64::new(0),
             is_used: AtomicBool::new(false),
             own_rules: AtomicU32::new(0),
             key: ArcSwapOption::const_empty(),
@@ -73,11 +74,6 @@ impl<K, T> Slot<K, T> {
         }
     }
 
-    /// Whether an epoch is of the key that has the slot now, modulo 512.
-    fn is_since_birth(&self, epoch: u16) -> bool {
-        epoch.wrapping_sub(self.born.load(Ordering::Relaxed)) % 512 < 256
-    }
-
     /// Under the lock of the registry.
     pub(super) fn pin(&self) {
         self.pins.fetch_add(1, Ordering::Relaxed);
@@ -94,81 +90,55 @@ impl<K, T> Slot<K, T> {
     }
 }
 
-/// Whose slot it was when something happened there. It may have changed hands by the time when the observer
-/// is notified.
+/// Notifies the observer of the registry of what the permit of a key does.
 #[derive(Debug)]
-pub(super) enum Whose<'a, K> {
-    /// Of a caller who looked the key up, and found it in this turn.
-    LookedUp(&'a K, u32),
-    /// Of a permit, which acts in its own turn only.
-    Permit(&'a K),
-    /// Of whoever has it, as it is pinned.
-    Present,
-    /// Nobody is to be notified.
-    Nobody,
-}
-
-/// Notifies the observer of the registry of what happens in a slot.
-#[derive(Debug)]
-pub(super) struct Keyed<'a, K, T, O> {
-    pub(super) slot: &'a Slot<K, T>,
-    pub(super) whose: Whose<'a, K>,
+pub(super) struct Keyed<'a, K, O> {
+    pub(super) key: &'a K,
     pub(super) observer: &'a O,
 }
 
-impl<K, T, O: KeyedObserver<K>> Keyed<'_, K, T, O> {
-    /// `epoch` is the one that began, where one did.
-    fn with_key(&self, epoch: Option<u16>, notify: impl FnOnce(&O, &K)) {
-        if !self.observer.is_listening() {
-            return;
-        }
-        let slot = self.slot;
-        match &self.whose {
-            Whose::Permit(key) => notify(self.observer, key),
-            Whose::LookedUp(key, turn) => {
-                let is_theirs = slot.turn.is_still(*turn, &slot.word)
-                    || epoch.is_some_and(|epoch| !slot.is_since_birth(epoch));
-                if is_theirs {
-                    notify(self.observer, key);
-                } else if epoch.is_some() {
-                    self.with_present_key(notify);
-                }
-            }
-            Whose::Present => self.with_present_key(notify),
-            Whose::Nobody => {}
-        }
-    }
-
-    fn with_present_key(&self, notify: impl FnOnce(&O, &K)) {
-        if let Some(key) = &*self.slot.key.load() {
-            notify(self.observer, key);
-        }
-    }
-}
-
-impl<K, T, O: KeyedObserver<K>> Observer for Keyed<'_, K, T, O> {
+impl<K, O: KeyedObserver<K>> Observer for Keyed<'_, K, O> {
     #[inline]
     fn is_listening(&self) -> bool {
         self.observer.is_listening()
     }
 
     fn transition(&self, transition: &Transition) {
-        self.with_key(Some(transition.epoch), |observer, key| {
-            observer.transition(key, transition);
-        });
+        self.observer.transition(self.key, transition);
     }
 
     fn rejected(&self, rejected: Rejected) {
-        self.with_key(None, |observer, key| observer.rejected(key, rejected));
+        self.observer.rejected(self.key, rejected);
     }
 
     #[inline]
     fn outcome(&self, outcome: Outcome) {
-        self.with_key(None, |observer, key| observer.outcome(key, outcome));
+        if self.observer.is_listening() {
+            self.observer.outcome(self.key, outcome);
+        }
     }
 
     #[inline]
     fn cancelled(&self) {
-        self.with_key(None, O::cancelled);
+        if self.observer.is_listening() {
+            self.observer.cancelled(self.key);
+        }
+    }
+}
+
+/// Keeps what happens when a call is admitted, until it is known whose slot it was.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) transition: Cell<Option<Transition>>,
+    pub(super) rejected: Cell<Option<Rejected>>,
+}
+
+impl Observer for &Kept {
+    fn transition(&self, transition: &Transition) {
+        self.transition.set(Some(*transition));
+    }
+
+    fn rejected(&self, rejected: Rejected) {
+        self.rejected.set(Some(rejected));
     }
 }

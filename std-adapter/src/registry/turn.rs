@@ -13,7 +13,8 @@ use atomic_breaker::word::Word;
 /// | a caller | looks up the slot and its turn · acquires from the word · asks whether the turn [is still](Self::is_still) the same |
 ///
 /// A caller who was admitted in the new epoch saw the retired word, so it sees the raised turn as well, and
-/// gives the permit back. One who was admitted in the old epoch may go on: its report is stale.
+/// gives the permit back. One who was admitted in the old epoch may go on: its report is stale, and so that
+/// it is not taken for a current one when epochs have come round, it asks for the turn again.
 #[derive(Debug, Default)]
 pub(super) struct Turn<T>(pub(super) T);
 
@@ -32,17 +33,24 @@ impl<T: Word<Bits = u32>> Turn<T> {
 
     /// Raises the turn. Ordered by the release of the retirement that follows, and by the lock of the
     /// registry.
-    pub(super) fn raise(&self) -> u32 {
+    pub(super) fn raise(&self) {
+        self.set(self.get().wrapping_add(1));
+    }
+
+    /// Takes the raise back, where the key keeps its slot. Whoever met it meanwhile waits for the lock of the
+    /// registry, and looks again.
+    pub(super) fn lower(&self) {
+        self.set(self.get().wrapping_sub(1));
+    }
+
+    /// Under the lock of the registry, so nobody else does.
+    fn set(&self, next: u32) {
         let mut turn = self.get();
-        loop {
-            let next = turn.wrapping_add(1);
-            let raised =
-                self.0
-                    .compare_exchange_weak(turn, next, Ordering::Relaxed, Ordering::Relaxed);
-            match raised {
-                Ok(_) => return next,
-                Err(found) => turn = found,
-            }
+        while let Err(found) =
+            self.0
+                .compare_exchange_weak(turn, next, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            turn = found;
         }
     }
 }

@@ -4,47 +4,47 @@ use std::future::poll_fn;
 use std::mem;
 use std::pin::pin;
 
-use atomic_breaker::{AnyBreaker, CallError, Failure, Permit};
+use atomic_breaker::Failure;
 
-use super::{AnyPermit, Report};
+use super::{Admit, AnyPermit, Report, ServiceError};
 
 /// A call that ends by a [report](Report), which may take its permit along, as the body of a response
 /// does. For what [`call_async_with`](atomic_breaker::Breaker::call_async_with) cannot do, as it has
 /// reported when it returns.
 ///
-/// The handle leads to the breaker: an `Arc`, or a reference to a `static`, if what comes back is to be
-/// handed on. Dropping the future cancels.
+/// The handle leads to the breaker or the [`Resource`](super::Resource): an `Arc`, or a reference to a `static`,
+/// if what comes back is to be handed on. Dropping the future cancels.
 ///
 /// # Errors
-/// [`CallError::Rejected`] without a call, [`CallError::Failed`] with the error of the call.
+/// [`ServiceError::Rejected`] without a call, [`ServiceError::Failed`] with the error of the call.
 ///
 /// ```
-/// use atomic_breaker_std::{AnyError, Breaker, CallError, Config, breaker, call_reported};
+/// use atomic_breaker_std::{AnyError, Breaker, Config, ServiceError, breaker, call_reported};
 /// use std::sync::Arc;
 ///
-/// async fn call(server: &Arc<Breaker>) -> Result<u8, CallError<&'static str>> {
+/// async fn call(server: &Arc<Breaker>) -> Result<u8, ServiceError<&'static str>> {
 ///     // In the place of `AnyError`: `HttpClassifier::new().at_end_of_body()`.
 ///     call_reported(Arc::clone(server), &AnyError, || async { Ok(7) }).await
 /// }
 /// # let _ = call(&Arc::new(breaker(Config::new())));
 /// ```
 pub async fn call_reported<H, R, T, E, F>(
-    breaker: H,
+    handle: H,
     report: &R,
     operation: impl FnOnce() -> F,
-) -> Result<R::Output<Permit<H>>, CallError<E>>
+) -> Result<R::Output<H::Permit>, ServiceError<E>>
 where
-    H: AnyBreaker,
+    H: Admit<()>,
     R: Report<T, E>,
     F: Future<Output = Result<T, E>>,
 {
-    let mut permit = Some(Permit::acquire(breaker)?);
+    let mut permit = Some(handle.admit(&()).map_err(ServiceError::Rejected)?);
     let mut future = pin!(count_panic(&mut permit, operation));
     let result =
         poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
     // Not missing: it is taken by a panic, which does not come here.
     match permit {
-        Some(permit) => report.report(permit, result).map_err(CallError::Failed),
+        Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),
         None => unreachable!("the permit of a call that returned"),
     }
 }

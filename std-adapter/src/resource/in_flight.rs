@@ -6,12 +6,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use atomic_breaker::{Failure, Outcome, Transition};
+use atomic_breaker::{AnyBreaker, Failure, Outcome, Transition};
 
 use super::{Admit, AnyPermit, Rejection};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its
-/// calls has timed out. Around whatever [admits](Admit) calls.
+/// calls has timed out. Around a reference or an `Arc` of one breaker or [`Resource`](super::Resource); a limit
+/// around many by key would trip whoever comes next.
 ///
 /// ```
 /// use atomic_breaker_std::{Admit, Config, InFlightLimit, Resource, State, breaker};
@@ -29,10 +30,9 @@ use super::{Admit, AnyPermit, Rejection};
 /// The call that would be one too many trips the breaker and is rejected; probes are not limited, as the
 /// breaker bounds them itself. Calls that hang go on counting until they end, so give them a time limit.
 ///
-/// Counted per thread, in sixteen places (2 KiB): a call adds to one and takes from one, mostly the same. The
-/// sum is taken only when one of them has its share of the limit. So the limit may be exceeded by the calls
-/// that begin at the same time, and, where threads are few and calls end on other threads than they began on,
-/// noticed late, by a call that comes to a place with its share.
+/// Counted by the threads on which calls begin, in sixteen places (2 KiB). The sum is taken only by calls that
+/// come to a place with its share of the limit. So the limit may be exceeded by the calls that begin at the
+/// same time, and by those that come to places with less than their share while another is full.
 #[derive(Debug)]
 pub struct InFlightLimit<A> {
     admit: A,
@@ -79,20 +79,16 @@ impl<A> InFlightLimit<A> {
         sum.max(0).cast_unsigned()
     }
 
-    /// Counts a call; whether it is one too many.
-    fn begin(&self) -> bool {
-        let mine = self.mine().fetch_add(1, Ordering::Relaxed) + 1;
+    /// Counts a call at a place; whether it is one too many.
+    fn begin(&self, place: usize) -> bool {
+        let mine = self.places[place].0.fetch_add(1, Ordering::Relaxed) + 1;
         // If all have less than their share, the sum is below the limit.
         mine.saturating_mul(PLACES_I64) > self.limit
             && self.in_flight() > self.limit.cast_unsigned()
     }
 
-    fn end(&self) {
-        self.mine().fetch_sub(1, Ordering::Relaxed);
-    }
-
-    fn mine(&self) -> &AtomicI64 {
-        &self.places[thread_number() % PLACES].0
+    fn end(&self, place: usize) {
+        self.places[place].0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -116,11 +112,13 @@ pub struct InFlightPermit<H: Deref<Target = InFlightLimit<A>>, A, P> {
     // Dropped in this order: whoever learns that the call has ended finds it gone.
     permit: Option<P>,
     limit: H,
+    /// Where it was counted.
+    place: usize,
 }
 
 impl<H: Deref<Target = InFlightLimit<A>>, A, P> Drop for InFlightPermit<H, A, P> {
     fn drop(&mut self) {
-        self.limit.end();
+        self.limit.end(self.place);
     }
 }
 
@@ -145,6 +143,10 @@ where
         self.permit.as_ref().is_some_and(AnyPermit::is_probe)
     }
 
+    fn is_admitted(&self) -> bool {
+        self.permit.as_ref().is_some_and(AnyPermit::is_admitted)
+    }
+
     fn renew(&mut self) -> bool {
         self.permit.as_mut().is_some_and(AnyPermit::renew)
     }
@@ -160,15 +162,19 @@ fn admit<Q, H, A>(limit: H, request: &Q) -> Result<InFlightPermit<H, A, A::Permi
 where
     Q: ?Sized,
     H: Deref<Target = InFlightLimit<A>>,
-    A: Admit<Q>,
+    A: Admit<Q> + AnyBreaker,
 {
     let permit = limit.admit.admit(request)?;
-    let is_too_many = limit.begin() && !permit.is_probe();
+    let place = thread_number() % PLACES;
+    let is_too_many = limit.begin(place) && !permit.is_probe();
+    // One that passes in shadow mode was asked about already.
+    let trips = is_too_many && permit.is_admitted();
     let mut counted = InFlightPermit {
         permit: Some(permit),
         limit,
+        place,
     };
-    if !is_too_many {
+    if !trips {
         return Ok(counted);
     }
     let most = counted.limit.limit;
@@ -183,7 +189,7 @@ where
 
 macro_rules! admit_by_limit {
     ($($handle:ty),*) => {$(
-        impl<Q: ?Sized, A: Admit<Q>> Admit<Q> for $handle {
+        impl<Q: ?Sized, A: Admit<Q> + AnyBreaker> Admit<Q> for $handle {
             type Permit = InFlightPermit<Self, A, A::Permit>;
 
             fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {

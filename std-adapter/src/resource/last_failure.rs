@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
+use atomic_breaker::Transition;
 
 /// The failure that opened a breaker: a few words, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct LastFailure {
     pub text: Box<str>,
     /// When, by the clock on the wall.
     pub at: SystemTime,
+    /// The transition that it explains, if it is known.
+    made: Option<Transition>,
 }
 
 impl LastFailure {
@@ -31,6 +34,7 @@ impl LastFailure {
         Self {
             text: text.into(),
             at: SystemTime::now(),
+            made: None,
         }
     }
 }
@@ -60,6 +64,23 @@ impl LastFailureCell {
     /// Keeps a failure in place of the one before.
     pub fn set(&self, text: String) {
         self.0.store(Some(Arc::new(LastFailure::now(text))));
+    }
+
+    /// Keeps the words of the failure that made a transition, or forgets older ones if there are none. What
+    /// explains a later transition stays.
+    pub(crate) fn set_for(&self, made: &Transition, text: Option<String>) {
+        let next = text.map(|text| {
+            let mut failure = LastFailure::now(text);
+            failure.made = Some(*made);
+            Arc::new(failure)
+        });
+        self.0.rcu(|last| {
+            let is_later = |last: &LastFailure| last.made.is_some_and(|last| last.is_after(made));
+            match last {
+                Some(last) if is_later(last) => Some(Arc::clone(last)),
+                _ => next.clone(),
+            }
+        });
     }
 
     /// Forgets it.

@@ -22,7 +22,6 @@ mod report;
 
 pub use admit::Admit;
 pub use call::call_reported;
-#[cfg(any(feature = "tower", feature = "registry"))]
 pub(crate) use call::count_panic;
 pub use enforcement::{Enforcement, PercentError};
 pub use in_flight::{InFlightLimit, InFlightPermit};

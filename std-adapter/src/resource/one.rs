@@ -5,13 +5,17 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use atomic_breaker::{
-    AnyBreaker, BitsOf, Breaker, Clock, Outcome, Rejected, State, Token, Transition,
+    AnyBreaker, AnyError, BitsOf, Breaker, Clock, Outcome, Rejected, State, Token, Transition,
 };
 
-use super::{Admit, AnyPermit, Enforcement, LastFailureCell, Rejection};
+use super::{
+    Admit, AnyPermit, Enforcement, LastFailureCell, Rejection, Report, ServiceError, call_reported,
+    count_panic,
+};
 
 /// One breaker, the failure that opened it, and whether it is enforced. Leads to the breaker itself by
-/// `Deref`, for snapshots and commands.
+/// `Deref`, for snapshots and commands. (What is called by way of the breaker itself, as by `BreakerExt`, knows
+/// neither of shadow mode nor of the last failure.)
 ///
 /// ```
 /// use atomic_breaker_std::{AnyPermit, Config, Outcome, Resource, breaker};
@@ -70,6 +74,51 @@ impl<B: AnyBreaker> Resource<B> {
     /// [`Rejection`] says how long to wait, and why it opened.
     pub fn acquire(&self) -> Result<ResourcePermit<&Self>, Rejection> {
         ResourcePermit::acquire(self)
+    }
+
+    /// Runs an operation unless the breaker rejects it. `Err` is a failure of weight 1, whose text is kept if it
+    /// opens the breaker; a panic counts as one.
+    ///
+    /// # Errors
+    /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
+    pub fn call<V, E: fmt::Display>(
+        &self,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, ServiceError<E>> {
+        self.call_with(&AnyError, operation)
+    }
+
+    /// [`call`](Self::call) with somebody else who [reports](Report) the result.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn call_with<'a, V, E, K: Report<V, E>>(
+        &'a self,
+        report: &K,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<K::Output<ResourcePermit<&'a Self>>, ServiceError<E>> {
+        let mut permit = Some(self.acquire().map_err(ServiceError::Rejected)?);
+        let result = count_panic(&mut permit, operation);
+        match permit {
+            Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),
+            None => unreachable!("the permit of a call that returned"),
+        }
+    }
+
+    /// [`call`](Self::call) for futures, by any runtime or none. Dropping the future cancels; a time limit belongs
+    /// inside. With somebody else who reports: [`call_reported`](crate::call_reported).
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub async fn call_async<V, E, F>(
+        &self,
+        operation: impl FnOnce() -> F,
+    ) -> Result<V, ServiceError<E>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        call_reported(self, &AnyError, operation).await
     }
 }
 
@@ -167,12 +216,6 @@ impl<H: AnyResource> ResourcePermit<H> {
         })
     }
 
-    /// Whether the breaker admitted the call; if not, it passes in shadow mode, and is not reported to the
-    /// breaker.
-    pub const fn is_admitted(&self) -> bool {
-        self.token.is_some()
-    }
-
     /// Ends the permit without a report, as dropping it does.
     pub fn cancel(self) {
         drop(self);
@@ -187,7 +230,7 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
         let token = self.token.take()?;
         let made = self.handle.as_breaker().resume(token).report(outcome)?;
         if made.to == State::Open {
-            self.handle.last_failure().clear();
+            self.handle.last_failure().set_for(&made, None);
         }
         Some(made)
     }
@@ -201,7 +244,7 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
         let token = self.token.take()?;
         let made = self.handle.as_breaker().resume(token).report(outcome)?;
         if made.to == State::Open {
-            self.handle.last_failure().set(why());
+            self.handle.last_failure().set_for(&made, Some(why()));
         }
         Some(made)
     }
@@ -210,7 +253,11 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
         self.is_probe
     }
 
-    /// A call that passes in shadow mode is asked about anew each time, as the mode may have changed.
+    fn is_admitted(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// A call that passes in shadow mode is asked about again each time, as the mode may have changed.
     fn renew(&mut self) -> bool {
         let Some(token) = self.token.take() else {
             return false;
@@ -230,9 +277,11 @@ impl<H: AnyResource> Drop for ResourcePermit<H> {
         };
         // One that hung until somebody lost patience may open it.
         let made = self.handle.as_breaker().resume(token).cancel();
-        if made.is_some_and(|made| made.to == State::Open) {
+        if let Some(made) = made.filter(|made| made.to == State::Open) {
             let failure = "a call hung until it was cancelled";
-            self.handle.last_failure().set(failure.to_owned());
+            self.handle
+                .last_failure()
+                .set_for(&made, Some(failure.to_owned()));
         }
     }
 }

@@ -18,6 +18,12 @@ pub trait AnyPermit: Sized {
     /// Whether this call is a probe.
     fn is_probe(&self) -> bool;
 
+    /// Whether the breaker admitted the call; if not, it passes in shadow mode, and is not reported to the
+    /// breaker.
+    fn is_admitted(&self) -> bool {
+        true
+    }
+
     /// Starts the permit again, if what it says still counts: [`Permit::renew`]. A permit that answers
     /// `false`, as it does by default, is given back by whoever holds it, and another one asked for.
     fn renew(&mut self) -> bool {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use atomic_breaker_std::http::{AtEnd, GrpcClassifier, HttpClassifier};
 use atomic_breaker_std::{
-    AnyError, AnyPermit, AtOnce, Breaker, CallError, Classify, Config, Failure, Outcome, Permit,
-    Report, State, breaker, call_reported,
+    AnyError, AnyPermit, AtOnce, Breaker, Classify, Config, Failure, Outcome, Permit, Report,
+    ServiceError, State, breaker, call_reported,
 };
 use axum::Router;
 use axum::body::Body;
@@ -86,8 +86,8 @@ async fn guard_at_end(Shared(server): Shared<Server>, request: Request, next: Ne
     let run = || async { Ok::<_, Infallible>(next.run(request).await) };
     match call_reported(server, &AT_END, run).await {
         Ok(response) => response.map(Body::new),
-        Err(CallError::Rejected(_)) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-        Err(CallError::Failed(never)) => match never {},
+        Err(ServiceError::Rejected(_)) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Err(ServiceError::Failed(never)) => match never {},
     }
 }
 

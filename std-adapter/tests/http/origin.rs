@@ -57,6 +57,28 @@ fn passwords_are_not_shown() {
     assert_eq!(origin.to_string(), "https://api.example:8443");
     assert_eq!((origin.host(), origin.port()), ("api.example", Some(8443)));
     assert_eq!(origin.scheme(), Some("https"));
+    for shown in [format!("{origin:?}"), format!("{:?}", origin.clone())] {
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}
+
+#[test]
+fn a_clone_is_the_same_and_keeps_nothing_of_a_long_uri() {
+    for uri in [
+        "https://user:secret@API.example:8443/path",
+        "http://[::1]:8080/",
+        "http://a.example:80",
+        "WSS://a.example/",
+        "http://a.example:",
+    ] {
+        let (origin, hasher) = (of(uri), RandomState::new());
+        let clone = origin.clone();
+        assert_eq!(clone, origin, "{uri}");
+        assert_eq!(hasher.hash_one(&clone), hasher.hash_one(&origin), "{uri}");
+        assert_eq!(clone.to_string(), origin.to_string(), "{uri}");
+    }
+    assert_eq!(of("WSS://a.example/"), of("wss://a.example:443/"));
+    assert_eq!(of("WS://a.example/").to_string(), "ws://a.example");
 }
 
 #[test]

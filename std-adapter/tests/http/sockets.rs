@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::http::{AtEnd, HttpClassifier};
 use atomic_breaker_std::{
-    Breaker, CallError, Config, Failure, Report, State, breaker, call_reported,
+    Breaker, Config, Failure, Report, ServiceError, State, breaker, call_reported,
 };
 use axum::body::{Body, Bytes};
 use http::{Method, Request, Response};
@@ -77,7 +77,7 @@ impl Peer {
     async fn call(
         &self,
         method: Method,
-    ) -> Result<Response<impl Answer + use<>>, CallError<Error>> {
+    ) -> Result<Response<impl Answer + use<>>, ServiceError<Error>> {
         let server = Arc::clone(&self.breaker);
         call_reported(server, &AT_END, || self.send(method)).await
     }

@@ -57,7 +57,7 @@ fn each_key_has_a_breaker_of_its_own() {
 
 #[test]
 fn a_slow_call_of_an_unknown_key_counts() {
-    let clock = ManualClock::new();
+    let clock = ManualClock::starting_at(5);
     let keys = Registry::<u32>::builder(RULES.slow_call(SECOND))
         .clock(&clock)
         .build()

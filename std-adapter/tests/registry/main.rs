@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `keys` | who has a slot, what it costs |
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
+//! | `attacked` | what attacks found |
 //! | `rules` | rules that are replaced while running, rules of one key |
 //! | `threads` | ten thousand keys, eight threads |
 #![cfg(feature = "registry")]
 
+mod attacked;
 mod eviction;
 mod keys;
 mod rules;
