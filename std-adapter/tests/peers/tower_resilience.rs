@@ -105,12 +105,12 @@ async fn open_it_rejects_without_asking_the_service() {
 #[tokio::test(start_paused = true)]
 async fn a_fallback_answers_without_asking_the_service() {
     let (breaker, server) = (breaker(RULES), Server::busy());
-    let guarded = BreakerLayer::new(breaker)
-        .layer(server.clone())
-        .map_result(|answer: Result<u16, ServiceError<io::Error>>| match answer {
+    let guarded = BreakerLayer::new(breaker).layer(server.clone()).map_result(
+        |answer: Result<u16, ServiceError<io::Error>>| match answer {
             Err(ServiceError::Rejected(_)) => Ok(203),
             other => other,
-        });
+        },
+    );
     breaker.trip();
     assert_eq!(guarded.oneshot(Ask::Answer).await.unwrap(), 203);
     assert_eq!((server.asked(), server.calls()), (0, 0));
@@ -205,10 +205,16 @@ async fn half_open_admits_no_more_probes_than_allowed() {
             requests.spawn(guarded.clone().oneshot(Ask::Take(SECOND)));
         }
         sleep(SECOND / 2).await;
-        assert_eq!((server.calls(), breaker.state()), (probes as usize, State::HalfOpen));
+        assert_eq!(
+            (server.calls(), breaker.state()),
+            (probes as usize, State::HalfOpen)
+        );
         let answers = requests.join_all().await;
         assert_eq!(answers.iter().flatten().count(), probes as usize);
-        assert_eq!((server.calls(), breaker.state()), (probes as usize, State::Closed));
+        assert_eq!(
+            (server.calls(), breaker.state()),
+            (probes as usize, State::Closed)
+        );
     }
 }
 
@@ -334,7 +340,10 @@ async fn slow_calls_trip_though_all_succeed() {
         let answer = guarded.clone().oneshot(Ask::Take(takes)).await;
         assert_eq!((answer.unwrap(), breaker.state()), (200, state));
     }
-    for (ask, state) in [(Ask::Fail, State::Closed), (Ask::Take(40 * MS), State::Open)] {
+    for (ask, state) in [
+        (Ask::Fail, State::Closed),
+        (Ask::Take(40 * MS), State::Open),
+    ] {
         let _ = guarded.clone().oneshot(ask).await;
         assert_eq!(breaker.state(), state);
     }
@@ -362,7 +371,12 @@ fn settings_that_make_no_sense_are_errors_when_it_is_built() {
     for good in [half.of_last(1), Ratio::percent(1), Ratio::percent(100)] {
         assert!(build(good).is_ok(), "{good:?}");
     }
-    let failures = |failures| Breaker::try_new(Config::new().consecutive_failures(failures), ManualClock::new());
+    let failures = |failures| {
+        Breaker::try_new(
+            Config::new().consecutive_failures(failures),
+            ManualClock::new(),
+        )
+    };
     assert!(failures(0).is_err() && failures(1).is_ok());
 }
 
@@ -375,7 +389,10 @@ fn a_handle_sees_and_commands_at_once() {
     assert_eq!(play(&breaker, "x"), State::Closed);
     assert_eq!(handle.snapshot().failures(), 1);
     handle.reset();
-    assert_eq!((handle.snapshot().failures(), handle.state()), (0, State::Closed));
+    assert_eq!(
+        (handle.snapshot().failures(), handle.state()),
+        (0, State::Closed)
+    );
     handle.force_open();
     assert_eq!(play(&breaker, "r"), State::ForcedOpen);
     handle.reset();
@@ -449,10 +466,14 @@ async fn one_classifier_serves_two_types_of_responses() {
     let breaker = breaker(RULES);
     let texts = BreakerLayer::new(breaker)
         .classify(empty::<String>)
-        .layer(service_fn(|text: &'static str| async move { Ok(text.to_owned()) }));
+        .layer(service_fn(|text: &'static str| async move {
+            Ok(text.to_owned())
+        }));
     let bytes = BreakerLayer::new(breaker)
         .classify(empty::<Vec<u8>>)
-        .layer(service_fn(|bytes: &'static [u8]| async move { Ok(bytes.to_vec()) }));
+        .layer(service_fn(|bytes: &'static [u8]| async move {
+            Ok(bytes.to_vec())
+        }));
     assert!(texts.clone().oneshot("full").await.is_ok());
     assert!(texts.clone().oneshot("").await.is_ok());
     assert!(bytes.oneshot(&[]).await.is_ok());
@@ -465,7 +486,10 @@ async fn one_classifier_serves_two_types_of_responses() {
 /// tower-resilience: errors say whether the circuit was open, and give the service's own.
 #[test]
 fn errors_say_whether_it_was_rejected_or_failed() {
-    let breaker = Arc::new(Breaker::new(RULES.consecutive_failures(1), ManualClock::new()));
+    let breaker = Arc::new(Breaker::new(
+        RULES.consecutive_failures(1),
+        ManualClock::new(),
+    ));
     let failed = breaker.call(|| Err::<(), _>("no answer")).unwrap_err();
     assert!(failed.rejected().is_none());
     assert_eq!(failed.failed(), Some("no answer"));
