@@ -4,11 +4,13 @@
 //! | file | system |
 //! |---|---|
 //! | `tower_resilience` | tower-resilience-circuitbreaker 0.14, for Rust |
-//! | `polly` | Polly v8 and Microsoft.Extensions.Http.Resilience, for .NET |
+//! | `polly` | Polly v8, for .NET: circuit breaker, retry, timeout |
+//! | `dotnet_http` | Microsoft.Extensions.Http.Resilience, for .NET: the standard pipeline around a client |
 //! | `resilience4j` | resilience4j: circuit breaker, retry, time limiter, for Java |
 //! | `support` | a server that does as it is asked, and who writes down what happens |
 #![cfg(all(feature = "client", target_has_atomic = "64"))]
 
+mod dotnet_http;
 mod polly;
 mod resilience4j;
 mod support;

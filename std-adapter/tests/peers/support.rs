@@ -19,6 +19,11 @@ use tower::{Service, ServiceBuilder};
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
+/// A millisecond less.
+pub(crate) const fn just_before(time: Duration) -> Duration {
+    time.saturating_sub(MS)
+}
+
 /// Two failures in a row trip for ten seconds.
 pub(crate) const RULES: Config = Config::new()
     .consecutive_failures(2)

@@ -474,8 +474,8 @@ async fn one_classifier_serves_two_types_of_responses() {
         .layer(service_fn(|bytes: &'static [u8]| async move {
             Ok(bytes.to_vec())
         }));
-    assert!(texts.clone().oneshot("full").await.is_ok());
-    assert!(texts.clone().oneshot("").await.is_ok());
+    assert!(texts.oneshot("full").await.is_ok());
+    assert!(texts.oneshot("").await.is_ok());
     assert!(bytes.oneshot(&[]).await.is_ok());
     assert_eq!(breaker.state(), State::Open);
     sleep(10 * SECOND).await;
