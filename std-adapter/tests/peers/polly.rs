@@ -493,6 +493,7 @@ async fn a_time_limit_cuts_off_what_takes_longer_and_nothing_else() {
         (SECOND, Ask::Hang, "timed out"),
         (SECOND, Ask::Fail, "failed"),
         (Duration::ZERO, Ask::Answer, "in time"),
+        (Duration::ZERO, Ask::Hang, "timed out"),
         (Duration::MAX, Ask::Take(86_400 * SECOND), "in time"),
     ] {
         let server = Server::default();
