@@ -1,0 +1,552 @@
+//! Cases of Polly v8: circuit breaker, retry, timeout.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use atomic_breaker_std::http::HttpClassifier;
+use atomic_breaker_std::retry::{Backoff, RetryConfig, RetryLayer, RetryPolicy};
+use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
+use atomic_breaker_std::{
+    AnyPermit, Breaker, CallError, Cause, Config, Control, Failure, ManualClock, Outcome, Ratio,
+    Resource, ServiceError, SlidingRatio, State, Timed, TokioClock, Wait,
+};
+use http::Response;
+use tokio::time::{Instant, sleep, timeout};
+use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
+
+use crate::support::{
+    Ask, Diary, Event, LENIENT, MS, RULES, SECOND, Server, breaker, budget, just_before, play,
+};
+
+type Sliding<'a> = Breaker<
+    &'a ManualClock,
+    atomic_breaker_std::word::NativeWord,
+    SlidingRatio<&'a ManualClock, 1>,
+>;
+
+/// A share of failures within 30 s, as Polly's breaker counts.
+fn sliding(clock: &ManualClock, percent: u32, min_calls: u32) -> Sliding<'_> {
+    let ratio = Ratio::percent(percent)
+        .within(30 * SECOND)
+        .min_calls(min_calls);
+    Breaker::builder(Config::new().tally_only().failure_ratio(ratio), clock)
+        .tally(SlidingRatio::by(clock))
+        .build()
+}
+
+/// Polly, circuit behaviour: breaks at exactly the ratio, from exactly the minimum throughput on.
+#[test]
+fn it_trips_at_the_ratio_once_the_minimum_of_calls_is_reached() {
+    let clock = ManualClock::new();
+    for (percent, min_calls, calls, state) in [
+        (10, 10, "..........", State::Closed),
+        (10, 10, ".........x", State::Open),
+        (10, 10, "........xx", State::Open),
+        (10, 10, ".........xr", State::Open),
+        (10, 10, "........x", State::Closed),
+        (20, 10, ".........x", State::Closed),
+        (100, 2, "xx", State::Open),
+        (100, 2, "x.xxx", State::Closed),
+    ] {
+        let breaker = sliding(&clock, percent, min_calls);
+        assert_eq!(play(&breaker, calls), state, "{percent} %: {calls}");
+    }
+}
+
+/// Polly, health metrics: calls leave the sampling duration, and a duration without calls forgets everything.
+#[test]
+fn calls_leave_the_window() {
+    let clock = ManualClock::new();
+    let breaker = sliding(&clock, 50, 4);
+    assert_eq!(play(&breaker, "xxx"), State::Closed);
+    clock.advance(29 * SECOND);
+    assert_eq!(breaker.tally().seen_and_failed(), (3, 3));
+    clock.advance(5 * SECOND);
+    assert_eq!(breaker.tally().seen_and_failed(), (0, 0));
+    assert_eq!(play(&breaker, "...x"), State::Closed);
+    clock.advance(15 * SECOND);
+    assert_eq!(play(&breaker, ".."), State::Closed);
+    clock.advance(20 * SECOND);
+    assert_eq!(breaker.tally().seen_and_failed(), (2, 0), "a part of it");
+}
+
+/// Polly: closing resets the health metrics.
+#[test]
+fn closing_forgets_what_was_counted() {
+    let clock = ManualClock::new();
+    let breaker = sliding(&clock, 50, 4);
+    assert_eq!(play(&breaker, "xxxx"), State::Open);
+    clock.advance(5 * SECOND);
+    assert_eq!(play(&breaker, ".xxx"), State::Closed);
+    assert_eq!(play(&breaker, "xr"), State::Open);
+}
+
+/// Polly: failures and successes reported while it is open, isolated or half-open. Polly counts a late failure of a
+/// broken circuit; here a report of an earlier epoch changes nothing, as it says nothing about the resource now.
+#[test]
+fn late_reports_change_nothing() {
+    let clock = ManualClock::new();
+    for success in [true, false] {
+        let breaker = Breaker::new(RULES.consecutive_failures(1), &clock);
+        let late = [(); 4].map(|()| breaker.acquire().unwrap());
+        let mut late = late.into_iter();
+        let mut report = |state| {
+            let permit = late.next().unwrap();
+            let made = if success {
+                permit.success()
+            } else {
+                permit.failure()
+            };
+            assert_eq!((made, breaker.state()), (None, state));
+        };
+        breaker.force_open();
+        report(State::ForcedOpen);
+        breaker.reset();
+        assert_eq!(play(&breaker, "x"), State::Open);
+        report(State::Open);
+        clock.advance(10 * SECOND);
+        let probe = breaker.acquire().unwrap();
+        report(State::HalfOpen);
+        probe.success();
+        report(State::Closed);
+        assert_eq!(breaker.snapshot().failures(), 0);
+    }
+}
+
+/// Polly: open for exactly the break duration, which each rejection says the rest of; then one call passes.
+#[test]
+fn it_is_open_for_exactly_its_time_and_says_how_long_still() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::new(RULES, &clock);
+    assert_eq!(play(&breaker, "xx"), State::Open);
+    clock.advance(MS);
+    let rejected = breaker.acquire().unwrap_err();
+    assert_eq!(rejected.wait(), Wait::For(just_before(10 * SECOND)));
+    clock.advance(just_before(just_before(10 * SECOND)));
+    assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(MS));
+    clock.advance(MS);
+    let probe = breaker.acquire().unwrap();
+    assert!(probe.is_probe());
+    assert_eq!(play(&breaker, "r"), State::HalfOpen);
+}
+
+/// Polly: a half-open circuit lets another call pass after the break duration, if the first one did not report. Here
+/// that is a time of its own, the lease, and the late report of the lost probe changes nothing.
+#[test]
+fn a_probe_that_never_reports_lets_another_one_pass_after_its_lease() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::new(RULES.probe_lease(30 * SECOND), &clock);
+    breaker.trip();
+    clock.advance(10 * SECOND);
+    let lost = breaker.acquire().unwrap();
+    clock.advance(just_before(30 * SECOND));
+    assert_eq!(play(&breaker, "r"), State::HalfOpen);
+    clock.advance(MS);
+    let probe = breaker.acquire().unwrap();
+    assert_eq!(lost.failure(), None);
+    assert_eq!(probe.success().unwrap().to, State::Closed);
+}
+
+/// Polly: after a half-open call the circuit is closed or open, by what the call says. An outcome that is not handled
+/// closes there; here the classifier chooses: `Success` closes, `Ignored` says nothing and lets the next one probe.
+#[test]
+fn a_probe_closes_or_opens_by_what_it_says() {
+    let clock = ManualClock::new();
+    for (outcome, state) in [
+        (Outcome::Success, State::Closed),
+        (Failure::new().into(), State::Open),
+        (Outcome::Ignored, State::HalfOpen),
+    ] {
+        let breaker = Breaker::new(RULES, &clock);
+        breaker.trip();
+        clock.advance(10 * SECOND);
+        breaker.acquire().unwrap().report(outcome);
+        assert_eq!(breaker.state(), state);
+        assert_eq!(breaker.snapshot().probes_in_flight(), 0);
+    }
+}
+
+/// Polly, whole flows: closed, half-open, open, half-open, closed; each transition once, with its cause.
+#[test]
+fn the_whole_flow_is_reported_with_its_causes() {
+    let clock = ManualClock::new();
+    let made = Mutex::new(Vec::new());
+    let log = |transition: &atomic_breaker_std::Transition| {
+        made.lock().unwrap().push((transition.to, transition.cause));
+    };
+    let breaker = Breaker::builder(RULES, &clock).on_transition(log).build();
+    play(&breaker, "xxr");
+    clock.advance(10 * SECOND);
+    play(&breaker, "xr");
+    clock.advance(10 * SECOND);
+    play(&breaker, "..");
+    assert_eq!(
+        *made.lock().unwrap(),
+        [
+            (State::Open, Cause::FailureLimit),
+            (State::HalfOpen, Cause::OpenTimeOver),
+            (State::Open, Cause::ProbeFailed),
+            (State::HalfOpen, Cause::OpenTimeOver),
+            (State::Closed, Cause::ProbesSucceeded),
+        ]
+    );
+}
+
+/// Polly: the rejection carries what broke the circuit, an exception; here the words of the last failure, if a report
+/// had some, and none of an earlier trip if it had not.
+#[test]
+fn a_rejection_names_the_failure_that_opened_it() {
+    let clock = ManualClock::new();
+    let resource = Resource::new(Breaker::new(RULES.consecutive_failures(1), &clock));
+    let because = |words: &str| {
+        let permit = resource.acquire().unwrap();
+        permit.report_because(Failure::new().into(), || words.to_owned());
+        resource.acquire().unwrap_err()
+    };
+    let rejection = because("503 Service Unavailable");
+    assert_eq!(rejection.retry_in(), Some(10 * SECOND));
+    assert_eq!(
+        &*rejection.last_failure.unwrap().text,
+        "503 Service Unavailable"
+    );
+    clock.advance(10 * SECOND);
+    resource.acquire().unwrap().report(Failure::new().into());
+    assert!(resource.acquire().unwrap_err().last_failure.is_none());
+}
+
+/// Polly, manual control: isolates several breakers at once, before their first call too, for as long as it likes;
+/// rejections then say no time.
+#[test]
+fn a_manual_control_isolates_several_breakers_until_it_closes_them() {
+    let clock = ManualClock::new();
+    let breakers = [(); 2].map(|()| Breaker::new(RULES, &clock));
+    let control = breakers.each_ref().map(|breaker| breaker as &dyn Control);
+    for breaker in control {
+        breaker.force_open();
+    }
+    clock.advance(3_600 * SECOND);
+    for breaker in &breakers {
+        let rejected = breaker.acquire().unwrap_err();
+        assert_eq!(
+            (rejected.wait(), rejected.retry_in()),
+            (Wait::UntilReleased, None)
+        );
+    }
+    for breaker in control {
+        breaker.reset();
+    }
+    for breaker in &breakers {
+        assert_eq!(play(breaker, "."), State::Closed);
+    }
+}
+
+/// Polly: a generator gets the number of half-open attempts and says how long to break. Here growth is a setting; as
+/// there, closing starts over.
+#[test]
+fn the_open_time_grows_with_each_failed_probe_and_closing_starts_over() {
+    let clock = ManualClock::new();
+    let rules = RULES
+        .consecutive_failures(1)
+        .open_for(SECOND)
+        .exponential(2, 5 * SECOND);
+    let breaker = Breaker::new(rules, &clock);
+    let mut times = Vec::new();
+    for calls in ["x", "x", "x", "x", ".x", "x"] {
+        play(&breaker, calls);
+        let open_for = breaker.snapshot().retry_in().unwrap();
+        times.push(open_for.as_secs());
+        clock.advance(open_for);
+    }
+    assert_eq!(times, [1, 2, 4, 5, 1, 2]);
+}
+
+/// Polly: a break duration that would overflow is cut to the end of time. Here it is an error when it is built, and the
+/// clock may wrap meanwhile.
+#[test]
+fn an_open_time_that_cannot_be_held_is_an_error_and_the_clock_may_wrap() {
+    let clock = ManualClock::starting_at(u32::MAX - 5);
+    assert!(Breaker::try_new(RULES.open_for(Duration::MAX), &clock).is_err());
+    let breaker = Breaker::new(RULES, &clock);
+    play(&breaker, "xx");
+    clock.advance(just_before(10 * SECOND));
+    assert_eq!(play(&breaker, "r"), State::Open);
+    clock.advance(MS);
+    assert_eq!(play(&breaker, "."), State::Closed);
+}
+
+/// Polly: what is handled counts as a failure, results as well as exceptions; what is not handled is a success.
+#[test]
+fn the_classifier_says_which_results_and_errors_are_failures() {
+    let handled = |result: &Result<u16, &'static str>| match result {
+        Ok(99) | Err("handled") => Failure::new().into(),
+        _ => Outcome::Success,
+    };
+    for (result, failures) in [
+        (Ok(99), 2),
+        (Err("handled"), 2),
+        (Ok(1), 0),
+        (Err("not handled"), 0),
+    ] {
+        let breaker = Breaker::new(RULES, ManualClock::new());
+        let _ = breaker.call_with(handled, || Err("handled"));
+        let answer = breaker.call_with(handled, || result);
+        assert_eq!(
+            answer,
+            result.map_err(CallError::Failed),
+            "handed on as it is"
+        );
+        let is_open = breaker.state() == State::Open;
+        assert_eq!(
+            (is_open, breaker.snapshot().failures() == 0),
+            (failures == 2, true)
+        );
+    }
+}
+
+/// Polly: a cancelled execution is not handled by default. Here it is neutral while closed, in any number.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_its_caller_drops_says_nothing() {
+    let (breaker, server) = (breaker(RULES), Server::default());
+    let guarded = BreakerLayer::new(breaker).layer(server.clone());
+    for _ in 0..10 {
+        let request = guarded.clone().oneshot(Ask::Hang);
+        assert!(timeout(SECOND, request).await.is_err());
+    }
+    assert_eq!((server.calls(), breaker.state()), (10, State::Closed));
+    assert_eq!(breaker.snapshot().failures(), 0);
+}
+
+const QUICK: RetryConfig = RetryConfig::new().backoff(Backoff::new().first(MS).longest(MS));
+
+fn always(_: &Ask) -> bool {
+    true
+}
+
+/// Polly, retry: the count is respected, for errors and results; the last one is the answer. Here tries are counted,
+/// the first included, not retries.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_the_answer() {
+    for tries in [1, 2, 5] {
+        let server = Server::default();
+        let policy = RetryPolicy::new(QUICK.tries(tries), budget(), always);
+        let client = server.retried(breaker(LENIENT), policy);
+        let error = client.oneshot(Ask::Fail).await.unwrap_err();
+        assert_eq!(error.failed().unwrap().to_string(), "no answer");
+        assert_eq!(server.calls(), tries as usize);
+        let server = Server::default();
+        let policy = RetryPolicy::new(QUICK.tries(tries), budget(), always)
+            .classify(|_: &Result<u16, io::Error>| Failure::new().into());
+        let client = server.retried(breaker(LENIENT), policy);
+        assert_eq!(client.oneshot(Ask::Answer).await.unwrap(), 200);
+        assert_eq!(server.calls(), tries as usize);
+    }
+}
+
+/// Polly, retry: what is not handled is not tried again.
+#[tokio::test(start_paused = true)]
+async fn what_is_no_failure_is_not_tried_again() {
+    for outcome in [Outcome::Success, Outcome::Ignored] {
+        let server = Server::default();
+        let policy = RetryPolicy::new(QUICK, budget(), always)
+            .classify(move |_: &Result<u16, io::Error>| outcome);
+        let client = server.retried(breaker(LENIENT), policy);
+        assert!(client.oneshot(Ask::Fail).await.is_err());
+        assert_eq!(server.calls(), 1);
+    }
+}
+
+/// Polly, retry: cancelled before it is not executed; cancelled during a call or a delay, not executed again.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_dropped_is_not_made_again_wherever_it_stands() {
+    let pause = Backoff::new().first(60 * SECOND).longest(60 * SECOND);
+    let config = RetryConfig::new().backoff(pause).within(600 * SECOND);
+    for (ask, given_up_after, calls) in [
+        (Ask::Fail, None, 0),
+        (Ask::Hang, Some(SECOND), 1),
+        (Ask::Fail, Some(MS), 1),
+    ] {
+        let (server, budget) = (Server::default(), budget());
+        let policy = RetryPolicy::new(config, budget, always);
+        let request = server.retried(breaker(LENIENT), policy).oneshot(ask);
+        match given_up_after {
+            Some(time) => drop(timeout(time, request).await),
+            None => drop(request),
+        }
+        sleep(300 * SECOND).await;
+        // A pause may be as short as nothing.
+        assert!(server.calls() - calls <= usize::from(ask == Ask::Fail) * calls);
+        assert!(
+            budget.snapshot().tokens() >= 98,
+            "a token in a pause comes back"
+        );
+    }
+}
+
+/// Polly, delays: constant and exponential ones, their maximum, and no overflow whatever the attempt. (There is no
+/// linear kind here.)
+#[test]
+fn pauses_grow_to_their_longest_and_never_overflow() {
+    let of = |factor, longest| Backoff::new().first(SECOND).factor(factor).longest(longest);
+    for (backoff, seconds) in [
+        (of(1, 60 * SECOND), [1, 1, 1, 1, 1]),
+        (of(2, 60 * SECOND), [1, 2, 4, 8, 16]),
+        (of(2, 5 * SECOND), [1, 2, 4, 5, 5]),
+        (of(3, 60 * SECOND), [1, 3, 9, 27, 60]),
+    ] {
+        let most = [1, 2, 3, 4, 5].map(|retry| backoff.most(retry).as_secs());
+        assert_eq!(most, seconds);
+    }
+    for retry in [0, 1, 31, 32, 33, 1_000, u32::MAX] {
+        assert!(of(2, Duration::MAX).most(retry) >= SECOND);
+        assert!(of(2, 60 * SECOND).draw(retry) <= 60 * SECOND);
+    }
+}
+
+/// Polly, jitter: pauses differ, and stay within bounds. Here the jitter is full: from nothing to the whole pause.
+#[test]
+fn pauses_differ_within_their_bounds() {
+    let backoff = Backoff::new().first(SECOND).longest(60 * SECOND);
+    for retry in 1..8 {
+        let mut drawn = [(); 200].map(|()| backoff.draw(retry));
+        drawn.sort_unstable();
+        let most = backoff.most(retry);
+        assert!(drawn[0] < most / 4 && drawn[199] > most * 3 / 4 && drawn[199] < most);
+    }
+}
+
+/// Polly, delay generator: what it says goes first, and where it says nothing the usual delay is taken.
+#[tokio::test(start_paused = true)]
+async fn a_hint_makes_the_pause_longer_and_none_leaves_it_as_it_is() {
+    for (hint, least, most) in [
+        (Some(3 * SECOND), 6 * SECOND, 7 * SECOND),
+        (None, Duration::ZERO, 10 * MS),
+        (Some(Duration::ZERO), Duration::ZERO, 10 * MS),
+    ] {
+        let server = Server::default();
+        let policy =
+            RetryPolicy::new(QUICK, budget(), always).hint(move |_: &Result<u16, io::Error>| hint);
+        let begin = Instant::now();
+        let client = server.retried(breaker(LENIENT), policy);
+        assert_eq!(client.oneshot(Ask::FailFirst(2)).await.unwrap(), 200);
+        let took = begin.elapsed();
+        assert!(took >= least && took <= most, "{hint:?}: {took:?}");
+    }
+}
+
+/// Polly, options: numbers out of range are errors. Here a delay of zero is one as well: all callers would come back
+/// together.
+#[test]
+fn numbers_of_a_retry_that_make_no_sense_are_errors() {
+    let config = RetryConfig::new();
+    for bad in [
+        config.tries(0),
+        config.within(Duration::ZERO),
+        config.backoff(Backoff::new().first(Duration::ZERO)),
+        config.backoff(Backoff::new().longest(Duration::ZERO)),
+        config.backoff(Backoff::new().factor(0)),
+    ] {
+        assert!(bad.check().is_err(), "{bad:?}");
+    }
+    assert!(config.tries(1).check().is_ok());
+    assert!(config.tries(u32::MAX).check().is_ok());
+}
+
+/// Polly, retry: results that are not the answer are disposed of before the next attempt, the answer is not.
+#[tokio::test(start_paused = true)]
+async fn responses_that_are_discarded_are_dropped_before_the_next_try() {
+    static ALIVE: AtomicUsize = AtomicUsize::new(0);
+    static TRIES: AtomicUsize = AtomicUsize::new(0);
+    struct Body;
+    impl Drop for Body {
+        fn drop(&mut self) {
+            ALIVE.fetch_sub(1, Relaxed);
+        }
+    }
+    let failed = |result: &Result<Response<Body>, Infallible>| {
+        HttpClassifier::new().response(result.as_ref().unwrap())
+    };
+    let policy = RetryPolicy::new(QUICK, budget(), |(): &()| true).classify(failed);
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new(policy))
+        .layer(BreakerLayer::new(breaker(LENIENT)))
+        .service(service_fn(|()| async {
+            assert_eq!(ALIVE.fetch_add(1, Relaxed), 0, "one response at a time");
+            let is_last = TRIES.fetch_add(1, Relaxed) == 2;
+            let status = if is_last { 200 } else { 500 };
+            Ok(Response::builder().status(status).body(Body).unwrap())
+        }));
+    let response = client.oneshot(()).await.unwrap();
+    assert_eq!((response.status().as_u16(), ALIVE.load(Relaxed)), (200, 1));
+}
+
+/// Polly, timeout: what takes too long is cut off and an error; what comes in time, an error too, is handed on; no
+/// limit is none.
+#[tokio::test(start_paused = true)]
+async fn a_time_limit_cuts_off_what_takes_longer_and_nothing_else() {
+    for (limit, ask, answer) in [
+        (SECOND, Ask::Take(just_before(SECOND)), "in time"),
+        (SECOND, Ask::Take(SECOND), "in time"),
+        (SECOND, Ask::Take(SECOND + MS), "timed out"),
+        (SECOND, Ask::Hang, "timed out"),
+        (SECOND, Ask::Fail, "failed"),
+        (Duration::ZERO, Ask::Answer, "in time"),
+        (Duration::ZERO, Ask::Hang, "timed out"),
+        (Duration::MAX, Ask::Take(86_400 * SECOND), "in time"),
+    ] {
+        let server = Server::default();
+        let begin = Instant::now();
+        let limited = TimeLimitLayer::new(limit).layer(server.clone());
+        let seen = match limited.oneshot(ask).await {
+            Ok(_) => "in time",
+            Err(Timed::TimedOut) => "timed out",
+            Err(Timed::Failed(_)) => "failed",
+        };
+        assert_eq!(seen, answer, "{ask:?} within {limit:?}");
+        if seen == "timed out" {
+            sleep(60 * SECOND).await;
+            assert_eq!(server.answered(), 0, "the call was dropped");
+        } else {
+            assert!(begin.elapsed() <= limit.max(MS));
+        }
+    }
+}
+
+/// Polly, timeout: the caller's own cancellation is no time-out. Below the breaker here: a time-out counts, that does
+/// not.
+#[tokio::test(start_paused = true)]
+async fn a_time_out_is_a_failure_of_the_breaker_and_a_caller_that_leaves_is_none() {
+    let breaker = breaker(RULES);
+    let guarded = ServiceBuilder::new()
+        .layer(BreakerLayer::new(breaker))
+        .layer(TimeLimitLayer::new(SECOND))
+        .service(Server::default());
+    for _ in 0..3 {
+        let request = guarded.clone().oneshot(Ask::Hang);
+        assert!(timeout(SECOND / 2, request).await.is_err());
+    }
+    assert_eq!(breaker.snapshot().failures(), 0);
+    for _ in 0..2 {
+        let error = guarded.clone().oneshot(Ask::Hang).await.unwrap_err();
+        assert!(matches!(error, ServiceError::Failed(Timed::TimedOut)));
+    }
+    assert_eq!(breaker.state(), State::Open);
+}
+
+/// Polly, telemetry: each attempt is reported. Here the breaker's observer sees each try, the last one too.
+#[tokio::test(start_paused = true)]
+async fn the_observer_sees_each_try() {
+    let breaker = Breaker::builder(LENIENT, TokioClock)
+        .observer(Diary::default())
+        .build();
+    let breaker: &'static _ = Box::leak(Box::new(breaker));
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new(RetryPolicy::new(QUICK, budget(), always)))
+        .layer(BreakerLayer::new(breaker))
+        .service(Server::default());
+    assert!(client.clone().oneshot(Ask::FailFirst(2)).await.is_ok());
+    let seen = [Event::Failed, Event::Failed, Event::Succeeded];
+    assert_eq!(breaker.observer().read(), seen);
+}

@@ -1,0 +1,245 @@
+//! A server that does as it is asked, and who writes down what happens.
+
+use std::future::{pending, ready};
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use atomic_breaker_std::retry::{BudgetConfig, Policy, RetryBudget, RetryLayer};
+use atomic_breaker_std::tower::BreakerLayer;
+use atomic_breaker_std::{
+    Breaker, Config, Observer, Outcome, Rejected, ServiceError, State, TokioClock, Transition,
+};
+use tokio::time::{Instant, sleep};
+use tower::{Service, ServiceBuilder};
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const MS: Duration = Duration::from_millis(1);
+
+/// A millisecond less.
+pub(crate) const fn just_before(time: Duration) -> Duration {
+    time.saturating_sub(MS)
+}
+
+/// Two failures in a row trip for ten seconds.
+pub(crate) const RULES: Config = Config::new()
+    .consecutive_failures(2)
+    .open_for(Duration::from_secs(10));
+
+/// Never opens by itself.
+pub(crate) const LENIENT: Config = Config::new().consecutive_failures(65_535);
+
+pub(crate) type OnTokio = Breaker<TokioClock>;
+
+/// Lives as long as the tests, as their tasks want it.
+pub(crate) fn breaker(rules: Config) -> &'static OnTokio {
+    Box::leak(Box::new(Breaker::new(rules, TokioClock)))
+}
+
+/// Full, and filled by successes only.
+pub(crate) fn budget() -> &'static RetryBudget {
+    let config = BudgetConfig::new().max_tokens(100).tokens_per_second(0);
+    Box::leak(Box::new(RetryBudget::with(config)))
+}
+
+/// What is asked of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Answer,
+    Fail,
+    Take(Duration),
+    Hang,
+    Panic,
+    /// Fails its first calls, whoever makes them.
+    FailFirst(usize),
+}
+
+/// Does as it is asked. Clones are the same server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Server(Arc<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    calls: Mutex<Vec<Instant>>,
+    asked: AtomicUsize,
+    answered: AtomicUsize,
+    is_busy: AtomicBool,
+    is_gone: AtomicBool,
+    waiting: Mutex<Vec<Waker>>,
+}
+
+impl Server {
+    /// One that is not ready, until it is [`set_ready`](Self::set_ready).
+    pub(crate) fn busy() -> Self {
+        let server = Self::default();
+        server.0.is_busy.store(true, Relaxed);
+        server
+    }
+
+    /// One that fails when it is asked whether it is ready.
+    pub(crate) fn gone() -> Self {
+        let server = Self::default();
+        server.0.is_gone.store(true, Relaxed);
+        server
+    }
+
+    pub(crate) fn set_ready(&self) {
+        self.0.is_busy.store(false, Relaxed);
+        for waker in std::mem::take(&mut *self.0.waiting.lock().unwrap()) {
+            waker.wake();
+        }
+    }
+
+    /// How often it was called.
+    pub(crate) fn calls(&self) -> usize {
+        self.0.calls.lock().unwrap().len()
+    }
+
+    pub(crate) fn called_at(&self) -> Vec<Instant> {
+        self.0.calls.lock().unwrap().clone()
+    }
+
+    /// How often it was asked whether it is ready.
+    pub(crate) fn asked(&self) -> usize {
+        self.0.asked.load(Relaxed)
+    }
+
+    /// How many calls came to their end.
+    pub(crate) fn answered(&self) -> usize {
+        self.0.answered.load(Relaxed)
+    }
+
+    /// A client that retries above the breaker.
+    pub(crate) fn retried<P>(
+        &self,
+        breaker: &'static OnTokio,
+        policy: P,
+    ) -> impl Service<Ask, Response = u16, Error = ServiceError<io::Error>, Future: Send + 'static>
+    + Clone
+    + Send
+    + use<P>
+    where
+        P: Policy<Ask, u16, ServiceError<io::Error>, Future: Send> + Clone + Send + 'static,
+    {
+        ServiceBuilder::new()
+            .layer(RetryLayer::new(policy))
+            .layer(BreakerLayer::new(breaker))
+            .service(self.clone())
+    }
+}
+
+pub(crate) fn no_answer() -> io::Error {
+    io::Error::other("no answer")
+}
+
+impl Service<Ask> for Server {
+    type Response = u16;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<u16>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.asked.fetch_add(1, Relaxed);
+        if self.0.is_gone.load(Relaxed) {
+            return Poll::Ready(Err(no_answer()));
+        }
+        if self.0.is_busy.load(Relaxed) {
+            let waker = context.waker().clone();
+            self.0.waiting.lock().unwrap().push(waker);
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, ask: Ask) -> Self::Future {
+        let before = self.calls();
+        self.0.calls.lock().unwrap().push(Instant::now());
+        let seen = Arc::clone(&self.0);
+        Box::pin(async move {
+            let answer = match ask {
+                Ask::Answer => Ok(200),
+                Ask::Fail => Err(no_answer()),
+                Ask::Take(time) => {
+                    sleep(time).await;
+                    Ok(200)
+                }
+                Ask::Hang => pending().await,
+                Ask::Panic => panic!("asked to"),
+                Ask::FailFirst(calls) if before < calls => Err(no_answer()),
+                Ask::FailFirst(_) => ready(Ok(200)).await,
+            };
+            seen.answered.fetch_add(1, Relaxed);
+            answer
+        })
+    }
+}
+
+/// Writes down what it is notified of.
+#[derive(Debug, Default)]
+pub(crate) struct Diary(Mutex<Vec<Event>>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Event {
+    Changed(State, State),
+    Rejected(State),
+    Succeeded,
+    Failed,
+    Ignored,
+    Cancelled,
+}
+
+impl Diary {
+    /// What happened since it was read last.
+    pub(crate) fn read(&self) -> Vec<Event> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    fn write(&self, event: Event) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+impl Observer for Diary {
+    fn transition(&self, made: &Transition) {
+        self.write(Event::Changed(made.from, made.to));
+    }
+
+    fn rejected(&self, rejected: Rejected) {
+        self.write(Event::Rejected(rejected.state()));
+    }
+
+    fn outcome(&self, outcome: Outcome) {
+        self.write(match outcome {
+            Outcome::Success => Event::Succeeded,
+            Outcome::Failure(_) => Event::Failed,
+            Outcome::Ignored => Event::Ignored,
+        });
+    }
+
+    fn cancelled(&self) {
+        self.write(Event::Cancelled);
+    }
+}
+
+/// A row of calls: `x` fails, `.` succeeds, `r` is rejected. Answers the state at the end.
+pub(crate) fn play<C, T, O>(
+    breaker: &Breaker<C, atomic_breaker_std::word::NativeWord, T, O>,
+    calls: &str,
+) -> State
+where
+    C: atomic_breaker_std::Clock,
+    T: atomic_breaker_std::Tally,
+    O: Observer,
+{
+    for call in calls.chars() {
+        match (call, breaker.acquire()) {
+            ('x', Ok(permit)) => drop(permit.failure()),
+            ('.', Ok(permit)) => drop(permit.success()),
+            ('r', Err(_)) => {}
+            (_, answer) => panic!("{call} in {calls}: {answer:?}"),
+        }
+    }
+    breaker.state()
+}
