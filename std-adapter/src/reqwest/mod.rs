@@ -37,7 +37,8 @@
 //!   `redirect(Policy::none())`.
 //! - It **sends again** what a server refused by protocol, before it looked at it; the breaker sees the last of these.
 //!   Leave its own `retry(..)` off, or tries multiply: 3 here and 3 there are 9.
-//! - Its `timeout` covers the **body** too, the limits here end with the head: a `read_timeout` catches bodies that hang.
+//! - Its `timeout` covers the **body** too, the limits here end with the head: a `read_timeout`
+//!   catches bodies that hang. It covers the head as well, so it is not shorter than the limit of a try.
 //! - Behind a **proxy** a dead proxy looks as if all hosts were dead, and opens their breakers.
 //! - Its errors show the **URL** with its query, which a breaker would keep as its last failure, and not the cause:
 //!   [`ClientError`] shows the cause, and no URL. Straight onto `reqwest::Client` take
