@@ -70,6 +70,7 @@
 //! |---|---|---|
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) | |
 //! | guard an HTTP client with all that it needs | `client::ClientGuard` | `client` |
+//! | the same around reqwest | `reqwest::HttpClient` | `client`, `reqwest` |
 //! | limit, wait, retry, ping by tokio's timer | `BreakerExt` | `tokio` |
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
@@ -114,6 +115,8 @@ pub mod http;
 mod kernel;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub mod registry;
+#[cfg(feature = "reqwest")]
+pub mod reqwest;
 #[cfg(feature = "resource")]
 mod resource;
 #[cfg(all(feature = "retry", target_has_atomic = "64"))]

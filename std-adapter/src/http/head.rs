@@ -6,7 +6,7 @@ use http::{HeaderMap, Response, StatusCode, response};
 /// status and the headers.
 ///
 /// Implemented for [`http::Response`] with any body, for its [`Parts`](response::Parts), for
-/// references, and for a status with headers, which every client has:
+/// references, with the feature `reqwest` for `reqwest::Response`, and for a status with headers, which every client has:
 ///
 /// ```
 /// use atomic_breaker_std::http::HttpClassifier;

@@ -37,7 +37,8 @@
 //! |---|---|
 //! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
 //! | the same, and bodies should count | [`call_reported`](crate::call_reported) and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
-//! | a client with a response type of its own (reqwest) | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
+//! | reqwest | the module `reqwest`, feature of that name |
+//! | another client with a response type of its own | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
 //! | a client that makes errors of statuses (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if nobody had answered |
 //! | a response without a `Result`, as in a middleware of axum | [`HttpClassifier::response`] |
 //! | tonic | [`GrpcClassifier`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |

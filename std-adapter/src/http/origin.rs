@@ -66,6 +66,11 @@ impl Origin {
         origin
     }
 
+    #[cfg(feature = "reqwest")]
+    pub(crate) const fn new(scheme: Option<Scheme>, authority: Option<Authority>) -> Self {
+        Self { scheme, authority }
+    }
+
     /// The host, as it was written; empty if there is none.
     pub fn host(&self) -> &str {
         self.authority.as_ref().map_or("", Authority::host)

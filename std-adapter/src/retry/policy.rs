@@ -32,7 +32,7 @@ use crate::{Rejection, ServiceError};
 ///
 /// A request costs one reading of tokio's clock, a clone of the policy and a clone of the request for each try, so
 /// its body must be cloned cheaply, as `Bytes` is. reqwest's requests are not `Clone`: let the stack take
-/// `http::Request<Bytes>`, and convert it below by tower's `map_request`. A body that is streamed cannot be sent
+/// `http::Request<Bytes>`, and put `reqwest::HttpClient` below it (feature `reqwest`). A body that is streamed cannot be sent
 /// twice and goes around this layer.
 ///
 /// The breaker belongs below; the other way round, where a whole row of tries would be one call of the breaker,

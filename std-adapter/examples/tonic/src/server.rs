@@ -1,0 +1,90 @@
+//! A server that can be told to fail.
+
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::net::TcpListener;
+use tonic::codegen::BoxStream;
+use tonic::transport::server::TcpIncoming;
+use tonic::{Request, Response, Status};
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_server::{Health, HealthServer};
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+
+/// How it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mood {
+    Works,
+    /// Answers `UNAVAILABLE`, with the HTTP status 200.
+    Fails,
+    /// Takes calls and never answers.
+    Hangs,
+}
+
+/// How it is, and how many calls have reached it.
+type Shared = Arc<Mutex<(Mood, u32)>>;
+
+/// A server at a free port of this machine, until the program ends.
+#[derive(Debug)]
+pub(crate) struct Server {
+    address: SocketAddr,
+    shared: Shared,
+}
+
+impl Server {
+    pub(crate) async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let shared = Shared::new(Mutex::new((Mood::Works, 0)));
+        let service = HealthServer::new(Answers(Arc::clone(&shared)));
+        let server = tonic::transport::Server::builder().add_service(service);
+        tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+        Ok(Self { address, shared })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn set(&self, mood: Mood) {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).0 = mood;
+    }
+
+    pub(crate) fn calls(&self) -> u32 {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+struct Answers(Shared);
+
+#[tonic::async_trait]
+impl Health for Answers {
+    type WatchStream = BoxStream<HealthCheckResponse>;
+
+    async fn check(
+        &self,
+        _: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        let mood = {
+            let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.1 += 1;
+            shared.0
+        };
+        match mood {
+            Mood::Works => Ok(Response::new(HealthCheckResponse {
+                status: ServingStatus::Serving.into(),
+            })),
+            Mood::Fails => Err(Status::unavailable("its database is gone")),
+            Mood::Hangs => pending().await,
+        }
+    }
+
+    async fn watch(
+        &self,
+        _: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        Err(Status::unimplemented("only checks"))
+    }
+}

@@ -1,0 +1,106 @@
+//! reqwest's client as a service of `http::Request`s.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::Request;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::ClientError;
+
+/// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
+/// `Clone`, and answers with `reqwest::Response`s.
+///
+/// The body is whatever reqwest takes. Where there are retries it must be cloned cheaply, as `Bytes` is;
+/// [`repeatable`](super::repeatable) makes such a request of one that reqwest built.
+///
+/// ```
+/// use atomic_breaker_std::reqwest::HttpClient;
+/// use http::Request;
+/// use tower::ServiceExt;
+///
+/// # async fn post() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = HttpClient::new(reqwest::Client::new());
+/// let request = Request::post("https://api.example/items").body("an item")?;
+/// let status = client.oneshot(request).await?.status();
+/// # let _ = status; Ok(())
+/// # }
+/// # let _ = post();
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct HttpClient(reqwest::Client);
+
+impl HttpClient {
+    /// Around a client, of which clones share the connections.
+    pub const fn new(client: reqwest::Client) -> Self {
+        Self(client)
+    }
+
+    /// The client inside.
+    pub const fn get_ref(&self) -> &reqwest::Client {
+        &self.0
+    }
+}
+
+impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
+    type Response = reqwest::Response;
+    type Error = ClientError;
+    type Future = ResponseFuture;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        Poll::Ready(Ok(ready!(self.0.poll_ready(context))?))
+    }
+
+    fn call(&mut self, request: Request<B>) -> ResponseFuture {
+        let state = match request.try_into() {
+            Ok(request) => State::Sent {
+                response: self.0.call(request),
+            },
+            Err(error) => State::Refused { error: Some(error) },
+        };
+        ResponseFuture { state }
+    }
+}
+
+type Pending = <reqwest::Client as Service<reqwest::Request>>::Future;
+
+pin_project! {
+    /// The future of an [`HttpClient`].
+    ///
+    /// # Panics
+    /// When it is polled again after it was ready.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture {
+        #[pin]
+        state: State,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum State {
+        Sent { #[pin] response: Pending },
+        // reqwest takes no URI without a scheme and a host.
+        Refused { error: Option<reqwest::Error> },
+    }
+}
+
+impl Future for ResponseFuture {
+    type Output = Result<reqwest::Response, ClientError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let result = match self.project().state.project() {
+            Projected::Sent { response } => ready!(response.poll(context)),
+            Projected::Refused { error } => Err(error.take().expect("polled after it was ready")),
+        };
+        Poll::Ready(result.map_err(ClientError::from))
+    }
+}
+
+impl fmt::Debug for ResponseFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture").finish_non_exhaustive()
+    }
+}

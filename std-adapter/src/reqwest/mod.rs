@@ -1,0 +1,88 @@
+//! reqwest behind breakers. Feature `reqwest`; no TLS by itself: your own dependency on reqwest says which.
+//!
+//! ```
+//! # #[cfg(all(feature = "client", target_has_atomic = "64"))] {
+//! use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+//! use atomic_breaker_std::reqwest::{HttpClient, repeatable};
+//! use std::sync::LazyLock;
+//! use tower::{ServiceExt, Layer};
+//!
+//! static GUARD: LazyLock<ClientGuard> =
+//!     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+//!
+//! # async fn get() -> Result<(), Box<dyn std::error::Error>> {
+//! let reqwest = reqwest::Client::new();
+//! let client = GUARD.layer().layer(HttpClient::new(reqwest.clone()));
+//!
+//! // Built as ever; sent through deadline, retries, the breaker of its host and the limit of a try.
+//! let request = reqwest.get("https://api.example/items").header("accept", "text/plain").build()?;
+//! let request = repeatable(&request).ok_or("its body is streamed")?;
+//! let text = client.clone().oneshot(request).await?.text().await?;
+//! # let _ = text; Ok(())
+//! # }
+//! # let _ = get();
+//! # }
+//! ```
+//!
+//! | you have | take |
+//! |---|---|
+//! | a client that should retry, wait and reject by itself | `ClientGuard` around [`HttpClient`] |
+//! | layers of your own, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
+//! | layers of your own, without retries | [`HttpClassifier`](crate::http::HttpClassifier) and [`Origin::of_reqwest`] straight onto `reqwest::Client`, which is a `Service` |
+//! | a breaker and no layers | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and `HttpClassifier` around `client.execute(..)` |
+//!
+//! # What reqwest does by itself
+//!
+//! - It **follows redirects** within one try: the result counts for the host that was asked first. To count for each,
+//!   `redirect(Policy::none())`.
+//! - It **sends again** what a server refused by protocol, before it looked at it; the breaker sees the last of these.
+//!   Leave its own `retry(..)` off, or tries multiply: 3 here and 3 there are 9.
+//! - Its `timeout` covers the **body** too, the limits here end with the head: a `read_timeout`
+//!   catches bodies that hang. It covers the head as well, so it is not shorter than the limit of a try.
+//! - Behind a **proxy** a dead proxy looks as if all hosts were dead, and opens their breakers.
+//! - Its errors show the **URL** with its query, which a breaker would keep as its last failure, and not the cause:
+//!   [`ClientError`] shows the cause, and no URL. Straight onto `reqwest::Client` take
+//!   `.map_err(ClientError::from)` below the breaker.
+
+mod client;
+mod error;
+mod request;
+
+use http::{HeaderMap, StatusCode};
+
+pub use client::{HttpClient, ResponseFuture};
+pub use error::ClientError;
+pub use request::repeatable;
+
+use crate::http::{Origin, ResponseHead};
+
+impl ResponseHead for reqwest::Response {
+    fn status(&self) -> StatusCode {
+        Self::status(self)
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        Self::headers(self)
+    }
+}
+
+impl Origin {
+    /// That of a request of reqwest. Equal to [`of`](Self::of) its URL.
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::Origin;
+    /// use reqwest::{Method, Request, Url};
+    ///
+    /// let url = Url::parse("https://user:secret@API.example:443/a?b")?;
+    /// let origin = Origin::of_reqwest(&Request::new(Method::GET, url));
+    /// assert_eq!(origin.to_string(), "https://api.example");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_reqwest(request: &reqwest::Request) -> Self {
+        let url = request.url();
+        let server = url.authority();
+        // Nobody needs the password, and the origin is kept.
+        let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
+        Self::new(url.scheme().try_into().ok(), server.try_into().ok())
+    }
+}
