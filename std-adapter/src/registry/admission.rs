@@ -1,90 +1,24 @@
 //! What admits a call of a key.
 
-use std::future::poll_fn;
 use std::hash::{BuildHasher, Hash};
-use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{
-    AnyError, Breaker, Classify, Clock, Config, Observer, Outcome, Rejected, Rules, State, Tally,
-    Token, Transition,
+    Breaker, Clock, Config, Observer, Outcome, Rejected, Rules, Tally, Token, Transition,
 };
 
 use super::permit::Granted;
 use super::rules::Ruleset;
 use super::slot::{Kept, Slot};
-use super::{KeyedObserver, KeyedPermit, Place, Registry, WhenFull};
-use crate::resource::{AnyPermit, Rejection, ServiceError, count_panic};
+use super::{KeyedObserver, Place, Registry, WhenFull};
+use crate::resource::Rejection;
 
 /// The breaker of a slot, put together for a moment.
 pub(super) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
 
 /// What a breaker granted: whether it is a probe, and the token of the permit.
-type Admitted = (bool, Token<u64>);
-
-/// What leads to a [`Registry`], always the same one: a reference or an `Arc`.
-#[expect(clippy::type_complexity, reason = "all the parts of a registry")]
-pub trait AnyRegistry {
-    /// Its keys.
-    type Key: Hash + Eq + Clone;
-    /// Its clock.
-    type Clock: Clock;
-    /// The memory of each slot.
-    type Tally: Tally;
-    /// Its observer.
-    type Observer: KeyedObserver<Self::Key>;
-    /// Its hasher.
-    type Hasher: BuildHasher;
-
-    /// The registry itself.
-    fn as_registry(
-        &self,
-    ) -> &Registry<Self::Key, Self::Clock, Self::Tally, Self::Observer, Self::Hasher>;
-}
-
-impl<K, C, T, O, S> AnyRegistry for Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
-{
-    type Key = K;
-    type Clock = C;
-    type Tally = T;
-    type Observer = O;
-    type Hasher = S;
-
-    #[inline]
-    fn as_registry(&self) -> &Self {
-        self
-    }
-}
-
-macro_rules! forward_registry {
-    ($($pointer:ty),*) => {$(
-        impl<R: AnyRegistry> AnyRegistry for $pointer {
-            type Key = R::Key;
-            type Clock = R::Clock;
-            type Tally = R::Tally;
-            type Observer = R::Observer;
-            type Hasher = R::Hasher;
-
-            #[inline]
-            fn as_registry(
-                &self,
-            ) -> &Registry<Self::Key, Self::Clock, Self::Tally, Self::Observer, Self::Hasher> {
-                (**self).as_registry()
-            }
-        }
-    )*};
-}
-
-forward_registry!(&R, Arc<R>);
+pub(super) type Admitted = (bool, Token<u64>);
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where
@@ -94,89 +28,6 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    /// Asks for the right to one call of a key. From an `Arc`, [`KeyedPermit::acquire`] gives one that is
-    /// owned.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait, and why it opened.
-    pub fn acquire(&self, key: K) -> Result<KeyedPermit<&Self>, Rejection> {
-        KeyedPermit::acquire(self, key)
-    }
-
-    /// Runs an operation unless the breaker of the key rejects it. `Err` is a failure of weight 1; a panic
-    /// counts as one.
-    ///
-    /// # Errors
-    /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
-    pub fn call<V, E>(
-        &self,
-        key: K,
-        operation: impl FnOnce() -> Result<V, E>,
-    ) -> Result<V, ServiceError<E>> {
-        self.call_with(key, AnyError, operation)
-    }
-
-    /// [`call`](Self::call) with a classifier that says what the result means.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a classifier is mostly a closure, made for the call"
-    )]
-    pub fn call_with<V, E>(
-        &self,
-        key: K,
-        classify: impl Classify<V, E>,
-        operation: impl FnOnce() -> Result<V, E>,
-    ) -> Result<V, ServiceError<E>> {
-        let mut permit = Some(self.acquire(key).map_err(ServiceError::Rejected)?);
-        let result = count_panic(&mut permit, operation);
-        if let Some(permit) = permit {
-            permit.report(classify.classify(&result));
-        }
-        result.map_err(ServiceError::Failed)
-    }
-
-    /// [`call`](Self::call) for futures, by any runtime or none. A dropped future cancels; a time limit
-    /// belongs inside, where it counts as a failure.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
-    pub async fn call_async<V, E, F>(
-        &self,
-        key: K,
-        operation: impl FnOnce() -> F,
-    ) -> Result<V, ServiceError<E>>
-    where
-        F: Future<Output = Result<V, E>>,
-    {
-        self.call_async_with(key, AnyError, operation).await
-    }
-
-    /// [`call_async`](Self::call_async) with a classifier that says what the result means.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
-    pub async fn call_async_with<V, E, F>(
-        &self,
-        key: K,
-        classify: impl Classify<V, E>,
-        operation: impl FnOnce() -> F,
-    ) -> Result<V, ServiceError<E>>
-    where
-        F: Future<Output = Result<V, E>>,
-    {
-        let mut permit = Some(self.acquire(key).map_err(ServiceError::Rejected)?);
-        let mut future = pin!(count_panic(&mut permit, operation));
-        let result =
-            poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
-        if let Some(permit) = permit {
-            permit.report(classify.classify(&result));
-        }
-        result.map_err(ServiceError::Failed)
-    }
-
     /// The breaker of a slot, put together for a moment.
     #[inline]
     pub(super) fn breaker<'a, P: Observer>(
@@ -306,7 +157,7 @@ where
     }
 
     #[inline]
-    fn grant(
+    pub(super) fn grant(
         &self,
         key: K,
         place: Place,
@@ -352,63 +203,6 @@ where
         })
     }
 
-    #[cold]
-    fn admit_when_full(&self, key: K) -> Result<Granted<K>, Rejection> {
-        if self.when_full == WhenFull::Share {
-            let shared = self.shared();
-            let slot = &self.slots[self.capacity()];
-            return self.grant(key, shared, slot, acquired(&self.breaker(slot, ())));
-        }
-        let rejected = Rejected::new(State::Open, FULL_FOR);
-        if self.observer.is_listening() {
-            self.observer.rejected(&key, rejected);
-        }
-        if self.enforcement.is_enforced(|| self.clock.random()) {
-            return Err(rejected.into());
-        }
-        Ok(Granted::Unguarded)
-    }
-
-    /// The slot of those who got none.
-    pub(super) fn shared(&self) -> Place {
-        Place {
-            slot: self.capacity() as u32,
-            turn: 0,
-        }
-    }
-
-    /// Whether no slot was to be had lately, and none is to be had now. Looked at again every tenth of a second.
-    #[inline]
-    pub(super) fn is_known_to_be_full(&self) -> bool {
-        let until_ms = self.full_until_ms.load(Ordering::Relaxed);
-        until_ms != 0 && self.is_full_until(until_ms)
-    }
-
-    #[cold]
-    fn is_full_until(&self, until_ms: u32) -> bool {
-        // Signed, as clocks may step back a little.
-        let left_ms = until_ms.wrapping_sub(self.clock.now_ms()).cast_signed();
-        if left_ms > 0 {
-            return true;
-        }
-        let places = self.places();
-        if self.has_room(&places) {
-            self.full_until_ms.store(0, Ordering::Relaxed);
-            return false;
-        }
-        self.note_full();
-        true
-    }
-
-    /// For a moment nobody looks for a slot again.
-    pub(super) fn note_full(&self) {
-        let until_ms = self
-            .clock
-            .now_ms()
-            .wrapping_add(FULL_FOR.as_millis() as u32);
-        self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
-    }
-
     /// Whether a call without a slot that began then took too long.
     #[inline]
     pub(super) fn was_slow(&self, started_ms: Option<u32>) -> bool {
@@ -419,22 +213,13 @@ where
             took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
         })
     }
-
-    /// The state of a key, without counting as a use of it.
-    pub fn state(&self, key: &K) -> State {
-        self.entry(key)
-            .map_or(State::Closed, |entry| entry.snapshot.state())
-    }
 }
-
-/// For how long a search for a slot that found none is taken for the answer.
-const FULL_FOR: Duration = Duration::from_millis(100);
 
 /// How often a key is looked up whose slot changes hands each time.
 const MOST_LOOK_UPS: u32 = 16;
 
 #[inline]
-fn acquired<C, T, P>(breaker: &OfSlot<'_, C, T, P>) -> Result<Admitted, Rejected>
+pub(super) fn acquired<C, T, P>(breaker: &OfSlot<'_, C, T, P>) -> Result<Admitted, Rejected>
 where
     C: Clock,
     T: Tally,

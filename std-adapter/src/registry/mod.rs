@@ -5,7 +5,9 @@
 //! | `builder` | how a registry is made, and what is wrong with a configuration |
 //! | `rules` | the rules of keys, replaced while running |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
+//! | `handle`, `call` | what leads to a registry; calls of a key |
 //! | `admission`, `permit` | what admits a call of a key; the right to it |
+//! | `full` | when there is no slot to be had |
 //! | `insertion` | who gets a slot, and who loses it |
 //! | `operation` | what an operator sees and does |
 //! | `observer` | who is notified |
@@ -14,6 +16,9 @@
 mod admission;
 mod builder;
 mod by_key;
+mod call;
+mod full;
+mod handle;
 mod insertion;
 mod observer;
 mod operation;
@@ -22,9 +27,9 @@ mod rules;
 mod slot;
 mod turn;
 
-pub use admission::AnyRegistry;
 pub use builder::{RegistryBuilder, RegistryError, WhenFull};
 pub use by_key::ByKey;
+pub use handle::AnyRegistry;
 pub use observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;

@@ -8,8 +8,8 @@ use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::retry::{Backoff, RetryConfig, RetryPolicy};
 use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
 use atomic_breaker_std::{
-    Breaker, BreakerExt, CallError, Config, Failure, Fallback, LastCalls, ManualClock, Outcome,
-    Prober, Ratio, Rejected, Resource, SlidingRatio, State, Timed, TokioClock, Transition,
+    AnyPermit, Breaker, BreakerExt, CallError, Config, Failure, Fallback, LastCalls, ManualClock,
+    Outcome, Prober, Ratio, Rejected, Resource, SlidingRatio, State, Timed, TokioClock, Transition,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
@@ -341,7 +341,7 @@ fn in_shadow_mode_all_calls_pass_and_all_transitions_happen() {
     resource.enforcement().set_percent(0).unwrap();
     for _ in 0..3 {
         let permit = resource.acquire().unwrap();
-        atomic_breaker_std::AnyPermit::report(permit, Failure::new().into());
+        permit.report(Failure::new().into());
     }
     assert_eq!(resource.state(), State::Open);
     let shadowed = resource.acquire().unwrap();
