@@ -1,0 +1,250 @@
+//! Cases of Polly v8: retry, timeout.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use atomic_breaker_std::http::HttpClassifier;
+use atomic_breaker_std::retry::{Backoff, RetryConfig, RetryLayer, RetryPolicy};
+use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
+use atomic_breaker_std::{Breaker, Failure, Outcome, ServiceError, State, Timed, TokioClock};
+use http::Response;
+use tokio::time::{Instant, sleep, timeout};
+use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
+
+use crate::support::{
+    Ask, Diary, Event, LENIENT, MS, RULES, SECOND, Server, breaker, budget, just_before,
+};
+
+const QUICK: RetryConfig = RetryConfig::new().backoff(Backoff::new().first(MS).longest(MS));
+
+fn always(_: &Ask) -> bool {
+    true
+}
+
+/// Polly, retry: the count is respected, for errors and results; the last one is the answer. Here tries are counted,
+/// the first included, not retries.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_the_answer() {
+    for tries in [1, 2, 5] {
+        let server = Server::default();
+        let policy = RetryPolicy::new(QUICK.tries(tries), budget(), always);
+        let client = server.retried(breaker(LENIENT), policy);
+        let error = client.oneshot(Ask::Fail).await.unwrap_err();
+        assert_eq!(error.failed().unwrap().to_string(), "no answer");
+        assert_eq!(server.calls(), tries as usize);
+        let server = Server::default();
+        let policy = RetryPolicy::new(QUICK.tries(tries), budget(), always)
+            .classify(|_: &Result<u16, io::Error>| Failure::new().into());
+        let client = server.retried(breaker(LENIENT), policy);
+        assert_eq!(client.oneshot(Ask::Answer).await.unwrap(), 200);
+        assert_eq!(server.calls(), tries as usize);
+    }
+}
+
+/// Polly, retry: what is not handled is not tried again.
+#[tokio::test(start_paused = true)]
+async fn what_is_no_failure_is_not_tried_again() {
+    for outcome in [Outcome::Success, Outcome::Ignored] {
+        let server = Server::default();
+        let policy = RetryPolicy::new(QUICK, budget(), always)
+            .classify(move |_: &Result<u16, io::Error>| outcome);
+        let client = server.retried(breaker(LENIENT), policy);
+        assert!(client.oneshot(Ask::Fail).await.is_err());
+        assert_eq!(server.calls(), 1);
+    }
+}
+
+/// Polly, retry: cancelled before it is not executed; cancelled during a call or a delay, not executed again.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_dropped_is_not_made_again_wherever_it_stands() {
+    let pause = Backoff::new().first(60 * SECOND).longest(60 * SECOND);
+    let config = RetryConfig::new().backoff(pause).within(600 * SECOND);
+    for (ask, given_up_after, calls) in [
+        (Ask::Fail, None, 0),
+        (Ask::Hang, Some(SECOND), 1),
+        (Ask::Fail, Some(MS), 1),
+    ] {
+        let (server, budget) = (Server::default(), budget());
+        let policy = RetryPolicy::new(config, budget, always);
+        let request = server.retried(breaker(LENIENT), policy).oneshot(ask);
+        match given_up_after {
+            Some(time) => drop(timeout(time, request).await),
+            None => drop(request),
+        }
+        sleep(300 * SECOND).await;
+        // A pause may be as short as nothing.
+        assert!(server.calls() - calls <= usize::from(ask == Ask::Fail) * calls);
+        assert!(
+            budget.snapshot().tokens() >= 98,
+            "a token in a pause comes back"
+        );
+    }
+}
+
+/// Polly, delays: constant and exponential ones, their maximum, and no overflow whatever the attempt. (There is no
+/// linear kind here.)
+#[test]
+fn pauses_grow_to_their_longest_and_never_overflow() {
+    let of = |factor, longest| Backoff::new().first(SECOND).factor(factor).longest(longest);
+    for (backoff, seconds) in [
+        (of(1, 60 * SECOND), [1, 1, 1, 1, 1]),
+        (of(2, 60 * SECOND), [1, 2, 4, 8, 16]),
+        (of(2, 5 * SECOND), [1, 2, 4, 5, 5]),
+        (of(3, 60 * SECOND), [1, 3, 9, 27, 60]),
+    ] {
+        let most = [1, 2, 3, 4, 5].map(|retry| backoff.most(retry).as_secs());
+        assert_eq!(most, seconds);
+    }
+    for retry in [0, 1, 31, 32, 33, 1_000, u32::MAX] {
+        assert!(of(2, Duration::MAX).most(retry) >= SECOND);
+        assert!(of(2, 60 * SECOND).draw(retry) <= 60 * SECOND);
+    }
+}
+
+/// Polly, jitter: pauses differ, and stay within bounds. Here the jitter is full: from nothing to the whole pause.
+#[test]
+fn pauses_differ_within_their_bounds() {
+    let backoff = Backoff::new().first(SECOND).longest(60 * SECOND);
+    for retry in 1..8 {
+        let mut drawn = [(); 200].map(|()| backoff.draw(retry));
+        drawn.sort_unstable();
+        let most = backoff.most(retry);
+        assert!(drawn[0] < most / 4 && drawn[199] > most * 3 / 4 && drawn[199] < most);
+    }
+}
+
+/// Polly, delay generator: what it says goes first, and where it says nothing the usual delay is taken.
+#[tokio::test(start_paused = true)]
+async fn a_hint_makes_the_pause_longer_and_none_leaves_it_as_it_is() {
+    for (hint, least, most) in [
+        (Some(3 * SECOND), 6 * SECOND, 7 * SECOND),
+        (None, Duration::ZERO, 10 * MS),
+        (Some(Duration::ZERO), Duration::ZERO, 10 * MS),
+    ] {
+        let server = Server::default();
+        let policy =
+            RetryPolicy::new(QUICK, budget(), always).hint(move |_: &Result<u16, io::Error>| hint);
+        let begin = Instant::now();
+        let client = server.retried(breaker(LENIENT), policy);
+        assert_eq!(client.oneshot(Ask::FailFirst(2)).await.unwrap(), 200);
+        let took = begin.elapsed();
+        assert!(took >= least && took <= most, "{hint:?}: {took:?}");
+    }
+}
+
+/// Polly, options: numbers out of range are errors. Here a delay of zero is one as well: all callers would come back
+/// together.
+#[test]
+fn numbers_of_a_retry_that_make_no_sense_are_errors() {
+    let config = RetryConfig::new();
+    for bad in [
+        config.tries(0),
+        config.within(Duration::ZERO),
+        config.backoff(Backoff::new().first(Duration::ZERO)),
+        config.backoff(Backoff::new().longest(Duration::ZERO)),
+        config.backoff(Backoff::new().factor(0)),
+    ] {
+        assert!(bad.check().is_err(), "{bad:?}");
+    }
+    assert!(config.tries(1).check().is_ok());
+    assert!(config.tries(u32::MAX).check().is_ok());
+}
+
+/// Polly, retry: results that are not the answer are disposed of before the next attempt, the answer is not.
+#[tokio::test(start_paused = true)]
+async fn responses_that_are_discarded_are_dropped_before_the_next_try() {
+    static ALIVE: AtomicUsize = AtomicUsize::new(0);
+    static TRIES: AtomicUsize = AtomicUsize::new(0);
+    struct Body;
+    impl Drop for Body {
+        fn drop(&mut self) {
+            ALIVE.fetch_sub(1, Relaxed);
+        }
+    }
+    let failed = |result: &Result<Response<Body>, Infallible>| {
+        HttpClassifier::new().response(result.as_ref().unwrap())
+    };
+    let policy = RetryPolicy::new(QUICK, budget(), |(): &()| true).classify(failed);
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new(policy))
+        .layer(BreakerLayer::new(breaker(LENIENT)))
+        .service(service_fn(|()| async {
+            assert_eq!(ALIVE.fetch_add(1, Relaxed), 0, "one response at a time");
+            let is_last = TRIES.fetch_add(1, Relaxed) == 2;
+            let status = if is_last { 200 } else { 500 };
+            Ok(Response::builder().status(status).body(Body).unwrap())
+        }));
+    let response = client.oneshot(()).await.unwrap();
+    assert_eq!((response.status().as_u16(), ALIVE.load(Relaxed)), (200, 1));
+}
+
+/// Polly, timeout: what takes too long is cut off and an error; what comes in time, an error too, is handed on; no
+/// limit is none.
+#[tokio::test(start_paused = true)]
+async fn a_time_limit_cuts_off_what_takes_longer_and_nothing_else() {
+    for (limit, ask, answer) in [
+        (SECOND, Ask::Take(just_before(SECOND)), "in time"),
+        (SECOND, Ask::Take(SECOND), "in time"),
+        (SECOND, Ask::Take(SECOND + MS), "timed out"),
+        (SECOND, Ask::Hang, "timed out"),
+        (SECOND, Ask::Fail, "failed"),
+        (Duration::ZERO, Ask::Answer, "in time"),
+        (Duration::ZERO, Ask::Hang, "timed out"),
+        (Duration::MAX, Ask::Take(86_400 * SECOND), "in time"),
+    ] {
+        let server = Server::default();
+        let begin = Instant::now();
+        let limited = TimeLimitLayer::new(limit).layer(server.clone());
+        let seen = match limited.oneshot(ask).await {
+            Ok(_) => "in time",
+            Err(Timed::TimedOut) => "timed out",
+            Err(Timed::Failed(_)) => "failed",
+        };
+        assert_eq!(seen, answer, "{ask:?} within {limit:?}");
+        if seen == "timed out" {
+            sleep(60 * SECOND).await;
+            assert_eq!(server.answered(), 0, "the call was dropped");
+        } else {
+            assert!(begin.elapsed() <= limit.max(MS));
+        }
+    }
+}
+
+/// Polly, timeout: the caller's own cancellation is no time-out. Below the breaker here: a time-out counts, that does
+/// not.
+#[tokio::test(start_paused = true)]
+async fn a_time_out_is_a_failure_of_the_breaker_and_a_caller_that_leaves_is_none() {
+    let breaker = breaker(RULES);
+    let guarded = ServiceBuilder::new()
+        .layer(BreakerLayer::new(breaker))
+        .layer(TimeLimitLayer::new(SECOND))
+        .service(Server::default());
+    for _ in 0..3 {
+        let request = guarded.clone().oneshot(Ask::Hang);
+        assert!(timeout(SECOND / 2, request).await.is_err());
+    }
+    assert_eq!(breaker.snapshot().failures(), 0);
+    for _ in 0..2 {
+        let error = guarded.clone().oneshot(Ask::Hang).await.unwrap_err();
+        assert!(matches!(error, ServiceError::Failed(Timed::TimedOut)));
+    }
+    assert_eq!(breaker.state(), State::Open);
+}
+
+/// Polly, telemetry: each attempt is reported. Here the breaker's observer sees each try, the last one too.
+#[tokio::test(start_paused = true)]
+async fn the_observer_sees_each_try() {
+    let breaker = Breaker::builder(LENIENT, TokioClock)
+        .observer(Diary::default())
+        .build();
+    let breaker: &'static _ = Box::leak(Box::new(breaker));
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new(RetryPolicy::new(QUICK, budget(), always)))
+        .layer(BreakerLayer::new(breaker))
+        .service(Server::default());
+    assert!(client.clone().oneshot(Ask::FailFirst(2)).await.is_ok());
+    let seen = [Event::Failed, Event::Failed, Event::Succeeded];
+    assert_eq!(breaker.observer().read(), seen);
+}
