@@ -191,58 +191,41 @@ fn a_time_out_inside() {
     protects(&week(AtomicU32::new(0), config(), program), 5, 70);
 }
 
+/// A time-out around the guarded call.
+fn timed_out_around<W: Word>(
+    breaker: &Guarded<'_, W>,
+    clock: &ManualClock,
+    is_up: bool,
+) -> (bool, bool) {
+    let reached = Cell::new(false);
+    let call = breaker.call_async(|| {
+        reached.set(true);
+        async move {
+            if is_up {
+                Ok::<_, ()>(7)
+            } else {
+                pending().await
+            }
+        }
+    });
+    let answer = dropped_after(call, clock, LIMIT);
+    (reached.get(), matches!(answer, Some(Ok(_))))
+}
+
 /// The time-out around it: with `slow_call` the calls that it cuts short count, and a probe that hung is no
 /// free retry.
 #[test]
 fn a_time_out_around_it_with_slow_calls_measured() {
-    fn program<W: Word>(
-        breaker: &Guarded<'_, W>,
-        clock: &ManualClock,
-        is_up: bool,
-    ) -> (bool, bool) {
-        let reached = Cell::new(false);
-        let call = breaker.call_async(|| {
-            reached.set(true);
-            async move {
-                if is_up {
-                    Ok::<_, ()>(7)
-                } else {
-                    pending().await
-                }
-            }
-        });
-        let answer = dropped_after(call, clock, LIMIT);
-        (reached.get(), matches!(answer, Some(Ok(_))))
-    }
     let slow = config().slow_call(Duration::from_millis(800));
-    protects(&week(AtomicU64::new(0), slow, program), 5, 70);
-    protects(&week(AtomicU32::new(0), slow, program), 5, 70);
+    protects(&week(AtomicU64::new(0), slow, timed_out_around), 5, 70);
+    protects(&week(AtomicU32::new(0), slow, timed_out_around), 5, 70);
 }
 
 /// Without it the calls that were cut short say nothing while closed, as the documentation warns; nothing
 /// is wedged by them.
 #[test]
 fn a_time_out_around_it_alone_never_trips_and_never_wedges() {
-    fn program<W: Word>(
-        breaker: &Guarded<'_, W>,
-        clock: &ManualClock,
-        is_up: bool,
-    ) -> (bool, bool) {
-        let reached = Cell::new(false);
-        let call = breaker.call_async(|| {
-            reached.set(true);
-            async move {
-                if is_up {
-                    Ok::<_, ()>(7)
-                } else {
-                    pending().await
-                }
-            }
-        });
-        let answer = dropped_after(call, clock, LIMIT);
-        (reached.get(), matches!(answer, Some(Ok(_))))
-    }
-    let week = week(AtomicU64::new(0), config(), program);
+    let week = week(AtomicU64::new(0), config(), timed_out_around);
     assert_eq!((week.opened, week.rejected_in_health), (0, 0));
     assert_eq!((week.outages, week.back), (14, 14));
     assert!(week.back_after_s <= 1, "{week:?}");
