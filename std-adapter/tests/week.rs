@@ -86,7 +86,7 @@ async fn week<F: Future<Output = bool>>(host: &Host, mut ask: impl FnMut() -> F)
             is_back = true;
             week.back += 1;
             week.back_after_s = week.back_after_s.max(phase - DOWN_S.end);
-        } else if !succeeded && (phase < DOWN_S.start || phase > DOWN_S.end + 120) {
+        } else if !succeeded && !(DOWN_S.start..=DOWN_S.end + 120).contains(&phase) {
             week.failed_in_health += 1;
         }
     }
@@ -129,7 +129,7 @@ async fn clones_of_a_layered_service_in_tasks() {
         .layer(BreakerLayer::new(&HOST))
         .service(service_fn(|host: Host| async move { host.answer().await }));
     let ask = || {
-        let request = tokio::spawn(service.clone().oneshot(host.clone()));
+        let request = tokio::spawn(service.oneshot(host.clone()));
         async { request.await.unwrap().is_ok() }
     };
     protects(&week(&host, ask).await, 70);
@@ -170,7 +170,7 @@ async fn requests_that_are_dropped_in_the_middle() {
         .service(service_fn(|host: Host| async move { host.answer().await }));
     let number = AtomicU32::new(0);
     let ask = || {
-        let patience = if number.fetch_add(1, Relaxed) % 3 == 0 {
+        let patience = if number.fetch_add(1, Relaxed).is_multiple_of(3) {
             SECOND / 10
         } else {
             SECOND
@@ -198,7 +198,7 @@ async fn one_breaker_in_two_clients() {
     let (one, other) = (client(), client());
     let number = AtomicU32::new(0);
     let ask = || {
-        let is_even = number.fetch_add(1, Relaxed) % 2 == 0;
+        let is_even = number.fetch_add(1, Relaxed).is_multiple_of(2);
         let client = if is_even { one.clone() } else { other.clone() };
         let request = client.oneshot(host.clone());
         async { request.await.is_ok() }
