@@ -1,6 +1,7 @@
 //! What admits a call of a key.
 
 use std::hash::{BuildHasher, Hash};
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::AtomicU64;
@@ -8,7 +9,7 @@ use atomic_breaker::{
     Breaker, Clock, Config, Observer, Outcome, Rejected, Rules, Tally, Token, Transition,
 };
 
-use super::permit::Granted;
+use super::granted::Granted;
 use super::rules::Ruleset;
 use super::slot::{Kept, Slot};
 use super::{KeyedObserver, Place, Registry, WhenFull};
@@ -60,31 +61,48 @@ where
         Some((place, self.slots.get(place.slot as usize)?))
     }
 
-    /// The permit of a call, but for the handle.
-    #[inline]
-    pub(super) fn admit(&self, key: K) -> Result<Granted<K>, Rejection> {
-        // A slot that has just changed hands is looked up again; whoever meets that again and again passes.
+    /// The permit of a call, but for key and handle.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what is granted is written where it stays"
+    )]
+    pub(super) fn admit(&self, key: &K) -> Result<Granted, Rejection> {
+        let Some((place, slot)) = self.find(key) else {
+            return if self.common().is_eager {
+                self.admit_step_by_step(key)
+            } else {
+                self.admit_absent(key)
+            };
+        };
+        if self.observer.is_listening() {
+            return self.admit_step_by_step(key);
+        }
+        slot.touch();
+        let answer = acquired(&self.breaker(slot, ()));
+        if self.is_still(place, slot) {
+            return self.grant(place, slot, answer);
+        }
+        self.give_back(slot, answer);
+        self.admit_step_by_step(key)
+    }
+
+    /// A slot that has just changed hands is looked up again; whoever meets that again and again passes.
+    #[inline(never)]
+    fn admit_step_by_step(&self, key: &K) -> Result<Granted, Rejection> {
         for _ in 0..MOST_LOOK_UPS {
-            let Some((place, slot)) = self.find(&key) else {
-                if self.common().is_eager && self.insert(&key).is_some() {
+            let Some((place, slot)) = self.find(key) else {
+                if self.common().is_eager && self.insert(key).is_some() {
                     continue;
                 }
                 return self.admit_absent(key);
             };
             slot.touch();
-            if self.observer.is_listening() {
-                if let Some(answer) = self.admit_observed(&key, place, slot) {
-                    return self.grant(key, place, slot, answer);
-                }
-                continue;
+            if let Some(answer) = self.admit_observed(key, place, slot) {
+                return self.grant(place, slot, answer);
             }
-            let answer = acquired(&self.breaker(slot, ()));
-            if self.is_still(place, slot) {
-                return self.grant(key, place, slot, answer);
-            }
-            self.give_back(slot, answer);
         }
-        Ok(Granted::Unguarded)
+        Ok(Granted::UNGUARDED)
     }
 
     /// Whether a slot is still that of the key which was looked up. If it looks as if it were not, an eviction
@@ -159,55 +177,48 @@ where
     #[inline]
     pub(super) fn grant(
         &self,
-        key: K,
         place: Place,
         slot: &Slot<K, T>,
         answer: Result<Admitted, Rejected>,
-    ) -> Result<Granted<K>, Rejection> {
+    ) -> Result<Granted, Rejection> {
         match answer {
-            Ok((is_probe, token)) => Ok(Granted::Admitted {
-                key,
-                place,
-                is_probe,
-                token,
-            }),
+            Ok((is_probe, token)) => Ok(Granted::admitted(place, is_probe, token)),
             Err(rejected) => self.reject(slot, rejected),
         }
     }
 
     #[cold]
-    fn reject(&self, slot: &Slot<K, T>, rejected: Rejected) -> Result<Granted<K>, Rejection> {
+    fn reject(&self, slot: &Slot<K, T>, rejected: Rejected) -> Result<Granted, Rejection> {
         if self.enforcement.is_enforced(|| self.clock.random()) {
             Err(Rejection {
                 rejected,
                 last_failure: slot.last_failure.get(),
             })
         } else {
-            Ok(Granted::Unguarded)
+            Ok(Granted::UNGUARDED)
         }
     }
 
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
     #[inline]
-    fn admit_absent(&self, key: K) -> Result<Granted<K>, Rejection> {
+    fn admit_absent(&self, key: &K) -> Result<Granted, Rejection> {
         if self.when_full != WhenFull::Pass && self.is_known_to_be_full() {
             return self.admit_when_full(key);
         }
         let is_measured = self.common().slow_call_ms.is_some();
-        Ok(Granted::Absent {
-            key,
-            // 0 is taken for 1 millisecond, as where a breaker admits.
-            started_ms: is_measured.then(|| self.clock.now_ms().max(1)),
-            // A counter: whether anybody got a slot since.
-            inserted: self.inserted.load(Ordering::Relaxed),
-        })
+        // 0 is taken for 1 millisecond, as where a breaker admits.
+        let started_ms =
+            is_measured.then(|| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN));
+        // A counter: whether anybody got a slot since.
+        let inserted = self.inserted.load(Ordering::Relaxed);
+        Ok(Granted::absent(inserted, started_ms))
     }
 
     /// Whether a call without a slot that began then took too long.
     #[inline]
-    pub(super) fn was_slow(&self, started_ms: Option<u32>) -> bool {
+    pub(super) fn was_slow(&self, started_ms: Option<NonZeroU32>) -> bool {
         started_ms.is_some_and(|started_ms| {
-            let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
+            let took_ms = self.clock.now_ms().wrapping_sub(started_ms.get());
             let limit_ms = self.common().slow_call_ms;
             // More than half the range: the clock stepped back.
             took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)

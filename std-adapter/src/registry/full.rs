@@ -7,7 +7,7 @@ use std::time::Duration;
 use atomic_breaker::{Clock, Rejected, State, Tally};
 
 use super::admission::acquired;
-use super::permit::Granted;
+use super::granted::Granted;
 use super::{KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::Rejection;
 
@@ -23,20 +23,20 @@ where
     S: BuildHasher,
 {
     #[cold]
-    pub(super) fn admit_when_full(&self, key: K) -> Result<Granted<K>, Rejection> {
+    pub(super) fn admit_when_full(&self, key: &K) -> Result<Granted, Rejection> {
         if self.when_full == WhenFull::Share {
             let shared = self.shared();
             let slot = &self.slots[self.capacity()];
-            return self.grant(key, shared, slot, acquired(&self.breaker(slot, ())));
+            return self.grant(shared, slot, acquired(&self.breaker(slot, ())));
         }
         let rejected = Rejected::new(State::Open, FULL_FOR);
         if self.observer.is_listening() {
-            self.observer.rejected(&key, rejected);
+            self.observer.rejected(key, rejected);
         }
         if self.enforcement.is_enforced(|| self.clock.random()) {
             return Err(rejected.into());
         }
-        Ok(Granted::Unguarded)
+        Ok(Granted::UNGUARDED)
     }
 
     /// The slot of those who got none.

@@ -6,7 +6,7 @@
 //! | `rules` | the rules of keys, replaced while running |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
 //! | `handle`, `call` | what leads to a registry; calls of a key |
-//! | `admission`, `permit` | what admits a call of a key; the right to it |
+//! | `granted`, `admission`, `permit` | what admits a call of a key; the right to it |
 //! | `full` | when there is no slot to be had |
 //! | `insertion` | who gets a slot, and who loses it |
 //! | `operation` | what an operator sees and does |
@@ -18,6 +18,7 @@ mod builder;
 mod by_key;
 mod call;
 mod full;
+mod granted;
 mod handle;
 mod insertion;
 mod observer;
@@ -117,6 +118,14 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
 struct Place {
     slot: u32,
     turn: u32,
+}
+
+impl Place {
+    /// Of a key that has no slot.
+    const NONE: Self = Self {
+        slot: u32::MAX,
+        turn: 0,
+    };
 }
 
 impl<K: Hash + Eq> Registry<K> {

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
-use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
+use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Transition};
 
+use super::granted::{Granted, Kind, as_token};
 use super::slot::{Keyed, Slot};
 use super::{AnyRegistry, KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::{AnyPermit, Rejection};
@@ -14,29 +16,9 @@ use crate::resource::{AnyPermit, Rejection};
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct KeyedPermit<H: AnyRegistry> {
     handle: H,
-    /// None once it is reported.
-    granted: Option<Granted<H::Key>>,
+    key: H::Key,
+    granted: Granted,
     fails_when_dropped: bool,
-}
-
-/// What was granted.
-#[derive(Debug)]
-pub(super) enum Granted<K> {
-    /// By the breaker of a slot.
-    Admitted {
-        key: K,
-        place: Place,
-        is_probe: bool,
-        token: Token<u64>,
-    },
-    /// The key has no slot.
-    Absent {
-        key: K,
-        started_ms: Option<u32>,
-        inserted: u32,
-    },
-    /// It should have been rejected, and is not reported.
-    Unguarded,
 }
 
 impl<H: AnyRegistry> KeyedPermit<H> {
@@ -44,11 +26,16 @@ impl<H: AnyRegistry> KeyedPermit<H> {
     ///
     /// # Errors
     /// [`Rejection`] says how long to wait, and why it opened.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a permit that is handed through memory costs more than all else here"
+    )]
     pub fn acquire(handle: H, key: H::Key) -> Result<Self, Rejection> {
-        let granted = Some(handle.as_registry().admit(key)?);
+        let granted = handle.as_registry().admit(&key)?;
         Ok(Self {
             handle,
+            key,
             granted,
             fails_when_dropped: false,
         })
@@ -66,19 +53,29 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         self.fails_when_dropped = false;
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     fn end(
         &mut self,
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        let granted = self.granted.take()?;
-        self.handle.as_registry().report(granted, outcome, why)
+        let granted = self.take();
+        let registry = self.handle.as_registry();
+        registry.report(&self.key, granted, outcome, why)
+    }
+
+    #[inline]
+    const fn take(&mut self) -> Granted {
+        let granted = self.granted;
+        self.granted.kind = Kind::Ended;
+        granted
     }
 }
 
 impl<H: AnyRegistry> AnyPermit for KeyedPermit<H> {
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     fn report(mut self, outcome: Outcome) -> Option<Transition> {
         self.end(outcome, None::<fn() -> String>)
     }
@@ -93,24 +90,25 @@ impl<H: AnyRegistry> AnyPermit for KeyedPermit<H> {
     }
 
     fn is_probe(&self) -> bool {
-        matches!(self.granted, Some(Granted::Admitted { is_probe: true, .. }))
+        self.granted.kind == Kind::Probe
     }
 
     fn is_admitted(&self) -> bool {
-        !matches!(self.granted, Some(Granted::Unguarded))
+        self.granted.kind != Kind::Unguarded
     }
 }
 
 impl<H: AnyRegistry> Drop for KeyedPermit<H> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(granted) = self.granted.take() {
-            let registry = self.handle.as_registry();
-            if self.fails_when_dropped {
-                registry.report(granted, Failure::new().into(), None::<fn() -> String>);
-            } else {
-                registry.cancel(granted);
-            }
+        if self.granted.kind == Kind::Ended {
+            return;
+        }
+        if self.fails_when_dropped {
+            self.end(Failure::new().into(), None::<fn() -> String>);
+        } else {
+            let granted = self.take();
+            self.handle.as_registry().cancel(&self.key, granted);
         }
     }
 }
@@ -132,77 +130,81 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     fn report(
         &self,
-        granted: Granted<K>,
+        key: &K,
+        granted: Granted,
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        match granted {
-            Granted::Admitted {
-                key, place, token, ..
-            } => {
+        match granted.kind {
+            Kind::Admitted | Kind::Probe => {
+                let place = granted.place;
                 let slot = &self.slots[place.slot as usize];
                 if !self.is_still(place, slot) {
                     return None;
                 }
-                let breaker = self.breaker(slot, self.observer_of(&key, place));
-                let made = breaker.resume(token).report(outcome)?;
+                let breaker = self.breaker(slot, self.observer_of(key, place));
+                let made = breaker.resume(granted.token()).report(outcome)?;
                 self.explain(place, slot, &made, why);
                 Some(made)
             }
-            Granted::Absent {
-                key,
-                started_ms,
-                inserted,
-            } => match outcome {
-                Outcome::Ignored => None,
-                // A key that has no slot now has nothing to clear.
-                Outcome::Success if !self.was_slow(started_ms) => {
-                    // A counter: nobody got a slot since.
-                    if self.inserted.load(Ordering::Relaxed) != inserted {
-                        let (place, _) = self.find(&key)?;
-                        self.report_as_born(&key, place, started_ms, outcome, why);
-                    }
-                    None
-                }
-                Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => {
-                    None
-                }
-                Outcome::Success | Outcome::Failure(_) => {
-                    self.report_first(&key, started_ms, outcome, why)
-                }
-            },
-            Granted::Unguarded => None,
+            Kind::Absent => self.report_absent(key, granted, outcome, why),
+            Kind::Unguarded | Kind::Ended => None,
         }
     }
 
     #[inline]
-    pub(super) fn cancel(&self, granted: Granted<K>) {
-        match granted {
-            Granted::Admitted {
-                key, place, token, ..
-            } => {
+    fn report_absent(
+        &self,
+        key: &K,
+        granted: Granted,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let started_ms = granted.started_ms;
+        match outcome {
+            Outcome::Ignored => None,
+            // A key that has no slot now has nothing to clear.
+            Outcome::Success if !self.was_slow(started_ms) => {
+                // A counter: nobody got a slot since.
+                if self.inserted.load(Ordering::Relaxed) != granted.inserted() {
+                    let (place, _) = self.find(key)?;
+                    self.report_as_born(key, place, started_ms, outcome, why);
+                }
+                None
+            }
+            Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => None,
+            Outcome::Success | Outcome::Failure(_) => {
+                self.report_first(key, started_ms, outcome, why)
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn cancel(&self, key: &K, granted: Granted) {
+        match granted.kind {
+            Kind::Admitted | Kind::Probe => {
+                let place = granted.place;
                 let slot = &self.slots[place.slot as usize];
                 if !self.is_still(place, slot) {
                     return;
                 }
-                let breaker = self.breaker(slot, self.observer_of(&key, place));
-                if let Some(made) = breaker.resume(token).cancel() {
+                let breaker = self.breaker(slot, self.observer_of(key, place));
+                if let Some(made) = breaker.resume(granted.token()).cancel() {
                     let why = Some(|| "hung until it was cancelled".to_owned());
                     self.explain(place, slot, &made, why);
                 }
             }
-            Granted::Absent {
-                key, started_ms, ..
-            } => {
-                if self.was_slow(started_ms) {
+            Kind::Absent => {
+                if self.was_slow(granted.started_ms) {
                     let why = Some(|| "hung until it was cancelled".to_owned());
-                    self.report_first(&key, started_ms, Outcome::Success, why);
+                    self.report_first(key, granted.started_ms, Outcome::Success, why);
                 }
             }
-            Granted::Unguarded => {}
+            Kind::Unguarded | Kind::Ended => {}
         }
     }
 
@@ -238,7 +240,7 @@ where
     fn report_first(
         &self,
         key: &K,
-        started_ms: Option<u32>,
+        started_ms: Option<NonZeroU32>,
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
@@ -257,7 +259,7 @@ where
         &self,
         key: &K,
         place: Place,
-        started_ms: Option<u32>,
+        started_ms: Option<NonZeroU32>,
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
@@ -272,10 +274,8 @@ where
         if !self.is_still(place, slot) {
             return None;
         }
-        // 0: not measured.
-        let started_ms = started_ms.unwrap_or(0);
         let breaker = self.breaker(slot, self.observer_of(key, place));
-        let permit = breaker.resume(Token::from_raw(granted, started_ms));
+        let permit = breaker.resume(as_token(granted, started_ms));
         if permit.is_probe() {
             permit.report(Outcome::Ignored);
             return None;

@@ -68,6 +68,7 @@ pub struct AtOnce<C>(pub C);
 impl<T, E, C: Classify<T, E>> Report<T, E> for AtOnce<C> {
     type Output<P: AnyPermit> = T;
 
+    #[inline]
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
         permit.report(self.0.classify(&result));
         result
@@ -77,6 +78,7 @@ impl<T, E, C: Classify<T, E>> Report<T, E> for AtOnce<C> {
 impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {
     type Output<P: AnyPermit> = T;
 
+    #[inline]
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
         permit.report(self(&result));
         result
@@ -87,6 +89,7 @@ impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {
 impl<T, E: Display> Report<T, E> for AnyError {
     type Output<P: AnyPermit> = T;
 
+    #[inline]
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
         let outcome = self.classify(&result);
         permit.report_because(outcome, || match &result {

@@ -17,36 +17,40 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<F, P, C> {
         #[pin]
-        state: State<F, P, C>,
+        call: Call<F>,
+        // Beside the call, so that neither is moved when it is over. None if it was rejected, or panicked.
+        permit: Option<P>,
+        report: C,
     }
 }
 
 pin_project! {
     #[project = Projected]
-    enum State<F, P, C> {
-        Running { #[pin] call: F, permit: Option<P>, report: C },
+    enum Call<F> {
+        Running { #[pin] call: F },
         Rejected { rejection: Option<Rejection> },
-        Done,
+        Over,
     }
 }
 
 impl<F, P, C> ResponseFuture<F, P, C> {
-    /// With a permit; none is what a panic leaves behind.
+    #[inline]
     pub(super) const fn running(call: F, permit: Option<P>, report: C) -> Self {
         Self {
-            state: State::Running {
-                call,
-                permit,
-                report,
-            },
+            call: Call::Running { call },
+            permit,
+            report,
         }
     }
 
-    pub(super) const fn rejected(rejection: Rejection) -> Self {
+    #[inline]
+    pub(super) const fn rejected(rejection: Rejection, report: C) -> Self {
         Self {
-            state: State::Rejected {
+            call: Call::Rejected {
                 rejection: Some(rejection),
             },
+            permit: None,
+            report,
         }
     }
 }
@@ -59,29 +63,25 @@ where
 {
     type Output = Result<C::Output<P>, ServiceError<E>>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
-        let answer = match state.as_mut().project() {
-            Projected::Running {
-                call,
-                permit,
-                report,
-            } => {
-                let result = ready!(count_panic(permit, || call.poll(context)));
-                match permit.take() {
-                    Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),
-                    None => panic!("polled after a panic"),
-                }
+        let mut this = self.project();
+        let result = match this.call.as_mut().project() {
+            Projected::Running { call } => ready!(count_panic(this.permit, || call.poll(context))),
+            Projected::Rejected { rejection } => {
+                let rejection = rejection.take().expect("polled after it was ready");
+                return Poll::Ready(Err(ServiceError::Rejected(rejection)));
             }
-            Projected::Rejected { rejection } => match rejection.take() {
-                Some(rejection) => Err(ServiceError::Rejected(rejection)),
-                None => panic!("polled after it was ready"),
-            },
-            Projected::Done => panic!("polled after it was ready"),
+            Projected::Over => panic!("polled after it was ready"),
         };
         // What the call holds, a connection perhaps, is free before the caller goes on.
-        state.set(State::Done);
-        Poll::Ready(answer)
+        this.call.set(Call::Over);
+        let permit = this.permit.take().expect("polled after a panic");
+        Poll::Ready(
+            this.report
+                .report(permit, result)
+                .map_err(ServiceError::Failed),
+        )
     }
 }
 

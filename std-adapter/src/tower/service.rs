@@ -138,17 +138,19 @@ where
     type Future = ResponseFuture<Oneshot<S, Q>, A::Permit, C>;
 
     /// Always ready: which breaker is asked, and so whether the service is needed, depends on the request.
+    #[inline]
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
     }
 
+    #[inline]
     fn call(&mut self, request: Q) -> Self::Future {
         match self.admit.admit(&request) {
             Ok(permit) => {
                 let call = Oneshot::new(self.inner.clone(), request);
                 ResponseFuture::running(call, Some(permit), self.report.clone())
             }
-            Err(rejection) => ResponseFuture::rejected(rejection),
+            Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
         }
     }
 }

@@ -125,7 +125,7 @@ where
                 let call = count_panic(&mut permit, || self.inner.call(request));
                 ResponseFuture::running(call, permit, self.report.clone())
             }
-            Err(rejection) => ResponseFuture::rejected(rejection),
+            Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
         }
     }
 }
