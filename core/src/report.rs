@@ -31,12 +31,16 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// A success. Closed with nothing counted: one load.
+    /// A success. Closed with nothing counted: one load, and what a tally remembers.
     #[inline]
     fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
-        let is_measured = self.has_tally() || ticket.started_ms.is_some();
-        // Whatever the permit's epoch: in a clear word there is nothing to change.
-        if is_measured || !word::load_relaxed(&self.word).is_closed_and_clear() {
+        let is_all = if self.has_tally() {
+            IS_FAST && ticket.started_ms.is_none() && self.remember(ticket)
+        } else {
+            // Whatever the permit's epoch: in a clear word there is nothing to change.
+            ticket.started_ms.is_none() && word::load_relaxed(&self.word).is_closed_and_clear()
+        };
+        if !is_all {
             return self.succeed(ticket);
         }
         self.observer.outcome(Outcome::Success);

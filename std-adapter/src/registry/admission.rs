@@ -75,10 +75,13 @@ where
                 self.admit_absent(key)
             };
         };
-        if self.observer.is_listening() {
-            return self.admit_step_by_step(key);
-        }
         slot.touch();
+        if self.observer.is_listening() {
+            return match self.admit_observed(key, place, slot) {
+                Some(answer) => self.grant(place, slot, answer),
+                None => self.admit_step_by_step(key),
+            };
+        }
         let answer = acquired(&self.breaker(slot, ()));
         if self.is_still(place, slot) {
             return self.grant(place, slot, answer);

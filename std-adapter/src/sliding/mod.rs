@@ -208,6 +208,30 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         &self.shards[0].margin
     }
 
+    #[inline(never)]
+    fn record_in(
+        &self,
+        shard: &Shard<W>,
+        (call, span, now_ms): (Call, Span, u32),
+        ratio: Ratio,
+    ) -> Verdict {
+        let call = Counted {
+            epoch: call.epoch,
+            failed: call.failure.is_some(),
+            span,
+            now_ms,
+        };
+        let turn = shard.count(call);
+        if turn != Turn::None {
+            self.turned(turn, call.now_ms);
+        }
+        if call.failed {
+            self.judge(ratio, call)
+        } else {
+            Verdict::Keep
+        }
+    }
+
     /// Once in a slice and shard.
     #[cold]
     #[inline(never)]
@@ -264,21 +288,13 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
         else {
             return Verdict::Keep;
         };
-        let counted = Counted {
-            epoch: call.epoch,
-            failed: call.failure.is_some(),
-            span: Span::of(within_ms),
-            now_ms: self.clock.now_ms(),
-        };
-        let turn = self.shards[mine::mine() % SHARDS].count(counted);
-        if turn != Turn::None {
-            self.turned(turn, counted.now_ms);
+        let span = Span::of(within_ms);
+        let now_ms = self.clock.now_ms();
+        let shard = &self.shards[mine::mine() % SHARDS];
+        if call.failure.is_none() && shard.count_success(call.epoch, span, now_ms) {
+            return Verdict::Keep;
         }
-        if counted.failed {
-            self.judge(ratio, counted)
-        } else {
-            Verdict::Keep
-        }
+        self.record_in(shard, (call, span, now_ms), ratio)
     }
 
     fn clear(&self) {

@@ -55,8 +55,22 @@ pub(super) struct Sum {
 }
 
 impl<W: Word<Bits = u64>> Shard<W> {
-    /// Counts a call.
+    /// Counts a success, where that takes one exchange: in the slice that has been begun, which is not full,
+    /// and nobody else counts at the same moment.
     #[inline]
+    pub(super) fn count_success(&self, epoch: u16, span: Span, now_ms: u32) -> bool {
+        let head = Head(self.head.load(Ordering::Relaxed));
+        if !head.is_current(span, now_ms) {
+            return false;
+        }
+        let number = head.number();
+        let word = &self.slices[number as usize % SLICES as usize];
+        let seen = Slice(word.load(Ordering::Relaxed));
+        let next = seen.with_success(Tag::new(epoch, number));
+        next.is_some_and(|next| swap(word, seen.0, next.0).is_ok())
+    }
+
+    /// Counts a call.
     pub(super) fn count(&self, call: Counted) -> Turn {
         let head = Head(self.head.load(Ordering::Relaxed));
         if head.is_current(call.span, call.now_ms) && self.count_in(head, call) {

@@ -72,6 +72,14 @@ impl Slice {
         if age < NUMBERS / 2 { Some(age) } else { None }
     }
 
+    /// With one more success, if it is this slice, begun and not full.
+    #[inline]
+    pub(super) fn with_success(self, tag: Tag) -> Option<Self> {
+        // A slice that is full overflows.
+        let next = self.0.checked_add(ONE_CALL)?;
+        (self.tag() == tag && !self.is_empty()).then_some(Self(next))
+    }
+
     /// With one more call, in this slice or, if it is another one, in a new slice that takes its place.
     #[inline]
     pub(super) const fn with_call(self, tag: Tag, failed: bool) -> Self {
