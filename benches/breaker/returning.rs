@@ -30,7 +30,7 @@ impl Clock for Fixed {
 }
 
 fn returning<W: AnyWord>(dice: u32) -> Breaker<Fixed, W> {
-    let rules = RULES.gradual_return(50, Duration::from_secs(60));
+    let rules = RULES.gradual_return(50, Duration::from_mins(1));
     let breaker = Breaker::over(W::default(), rules, Fixed { dice });
     breaker.trip();
     breaker.probe_now();

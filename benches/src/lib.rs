@@ -5,10 +5,8 @@
 //! |---|---|
 //! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, who does what |
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
-//! | `cargo run --release -p benches --bin layers` | layers of tower around a service; claims, ends with 1 if one does not hold |
-//! | `cargo run --release -p benches --bin sliding` | the share within a time, by one and two threads |
+//! | `cargo run --release -p benches --bin layers` | layers of tower, breakers by key, the share within a time, the retry budget; ends with 1 if a claim does not hold |
 //! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |
-//! | `cargo run --release -p benches --bin budget` | the retry budget beside tower's; fails if it is not fast |
 //! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, by criterion |
 //! | `.ci/locked-counts` | instructions and bytes of code, exact, compared with what is locked |
 //!
@@ -16,9 +14,9 @@
 //! |---|---|
 //! | [`contestant`] | the crates compared, one file each, behind the same interface |
 //! | [`cases`], [`yardstick`] | what is measured of each, and what it is measured by |
-//! | [`rounds`] | how: many short rounds, interleaved, on pinned threads |
+//! | [`rounds`], [`paired`] | how: many short rounds, interleaved, on pinned threads; what is compared within a round |
 //! | [`storm`], [`scenario`] | not how fast, but what they do |
-//! | [`table`], [`picture`] | Markdown and SVG |
+//! | [`claim`], [`table`], [`picture`] | claims held against a run; Markdown and SVG |
 #![allow(
     missing_debug_implementations,
     reason = "not all contestants can be shown"
@@ -29,7 +27,9 @@
 )]
 
 pub mod cases;
+pub mod claim;
 pub mod contestant;
+pub mod paired;
 pub mod picture;
 pub mod rounds;
 pub mod scenario;

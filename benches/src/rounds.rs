@@ -12,6 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, fs, hint, process};
 
+use crate::paired::Paired;
+
 /// What threads do in a lap, all with the same subject.
 pub trait Subject: Send + Sync {
     /// Makes `calls` calls.
@@ -61,12 +63,28 @@ impl Case {
         self
     }
 
+    /// With something around each lap, which must do the lap.
+    #[must_use]
+    pub fn around(mut self, around: fn(&dyn Subject, u64)) -> Self {
+        let make = self.make;
+        self.make = Box::new(move || {
+            let subject = make();
+            Arc::new(move |calls| around(&*subject, calls))
+        });
+        self
+    }
+
+    /// One subject, for what is not timed.
+    pub fn subject(&self) -> Arc<dyn Subject> {
+        (self.make)()
+    }
+
     /// As many calls as one thread makes in about the time of a lap. Threads that contend take many
     /// times as long; they make fewer calls, so that nothing else cuts in.
     fn calls_per_lap(&self) -> u64 {
         let mut calls = 64;
         loop {
-            let subject = (self.make)();
+            let subject = self.subject();
             let begin = Instant::now();
             subject.lap(calls);
             if begin.elapsed() >= LAP / 4 || calls * 2 > self.most_calls {
@@ -135,6 +153,15 @@ pub fn cores() -> usize {
 /// # Panics
 /// When a case wants more threads than the machine has cores.
 pub fn measure(cases: &[Case], rounds: usize) -> Vec<Figure> {
+    let times = measure_paired(cases, rounds).times;
+    times.into_iter().map(Figure::of).collect()
+}
+
+/// The same, for differences and quotients of what was measured in the same round.
+///
+/// # Panics
+/// When a case wants more threads than the machine has cores.
+pub fn measure_paired(cases: &[Case], rounds: usize) -> Paired {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     let most = cases.iter().map(|case| case.threads).max().unwrap_or(1);
     assert!(
@@ -148,6 +175,7 @@ pub fn measure(cases: &[Case], rounds: usize) -> Vec<Figure> {
         barrier: SpinBarrier::new(most),
         subject: Mutex::new(None),
         is_disturbed: AtomicBool::new(false),
+        disturbed: AtomicUsize::new(0),
         times: Mutex::new(vec![vec![0.0; rounds]; cases.len()]),
     };
     thread::scope(|scope| {
@@ -164,8 +192,11 @@ pub fn measure(cases: &[Case], rounds: usize) -> Vec<Figure> {
             });
         }
     });
-    let times = run.times.into_inner().expect("nobody panicked");
-    times.into_iter().map(Figure::of).collect()
+    Paired {
+        laps: cases.len() * rounds,
+        disturbed: run.disturbed.into_inner(),
+        times: run.times.into_inner().expect("nobody panicked"),
+    }
 }
 
 /// What the threads of a run share.
@@ -175,6 +206,8 @@ struct Run<'a> {
     barrier: SpinBarrier,
     subject: Mutex<Option<Arc<dyn Subject>>>,
     is_disturbed: AtomicBool,
+    /// Laps that were disturbed at each try.
+    disturbed: AtomicUsize,
     /// One value per case and round: the mean of the threads.
     times: Mutex<Vec<Vec<f64>>>,
 }
@@ -195,7 +228,7 @@ impl Run<'_> {
         let threads = self.cases[case].threads;
         for tries in 1..=Self::TRIES {
             if thread == 0 {
-                *lock(&self.subject) = Some((self.cases[case].make)());
+                *lock(&self.subject) = Some(self.cases[case].subject());
                 self.is_disturbed.store(false, Ordering::Relaxed);
             }
             self.barrier.wait();
@@ -211,9 +244,12 @@ impl Run<'_> {
                 self.is_disturbed.store(true, Ordering::Relaxed);
             }
             self.barrier.wait();
-            let is_over = !self.is_disturbed.load(Ordering::Relaxed) || tries == Self::TRIES;
+            let is_disturbed = self.is_disturbed.load(Ordering::Relaxed);
             self.barrier.wait();
-            if is_over {
+            if !is_disturbed || tries == Self::TRIES {
+                if is_disturbed && thread == 0 {
+                    self.disturbed.fetch_add(1, Ordering::Relaxed);
+                }
                 if thread < threads {
                     let per_call = per_call(took, self.calls[case], threads);
                     lock(&self.times)[case][round] += per_call;

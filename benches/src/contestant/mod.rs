@@ -43,7 +43,7 @@ impl Rules {
     /// Three failures, then open for longer than any benchmark runs.
     pub const LASTING: Self = Self {
         failures: 3,
-        open_for: Duration::from_secs(3_600),
+        open_for: Duration::from_hours(1),
     };
 }
 

@@ -1,40 +1,67 @@
-//! What is claimed of layers, held against a run.
+//! What is claimed of the server side, held against a run.
 
-use benches::rounds::Figure;
+use benches::claim::Claim;
 
-use crate::of;
-use crate::services::{BARE, BY_KEY, BY_KEY_FAST, STATIC};
+use crate::run::Run;
+use crate::{budget, ours, sliding};
 
-/// Prints each claim; whether all hold.
-pub(crate) fn hold(
-    names: &[String],
-    one: &[Figure],
-    two: &[Figure],
-    allocated: &[(&'static str, u64)],
-) -> bool {
-    let bare = of(BARE, names, one);
-    let mut all_hold = true;
-    let mut claim = |text: String, holds: bool| {
-        println!("- {}: {text}", if holds { "holds" } else { "**missed**" });
-        all_hold &= holds;
-    };
-    for (name, most) in [(STATIC, 15.0), (BY_KEY, 60.0), (BY_KEY_FAST, 40.0)] {
-        let more = of(name, names, one) - bare;
-        claim(
-            format!("{name}: at most {most} ns more than the bare service, {more:.1} here"),
-            more <= most,
-        );
-        let share = of(name, names, one) / of(name, names, two);
-        claim(
-            format!("{name}: each of two threads gets at least 0.9 of one done, {share:.2} here"),
-            share >= 0.9,
-        );
-    }
-    for (name, allocations) in allocated {
-        claim(
-            format!("{name}: no allocation, {allocations} in 1,000 requests here"),
-            *allocations == 0,
-        );
-    }
-    all_hold
+/// Closed, all succeed.
+pub(crate) fn claims(run: &Run) -> Vec<Claim> {
+    let [by_key, by_key_fast] = ours::BY_KEY;
+    let limits = [(ours::STATIC, 15.0)]
+        .into_iter()
+        .chain(by_key.map(|name| (name, 60.0)))
+        .chain(by_key_fast.map(|name| (name, 40.0)));
+    let mut claims: Vec<_> = limits
+        .flat_map(|(name, most_ns)| layer(run, name, most_ns))
+        .collect();
+    claims.extend([
+        Claim::at_most(
+            "a success counted by `SlidingRatio`, coarse clock: acquire and report",
+            8.0,
+            run.alone(sliding::SHARDED).median,
+            "ns",
+        ),
+        share(
+            run,
+            sliding::SHARDED,
+            "a success counted by `SlidingRatio`",
+            0.7,
+        ),
+        Claim::at_most(
+            "deposit into a full retry budget",
+            3.0,
+            run.alone(budget::FULL).median,
+            "ns",
+        ),
+        share(run, budget::FULL, "deposit into a full retry budget", 0.9),
+    ]);
+    claims
+}
+
+fn layer(run: &Run, name: &str, most_ns: f64) -> [Claim; 3] {
+    [
+        Claim::at_most(
+            format!("{name}: over the bare service"),
+            most_ns,
+            run.longer(name, ours::BARE).median,
+            "ns",
+        ),
+        share(run, name, name, 0.9),
+        Claim::at_most(
+            format!("{name}: allocations"),
+            0.0,
+            run.allocations(name),
+            "in 1,000 requests",
+        ),
+    ]
+}
+
+fn share(run: &Run, name: &str, called: &str, least: f64) -> Claim {
+    Claim::at_least(
+        format!("{called}: each of two threads, of its speed alone"),
+        least,
+        run.share(name).median,
+        "×",
+    )
 }

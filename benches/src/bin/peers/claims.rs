@@ -1,50 +1,14 @@
 //! What this project claims of its speed, held against this very run.
 
+use benches::claim::{self, Claim};
 use benches::table::Table;
 
 use super::columns::{Column, Measured};
 
-struct Claim {
-    what: &'static str,
-    limit: String,
-    measured: f64,
-    unit: &'static str,
-    holds: bool,
-}
-
-fn at_most(what: &'static str, limit: f64, measured: f64, unit: &'static str) -> Claim {
-    Claim {
-        what,
-        limit: format!("at most {limit:.2} {unit}"),
-        measured,
-        unit,
-        holds: measured <= limit,
-    }
-}
-
-fn at_least(what: &'static str, limit: f64, measured: f64, unit: &'static str) -> Claim {
-    Claim {
-        what,
-        limit: format!("at least {limit:.1} {unit}"),
-        measured,
-        unit,
-        holds: measured >= limit,
-    }
-}
-
 /// Every claim with its figure.
 pub(crate) fn table(run: &Measured) -> Table {
-    let mut table = Table::new(["claim", "limit", "this run", ""]);
     let claims = [closed(run), failing(run), rejected(run)];
-    for claim in claims.into_iter().flatten() {
-        table.row([
-            claim.what.to_string(),
-            claim.limit,
-            format!("{:.2} {}", claim.measured, claim.unit),
-            if claim.holds { "holds" } else { "**missed**" }.to_string(),
-        ]);
-    }
-    table
+    claim::table(&claims.concat())
 }
 
 fn ours(run: &Measured, column: Column) -> f64 {
@@ -62,31 +26,31 @@ fn ahead(run: &Measured, column: Column) -> f64 {
 
 fn closed(run: &Measured) -> Vec<Claim> {
     vec![
-        at_most(
+        Claim::at_most(
             "closed call, over the bare closure",
             1.5,
             over_bare(run, Column::Closed),
             "ns",
         ),
-        at_least(
+        Claim::at_least(
             "closed call, ahead of the fastest peer",
             12.0,
             ahead(run, Column::Closed),
             "×",
         ),
-        at_least(
+        Claim::at_least(
             "two threads on one breaker, each, of its speed alone",
             0.9,
             ours(run, Column::Closed) / ours(run, Column::ClosedByTwo),
             "×",
         ),
-        at_least(
+        Claim::at_least(
             "two threads on one breaker, ahead of the fastest peer's two",
             100.0,
             ahead(run, Column::ClosedByTwo),
             "×",
         ),
-        at_most(
+        Claim::at_most(
             "future, over the bare future",
             5.0,
             over_bare(run, Column::Future),
@@ -98,49 +62,49 @@ fn closed(run: &Measured) -> Vec<Claim> {
 fn failing(run: &Measured) -> Vec<Claim> {
     let swap = run.yardstick("compare-and-swap loop");
     vec![
-        at_most(
+        Claim::at_most(
             "failure that does not trip, over a bare compare-and-swap",
             3.0,
             ours(run, Column::Failing) - swap[0],
             "ns",
         ),
-        at_least(
+        Claim::at_least(
             "failure that does not trip, ahead of the fastest peer",
             1.0,
             ahead(run, Column::Failing),
             "×",
         ),
-        at_most(
+        Claim::at_most(
             "the same by two threads, of their bare compare-and-swap loop",
             1.5,
             ours(run, Column::FailingByTwo) / swap[1],
             "×",
         ),
-        at_least(
+        Claim::at_least(
             "the same by two threads, ahead of the fastest peer's two",
             1.0,
             ahead(run, Column::FailingByTwo),
             "×",
         ),
-        at_most(
+        Claim::at_most(
             "failure and success in turn, each, over a bare compare-and-swap",
             3.0,
             ours(run, Column::HalfFail) - swap[0],
             "ns",
         ),
-        at_least(
+        Claim::at_least(
             "failure and success in turn, ahead of the fastest peer",
             1.0,
             ahead(run, Column::HalfFail),
             "×",
         ),
-        at_most(
+        Claim::at_most(
             "the same by two threads, of their bare compare-and-swap loop",
             1.5,
             ours(run, Column::HalfFailByTwo) / swap[1],
             "×",
         ),
-        at_least(
+        Claim::at_least(
             "the same by two threads, ahead of the fastest peer's two",
             1.0,
             ahead(run, Column::HalfFailByTwo),
@@ -152,13 +116,13 @@ fn failing(run: &Measured) -> Vec<Claim> {
 fn rejected(run: &Measured) -> Vec<Claim> {
     let coarse = run.coarse.median(Column::Rejected).expect("we can do all");
     vec![
-        at_most(
+        Claim::at_most(
             "rejection, of one reading of its clock",
             1.25,
             ours(run, Column::Rejected) / run.yardstick("`StdClock`, in milliseconds")[0],
             "×",
         ),
-        at_least(
+        Claim::at_least(
             "rejection by the coarse clock, ahead of the fastest peer",
             4.0,
             run.best_peer(Column::Rejected) / coarse,

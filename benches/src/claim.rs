@@ -1,0 +1,65 @@
+//! Claims, held against the run that measured them.
+
+use crate::table::Table;
+
+/// What is claimed, and what was measured.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    what: String,
+    limit: String,
+    measured: String,
+    /// Whether the run shows it.
+    pub holds: bool,
+}
+
+impl Claim {
+    /// It must not be more.
+    pub fn at_most(what: impl Into<String>, limit: f64, measured: f64, unit: &str) -> Self {
+        let limited = format!("at most {limit:.2} {unit}");
+        Self::new(what.into(), limited, measured, unit, measured <= limit)
+    }
+
+    /// It must not be less.
+    pub fn at_least(what: impl Into<String>, limit: f64, measured: f64, unit: &str) -> Self {
+        let limited = format!("at least {limit:.1} {unit}");
+        Self::new(what.into(), limited, measured, unit, measured >= limit)
+    }
+
+    fn new(what: String, limit: String, measured: f64, unit: &str, holds: bool) -> Self {
+        // A narrow miss must not look like the limit.
+        let digits = if holds { 2 } else { 3 };
+        let measured = format!("{measured:.digits$} {unit}");
+        Self {
+            what,
+            limit,
+            measured,
+            holds,
+        }
+    }
+}
+
+/// Every claim with its figure.
+pub fn table(claims: &[Claim]) -> Table {
+    let mut table = Table::new(["claim", "limit", "this run", ""]);
+    for claim in claims {
+        let verdict = if claim.holds { "holds" } else { "**missed**" };
+        table.row([&claim.what, &claim.limit, &claim.measured, verdict]);
+    }
+    table
+}
+
+/// One line per claim that the run does not show: what was measured, and the limit.
+pub fn misses(claims: &[Claim]) -> Vec<String> {
+    let missed = claims.iter().filter(|claim| !claim.holds);
+    missed
+        .map(|claim| {
+            let Claim {
+                what,
+                limit,
+                measured,
+                ..
+            } = claim;
+            format!("missed: {what}: {measured} measured, {limit} claimed")
+        })
+        .collect()
+}

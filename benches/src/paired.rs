@@ -1,0 +1,39 @@
+//! What was measured in the same round, compared.
+//!
+//! The speed of a machine drifts during a run. A difference of two medians has the drift in it, as the two may
+//! be from its fast and its slow minutes; the median of the differences within each round does not.
+
+use crate::rounds::Figure;
+
+/// The times of all cases in all rounds of a run.
+#[derive(Clone, Debug)]
+pub struct Paired {
+    /// Nanoseconds per call, by case and round.
+    pub times: Vec<Vec<f64>>,
+    /// How many laps were run.
+    pub laps: usize,
+    /// In how many of them a thread had to wait for its core, each time that it was tried again.
+    pub disturbed: usize,
+}
+
+impl Paired {
+    /// What a call of a case takes.
+    pub fn figure(&self, case: usize) -> Figure {
+        Figure::of(self.times[case].clone())
+    }
+
+    /// What a call of `case` takes longer than one of `than`.
+    pub fn longer(&self, case: usize, than: usize) -> Figure {
+        self.compared(case, than, |case, than| case - than)
+    }
+
+    /// How much of what `than` gets done `case` gets done in the same time.
+    pub fn share(&self, case: usize, than: usize) -> Figure {
+        self.compared(case, than, |case, than| than / case)
+    }
+
+    fn compared(&self, case: usize, than: usize, compare: impl Fn(f64, f64) -> f64) -> Figure {
+        let rounds = self.times[case].iter().zip(&self.times[than]);
+        Figure::of(rounds.map(|(case, than)| compare(*case, *than)).collect())
+    }
+}
