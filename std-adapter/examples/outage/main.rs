@@ -20,14 +20,21 @@
 //! | `figures` | what counts, of one run |
 //! | `report` | the tables and the text |
 //! | `picture` | the timelines |
+//! | `scene`, `child`, `warmth`, `progress`, `table`, `paint` | what all scenes share |
 
+mod child;
 mod figures;
 mod guard;
 mod load;
+mod paint;
 mod picture;
+mod progress;
 mod report;
 mod scenario;
+mod scene;
 mod server;
+mod table;
+mod warmth;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
