@@ -1,6 +1,6 @@
 //! This program once more, as a child process: what both sides need.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// The parent's side. The process is killed when this is dropped.
@@ -23,6 +23,15 @@ impl Process {
             }),
             None => Err(io::Error::other("the server has no output")),
         }
+    }
+
+    /// Sends it a line.
+    pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
+        let input = self.child.stdin.as_mut();
+        writeln!(
+            input.ok_or_else(|| io::Error::other("the server has no input"))?,
+            "{line}"
+        )
     }
 
     /// Waits for its next line.

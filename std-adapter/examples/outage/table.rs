@@ -47,5 +47,6 @@ impl<F> Table<F> {
 }
 
 fn row(name: &str, [a, b]: &[String; 2]) -> String {
-    format!("{name:<46}{a:>20}{b:>20}\n")
+    let line = format!("{name:<46}{a:>20}{b:>20}");
+    format!("{}\n", line.trim_end())
 }
