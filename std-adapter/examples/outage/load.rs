@@ -121,7 +121,7 @@ pub(crate) fn run(
         };
         let played = play(scene, server, begin, |time| shown.show(time, &calls));
         is_over.store(true, Ordering::Relaxed);
-        shown.progress.end();
+        shown.progress.end()?;
         played
     });
     let mut calls = calls.into_inner().unwrap_or_default();
@@ -142,7 +142,7 @@ fn play(
     scene: &Scene<Mode>,
     server: Server,
     begin: Instant,
-    mut show: impl FnMut(Duration),
+    mut show: impl FnMut(Duration) -> io::Result<()>,
 ) -> io::Result<usize> {
     let port = server.address.port();
     let mut server = Some(server);
@@ -156,7 +156,7 @@ fn play(
                 server = Some(Server::start(*mode, port)?);
             }
         }
-        show(begin.elapsed());
+        show(begin.elapsed())?;
         thread::sleep(Duration::from_millis(5));
     }
     Ok(breakdowns + server.take().map_or(0, Server::kill))
@@ -172,9 +172,9 @@ struct Shown {
 }
 
 impl Shown {
-    fn show(&mut self, time: Duration, calls: &Mutex<Vec<Call>>) {
+    fn show(&mut self, time: Duration, calls: &Mutex<Vec<Call>>) -> io::Result<()> {
         if !self.progress.is_due() {
-            return;
+            return Ok(());
         }
         let calls = calls.lock().map(|calls| calls.clone()).unwrap_or_default();
         let new = &calls[self.calls.min(calls.len())..];
@@ -188,7 +188,8 @@ impl Shown {
             count(Outcome::Answered),
             count(Outcome::Failed),
             count(Outcome::Rejected),
-        ));
+        ))?;
         self.calls = calls.len();
+        Ok(())
     }
 }

@@ -45,8 +45,11 @@ mod table;
 mod warmth;
 
 use std::error::Error;
+use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use progress::say;
 use scenario::{COLD_START, OUTAGE};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -67,39 +70,47 @@ fn play(path: &Path) -> Result<(), Box<dyn Error>> {
     let path_http = beside(path);
     // A picture that cannot be written is noticed before the scenes are played.
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        std::fs::create_dir_all(folder).map_err(named(folder))?;
     }
     for path in [path, &path_http] {
-        std::fs::write(path, "").map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.map_err(named(path))?;
     }
-    println!(
+    say(
         "A server on this machine is called 400 times a second by 8 threads. It will be killed,\n\
-         hang, come back slow, and work again: first without a breaker, then with one.\n"
-    );
+         hang, come back slow, and work again: first without a breaker, then with one.\n",
+    )?;
     let outage = [
         load::run("without a breaker", &OUTAGE, None)?,
         load::run("with a breaker", &OUTAGE, Some(&guard::WITH))?,
     ];
-    println!("\n{}", report::of_outage(&outage));
-    println!(
+    say(&format!("\n{}", report::of_outage(&outage)))?;
+    say(
         "Now it is restarted, and breaks down if all calls come back while it is cold: first before\n\
-         the same breaker, then before one that lets traffic return gradually.\n"
-    );
+         the same breaker, then before one that lets traffic return gradually.\n",
+    )?;
     let cold_start = [
         load::run("all at once", &COLD_START, Some(&guard::ALL_AT_ONCE))?,
         load::run("gradually", &COLD_START, Some(&guard::GRADUALLY))?,
     ];
-    println!("\n{}", report::of_cold_start(&cold_start));
+    say(&format!("\n{}", report::of_cold_start(&cold_start)))?;
 
-    println!("{}", http::intro());
+    say(&http::intro())?;
     let over_http = http::play()?;
-    println!("\n{}", http::report(&over_http));
+    say(&format!("\n{}", http::report(&over_http)))?;
 
     picture::draw(path, &outage, &cold_start)?;
     http::draw(&path_http, &over_http)?;
     let (tcp, http) = (path.display(), path_http.display());
-    println!("The pictures of all timelines are in {tcp} and {http}.");
+    say(&format!(
+        "The pictures of all timelines are in {tcp} and {http}."
+    ))?;
     Ok(())
+}
+
+/// An error that says which file it is about.
+fn named(path: &Path) -> impl Fn(io::Error) -> String {
+    move |error| format!("{}: {error}", path.display())
 }
 
 /// The file of the second picture: `-http` after the name of the first.

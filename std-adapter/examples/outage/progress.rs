@@ -27,18 +27,22 @@ impl Progress {
         is_due
     }
 
-    pub(crate) fn show(&self, line: &str) {
+    pub(crate) fn show(&self, line: &str) -> io::Result<()> {
+        let mut output = io::stdout();
         if self.is_terminal {
-            print!("\r{line}");
-            let _ = io::stdout().flush();
+            write!(output, "\r{line}")?;
+            output.flush()
         } else {
-            println!("{line}");
+            writeln!(output, "{line}")
         }
     }
 
-    pub(crate) fn end(&self) {
-        if self.is_terminal {
-            println!();
-        }
+    pub(crate) fn end(&self) -> io::Result<()> {
+        if self.is_terminal { say("") } else { Ok(()) }
     }
+}
+
+/// `println!` without its panic, for readers that go away in the middle, as `head` does.
+pub(crate) fn say(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
 }

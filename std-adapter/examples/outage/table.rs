@@ -11,6 +11,14 @@ pub(crate) fn latency(time: Duration) -> String {
     }
 }
 
+/// A time that was chosen, not measured.
+pub(crate) fn chosen(time: Duration) -> String {
+    match time.as_millis() {
+        ms @ 0..1_000 => format!("{ms} ms"),
+        _ => format!("{} s", time.as_secs_f64()),
+    }
+}
+
 pub(crate) fn or_never(time: Option<Duration>) -> String {
     time.map_or_else(
         || "not within the run".into(),

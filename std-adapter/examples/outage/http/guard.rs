@@ -25,7 +25,7 @@ const PLAN: ClientConfig = ClientConfig::new()
     .try_limit(TRY)
     .tries(TRIES)
     .backoff(PAUSES)
-    // There are not many callers: who is rejected makes room for others at once.
+    // The callers are few: those who wait for a breaker would be missed by the host that works.
     .rejection_waits(0)
     .breaker(
         Config::new()

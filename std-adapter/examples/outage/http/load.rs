@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, timeout_at};
 
 use super::condition::Counts;
-use super::scenario::{CALLERS, END, EVERY, HOSTS, ORDER, PATIENCE};
+use super::scenario::{CALLERS, END, EVERY, ORDER, PATIENCE};
 use super::server::Server;
 use crate::progress::Progress;
 
@@ -111,7 +111,7 @@ pub(crate) fn run<C: Caller>(
         calls: Mutex::new(Vec::new()),
     });
     server.begin()?;
-    let begin = Runtime::new()?.block_on(play(name, &gateway));
+    let begin = Runtime::new()?.block_on(play(name, &gateway))?;
     let since_begin = |(at, told): (std::time::Instant, Transition)| {
         (at.saturating_duration_since(begin.into_std()), told)
     };
@@ -131,7 +131,7 @@ pub(crate) fn run<C: Caller>(
 }
 
 /// Lets calls arrive until the end, whatever becomes of them; when it began.
-async fn play<C: Caller>(name: &str, gateway: &Arc<Gateway<C>>) -> Instant {
+async fn play<C: Caller>(name: &str, gateway: &Arc<Gateway<C>>) -> io::Result<Instant> {
     let mut shown = Shown {
         name,
         calls: 0,
@@ -148,11 +148,11 @@ async fn play<C: Caller>(name: &str, gateway: &Arc<Gateway<C>>) -> Instant {
         }
         let gateway_of_call = Arc::clone(gateway);
         tasks.spawn(async move { gateway_of_call.call(host, begin, arrived).await });
-        shown.show(arrived - begin, gateway);
+        shown.show(arrived - begin, gateway)?;
     }
     tasks.join_all().await;
-    shown.progress.end();
-    begin
+    shown.progress.end()?;
+    Ok(begin)
 }
 
 /// What is shown while the scene is played.
@@ -163,21 +163,17 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn show<C: Caller>(&mut self, time: Duration, gateway: &Gateway<C>) {
+    fn show<C: Caller>(&mut self, time: Duration, gateway: &Gateway<C>) -> io::Result<()> {
         if !self.progress.is_due() {
-            return;
+            return Ok(());
         }
         let calls = gateway.calls();
         let new = &calls[self.calls.min(calls.len())..];
         let count = |outcome| new.iter().filter(|call| call.outcome == outcome).count();
-        let open = HOSTS.iter().zip(&gateway.addresses);
-        let open = open.filter(|(_, address)| {
-            let state = gateway.client.state(**address);
-            state.is_some_and(|state| state != State::Closed)
-        });
-        let open: Vec<_> = open.map(|(host, _)| host.name).collect();
+        let states = gateway.addresses.iter();
+        let states = states.filter_map(|host| gateway.client.state(*host));
         self.progress.show(&format!(
-            "{:<18} {:4.1} s  answered {:3}  failed {:3}  rejected {:3}  turned away {:3}  callers {:2}  {:<33}",
+            "{:<18} {:4.1} s  answered {:3}  failed {:3}  rejected {:3}  turned away {:3}  callers {:2}  open {}",
             self.name,
             time.as_secs_f64(),
             count(Outcome::Answered),
@@ -185,8 +181,9 @@ impl Shown<'_> {
             count(Outcome::Rejected),
             count(Outcome::TurnedAway),
             CALLERS - gateway.callers.available_permits(),
-            if open.is_empty() { String::new() } else { format!("not closed: {}", open.join(" ")) },
-        ));
+            states.filter(|state| *state == State::Open).count(),
+        ))?;
         self.calls = calls.len();
+        Ok(())
     }
 }

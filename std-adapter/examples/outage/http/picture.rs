@@ -7,12 +7,13 @@ use plotters::prelude::*;
 
 use super::figures::is_good;
 use super::load::{Call, Outcome, Run};
-use super::scenario::{END, HOSTS, Mode};
+use super::scenario::{CALLERS, END, HOSTS, Mode};
 use crate::paint::{
     Area, Band, Counts, Drawn, FAILED, GOOD, INK, Kind, LATE, LEFT, REJECTED, STATES, Shade,
     backdrop, heading, legend, text,
 };
 use crate::scene::ms;
+use crate::table::chosen;
 
 const QUARTER: Duration = ms(250);
 const TURNED_AWAY: RGBColor = RGBColor(126, 87, 194);
@@ -60,8 +61,11 @@ pub(crate) fn draw(path: &Path, runs: &[Run; 2]) -> Drawn {
     let root = SVGBackend::new(path, (WIDTH, height)).into_drawing_area();
     root.fill(&WHITE)?;
     let (area, rest) = root.split_vertically(HEADING);
-    let words = "Five hosts over HTTP, called by a gateway of 64 callers: calls per 250 ms";
-    heading(&area, words)?;
+    let words = format!(
+        "Five hosts over HTTP behind a gateway of {CALLERS} callers: calls per {}",
+        chosen(QUARTER)
+    );
+    heading(&area, &words)?;
     let (area, mut rest) = rest.split_vertically(LEGEND);
     legend(&area, "", &KINDS)?;
     for (index, host) in HOSTS.iter().enumerate() {

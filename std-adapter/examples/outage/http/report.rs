@@ -6,32 +6,33 @@ use super::guard::{RETURN, RETURN_FIRST};
 use super::load::Run;
 use super::scenario::{
     CALLERS, CLOSED, COLD, EVERY, FAILS, GOOD, HANGS, HOSTS, LIMITS, ORDER, PATIENCE, QUOTA,
-    RECOVERY, STRENGTH, TROUBLE, WORKS,
+    RECOVERY, STRENGTH, TROUBLE, WORK, WORKS,
 };
-use crate::table::{Table, latency, or_never, times};
+use crate::table::{Table, chosen, latency, or_never, times};
 
 /// What will be seen, and by which figures.
 pub(crate) fn intro() -> String {
-    let a_second = 1_000 / EVERY.as_millis();
-    let cold_a_second = a_second as usize / ORDER.len();
-    let periods = 1_000 / STRENGTH.period.as_millis() as u32;
+    let a_second = 1_000 / EVERY.as_millis() as usize;
+    let cold_a_second = a_second / ORDER.len();
+    let bears = STRENGTH.at_first * (1_000 / STRENGTH.period.as_millis() as u32);
+    let [try_limit, patience] = [TRY, PATIENCE].map(chosen);
+    let [work, closed, down] = [WORK, CLOSED, STRENGTH.down].map(chosen);
+    let [from, until] = [TROUBLE, RECOVERY].map(chosen);
     format!(
         "Now a gateway calls five hosts over HTTP, {a_second} times a second, every other time the one that\n\
-         works. At most {CALLERS} calls are under way; others wait for up to {PATIENCE:?}, then they are turned away.\n\
-         A try may take {TRY:?}, and there are up to {TRIES} of them. From {TROUBLE:?} to {RECOVERY:?} all hosts but one are in trouble:\n\
+         works. At most {CALLERS} calls are under way; others wait for {patience} at most, and are turned away then.\n\
+         A try may take {try_limit}, and there are up to {TRIES}. From {from} to {until} all hosts but one are in trouble:\n\
          \n  \
-           works   answers within {:?} or little more, all the time\n  \
+           works   answers after {work}, all the time\n  \
            fails   answers 500, later 503 with a `Retry-After`\n  \
-           limits  answers {QUOTA} requests, then 429 with a `Retry-After` for {CLOSED:?}, and so on\n  \
+           limits  answers {QUOTA} requests, then 429 with a `Retry-After` for {closed}, and so on\n  \
            hangs   takes requests and does not answer\n  \
-           cold    answers 500, is restarted, and bears {} requests a second at first, but is called {cold_a_second}\n          \
-                   times: under more than it bears it breaks down for {:?} and is cold again\n\
+           cold    answers 500, is restarted, and bears {bears} requests a second at first, of {cold_a_second} and\n          \
+                   their retries; under more it breaks down for {down} and is cold again\n\
          \n\
-         First they are called by a careful client: time limits, retries with exponential pauses and jitter. Then\n\
-         by the same client behind the preset, `ClientGuard`.\n",
-        super::scenario::WORK,
-        STRENGTH.at_first * periods,
-        STRENGTH.down,
+         First they are called by a careful client: time limits, retries with exponential pauses and jitter.\n\
+         Then by the same client behind the preset, `ClientGuard`, which answers at once where a breaker is open\n\
+         (`rejection_waits(0)`): callers that wait for a breaker would be missed elsewhere.\n"
     )
 }
 
@@ -41,7 +42,9 @@ pub(crate) fn report(runs: &[Run; 2]) -> String {
     table
         .row("calls begun", |f| f.begun.to_string())
         .row("  answered", |f| f.answered.to_string())
-        .row(&format!("    within {GOOD:?}"), |f| f.in_time.to_string())
+        .row(&format!("    within {}", chosen(GOOD)), |f| {
+            f.in_time.to_string()
+        })
         .row("  failed", |f| f.failed.to_string())
         .row("  rejected at once by a breaker", |f| {
             f.rejected.to_string()
@@ -107,6 +110,7 @@ fn in_words([a, b]: &[Figures; 2]) -> String {
     let unable = |figures: &Figures| figures.sum(|counts| counts.unable);
     let early = |figures: &Figures| figures.sum(|counts| counts.early);
     let normal = |figures: &Figures, host: usize| or_never(figures.hosts[host].recovered);
+    let [back, good] = [RETURN, GOOD].map(chosen);
     let longest = |figures: &Figures| latency(figures.works.1);
     format!(
         "\n{} requests reached hosts that could not answer them without a breaker, {} with the preset; {} and\n\
@@ -115,9 +119,9 @@ fn in_words([a, b]: &[Figures; 2]) -> String {
          the host that works; with the preset {} and {}. One of a hundred calls to that host took {} or\n\
          more without, {} with it.\n\
          The host that is cold after its restart broke down under its load: {} without a breaker; with the\n\
-         preset {}. Its breaker there has a rule more than the others, `gradual_return`: {RETURN_FIRST} % of the\n\
-         calls pass at first, and all of them {RETURN:?} later.\n\
-         Answered in all: {} calls without a breaker, {} of them within {GOOD:?}; with the preset {} and {}.\n\
+         preset {}. Its breaker has a rule that the others do not need, `gradual_return`: {RETURN_FIRST} % of the\n\
+         calls pass at first, and all of them {back} later.\n\
+         Answered in all: {} calls without a breaker, {} of them within {good}; with the preset {} and {}.\n\
          The price: an open breaker also rejects calls that its host could answer. {} calls were rejected\n\
          after their host had recovered, as a breaker learns of that by its next probe, and the traffic of the\n\
          cold host returned gradually. Normal service was back with the preset after {} (fails), {}\n\
