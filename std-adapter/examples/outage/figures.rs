@@ -1,11 +1,12 @@
-//! What counts, of one run.
+//! What counts, of one run of a TCP scene.
 
 use std::time::Duration;
 
 use atomic_breaker_std::State;
 
 use super::load::{Call, Outcome, Run};
-use super::scenario::{SLOW, Scene};
+use super::scenario::{Mode, SLOW};
+use super::scene::Scene;
 
 pub(crate) struct Figures {
     pub(crate) tried: usize,
@@ -30,13 +31,7 @@ impl Figures {
         let count = |is: &dyn Fn(&Call) -> bool| calls.iter().filter(|call| is(call)).count();
         let failed = |call: &Call| call.outcome == Outcome::Failed;
         let latencies = |is: &dyn Fn(&Call) -> bool| {
-            let mut took: Vec<_> = calls
-                .iter()
-                .filter(|c| is(c))
-                .map(|call| call.took)
-                .collect();
-            took.sort_unstable();
-            (percentile(&took, 50), percentile(&took, 99))
+            half_and_most(calls.iter().filter(|c| is(c)).map(|call| call.took))
         };
         Self {
             tried: calls.len(),
@@ -69,13 +64,20 @@ fn is_good(call: &Call) -> bool {
     call.outcome == Outcome::Answered && call.took < SLOW
 }
 
+/// Half of the times are shorter, and 99 of 100.
+pub(crate) fn half_and_most(times: impl Iterator<Item = Duration>) -> (Duration, Duration) {
+    let mut times: Vec<_> = times.collect();
+    times.sort_unstable();
+    (percentile(&times, 50), percentile(&times, 99))
+}
+
 fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
     sorted.get(index).copied().unwrap_or_default()
 }
 
 /// From the recovery of the server to the first tenth of a second in which nearly all calls are good.
-fn recovered(scene: &Scene, calls: &[Call]) -> Option<Duration> {
+fn recovered(scene: &Scene<Mode>, calls: &[Call]) -> Option<Duration> {
     let tenth = Duration::from_millis(100);
     let recovery = scene.recovery();
     let starts = (0_u32..).map(|n| recovery + tenth * n / 4);

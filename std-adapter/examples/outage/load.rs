@@ -1,6 +1,6 @@
 //! The threads that call, and what they write down.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use atomic_breaker_std::Transition;
 
 use super::guard::Guard;
-use super::scenario::{Mode, Scene};
+use super::progress::Progress;
+use super::scenario::Mode;
+use super::scene::Scene;
 use super::server::{MESSAGE, Server};
 
 const THREADS: u32 = 8;
@@ -40,7 +42,7 @@ pub(crate) struct Call {
 /// A run of a whole scene.
 pub(crate) struct Run {
     pub(crate) name: &'static str,
-    pub(crate) scene: &'static Scene,
+    pub(crate) scene: &'static Scene<Mode>,
     pub(crate) calls: Vec<Call>,
     /// How often the server broke down under its load.
     pub(crate) breakdowns: usize,
@@ -90,7 +92,7 @@ fn keep_calling(
 /// Plays a scene while all threads call.
 pub(crate) fn run(
     name: &'static str,
-    scene: &'static Scene,
+    scene: &'static Scene<Mode>,
     guard: Option<&'static Guard>,
 ) -> io::Result<Run> {
     let server = Server::start(Mode::Healthy, 0)?;
@@ -110,10 +112,16 @@ pub(crate) fn run(
                 });
             });
         }
-        let mut progress = Progress::new(name, scene, guard);
-        let played = play(scene, server, begin, |time| progress.show(time, &calls));
+        let mut shown = Shown {
+            name,
+            scene,
+            guard,
+            calls: 0,
+            progress: Progress::new(),
+        };
+        let played = play(scene, server, begin, |time| shown.show(time, &calls));
         is_over.store(true, Ordering::Relaxed);
-        progress.end();
+        shown.progress.end()?;
         played
     });
     let mut calls = calls.into_inner().unwrap_or_default();
@@ -131,10 +139,10 @@ pub(crate) fn run(
 
 /// Lets happen to the server what the scene says; how often it broke down.
 fn play(
-    scene: &Scene,
+    scene: &Scene<Mode>,
     server: Server,
     begin: Instant,
-    mut show: impl FnMut(Duration),
+    mut show: impl FnMut(Duration) -> io::Result<()>,
 ) -> io::Result<usize> {
     let port = server.address.port();
     let mut server = Some(server);
@@ -148,44 +156,30 @@ fn play(
                 server = Some(Server::start(*mode, port)?);
             }
         }
-        show(begin.elapsed());
+        show(begin.elapsed())?;
         thread::sleep(Duration::from_millis(5));
     }
     Ok(breakdowns + server.take().map_or(0, Server::kill))
 }
 
-/// A line that is drawn over again on a terminal, one line after the other elsewhere.
-struct Progress {
+/// What is shown while a scene is played.
+struct Shown {
     name: &'static str,
-    scene: &'static Scene,
+    scene: &'static Scene<Mode>,
     guard: Option<&'static Guard>,
-    is_terminal: bool,
-    last: Instant,
-    shown: usize,
+    calls: usize,
+    progress: Progress,
 }
 
-impl Progress {
-    fn new(name: &'static str, scene: &'static Scene, guard: Option<&'static Guard>) -> Self {
-        Self {
-            name,
-            scene,
-            guard,
-            is_terminal: io::stdout().is_terminal(),
-            last: Instant::now(),
-            shown: 0,
+impl Shown {
+    fn show(&mut self, time: Duration, calls: &Mutex<Vec<Call>>) -> io::Result<()> {
+        if !self.progress.is_due() {
+            return Ok(());
         }
-    }
-
-    fn show(&mut self, time: Duration, calls: &Mutex<Vec<Call>>) {
-        let interval = if self.is_terminal { 100 } else { 500 };
-        if self.last.elapsed() < Duration::from_millis(interval) {
-            return;
-        }
-        self.last = Instant::now();
         let calls = calls.lock().map(|calls| calls.clone()).unwrap_or_default();
-        let new = &calls[self.shown.min(calls.len())..];
+        let new = &calls[self.calls.min(calls.len())..];
         let count = |outcome| new.iter().filter(|call| call.outcome == outcome).count();
-        let line = format!(
+        self.progress.show(&format!(
             "{:<18} {:4.1} s  server {:<8} breaker {:<10} answered {:3}  failed {:3}  rejected {:3}",
             self.name,
             time.as_secs_f64(),
@@ -194,19 +188,8 @@ impl Progress {
             count(Outcome::Answered),
             count(Outcome::Failed),
             count(Outcome::Rejected),
-        );
-        self.shown = calls.len();
-        if self.is_terminal {
-            print!("\r{line}");
-            let _ = io::stdout().flush();
-        } else {
-            println!("{line}");
-        }
-    }
-
-    fn end(&self) {
-        if self.is_terminal {
-            println!();
-        }
+        ))?;
+        self.calls = calls.len();
+        Ok(())
     }
 }

@@ -1,37 +1,55 @@
-//! A real outage, without and with a breaker; and a server that needs time to warm up.
+//! A real outage, without and with a breaker; a server that needs time to warm up; and five hosts over HTTP.
 //!
 //! ```console
-//! cargo run --release -p atomic-breaker-std --example outage [PICTURE.svg]
+//! cargo run --release -p atomic-breaker-std --features client --example outage [PICTURE.svg]
 //! ```
 //!
-//! Starts a TCP server as a child process on this machine, and sends it calls from eight threads. In
-//! the first scene the server works, is killed, comes back but hangs, comes back slow, works again:
-//! first every call goes to the server, then a breaker stands before it. In the second scene it is
-//! restarted, and breaks down if the whole load returns before it is warm: first before a breaker that
-//! lets all calls through when it closes, then before one whose traffic comes back gradually. Takes
-//! about 26 seconds and ends with two tables, a text and a picture.
+//! Starts servers as child processes on this machine and calls them. In the first scene a TCP server works, is
+//! killed, comes back but hangs, comes back slow, works again, called by eight threads: first every call goes
+//! to the server, then a breaker stands before it. In the second scene it is restarted, and breaks down if the
+//! whole load returns before it is warm: first before a breaker that lets all calls through when it closes,
+//! then before one whose traffic comes back gradually.
+//!
+//! In the third scene a gateway calls five hosts over HTTP, of which one fails, one limits its callers, one
+//! hangs, one is restarted and cold, and one works: first by a careful client without a breaker, then by the
+//! same client behind `ClientGuard`.
+//!
+//! Takes about 50 seconds and ends with tables, texts and two pictures: `PICTURE.svg` and `PICTURE-http.svg`,
+//! unless told otherwise `target/outage.svg` and `target/outage-http.svg`.
 //!
 //! | file | what |
 //! |---|---|
-//! | `guard` | **the breakers, and how a call goes through them: read this first** |
-//! | `scenario` | what happens to the server, and when |
-//! | `server` | the child process |
+//! | `guard` | **the breakers of the TCP server, and how a call goes through them: read this first** |
+//! | `scenario` | what happens to the TCP server, and when |
+//! | `server` | its process |
 //! | `load` | the threads that call, and what they write down |
 //! | `figures` | what counts, of one run |
 //! | `report` | the tables and the text |
 //! | `picture` | the timelines |
+//! | `http` | **the third scene; its `guard` is the client behind the preset** |
+//! | `scene`, `child`, `warmth`, `progress`, `table`, `paint` | what all scenes share |
 
+mod child;
 mod figures;
 mod guard;
+mod http;
 mod load;
+mod paint;
 mod picture;
+mod progress;
 mod report;
 mod scenario;
+mod scene;
 mod server;
+mod table;
+mod warmth;
 
 use std::error::Error;
+use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use progress::say;
 use scenario::{COLD_START, OUTAGE};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -43,34 +61,66 @@ fn main() -> Result<(), Box<dyn Error>> {
             server::serve(mode.parse()?, port.parse()?)?;
             Ok(())
         }
+        Some(http::ARGUMENT) => Ok(http::serve()?),
         path => play(&path.map_or_else(|| "target/outage.svg".into(), PathBuf::from)),
     }
 }
 
 fn play(path: &Path) -> Result<(), Box<dyn Error>> {
-    println!(
+    let path_http = beside(path);
+    // A picture that cannot be written is noticed before the scenes are played.
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(named(folder))?;
+    }
+    for path in [path, &path_http] {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.map_err(named(path))?;
+    }
+    say(
         "A server on this machine is called 400 times a second by 8 threads. It will be killed,\n\
-         hang, come back slow, and work again: first without a breaker, then with one.\n"
-    );
+         hang, come back slow, and work again: first without a breaker, then with one.\n",
+    )?;
     let outage = [
         load::run("without a breaker", &OUTAGE, None)?,
         load::run("with a breaker", &OUTAGE, Some(&guard::WITH))?,
     ];
-    println!("\n{}", report::of_outage(&outage));
-    println!(
+    say(&format!("\n{}", report::of_outage(&outage)))?;
+    say(
         "Now it is restarted, and breaks down if all calls come back while it is cold: first before\n\
-         the same breaker, then before one that lets traffic return gradually.\n"
-    );
+         the same breaker, then before one that lets traffic return gradually.\n",
+    )?;
     let cold_start = [
         load::run("all at once", &COLD_START, Some(&guard::ALL_AT_ONCE))?,
         load::run("gradually", &COLD_START, Some(&guard::GRADUALLY))?,
     ];
-    println!("\n{}", report::of_cold_start(&cold_start));
+    say(&format!("\n{}", report::of_cold_start(&cold_start)))?;
 
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
+    say(&http::intro())?;
+    let over_http = http::play()?;
+    say(&format!("\n{}", http::report(&over_http)))?;
+
     picture::draw(path, &outage, &cold_start)?;
-    println!("The picture of all timelines is in {}.", path.display());
+    http::draw(&path_http, &over_http)?;
+    let (tcp, http) = (path.display(), path_http.display());
+    say(&format!(
+        "The pictures of all timelines are in {tcp} and {http}."
+    ))?;
     Ok(())
+}
+
+/// An error that says which file it is about.
+fn named(path: &Path) -> impl Fn(io::Error) -> String {
+    move |error| format!("{}: {error}", path.display())
+}
+
+/// The file of the second picture: `-http` after the name of the first.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push("-http");
+    let mut beside = path.with_file_name(name);
+    if let Some(extension) = path.extension() {
+        beside.as_mut_os_string().push(".");
+        beside.as_mut_os_string().push(extension);
+    }
+    beside
 }

@@ -1,58 +1,14 @@
-//! The tables and the text.
+//! The tables and the text of the TCP scenes.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use super::figures::Figures;
 use super::load::Run;
+use super::table::{Table, latency, or_never, times};
 
-/// A latency, in the unit that suits it.
-fn latency(time: Duration) -> String {
-    match time.as_micros() {
-        0 => "below 1 µs".into(),
-        us @ 1..1_000 => format!("{us} µs"),
-        _ => format!("{:.1} ms", time.as_secs_f64() * 1e3),
-    }
-}
-
-fn or_never(time: Option<Duration>) -> String {
-    time.map_or_else(
-        || "not within the run".into(),
-        |time| format!("{} ms", time.as_millis()),
-    )
-}
-
-fn times(n: usize) -> String {
-    match n {
-        0 => "never".into(),
-        1 => "once".into(),
-        n => format!("{n} times"),
-    }
-}
-
-/// Two runs side by side.
-struct Table {
-    text: String,
-    figures: [Figures; 2],
-}
-
-impl Table {
-    fn new(runs: &[Run; 2]) -> Self {
-        let mut text = row("", &runs.each_ref().map(|run| run.name.into()));
-        text += &"─".repeat(86);
-        text += "\n";
-        let figures = runs.each_ref().map(Figures::of);
-        Self { text, figures }
-    }
-
-    fn row(&mut self, name: &str, cell: impl Fn(&Figures) -> String) -> &mut Self {
-        self.text += &row(name, &self.figures.each_ref().map(cell));
-        self
-    }
-}
-
-fn row(name: &str, [a, b]: &[String; 2]) -> String {
-    format!("{name:<46}{a:>20}{b:>20}\n")
+fn table(runs: &[Run; 2]) -> Table<Figures> {
+    let names = runs.each_ref().map(|run| run.name);
+    Table::new(names, runs.each_ref().map(Figures::of))
 }
 
 /// What a breaker did, or the beginning of it.
@@ -71,7 +27,7 @@ fn history(run: &Run) -> String {
 
 /// The first scene.
 pub(crate) fn of_outage(runs: &[Run; 2]) -> String {
-    let mut table = Table::new(runs);
+    let mut table = table(runs);
     table
         .row("calls tried", |f| f.tried.to_string())
         .row("answered", |f| f.answered.to_string())
@@ -129,7 +85,7 @@ fn outage_in_words([a, b]: &[Figures; 2]) -> String {
 
 /// The second scene.
 pub(crate) fn of_cold_start(runs: &[Run; 2]) -> String {
-    let mut table = Table::new(runs);
+    let mut table = table(runs);
     table
         .row("calls tried", |f| f.tried.to_string())
         .row("answered", |f| f.answered.to_string())

@@ -1,8 +1,10 @@
-//! What happens to the server, and when: two scenes.
+//! What happens to the TCP server, and when: two scenes.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+
+use super::scene::{Scene, ms};
 
 /// How the server behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,20 +63,8 @@ impl FromStr for Mode {
     }
 }
 
-/// A course of events.
-pub(crate) struct Scene {
-    /// The modes in order, and from when on each holds.
-    pub(crate) timeline: &'static [(Duration, Mode)],
-    /// When it is over.
-    pub(crate) end: Duration,
-}
-
-const fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
 /// The server dies in each way there is, and works again.
-pub(crate) const OUTAGE: Scene = Scene {
+pub(crate) const OUTAGE: Scene<Mode> = Scene {
     timeline: &[
         (ms(0), Mode::Healthy),
         (ms(1_200), Mode::Killed),
@@ -86,7 +76,7 @@ pub(crate) const OUTAGE: Scene = Scene {
 };
 
 /// The server is restarted, and cannot bear the whole load at once.
-pub(crate) const COLD_START: Scene = Scene {
+pub(crate) const COLD_START: Scene<Mode> = Scene {
     timeline: &[
         (ms(0), Mode::Healthy),
         (ms(800), Mode::Killed),
@@ -97,26 +87,3 @@ pub(crate) const COLD_START: Scene = Scene {
 
 /// How late a slow server answers.
 pub(crate) const SLOW: Duration = ms(150);
-
-impl Scene {
-    /// The mode at a time.
-    pub(crate) fn mode_at(&self, time: Duration) -> Mode {
-        let begun = self.timeline.iter().rev().find(|(from, _)| *from <= time);
-        begun.map_or(Mode::Healthy, |(_, mode)| *mode)
-    }
-
-    /// Each mode with its begin and end.
-    pub(crate) fn modes(&self) -> impl Iterator<Item = (Duration, Duration, Mode)> {
-        let ends = self.timeline.iter().skip(1).map(|(from, _)| *from);
-        let ends = ends.chain([self.end]);
-        self.timeline
-            .iter()
-            .zip(ends)
-            .map(|((from, mode), until)| (*from, until, *mode))
-    }
-
-    /// When the last mode begins: the server answers again.
-    pub(crate) fn recovery(&self) -> Duration {
-        self.timeline.last().map_or(self.end, |(from, _)| *from)
-    }
-}

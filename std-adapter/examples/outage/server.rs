@@ -1,12 +1,13 @@
-//! The server: this program once more, as a child process.
+//! The TCP server: this program once more, as a child process.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::child::{Process, serve_parent};
 use super::scenario::{Mode, SLOW};
+use super::warmth::{Strength, Warmth};
 
 /// The argument that makes this program the server.
 pub(crate) const ARGUMENT: &str = "serve";
@@ -18,19 +19,15 @@ pub(crate) const MESSAGE: [u8; 4] = *b"ping";
 pub(crate) fn serve(mode: Mode, port: u16) -> io::Result<()> {
     let listener = listen(port)?;
     println!("{}", listener.local_addr()?.port());
-    // The parent holds the other end; when it ends, however it ends, this read does too.
-    thread::spawn(|| {
-        let _ = io::stdin().read(&mut [0]);
-        std::process::exit(0);
-    });
+    thread::spawn(|| serve_parent(|_| {}));
     let mut kept = Vec::new();
-    let mut warmth = Warmth::new();
+    let mut warmth = Warmth::new(STRENGTH);
     for connection in listener.incoming() {
         match (mode, connection) {
             (_, Err(_)) => {}
             (Mode::Hanging, Ok(connection)) => kept.push(connection),
             // Closed without an answer.
-            (Mode::Cold, Ok(_)) if !warmth.bears_one_more(Instant::now()) => {}
+            (Mode::Cold, Ok(_)) if !bears_one_more(&mut warmth) => {}
             (mode, Ok(connection)) => {
                 thread::spawn(move || answer(connection, mode));
             }
@@ -62,100 +59,46 @@ fn answer(mut connection: TcpStream, mode: Mode) -> io::Result<()> {
     connection.write_all(&message)
 }
 
-/// How much a server can bear that has just come up, as its caches fill with each answer.
-struct Warmth {
-    answered: u32,
-    /// When this tenth of a second began, and what was asked for in it.
-    tenth: (Instant, u32),
-    /// Broken down until then.
-    down_until: Option<Instant>,
-}
-
-impl Warmth {
-    const TENTH: Duration = Duration::from_millis(100);
-    const DOWN: Duration = Duration::from_millis(300);
-
-    fn new() -> Self {
-        Self {
-            answered: 0,
-            tenth: (Instant::now(), 0),
-            down_until: None,
-        }
-    }
-
-    /// Calls that it can answer within a tenth of a second.
-    const fn bearable(&self) -> u32 {
-        8 + self.answered / 4
-    }
-
-    fn bears_one_more(&mut self, now: Instant) -> bool {
-        match self.down_until {
-            Some(until) if now < until => return false,
-            Some(_) => *self = Self::new(),
-            None => {}
-        }
-        if now - self.tenth.0 >= Self::TENTH {
-            self.tenth = (now, 0);
-        }
-        self.tenth.1 += 1;
-        if self.tenth.1 > self.bearable() {
-            self.down_until = Some(now + Self::DOWN);
-            println!("{BROKE_DOWN}");
-            return false;
-        }
-        self.answered += 1;
-        true
-    }
-}
+/// How much a server can bear that has just come up.
+const STRENGTH: Strength = Strength {
+    period: Duration::from_millis(100),
+    at_first: 8,
+    answers_for_one_more: 4,
+    down: Duration::from_millis(300),
+};
 
 /// The line that a server writes when it breaks down.
 const BROKE_DOWN: &str = "broke down";
 
+fn bears_one_more(warmth: &mut Warmth) -> bool {
+    let before = warmth.breakdowns;
+    let bears = warmth.bears_one_more(Instant::now());
+    if warmth.breakdowns > before {
+        println!("{BROKE_DOWN}");
+    }
+    bears
+}
+
 /// The child process, killed when dropped.
 pub(crate) struct Server {
-    child: Child,
-    output: Option<BufReader<ChildStdout>>,
+    process: Process,
     pub(crate) address: SocketAddr,
 }
 
 impl Server {
     /// Starts the server and waits until it listens; with port 0 at a free one.
     pub(crate) fn start(mode: Mode, port: u16) -> io::Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args([ARGUMENT, mode.name(), &port.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut line = String::new();
-        let mut output = child.stdout.take().map(BufReader::new);
-        if let Some(output) = &mut output {
-            output.read_line(&mut line)?;
-        }
-        let port = line.trim().parse().map_err(|_| {
-            let _ = child.kill();
-            io::Error::other("the server did not start")
-        })?;
+        let mut process = Process::start(&[ARGUMENT, mode.name(), &port.to_string()])?;
+        let port = process.line()?.parse().map_err(io::Error::other)?;
         Ok(Self {
-            child,
-            output,
+            process,
             address: (Ipv4Addr::LOCALHOST, port).into(),
         })
     }
 
     /// Ends it; how often it broke down under its load.
-    pub(crate) fn kill(mut self) -> usize {
-        let _ = self.child.kill();
-        let lines = self.output.take().into_iter().flat_map(BufRead::lines);
-        lines
-            .map_while(Result::ok)
-            .filter(|line| line == BROKE_DOWN)
-            .count()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub(crate) fn kill(self) -> usize {
+        let lines = self.process.kill();
+        lines.iter().filter(|line| *line == BROKE_DOWN).count()
     }
 }

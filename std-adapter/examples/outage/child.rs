@@ -1,0 +1,67 @@
+//! This program once more, as a child process: what both sides need.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// The parent's side. The process is killed when this is dropped.
+pub(crate) struct Process {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    pub(crate) fn start(arguments: &[&str]) -> io::Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        match child.stdout.take() {
+            Some(output) => Ok(Self {
+                child,
+                output: BufReader::new(output),
+            }),
+            None => Err(io::Error::other("the server has no output")),
+        }
+    }
+
+    /// Sends it a line.
+    pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
+        let input = self.child.stdin.as_mut();
+        writeln!(
+            input.ok_or_else(|| io::Error::other("the server has no input"))?,
+            "{line}"
+        )
+    }
+
+    /// Waits for its next line.
+    pub(crate) fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        match self.output.read_line(&mut line)? {
+            0 => Err(io::Error::other("the server has ended")),
+            _ => Ok(line.trim_end().into()),
+        }
+    }
+
+    /// Kills it, and returns the lines that it has written.
+    pub(crate) fn kill(mut self) -> Vec<String> {
+        let _ = self.child.kill();
+        (&mut self.output).lines().map_while(Result::ok).collect()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The child's side: hands over the parent's lines, and ends the process when the parent ends, however that
+/// ends: it holds the other end of the standard input.
+pub(crate) fn serve_parent(mut told: impl FnMut(&str)) -> ! {
+    for line in io::stdin().lines().map_while(Result::ok) {
+        told(&line);
+    }
+    std::process::exit(0)
+}

@@ -1,0 +1,133 @@
+//! The same client behind the preset: a breaker per host, a budget for retries, `Retry-After` heeded.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use atomic_breaker_std::client::{ClientConfig, ClientGuard, ClientService, RequestError};
+use atomic_breaker_std::http::Origin;
+use atomic_breaker_std::registry::KeyedObserver;
+use atomic_breaker_std::{Config, Ratio, State, StdClock, Transition};
+use axum::body::Bytes;
+use axum::http::{Request, Uri};
+use http_body_util::Empty;
+use hyper_util::client::legacy::Error;
+use tower::util::MapRequest;
+use tower::{Layer, ServiceExt};
+
+use super::careful::{Http, PAUSES, TRIES, TRY, http, judge};
+use super::load::{Caller, Outcome};
+use super::scenario::COLD;
+
+const PLAN: ClientConfig = ClientConfig::new()
+    .deadline(Duration::from_millis(3_500))
+    .try_limit(TRY)
+    .tries(TRIES)
+    .backoff(PAUSES)
+    // The callers are few: those who wait for a breaker would be missed by the host that works.
+    .rejection_waits(0)
+    .breaker(
+        Config::new()
+            .consecutive_failures(5)
+            .failure_ratio(
+                Ratio::percent(50)
+                    .within(Duration::from_secs(10))
+                    .min_calls(20),
+            )
+            // Shorter than the default, as the outage is: up to two seconds, not thirty.
+            .open_for(Duration::from_millis(500))
+            .exponential(2, Duration::from_secs(2))
+            .jitter_percent(20),
+    );
+
+/// Outlives the requests: the breakers of all hosts, and the budget of retries.
+static GUARD: LazyLock<ClientGuard<StdClock, &History>> =
+    LazyLock::new(|| ClientGuard::with(PLAN, StdClock, &HISTORY).expect("settings that fit"));
+
+/// How the traffic of the host that is cold after a restart comes back: so many percent of it at first, all of it
+/// after this time.
+pub(crate) const RETURN_FIRST: u32 = 10;
+pub(crate) const RETURN: Duration = Duration::from_secs(3);
+
+type Body = Empty<Bytes>;
+
+/// Marks each request that is sent, which tells a call that was rejected at once from one that was rejected when
+/// it was to be tried again.
+type Marking = MapRequest<Http, fn(Request<Body>) -> Request<Body>>;
+
+#[derive(Clone, Default)]
+struct IsSent(Arc<AtomicBool>);
+
+fn mark(request: Request<Body>) -> Request<Body> {
+    if let Some(IsSent(is_sent)) = request.extensions().get() {
+        is_sent.store(true, Ordering::Relaxed);
+    }
+    request
+}
+
+#[derive(Clone)]
+pub(crate) struct Guarded(ClientService<Marking, Error, Body, StdClock, &'static History>);
+
+impl Guarded {
+    pub(crate) fn new(hosts: &[SocketAddr]) -> Self {
+        // The rules of all hosts, and one more.
+        let rules = GUARD.hosts().config().gradual_return(RETURN_FIRST, RETURN);
+        let cold = origin(hosts[COLD]);
+        let set = GUARD.hosts().set_config_of(&cold, rules);
+        set.expect("rules that fit, and room for a host");
+        Self(GUARD.layer().layer(MapRequest::new(http(), mark)))
+    }
+}
+
+impl Caller for Guarded {
+    async fn call(&self, url: Uri) -> Outcome {
+        let mut request = Request::new(Empty::new());
+        *request.uri_mut() = url;
+        let is_sent = IsSent::default();
+        request.extensions_mut().insert(is_sent.clone());
+        match self.0.clone().oneshot(request).await {
+            Ok(response) => judge(response).await,
+            Err(RequestError::Rejected(_)) if !is_sent.0.load(Ordering::Relaxed) => {
+                Outcome::Rejected
+            }
+            Err(_) => Outcome::Failed,
+        }
+    }
+
+    fn state(&self, host: SocketAddr) -> Option<State> {
+        Some(GUARD.hosts().state(&origin(host)))
+    }
+
+    fn history(&self, host: SocketAddr) -> Option<Vec<(Instant, Transition)>> {
+        let key = origin(host);
+        let all = HISTORY.locked();
+        let of_host = all.iter().filter(|(_, of, _)| *of == key);
+        let mut of_host: Vec<_> = of_host.map(|(at, _, told)| (*at, *told)).collect();
+        of_host.sort_by_key(|(at, _)| *at);
+        Some(of_host)
+    }
+}
+
+/// The key of a host.
+fn origin(host: SocketAddr) -> Origin {
+    Origin::of(&super::load::url(host))
+}
+
+static HISTORY: History = History(Mutex::new(Vec::new()));
+
+/// Writes down every transition and when it happened.
+pub(crate) struct History(Mutex<Vec<(Instant, Origin, Transition)>>);
+
+impl History {
+    fn locked(&self) -> MutexGuard<'_, Vec<(Instant, Origin, Transition)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeyedObserver<Origin> for History {
+    fn transition(&self, host: &Origin, transition: &Transition) {
+        self.locked()
+            .push((Instant::now(), host.clone(), *transition));
+    }
+}

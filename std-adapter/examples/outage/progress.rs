@@ -1,0 +1,48 @@
+//! What is to be seen while a scene is played.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// A line that is drawn over again on a terminal, one line after the other elsewhere.
+pub(crate) struct Progress {
+    is_terminal: bool,
+    last: Instant,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self {
+            is_terminal: io::stdout().is_terminal(),
+            last: Instant::now(),
+        }
+    }
+
+    /// Whether it is time for the next line.
+    pub(crate) fn is_due(&mut self) -> bool {
+        let interval = if self.is_terminal { 100 } else { 500 };
+        let is_due = self.last.elapsed() >= Duration::from_millis(interval);
+        if is_due {
+            self.last = Instant::now();
+        }
+        is_due
+    }
+
+    pub(crate) fn show(&self, line: &str) -> io::Result<()> {
+        let mut output = io::stdout();
+        if self.is_terminal {
+            write!(output, "\r{line}")?;
+            output.flush()
+        } else {
+            writeln!(output, "{line}")
+        }
+    }
+
+    pub(crate) fn end(&self) -> io::Result<()> {
+        if self.is_terminal { say("") } else { Ok(()) }
+    }
+}
+
+/// `println!` without its panic, for readers that go away in the middle, as `head` does.
+pub(crate) fn say(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}

@@ -1,0 +1,66 @@
+//! How much a server can bear that has just come up.
+
+use std::time::{Duration, Instant};
+
+/// What a cold server is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strength {
+    /// Calls are counted anew after this time.
+    pub(crate) period: Duration,
+    /// Calls that it bears within a period while it is cold.
+    pub(crate) at_first: u32,
+    /// So many answers, which fill its caches, and it bears one call more.
+    pub(crate) answers_for_one_more: u32,
+    /// How long it is broken down.
+    pub(crate) down: Duration,
+}
+
+/// Asked for more than it can bear, it breaks down for a while and is cold again.
+#[derive(Debug)]
+pub(crate) struct Warmth {
+    strength: Strength,
+    answered: u32,
+    /// When this period began, and what was asked for in it.
+    period: (Instant, u32),
+    /// Broken down until then.
+    down_until: Option<Instant>,
+    pub(crate) breakdowns: usize,
+}
+
+impl Warmth {
+    pub(crate) fn new(strength: Strength) -> Self {
+        Self {
+            strength,
+            answered: 0,
+            period: (Instant::now(), 0),
+            down_until: None,
+            breakdowns: 0,
+        }
+    }
+
+    /// Calls that it can answer within a period.
+    const fn bearable(&self) -> u32 {
+        self.strength.at_first + self.answered / self.strength.answers_for_one_more
+    }
+
+    pub(crate) fn bears_one_more(&mut self, now: Instant) -> bool {
+        if self.down_until.is_some_and(|until| now < until) {
+            return false;
+        }
+        if self.down_until.take().is_some() {
+            self.answered = 0;
+            self.period = (now, 0);
+        }
+        if now - self.period.0 >= self.strength.period {
+            self.period = (now, 0);
+        }
+        self.period.1 += 1;
+        if self.period.1 > self.bearable() {
+            self.down_until = Some(now + self.strength.down);
+            self.breakdowns += 1;
+            return false;
+        }
+        self.answered += 1;
+        true
+    }
+}
