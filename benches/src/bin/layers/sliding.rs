@@ -13,6 +13,7 @@ use atomic_breaker_std::{
 use benches::rounds::Case;
 
 pub(crate) const SHARDED: &str = "16 shards";
+pub(crate) const NONE: &str = "no tally";
 
 pub(crate) fn cases() -> Vec<Case> {
     let ratio = Ratio::percent(50).within(Duration::from_secs(10));
@@ -29,7 +30,7 @@ pub(crate) fn cases() -> Vec<Case> {
             SlidingRatio::<_, 16>::by(StdClock)
         }),
         case("a mutex", within, CoarseClock, || Locked::by(CoarseClock)),
-        case("no tally", config, CoarseClock, || ()),
+        case(NONE, config, CoarseClock, || ()),
     ]
 }
 
