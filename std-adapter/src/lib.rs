@@ -71,6 +71,7 @@
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) | |
 //! | guard an HTTP client with all that it needs | `client::ClientGuard` | `client` |
 //! | the same around reqwest | `reqwest::HttpClient` | `client`, `reqwest` |
+//! | a breaker among the middlewares of reqwest-middleware | `reqwest::BreakerMiddleware` | `reqwest-middleware` |
 //! | limit, wait, retry, ping by tokio's timer | `BreakerExt` | `tokio` |
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
