@@ -61,6 +61,9 @@
 //! payments.trip(); // payments: closed -> open: by command, for 5s
 //! ```
 //!
+//! Import by name: `use atomic_breaker_std::*` brings the modules `http`, `reqwest` and `tower` along, next to which the
+//! crates of these names have to be written `::http`.
+//!
 //! Everything of the core is here as well, with `Arc` and `Box` where they make sense. The guide in the
 //! repository (`docs/guide.md`) says which settings to take, and why.
 //!

@@ -27,9 +27,6 @@ use crate::{Failure, Outcome, Rejection};
 /// | reqwest: `is_redirect` (too many of them, or one that leads nowhere) | success: the host has answered |
 /// | reqwest: an error with a status (`error_for_status`) | as the status: 5xx, 408 and 429 are failures |
 ///
-/// Over HTTP/2 a failing body of the request is ignored if hyper says so; where it says only that the stream was
-/// reset, it is a failure.
-///
 /// ```
 /// use atomic_breaker_std::http::{ErrorRule, HttpClassifier, UsualErrors, UsualStatuses};
 /// use atomic_breaker_std::{Failure, Outcome};

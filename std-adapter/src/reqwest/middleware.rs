@@ -1,9 +1,7 @@
 //! A breaker among the middlewares of reqwest-middleware.
 
-use std::error::Error as _;
 use std::fmt;
 use std::future::poll_fn;
-use std::iter::successors;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
@@ -12,14 +10,15 @@ use reqwest::{Request, Response};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
+use super::into_reqwest;
+use super::rejection::not_sent;
 use super::timed_out::timed_out;
-use super::whole::{into_reqwest, reported_at_end};
 use crate::http::{
-    ErrorRule, HttpClassifier, Origin, StatusRule, UsualErrors, UsualStatuses, text_of,
+    AtEnd, ErrorRule, HttpClassifier, Origin, StatusRule, UsualErrors, UsualStatuses, text_of,
 };
 use crate::registry::{AnyRegistry, ByKey};
 use crate::resource::count_panic;
-use crate::{Admit, AnyPermit, Classify, Outcome, Rejection};
+use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
 /// host. Feature `reqwest-middleware`.
@@ -55,7 +54,7 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Rejection};
 ///
 /// | a request that | |
 /// |---|---|
-/// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`] find the [`Rejection`] |
+/// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
 /// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true, and a failure |
 /// | is answered, or fails | counts as [`HttpClassifier`] and [`UsualErrors`] say |
 /// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
@@ -226,7 +225,9 @@ where
         let outcome = self.http.classify(&result);
         match result {
             Ok(response) if self.at_end && outcome == Outcome::Success => {
-                Ok(into_reqwest(reported_at_end(permit, response)))
+                let success = |_: &Result<http::Response<reqwest::Body>>| Outcome::Success;
+                let at_end = AtEnd::new(success);
+                at_end.report(permit, Ok(response)).map(into_reqwest)
             }
             result => {
                 permit.report_because(outcome, || match &result {
@@ -282,32 +283,4 @@ where
             middleware
         }
     }
-}
-
-/// The rejection because of which a request was not sent, also beneath the errors of other middlewares, such as
-/// those of retries.
-///
-/// ```
-/// use atomic_breaker_std::reqwest::rejection_of;
-/// use reqwest_middleware::Error;
-///
-/// let error = Error::middleware(std::io::Error::other("no token"));
-/// assert_eq!(rejection_of(&error), None);
-/// ```
-pub fn rejection_of(error: &Error) -> Option<&Rejection> {
-    let direct = match error {
-        Error::Middleware(error) => error.downcast_ref(),
-        Error::Reqwest(_) => None,
-    };
-    let causes = || successors(error.source(), |&error| error.source());
-    direct.or_else(|| causes().find_map(|cause| cause.downcast_ref()))
-}
-
-/// The rejection is the source and not the error itself, as middlewares that pass an error on hand out its source only.
-fn not_sent(rejection: Rejection) -> Error {
-    let reason = format!(
-        "request not sent, as its circuit breaker is {}",
-        rejection.state()
-    );
-    Error::Middleware(anyhow::Error::new(rejection).context(reason))
 }

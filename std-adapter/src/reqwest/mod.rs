@@ -55,6 +55,8 @@ mod client;
 mod error;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
 mod middleware;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+mod rejection;
 mod request;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
 mod timed_out;
@@ -65,7 +67,9 @@ use http::{HeaderMap, StatusCode};
 pub use client::{HttpClient, ResponseFuture};
 pub use error::ClientError;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
-pub use middleware::{BreakerMiddleware, rejection_of};
+pub use middleware::BreakerMiddleware;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+pub use rejection::rejection_of;
 pub use request::repeatable;
 pub use whole::into_reqwest;
 

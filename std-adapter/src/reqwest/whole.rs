@@ -1,6 +1,5 @@
 //! Responses of reqwest that are reported at the end of their bodies.
 
-use std::convert::Infallible;
 use std::fmt;
 
 use bytes::Bytes;
@@ -8,7 +7,7 @@ use http_body::Body;
 use reqwest::{Response, ResponseBuilderExt};
 
 use crate::http::{AtEnd, ErrorRule, HttpBodyRule, ReportingBody};
-use crate::{AnyPermit, Classify, Outcome, Report};
+use crate::{AnyPermit, Classify, Report};
 
 /// A response whose body a layer took apart and changed, as `at_end_of_body` does, as one of reqwest again: with
 /// `json()`, `text()` and its URL. reqwest boxes the body.
@@ -76,17 +75,5 @@ where
         result: Result<Response, E>,
     ) -> Result<Self::Output<P>, E> {
         self.report(permit, result.map(take_apart))
-    }
-}
-
-/// A response whose head says success.
-#[cfg(feature = "reqwest-middleware")]
-pub(super) fn reported_at_end<P: AnyPermit>(
-    permit: P,
-    response: Response,
-) -> http::Response<ReportingBody<reqwest::Body, P, HttpBodyRule>> {
-    let succeeded = |_: &Result<http::Response<reqwest::Body>, Infallible>| Outcome::Success;
-    match AtEnd::new(succeeded).report(permit, Ok(take_apart(response))) {
-        Ok(response) => response,
     }
 }
