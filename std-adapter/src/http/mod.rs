@@ -25,7 +25,7 @@
 //! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
-//! | 5xx | failure; a `Retry-After` of another one than 503 is not read, as RFC 9110 gives it no meaning there | | [`fails_on`](HttpClassifier::fails_on) |
+//! | 5xx | failure; a `Retry-After` is read with 503 alone, the only one for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
 //! | `Err` | failure; with `UsualErrors` (feature `client` or `reqwest`) not the caller's own mistakes | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
 //! | body that breaks off | the head alone counts | for a body somebody must wait | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
@@ -71,7 +71,7 @@ mod usual_errors;
 pub use at_end::{AtEnd, HttpBodyRule};
 pub use body::{BodyRule, ReportingBody};
 pub use causes::WithCauses;
-#[cfg(feature = "reqwest-middleware")]
+#[cfg(feature = "reqwest")]
 pub(crate) use causes::text_of;
 pub use classifier::HttpClassifier;
 pub use grpc::{CodeRule, GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, UsualCodes};

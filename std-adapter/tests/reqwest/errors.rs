@@ -119,7 +119,36 @@ async fn the_text_names_the_causes_and_not_the_url() {
         .map(|reason| reason.to_string());
     assert!(reason.is_some());
     let text = WithCauses(error).to_string();
+    assert_eq!(
+        ClientError::from(error_of(&reqwest(), &down.url).await).to_string(),
+        text
+    );
     let beginning = "error sending request: client error (Connect): tcp connect error: ";
     assert!(text.starts_with(beginning), "{text}");
+    assert!(!text.contains("secret"), "{text}");
+}
+
+#[tokio::test]
+async fn nor_is_the_url_of_a_cause_named() {
+    let server = Server::start();
+    // As that of a client for https alone, which is led to http.
+    let policy = Policy::custom(|attempt| {
+        let url = attempt.url().clone();
+        let cause = reqwest().get("no url").build().unwrap_err();
+        attempt.error(cause.with_url(url))
+    });
+    let client = Client::builder()
+        .no_proxy()
+        .redirect(policy)
+        .build()
+        .unwrap();
+    let error = error_of(&client, &server.url("/to?/?key=secret")).await;
+    assert!(error.is_redirect(), "{error:?}");
+    let error = ClientError::from(error);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("error following redirect: builder error"),
+        "{text}"
+    );
     assert!(!text.contains("secret"), "{text}");
 }
