@@ -67,7 +67,7 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 /// two tries ends the retries.
 ///
 /// The other way round, one row of tries is one call of the breaker, and the limit is one for all of them: a host must
-/// fail tries times as often until it opens, and pauses count as slow.
+/// fail tries times as often until it opens, and a limit for slow calls measures the pauses, too.
 ///
 /// What is attached after the breaker is a part of the guarded call: a middleware that fetches a token there fails on
 /// behalf of the host.
@@ -111,7 +111,14 @@ impl<H: AnyRegistry<Key = Origin>> BreakerMiddleware<OfHost<H>> {
 impl<A, S, X> BreakerMiddleware<A, S, X> {
     /// How long a call may take until the head of its response has come; [`Duration::MAX`], as at first, is no limit.
     /// Rounded up to milliseconds. For bodies that hang, `read_timeout` of reqwest's client.
+    ///
+    /// # Panics
+    /// When the limit is 0. A request with a limit panics outside of a tokio runtime, or in one without time.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
+        assert!(
+            !limit.is_zero(),
+            "no response comes within 0: lengthen the time limit, or take Duration::MAX for none"
+        );
         self.limit = limit;
         self
     }

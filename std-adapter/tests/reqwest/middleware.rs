@@ -126,6 +126,12 @@ async fn a_call_beyond_its_limit_is_a_time_out_and_a_failure() {
     assert_eq!(breaker.state(), State::Open);
 }
 
+#[test]
+#[should_panic(expected = "no response comes within 0")]
+fn a_limit_of_zero_is_an_error() {
+    let _ = BreakerMiddleware::new(one()).time_limit(Duration::ZERO);
+}
+
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled() {
     let server = Server::start();
