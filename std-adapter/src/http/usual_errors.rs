@@ -93,10 +93,14 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
     error.source()
 }
 
+const RESET_BY_SENDER: &str = "stream error sent by user: ";
+
 /// Whether the request could not be sent, or ended since its sender failed.
 fn is_callers(error: &(dyn Error + 'static)) -> bool {
     if let Some(error) = error.downcast_ref::<hyper::Error>() {
-        return error.is_user();
+        // Over HTTP/2 nothing else is left of a body that failed: hyper resets the stream.
+        let is_reset = |cause: &dyn Error| cause.to_string().starts_with(RESET_BY_SENDER);
+        return error.is_user() || error.source().is_some_and(is_reset);
     }
     // hyper-util's errors say no more than these texts.
     let text = error.to_string();

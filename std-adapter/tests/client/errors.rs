@@ -127,6 +127,27 @@ async fn a_mistake_of_the_callers_is_its_error_each_time_and_opens_nothing() {
 }
 
 #[tokio::test]
+async fn over_http_2_as_well() {
+    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let listener = listener.await.unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    let reads = axum::routing::put(|_: axum::body::Bytes| async {});
+    let router = axum::Router::new().route("/", reads);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let client: Client<_, Upload> = Client::builder(TokioExecutor::new())
+        .http2_only(true)
+        .build_http();
+    for (body, is_fine) in [(Upload::Empty, true), (Upload::Torn, false)] {
+        let request = Request::put(&uri).body(body).unwrap();
+        let result = client.request(request).await;
+        assert_eq!(result.is_ok(), is_fine, "{result:?}");
+        if let Err(error) = result {
+            assert_eq!(UsualErrors.outcome(&error), Outcome::Ignored, "{error:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_rule_of_the_callers_own_decides() {
     let (guard, uri) = (guard(), down());
     let layer = guard.layer().errors(|error: &Error| {
