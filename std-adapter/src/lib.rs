@@ -61,6 +61,9 @@
 //! payments.trip(); // payments: closed -> open: by command, for 5s
 //! ```
 //!
+//! Import by name: `use atomic_breaker_std::*` brings the modules `http`, `reqwest` and `tower` along, next to which the
+//! crates of these names have to be written `::http`.
+//!
 //! Everything of the core is here as well, with `Arc` and `Box` where they make sense. The guide in the
 //! repository (`docs/guide.md`) says which settings to take, and why.
 //!
@@ -71,6 +74,7 @@
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) | |
 //! | guard an HTTP client with all that it needs | `client::ClientGuard` | `client` |
 //! | the same around reqwest | `reqwest::HttpClient` | `client`, `reqwest` |
+//! | a breaker among the middlewares of reqwest-middleware | `reqwest::BreakerMiddleware` | `reqwest-middleware` |
 //! | limit, wait, retry, ping by tokio's timer | `BreakerExt` | `tokio` |
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |

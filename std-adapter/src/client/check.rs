@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atomic_breaker::ConfigError;
 
-use super::ClientConfig;
+use super::{ClientConfig, Ending};
 use crate::registry::RegistryError;
 use crate::retry::RetryConfigError;
 
@@ -53,7 +53,7 @@ pub enum ClientConfigError {
 /// Of a breaker whose settings name none.
 const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
-pub(super) fn check(config: &ClientConfig) -> Result<(), ClientConfigError> {
+pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientConfigError> {
     use ClientConfigError as Fault;
     let &ClientConfig {
         deadline,

@@ -1,11 +1,13 @@
 //! All settings, with sane defaults.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use atomic_breaker::{Config, Ratio};
 
 use super::check::{ClientConfigError, check};
+use super::ending::{AtEndOfBody, AtHead, Ending};
 use crate::retry::{Backoff, BudgetConfig, RetryConfig};
 
 /// How requests are made: deadline, tries, breakers.
@@ -15,10 +17,11 @@ use crate::retry::{Backoff, BudgetConfig, RetryConfig};
 /// | [`deadline`](Self::deadline) | 10 s for all tries with their pauses |
 /// | [`try_limit`](Self::try_limit) | 3 s for each |
 /// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, of requests that may be sent twice; full jitter, 100 ms × 2 to 2 s |
-/// | [`rejection_waits`](Self::rejection_waits) | once, if the deadline allows it |
+/// | [`rejection_waits`](Self::rejection_waits) | 0: a rejection is answered at once |
 /// | [`budget`](Self::budget) | one retry for five successes; 100 at once, and one a second |
 /// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter |
 /// | slow calls | half of a try, unless the breaker's settings say otherwise |
+/// | a try is reported | at the head of its response, not [at the end of the body](Self::at_end_of_body) |
 /// | [`capacity`](Self::capacity) | 4,096 hosts |
 ///
 /// `Display` prints the plan that they make:
@@ -39,13 +42,14 @@ use crate::retry::{Backoff, BudgetConfig, RetryConfig};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct ClientConfig {
+pub struct ClientConfig<R = AtHead> {
     pub(super) deadline: Duration,
     pub(super) try_limit: Duration,
     pub(super) retry: RetryConfig,
     pub(super) budget: BudgetConfig,
     pub(super) breaker: Config,
     pub(super) capacity: usize,
+    pub(super) ending: PhantomData<R>,
 }
 
 impl ClientConfig {
@@ -66,9 +70,44 @@ impl ClientConfig {
                 .exponential(2, Duration::from_secs(30))
                 .jitter_percent(20),
             capacity: 4_096,
+            ending: PhantomData,
         }
     }
 
+    /// A try is reported at the end of the response's body, so that one that breaks off is a failure of the host;
+    /// unless set, at its head. The response then has a [`ReportingBody`](crate::http::ReportingBody), and
+    /// [`AtEnd`](crate::http::AtEnd) says what counts as what.
+    ///
+    /// The deadline and the limit of a try still end with the head, and nothing is tried again after it: a body that
+    /// hangs is a matter for its reader, or for a time limit of the client's on reading.
+    ///
+    /// Calls are not slow by default, as the time that counts ends with the body: set
+    /// [`Config::slow_call`] to a time in which every body has come, or readers that give up do not count.
+    ///
+    /// ```
+    /// use atomic_breaker_std::StdClock;
+    /// use atomic_breaker_std::client::{AtEndOfBody, ClientConfig, ClientGuard};
+    /// use std::sync::LazyLock;
+    ///
+    /// static GUARD: LazyLock<ClientGuard<StdClock, (), AtEndOfBody>> = LazyLock::new(|| {
+    ///     ClientGuard::new(ClientConfig::new().at_end_of_body()).expect("constant settings")
+    /// });
+    /// assert_eq!(GUARD.hosts().config().get_slow_call(), None);
+    /// ```
+    pub const fn at_end_of_body(self) -> ClientConfig<AtEndOfBody> {
+        ClientConfig {
+            deadline: self.deadline,
+            try_limit: self.try_limit,
+            retry: self.retry,
+            budget: self.budget,
+            breaker: self.breaker,
+            capacity: self.capacity,
+            ending: PhantomData,
+        }
+    }
+}
+
+impl<R> ClientConfig<R> {
     /// How long a request may take, all tries and pauses together, until the head of the response has come. What
     /// is not done then is dropped.
     pub const fn deadline(mut self, time: Duration) -> Self {
@@ -81,6 +120,11 @@ impl ClientConfig {
     pub const fn try_limit(mut self, time: Duration) -> Self {
         self.try_limit = time;
         self
+    }
+
+    /// [`try_limit`](Self::try_limit).
+    pub const fn get_try_limit(&self) -> Duration {
+        self.try_limit
     }
 
     /// The most times that a request is made; 1 for no retry.
@@ -119,6 +163,12 @@ impl ClientConfig {
         self
     }
 
+    pub(super) fn retry(&self) -> RetryConfig {
+        self.retry.within(self.deadline)
+    }
+}
+
+impl<R: Ending> ClientConfig<R> {
     /// Whether the settings fit each other.
     ///
     /// # Errors
@@ -131,13 +181,9 @@ impl ClientConfig {
     /// that give up early do not hide a host that hangs.
     pub(super) fn rules(&self) -> Config {
         match self.breaker.get_slow_call() {
-            Some(_) => self.breaker,
-            None => self.breaker.slow_call(self.try_limit / 2),
+            None if !R::WAITS_FOR_BODY => self.breaker.slow_call(self.try_limit / 2),
+            _ => self.breaker,
         }
-    }
-
-    pub(super) fn retry(&self) -> RetryConfig {
-        self.retry.within(self.deadline)
     }
 }
 
@@ -148,7 +194,7 @@ impl Default for ClientConfig {
 }
 
 /// The plan, from the outside in.
-impl fmt::Display for ClientConfig {
+impl<R: Ending> fmt::Display for ClientConfig<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rules = self.rules();
         writeln!(f, "{:?} for a request", self.deadline)?;
@@ -182,6 +228,9 @@ impl fmt::Display for ClientConfig {
         }
         if let Some(slow) = rules.get_slow_call() {
             write!(f, "; slow after {slow:?}")?;
+        }
+        if R::WAITS_FOR_BODY {
+            f.write_str("; bodies that break off are failures")?;
         }
         write!(f, "\n      {:?} for a try", self.try_limit)
     }

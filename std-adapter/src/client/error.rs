@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::http::WithCauses;
 use crate::{Rejection, ServiceError, Timed};
 
 /// Why a request got no response. Responses of any status are responses: only the breaker and the retry look
@@ -21,12 +22,14 @@ pub enum RequestError<E> {
 }
 
 impl<E> RequestError<E> {
-    pub(super) fn flatten(error: Timed<ServiceError<Timed<E>>>) -> Self {
+    pub(super) fn flatten(error: Timed<ServiceError<Timed<WithCauses<E>>>>) -> Self {
         match error {
             Timed::TimedOut => Self::DeadlineExceeded,
             Timed::Failed(ServiceError::Rejected(rejection)) => Self::Rejected(rejection),
             Timed::Failed(ServiceError::Failed(Timed::TimedOut)) => Self::TryTimedOut,
-            Timed::Failed(ServiceError::Failed(Timed::Failed(error))) => Self::Failed(error),
+            Timed::Failed(ServiceError::Failed(Timed::Failed(WithCauses(error)))) => {
+                Self::Failed(error)
+            }
         }
     }
 }

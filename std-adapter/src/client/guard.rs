@@ -4,7 +4,7 @@ use std::fmt;
 
 use atomic_breaker::{Clock, Config};
 
-use super::{ClientConfig, ClientConfigError, ClientLayer};
+use super::{AtHead, ClientConfig, ClientConfigError, ClientLayer, Ending};
 use crate::http::Origin;
 use crate::registry::{KeyedObserver, Registry};
 use crate::retry::RetryBudget;
@@ -37,32 +37,36 @@ pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O
 /// assert_eq!(*client.oneshot(request).await.unwrap().body(), "hello");
 /// # }
 /// ```
-pub struct ClientGuard<C = StdClock, O = ()> {
-    config: ClientConfig,
+///
+/// `C` is the clock, `O` is notified of what happens, `R` says when a try is reported: at the head of its response, or
+/// [at the end of the body](ClientConfig::at_end_of_body).
+pub struct ClientGuard<C = StdClock, O = (), R = AtHead> {
+    config: ClientConfig<R>,
     hosts: Hosts<C, O>,
     budget: RetryBudget,
 }
 
-impl ClientGuard {
+impl<R: Ending> ClientGuard<StdClock, (), R> {
     /// By the clock of `std`, with nobody notified.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.
-    pub fn new(config: ClientConfig) -> Result<Self, ClientConfigError> {
+    pub fn new(config: ClientConfig<R>) -> Result<Self, ClientConfigError> {
         Self::with(config, StdClock, ())
     }
 }
 
-impl<C, O> ClientGuard<C, O>
+impl<C, O, R> ClientGuard<C, O, R>
 where
     C: Clock + Default,
     O: KeyedObserver<Origin>,
+    R: Ending,
 {
     /// With another clock, and somebody who is notified of transitions.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.
-    pub fn with(config: ClientConfig, clock: C, observer: O) -> Result<Self, ClientConfigError> {
+    pub fn with(config: ClientConfig<R>, clock: C, observer: O) -> Result<Self, ClientConfigError> {
         config.check()?;
         let budget = RetryBudget::try_with(config.budget).map_err(ClientConfigError::Retry)?;
         let hosts = Registry::builder(config.rules())
@@ -84,7 +88,7 @@ where
     }
 
     /// The layer around a client. However often it is made, all of them share the breakers and the budget.
-    pub fn layer<B>(&'static self) -> ClientLayer<B, C, O> {
+    pub fn layer<B>(&'static self) -> ClientLayer<B, C, O, R> {
         ClientLayer::new(self)
     }
 
@@ -109,12 +113,12 @@ where
     }
 
     /// The settings that it was made with.
-    pub const fn config(&self) -> &ClientConfig {
+    pub const fn config(&self) -> &ClientConfig<R> {
         &self.config
     }
 }
 
-impl<C, O> fmt::Debug for ClientGuard<C, O> {
+impl<C, O, R: fmt::Debug> fmt::Debug for ClientGuard<C, O, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientGuard")
             .field("config", &self.config)

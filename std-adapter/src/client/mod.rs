@@ -5,22 +5,29 @@
 //!  request ─→ deadline 10 s ─→ retry ─→ breaker of its host ─→ try 3 s ─→ your client
 //! ```
 //!
+//! A dead host opens its breaker, and a mistake of the caller's does not: [`UsualErrors`](crate::http::UsualErrors) knows the
+//! errors of hyper-util and reqwest, and [`ClientLayer::errors`] replaces it. The last failure beside a rejection names the
+//! causes of the error: "transport: client error (Connect): tcp connect error: Connection refused (os error 111)".
+//!
 //! | file | what |
 //! |---|---|
 //! | `config` | [`ClientConfig`]: all settings, with sane defaults |
 //! | `check` | what contradicts itself, and how it is said |
+//! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `guard` | [`ClientGuard`]: what outlives the requests |
 //! | `layer` | [`ClientLayer`]: what goes around a client |
 //! | `error` | [`RequestError`]: why there is no response |
 
 mod check;
 mod config;
+mod ending;
 mod error;
 mod guard;
 mod layer;
 
 pub use check::ClientConfigError;
 pub use config::ClientConfig;
+pub use ending::{AtEndOfBody, AtHead, Ending, Tried};
 pub use error::RequestError;
 pub use guard::{ClientGuard, Hosts};
 pub use layer::{ClientLayer, ClientService};

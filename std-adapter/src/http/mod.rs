@@ -25,8 +25,8 @@
 //! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
-//! | 5xx | failure | | [`fails_on`](HttpClassifier::fails_on) |
-//! | `Err` | failure | there was no answer | [`errors`](HttpClassifier::errors) |
+//! | 5xx | failure; a `Retry-After` is read with 503 alone, the only one for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
+//! | `Err` | failure; with `UsualErrors` (feature `client` or `reqwest`) not the caller's own mistakes | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
 //! | body that breaks off | the head alone counts | for a body somebody must wait | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
 //! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
@@ -44,6 +44,8 @@
 //! | tonic | [`GrpcClassifier`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
 //! | a protocol of your own with a verdict at the end | [`BodyRule`] |
 //!
+//! An error is kept as it prints itself. Those of hyper-util do not name their cause: [`WithCauses`] does.
+//!
 //! # A time limit belongs within
 //!
 //! A server that hangs answers nothing, so nothing is classified: the time-out must be an error *inside* the
@@ -54,6 +56,7 @@
 
 mod at_end;
 mod body;
+mod causes;
 mod classifier;
 mod grpc;
 mod head;
@@ -62,9 +65,14 @@ mod origin;
 mod reason;
 mod retry_after;
 mod rules;
+#[cfg(any(feature = "client", feature = "reqwest"))]
+mod usual_errors;
 
 pub use at_end::{AtEnd, HttpBodyRule};
 pub use body::{BodyRule, ReportingBody};
+pub use causes::WithCauses;
+#[cfg(feature = "reqwest")]
+pub(crate) use causes::text_of;
 pub use classifier::HttpClassifier;
 pub use grpc::{CodeRule, GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, UsualCodes};
 pub use head::ResponseHead;
@@ -72,3 +80,5 @@ pub use origin::Origin;
 pub use reason::Reason;
 pub use retry_after::{PushBack, RetryAfter};
 pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};
+#[cfg(any(feature = "client", feature = "reqwest"))]
+pub use usual_errors::UsualErrors;

@@ -5,6 +5,7 @@ use std::fmt;
 use http::StatusCode;
 
 use super::ResponseHead;
+use super::causes::without_url;
 use super::grpc::GrpcCode;
 use crate::{AnyPermit, Classify};
 
@@ -70,6 +71,7 @@ pub(super) fn at_once<T: ResponseHead, E: fmt::Display, P: AnyPermit>(
 pub(super) fn why<T: ResponseHead, E: fmt::Display>(result: &Result<T, E>) -> String {
     match result {
         Ok(response) => Reason::<E>::Status(response.status()).to_string(),
-        Err(error) => Reason::Error(error).to_string(),
+        // reqwest's error ends with the URL, whose query may hold secrets.
+        Err(error) => without_url(&Reason::Error(error).to_string()).to_owned(),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
-use std::iter::successors;
 use std::ops::Deref;
 
-/// An error of reqwest, to be shown, logged and kept by a breaker: with its causes, and without the URL, whose query
-/// may hold secrets.
+use crate::http::text_of;
+
+/// An error of reqwest, to be shown, logged and kept by a breaker: with its causes, at most 8
+/// of them and 512 bytes, and without the URLs that it and they add, whose queries may hold secrets.
 ///
 /// ```text
 /// reqwest:  error sending request for url (http://db.example/?key=1234)
@@ -40,9 +41,7 @@ impl Deref for ClientError {
 
 impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)?;
-        successors(self.0.source(), |&error| error.source())
-            .try_for_each(|cause| write!(f, ": {cause}"))
+        f.write_str(&text_of(&self.0))
     }
 }
 

@@ -29,7 +29,14 @@
 //! | a client that should retry, wait and reject by itself | `ClientGuard` around [`HttpClient`] |
 //! | layers of your own, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
 //! | layers of your own, without retries | [`HttpClassifier`](crate::http::HttpClassifier) and [`Origin::of_reqwest`] straight onto `reqwest::Client`, which is a `Service` |
+//! | reqwest-middleware, with its retries | `BreakerMiddleware` among the middlewares, feature `reqwest-middleware` |
 //! | a breaker and no layers | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and `HttpClassifier` around `client.execute(..)` |
+//!
+//! Bodies that break off count with `ClientConfig::at_end_of_body`, or
+//! [`HttpClassifier::at_end_of_body`](crate::http::HttpClassifier::at_end_of_body) in layers of your own;
+//! [`into_reqwest`] above them gives `reqwest::Response`s again. Which errors are the host's fault, and which the caller's,
+//! [`UsualErrors`](crate::http::UsualErrors) knows: `ClientGuard` and `BreakerMiddleware` ask it by themselves, in layers of
+//! your own it goes into [`HttpClassifier::with_rules`](crate::http::HttpClassifier::with_rules).
 //!
 //! # What reqwest does by itself
 //!
@@ -46,13 +53,25 @@
 
 mod client;
 mod error;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+mod middleware;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+mod rejection;
 mod request;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+mod timed_out;
+mod whole;
 
 use http::{HeaderMap, StatusCode};
 
 pub use client::{HttpClient, ResponseFuture};
 pub use error::ClientError;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+pub use middleware::BreakerMiddleware;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+pub use rejection::rejection_of;
 pub use request::repeatable;
+pub use whole::into_reqwest;
 
 use crate::http::{Origin, ResponseHead};
 

@@ -31,14 +31,14 @@ pub struct RetryConfig {
 }
 
 impl RetryConfig {
-    /// Three tries, up to 100 and then up to 200 ms apart, all of them begun within 10 s; waits once for a
-    /// breaker that rejects.
+    /// Three tries, up to 100 and then up to 200 ms apart, all of them begun within 10 s; a rejection is
+    /// answered at once.
     pub const fn new() -> Self {
         Self {
             tries: 3,
             backoff: Backoff::new(),
             within: Duration::from_secs(10),
-            rejection_waits: 1,
+            rejection_waits: 0,
         }
     }
 
@@ -64,12 +64,13 @@ impl RetryConfig {
     }
 
     /// How often a request waits for a breaker that rejects it, in all of its tries together; beyond that the
-    /// rejection is the answer. 0: never. It waits no shorter than [`Rejection::retry_in`](crate::Rejection),
+    /// rejection is the answer. 0, the default: never. It waits no shorter than [`Rejection::retry_in`](crate::Rejection),
     /// and up to a first pause longer, as all those who were rejected come back; and only if that ends before
     /// the deadline. While the breaker is forced open it never waits.
     ///
-    /// Who waits holds its caller, its memory and its place in all limits above: where failing fast matters more
-    /// than being served late, set 0.
+    /// Who waits holds its caller, its memory and its place in all limits above. A server whose callers are
+    /// bounded has all of them wait for the host that is down, and none left for those that work; so wait only
+    /// where being served late is worth that, as in a task that runs by itself.
     pub const fn rejection_waits(mut self, waits: u32) -> Self {
         self.rejection_waits = waits;
         self

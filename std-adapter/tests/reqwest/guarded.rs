@@ -1,11 +1,6 @@
-//! reqwest's client over loopback: through `ClientGuard`, and with a breaker straight onto it.
-#![cfg(all(feature = "client", feature = "reqwest"))]
+//! Through `ClientGuard`, and with a breaker straight onto the client.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
@@ -16,86 +11,16 @@ use atomic_breaker_std::retry::{Backoff, MayRepeat};
 use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{Config, ServiceError, State, breaker};
 use http::{Request, StatusCode};
-use reqwest::{Client, Method, Response, Url};
+use reqwest::{Method, Response, Url};
 use tower::{Service, ServiceBuilder, ServiceExt};
+
+use super::server::{Down, Server, reqwest};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PLAN: ClientConfig = ClientConfig::new()
     .backoff(Backoff::new().first(Duration::from_millis(1)))
     .rejection_waits(0)
     .breaker(Config::new().consecutive_failures(5).open_for(HOUR));
-
-/// A server with a connection for each request, which it sends back.
-struct Server {
-    address: SocketAddr,
-    connections: Arc<AtomicU32>,
-}
-
-impl Server {
-    /// Answers as the path of the request says: `/503`. Until the test's process ends.
-    fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let connections = Arc::<AtomicU32>::default();
-        let counter = Arc::clone(&connections);
-        thread::spawn(move || {
-            for connection in listener.incoming() {
-                counter.fetch_add(1, Ordering::Relaxed);
-                let mut connection = connection.unwrap();
-                let mut request = [0; 4_096];
-                let length = connection.read(&mut request).unwrap_or(0);
-                let request = String::from_utf8_lossy(&request[..length]).into_owned();
-                let status = match request.split(' ').nth(1).unwrap_or_default() {
-                    "/503" => "503 Service Unavailable",
-                    "/503/later" => "503 Service Unavailable\r\nretry-after: 30",
-                    "/404" => "404 Not Found",
-                    "/hangs" => {
-                        thread::sleep(Duration::from_secs(1));
-                        continue;
-                    }
-                    _ => "200 OK",
-                };
-                let text = format!(
-                    "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-                );
-                let _ = connection.write_all((text + &request).as_bytes());
-            }
-        });
-        Self {
-            address,
-            connections,
-        }
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-
-    fn connections(&self) -> u32 {
-        self.connections.swap(0, Ordering::Relaxed)
-    }
-}
-
-/// Where nobody listens, as long as this lives: the port is that of the other end of a connection.
-struct Down {
-    url: String,
-    _held: (TcpListener, TcpStream),
-}
-
-impl Down {
-    fn new() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        Self {
-            url: format!("http://{}/?key=secret", stream.local_addr().unwrap()),
-            _held: (listener, stream),
-        }
-    }
-}
-
-fn reqwest() -> Client {
-    Client::builder().no_proxy().build().unwrap()
-}
 
 fn guard(config: ClientConfig) -> &'static ClientGuard {
     ClientGuard::new(config).unwrap().leak()

@@ -1,0 +1,67 @@
+//! When a try is reported, and what its error says.
+
+use std::error::Error;
+
+use crate::http::{AtEnd, ErrorRule, HttpClassifier, UsualStatuses, WithCauses};
+use crate::{Failure, Outcome, Timed};
+
+/// When a try is reported: [`AtHead`] or [`AtEndOfBody`].
+pub trait Ending: Copy + sealed::Sealed {
+    /// Who reports, with a rule for the errors of the client.
+    type Report<X>;
+
+    #[doc(hidden)]
+    const WAITS_FOR_BODY: bool;
+
+    #[doc(hidden)]
+    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>) -> Self::Report<X>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A try is reported at the head of its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtHead {}
+
+/// A try is reported at the end of the response's body:
+/// [`ClientConfig::at_end_of_body`](super::ClientConfig::at_end_of_body).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtEndOfBody {}
+
+impl sealed::Sealed for AtHead {}
+impl sealed::Sealed for AtEndOfBody {}
+
+impl Ending for AtHead {
+    type Report<X> = HttpClassifier<UsualStatuses, Tried<X>>;
+
+    const WAITS_FOR_BODY: bool = false;
+
+    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>) -> Self::Report<X> {
+        http
+    }
+}
+
+impl Ending for AtEndOfBody {
+    type Report<X> = AtEnd<HttpClassifier<UsualStatuses, Tried<X>>>;
+
+    const WAITS_FOR_BODY: bool = true;
+
+    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>) -> Self::Report<X> {
+        http.at_end_of_body()
+    }
+}
+
+/// The rule for the errors of a try: its time-out is a failure, the errors of the client are what `X` says.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried<X>(pub(super) X);
+
+impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tried<X> {
+    fn outcome(&self, error: &Timed<WithCauses<E>>) -> Outcome {
+        match error {
+            Timed::TimedOut => Failure::new().into(),
+            Timed::Failed(WithCauses(error)) => self.0.outcome(error),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Errors with their causes.
+
+use std::error::Error;
+use std::fmt::{self, Write};
+use std::iter::successors;
+
+/// An error whose text names its causes, to be shown, logged and kept by a breaker: at most 8 of them and 512 bytes,
+/// without the URL that reqwest adds, as it may hold secrets.
+///
+/// ```text
+/// hyper-util:  client error (Connect)
+/// this:        client error (Connect): tcp connect error: Connection refused (os error 111)
+/// ```
+///
+/// `ClientGuard` does so by itself. Elsewhere it goes directly below the breaker: `.map_err(WithCauses)`.
+///
+/// ```
+/// use atomic_breaker_std::http::WithCauses;
+/// use std::{error::Error, fmt, io};
+///
+/// #[derive(Debug)]
+/// struct NoConnection(io::Error);
+///
+/// impl fmt::Display for NoConnection {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+///         f.write_str("no connection")
+///     }
+/// }
+///
+/// impl Error for NoConnection {
+///     fn source(&self) -> Option<&(dyn Error + 'static)> {
+///         Some(&self.0)
+///     }
+/// }
+///
+/// let error = NoConnection(io::Error::other("refused"));
+/// assert_eq!(WithCauses(error).to_string(), "no connection: refused");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithCauses<E>(pub E);
+
+impl<E: Error + 'static> fmt::Display for WithCauses<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text_of(&self.0))
+    }
+}
+
+// No source: `Display` shows all of them.
+impl<E: Error + 'static> Error for WithCauses<E> {}
+
+/// An error and its causes, in a few words.
+pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
+    let mut text = Text::default();
+    for cause in successors(Some(error), |&error| error.source()).take(8) {
+        let mut words = Text::default();
+        // Fails when it is full, with what fits.
+        let _ = write!(words, "{cause}");
+        let words = without_url(&words.0);
+        // Some texts name the cause already.
+        if text.0.is_empty() {
+            text.0.push_str(words);
+        } else if !text.0.ends_with(words) {
+            let _ = write!(text, ": {words}");
+        }
+    }
+    text.0
+}
+
+/// What comes before the URL with which reqwest ends its texts.
+pub(super) fn without_url(text: &str) -> &str {
+    text.split_once(" for url (")
+        .map_or(text, |(before, _)| before)
+}
+
+/// A text of bounded length, however long an error is.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    const MAX_BYTES: usize = 512;
+}
+
+impl Write for Text {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        let room = Self::MAX_BYTES - self.0.len();
+        if more.len() <= room {
+            self.0.push_str(more);
+            return Ok(());
+        }
+        let fits = (0..=room).rev().find(|&end| more.is_char_boundary(end));
+        self.0.push_str(&more[..fits.unwrap_or(0)]);
+        Err(fmt::Error)
+    }
+}

@@ -1,0 +1,293 @@
+//! A breaker among the middlewares of reqwest-middleware.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use http::Extensions;
+use reqwest::{Request, Response};
+use reqwest_middleware::{Error, Middleware, Next, Result};
+use tokio::time::timeout;
+
+use super::into_reqwest;
+use super::rejection::not_sent;
+use super::timed_out::timed_out;
+use crate::http::{
+    AtEnd, ErrorRule, HttpClassifier, Origin, StatusRule, UsualErrors, UsualStatuses, text_of,
+};
+use crate::registry::{AnyRegistry, ByKey};
+use crate::resource::count_panic;
+use crate::{Admit, AnyPermit, Classify, Outcome, Report};
+
+/// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
+/// host. Feature `reqwest-middleware`.
+///
+/// ```
+/// use atomic_breaker_std::Config;
+/// use atomic_breaker_std::http::Origin;
+/// use atomic_breaker_std::registry::Registry;
+/// use atomic_breaker_std::reqwest::{BreakerMiddleware, rejection_of};
+/// use reqwest_middleware::ClientBuilder;
+/// use std::{sync::LazyLock, time::Duration};
+///
+/// // Outlives the requests.
+/// static HOSTS: LazyLock<Registry<Origin>> =
+///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+///
+/// # async fn get() -> reqwest_middleware::Result<()> {
+/// let client = ClientBuilder::new(reqwest::Client::new())
+///     // Above the breaker: .with(RetryTransientMiddleware::new_with_policy(..))
+///     .with(BreakerMiddleware::per_host(&*HOSTS).time_limit(Duration::from_secs(3)))
+///     .build();
+///
+/// if let Err(error) = client.get("https://api.example/items").send().await {
+///     match rejection_of(&error) {
+///         Some(rejection) => println!("not sent, come back in {:?}", rejection.retry_in()),
+///         None => return Err(error),
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// # let _ = get();
+/// ```
+///
+/// | a request that | |
+/// |---|---|
+/// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
+/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true, and a failure |
+/// | is answered, or fails | counts as [`HttpClassifier`] and [`UsualErrors`] say |
+/// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
+///
+/// # Order
+///
+/// Middlewares are attached from the outside in. **Retries come first, then the breaker**, so that each try asks it.
+/// The default strategy of reqwest-retry takes a rejection for fatal, as every error of a middleware: it is answered at
+/// once and not tried again, and a time-out of the limit here is tried again. So a host whose breaker opens between
+/// two tries ends the retries.
+///
+/// The other way round, one row of tries is one call of the breaker, and the limit is one for all of them: a host must
+/// fail tries times as often until it opens, and a limit for slow calls measures the pauses, too.
+///
+/// What is attached after the breaker is a part of the guarded call: a middleware that fetches a token there fails on
+/// behalf of the host.
+///
+/// All clones of a client share its breakers. Redirects are followed by reqwest within one call, which counts for the
+/// host that was asked first.
+#[derive(Clone, Copy)]
+#[must_use]
+pub struct BreakerMiddleware<A, S = UsualStatuses, X = UsualErrors> {
+    admit: A,
+    http: HttpClassifier<S, X>,
+    limit: Duration,
+    at_end: bool,
+}
+
+impl<A> BreakerMiddleware<A> {
+    /// Asks a breaker: `admit` is a `&'static` reference or an `Arc` of a breaker or of a
+    /// [`Resource`](crate::Resource), for all requests together, or a [`ByKey`] for one breaker per key of a request.
+    /// Without a time limit.
+    pub const fn new(admit: A) -> Self {
+        Self {
+            admit,
+            http: HttpClassifier::with_rules(UsualStatuses, UsualErrors),
+            limit: Duration::MAX,
+            at_end: false,
+        }
+    }
+}
+
+/// What finds the breaker of a request's host.
+pub(super) type OfHost<H> = ByKey<H, fn(&Request) -> Origin>;
+
+impl<H: AnyRegistry<Key = Origin>> BreakerMiddleware<OfHost<H>> {
+    /// Asks the breaker of the request's host: `registry` is a `&'static` reference or an `Arc` of a
+    /// [`Registry`](crate::registry::Registry) of [`Origin`]s. Without a time limit.
+    pub fn per_host(registry: H) -> Self {
+        Self::new(ByKey::new(registry, Origin::of_reqwest))
+    }
+}
+
+impl<A, S, X> BreakerMiddleware<A, S, X> {
+    /// How long a call may take until the head of its response has come; [`Duration::MAX`], as at first, is no limit.
+    /// Rounded up to milliseconds. For bodies that hang, `read_timeout` of reqwest's client.
+    ///
+    /// # Panics
+    /// When the limit is 0. A request with a limit panics outside of a tokio runtime, or in one without time.
+    pub const fn time_limit(mut self, limit: Duration) -> Self {
+        assert!(
+            !limit.is_zero(),
+            "no response comes within 0: lengthen the time limit, or take Duration::MAX for none"
+        );
+        self.limit = limit;
+        self
+    }
+
+    /// What responses and errors say, in place of the usual statuses and [`UsualErrors`]. The errors are those of
+    /// reqwest-middleware.
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::{ErrorRule, HttpClassifier, UsualErrors};
+    /// use atomic_breaker_std::reqwest::BreakerMiddleware;
+    /// use atomic_breaker_std::{Breaker, Config, Failure, breaker};
+    ///
+    /// static PAYMENTS: Breaker = breaker(Config::new());
+    ///
+    /// let http = HttpClassifier::new().errors(|error: &reqwest_middleware::Error| {
+    ///     if error.is_connect() {
+    ///         return Failure::with_weight(3).into();
+    ///     }
+    ///     UsualErrors.outcome(error)
+    /// });
+    /// let middleware = BreakerMiddleware::new(&PAYMENTS).classify(http);
+    /// # let _ = middleware;
+    /// ```
+    pub fn classify<T, Y>(self, http: HttpClassifier<T, Y>) -> BreakerMiddleware<A, T, Y> {
+        BreakerMiddleware {
+            admit: self.admit,
+            http,
+            limit: self.limit,
+            at_end: self.at_end,
+        }
+    }
+
+    /// Reports at the end of the response's body, so that one that breaks off counts as a failure:
+    /// [`AtEnd`](crate::http::AtEnd) says what counts as what. The time limit still ends with the head. With
+    /// [`Config::slow_call`](crate::Config::slow_call) the time that counts ends with the body. Such a body is boxed
+    /// by reqwest.
+    pub const fn at_end_of_body(mut self) -> Self {
+        self.at_end = true;
+        self
+    }
+}
+
+impl<A, S, X> Middleware for BreakerMiddleware<A, S, X>
+where
+    A: Admit<Request, Permit: Send + Sync + 'static> + Send + Sync + 'static,
+    S: StatusRule + Clone + Send + Sync + 'static,
+    X: ErrorRule<Error> + Clone + Send + Sync + 'static,
+{
+    // What `async_trait` makes of an `async fn`.
+    fn handle<'me, 'extensions, 'next, 'call>(
+        &'me self,
+        request: Request,
+        extensions: &'extensions mut Extensions,
+        next: Next<'next>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response>> + Send + 'call>>
+    where
+        'me: 'call,
+        'extensions: 'call,
+        'next: 'call,
+        Self: 'call,
+    {
+        Box::pin(self.guard(request, extensions, next))
+    }
+}
+
+impl<A, S, X> BreakerMiddleware<A, S, X>
+where
+    A: Admit<Request, Permit: Send + Sync + 'static>,
+    S: StatusRule + Clone,
+    X: ErrorRule<Error> + Clone,
+{
+    async fn guard(
+        &self,
+        request: Request,
+        extensions: &mut Extensions,
+        next: Next<'_>,
+    ) -> Result<Response> {
+        let mut permit = Some(self.admit.admit(&request).map_err(not_sent)?);
+        let mut call = pin!(count_panic(&mut permit, || {
+            self.limited(request, extensions, next)
+        }));
+        let result = poll_fn(|context| count_panic(&mut permit, || call.as_mut().poll(context)));
+        let result = result.await;
+        // Not missing: it is taken by a panic, which does not come here.
+        match permit {
+            Some(permit) => self.report(permit, result),
+            None => unreachable!("the permit of a call that returned"),
+        }
+    }
+
+    async fn limited(
+        &self,
+        request: Request,
+        extensions: &mut Extensions,
+        next: Next<'_>,
+    ) -> Result<Response> {
+        if self.limit == Duration::MAX {
+            return next.run(request, extensions).await;
+        }
+        let url = request.url().clone();
+        match timeout(self.limit, next.run(request, extensions)).await {
+            Ok(result) => result,
+            Err(_) => Err(timed_out(self.limit).with_url(url).into()),
+        }
+    }
+
+    fn report<P>(&self, permit: P, result: Result<Response>) -> Result<Response>
+    where
+        P: AnyPermit + Send + Sync + 'static,
+    {
+        let outcome = self.http.classify(&result);
+        match result {
+            Ok(response) if self.at_end && outcome == Outcome::Success => {
+                let success = |_: &Result<http::Response<reqwest::Body>>| Outcome::Success;
+                let at_end = AtEnd::new(success);
+                at_end.report(permit, Ok(response)).map(into_reqwest)
+            }
+            result => {
+                permit.report_because(outcome, || match &result {
+                    Ok(response) => response.status().to_string(),
+                    Err(error) => format!("transport: {}", text_of(error)),
+                });
+                result
+            }
+        }
+    }
+}
+
+impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BreakerMiddleware")
+            .field("admit", &self.admit)
+            .field("http", &self.http)
+            .field("time_limit", &self.limit)
+            .field("at_end_of_body", &self.at_end)
+            .finish()
+    }
+}
+
+#[cfg(feature = "client")]
+impl<C, O, R> crate::client::ClientGuard<C, O, R>
+where
+    C: crate::Clock + Default,
+    O: crate::registry::KeyedObserver<Origin>,
+    R: crate::client::Ending,
+{
+    /// Its breakers and its limit of a try for reqwest-middleware, whose own retries go above. The deadline, the tries and
+    /// the budget of the guard are those of its [`layer`](Self::layer) alone.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+    /// use reqwest_middleware::ClientBuilder;
+    /// use std::sync::LazyLock;
+    ///
+    /// static GUARD: LazyLock<ClientGuard> =
+    ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+    ///
+    /// let client = ClientBuilder::new(reqwest::Client::new()).with(GUARD.middleware()).build();
+    /// # let _ = client;
+    /// ```
+    pub fn middleware(
+        &'static self,
+    ) -> BreakerMiddleware<OfHost<&'static crate::client::Hosts<C, O>>> {
+        let middleware =
+            BreakerMiddleware::per_host(self.hosts()).time_limit(self.config().get_try_limit());
+        if R::WAITS_FOR_BODY {
+            middleware.at_end_of_body()
+        } else {
+            middleware
+        }
+    }
+}

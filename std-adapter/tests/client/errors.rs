@@ -1,0 +1,191 @@
+//! Whose fault an error of hyper-util's client is.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
+use atomic_breaker_std::http::{ErrorRule, Origin, UsualErrors};
+use atomic_breaker_std::{Config, Failure, Outcome, State};
+use http::{Request, Uri};
+use http_body::{Body, Frame};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::TokioExecutor;
+use tower::{ServiceBuilder, ServiceExt};
+
+use super::server::Server;
+
+/// The body of a request, which may fail while it is sent.
+#[derive(Clone, Copy, PartialEq)]
+enum Upload {
+    Empty,
+    Torn,
+}
+
+impl Body for Upload {
+    type Data = &'static [u8];
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<&'static [u8]>>>> {
+        Poll::Ready(match *self {
+            Self::Empty => None,
+            Self::Torn => Some(Err(io::Error::other("the file is gone"))),
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        *self == Self::Empty
+    }
+}
+
+fn guard() -> &'static ClientGuard {
+    let plan = ClientConfig::new()
+        .rejection_waits(0)
+        .breaker(Config::new().consecutive_failures(3));
+    ClientGuard::new(plan).unwrap().leak()
+}
+
+fn hyper() -> Client<HttpConnector, Upload> {
+    Client::builder(TokioExecutor::new()).build_http()
+}
+
+async fn error_of(guard: &'static ClientGuard, uri: &str, body: Upload) -> RequestError<Error> {
+    let client = ServiceBuilder::new().layer(guard.layer()).service(hyper());
+    let request = Request::put(uri).body(body).unwrap();
+    client.oneshot(request).await.unwrap_err()
+}
+
+fn state(guard: &'static ClientGuard, uri: &str) -> State {
+    guard
+        .hosts()
+        .state(&Origin::of(&uri.parse::<Uri>().unwrap()))
+}
+
+/// Where nobody listens any more.
+fn down() -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    format!("http://{}/", listener.local_addr().unwrap())
+}
+
+#[tokio::test]
+async fn a_host_that_gives_no_answer_opens() {
+    let server = Server::start();
+    for uri in [down(), server.uri("/closes"), server.uri("/no-http")] {
+        let guard = guard();
+        let error = error_of(guard, &uri, Upload::Empty).await;
+        assert!(matches!(error, RequestError::Failed(_)), "{uri}: {error:?}");
+        assert_eq!(state(guard, &uri), State::Open, "{uri}, after three tries");
+    }
+}
+
+#[tokio::test]
+async fn the_last_failure_names_the_cause() {
+    let (guard, uri) = (guard(), down());
+    error_of(guard, &uri, Upload::Empty).await;
+    let error = error_of(guard, &uri, Upload::Empty).await;
+    let RequestError::Rejected(rejection) = error else {
+        panic!("{error:?}");
+    };
+    let text = rejection.last_failure.unwrap().text.clone();
+    let beginning = "transport: client error (Connect): tcp connect error: ";
+    assert!(text.starts_with(beginning), "{text}");
+    assert!(text.to_lowercase().contains("refused"), "{text}");
+}
+
+#[tokio::test]
+async fn a_mistake_of_the_callers_is_its_error_each_time_and_opens_nothing() {
+    let (server, guard) = (Server::start(), guard());
+    let scheme = server.uri("/").replace("http", "ftp");
+    for (uri, body) in [
+        ("/path", Upload::Empty),
+        (&*scheme, Upload::Empty),
+        (&*server.uri("/"), Upload::Torn),
+    ] {
+        let tries = AtomicU32::new(0);
+        let client = ServiceBuilder::new()
+            .layer(guard.layer())
+            .map_request(|request| {
+                tries.fetch_add(1, Ordering::Relaxed);
+                request
+            })
+            .service(hyper());
+        for _ in 0..5 {
+            let request = Request::put(uri).body(body).unwrap();
+            let error = client.clone().oneshot(request).await.unwrap_err();
+            assert!(matches!(error, RequestError::Failed(_)), "{uri}: {error:?}");
+        }
+        assert_eq!(state(guard, uri), State::Closed, "{uri}");
+        assert_eq!(tries.into_inner(), 5, "none of them was made again");
+    }
+}
+
+#[tokio::test]
+async fn over_http_2_as_well() {
+    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let listener = listener.await.unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    let reads = axum::routing::put(|_: axum::body::Bytes| async {});
+    let router = axum::Router::new().route("/", reads);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let client: Client<_, Upload> = Client::builder(TokioExecutor::new())
+        .http2_only(true)
+        .build_http();
+    for (body, is_fine) in [(Upload::Empty, true), (Upload::Torn, false)] {
+        let request = Request::put(&uri).body(body).unwrap();
+        let result = client.request(request).await;
+        assert_eq!(result.is_ok(), is_fine, "{result:?}");
+        if let Err(error) = result {
+            assert_eq!(UsualErrors.outcome(&error), Outcome::Ignored, "{error:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rule_of_the_callers_own_decides() {
+    let (guard, uri) = (guard(), down());
+    let layer = guard.layer().errors(|error: &Error| {
+        if error.is_connect() {
+            return Failure::with_weight(3).into();
+        }
+        UsualErrors.outcome(error)
+    });
+    let client = ServiceBuilder::new().layer(layer).service(hyper());
+    let get = |uri: &str| Request::post(uri).body(Upload::Empty).unwrap();
+    assert!(client.clone().oneshot(get("/path")).await.is_err());
+    assert_eq!(state(guard, "/path"), State::Closed);
+    assert!(client.oneshot(get(&uri)).await.is_err());
+    assert_eq!(state(guard, &uri), State::Open);
+}
+
+#[tokio::test]
+async fn boxed_errors_are_looked_into_once_they_are_errors() {
+    let (server, guard) = (Server::start(), guard());
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .map_err(io::Error::other)
+        .timeout(Duration::from_secs(60))
+        .service(hyper());
+    for _ in 0..5 {
+        let request = Request::put(server.uri("/")).body(Upload::Torn).unwrap();
+        let error = client.clone().oneshot(request).await.unwrap_err();
+        assert!(matches!(error, RequestError::Failed(_)), "{error:?}");
+    }
+    assert_eq!(state(guard, &server.uri("/")), State::Closed);
+}
+
+#[test]
+fn an_error_within_many_others_is_judged_in_no_time() {
+    let mut error = io::Error::other("reset");
+    for _ in 0..64 {
+        error = io::Error::other(error);
+    }
+    let expected: Outcome = Failure::new().into();
+    assert_eq!(UsualErrors.outcome(&error), expected);
+}

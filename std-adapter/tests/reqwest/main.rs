@@ -1,0 +1,19 @@
+//! reqwest's client over loopback.
+//!
+//! | file | what |
+//! |---|---|
+//! | `server` | a host that answers as the path says, and one that is down |
+//! | `guarded` | through `ClientGuard`, and with a breaker straight onto the client |
+//! | `errors` | which errors are the host's |
+//! | `bodies` | bodies that break off |
+//! | `middleware`, `retries` | through reqwest-middleware; beneath reqwest-retry |
+#![cfg(all(feature = "client", feature = "reqwest"))]
+
+mod bodies;
+mod errors;
+mod guarded;
+#[cfg(feature = "reqwest-middleware")]
+mod middleware;
+#[cfg(feature = "reqwest-middleware")]
+mod retries;
+mod server;
