@@ -36,8 +36,6 @@ const PLAN: ClientConfig = ClientConfig::new()
     .deadline(Duration::from_secs(2))
     .try_limit(Duration::from_millis(200))
     .backoff(Backoff::new().first(Duration::from_millis(50)))
-    // A user who waits would rather hear at once that a host is down.
-    .rejection_waits(0)
     .breaker(
         Config::new()
             .consecutive_failures(5)

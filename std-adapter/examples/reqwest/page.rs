@@ -20,8 +20,6 @@ const PLAN: ClientConfig = ClientConfig::new()
     .deadline(Duration::from_secs(1))
     .try_limit(Duration::from_millis(100))
     .backoff(Backoff::new().first(Duration::from_millis(20)))
-    // The page does without, at once.
-    .rejection_waits(0)
     .breaker(
         Config::new()
             .consecutive_failures(4)

@@ -139,7 +139,8 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// How often a request waits for a breaker that rejects it; 0 to answer at once.
+    /// How often a request waits for a breaker that rejects it; 0, the default, to answer at once. A server whose
+    /// callers are bounded should not wait: all of them would wait for the host that is down.
     pub const fn rejection_waits(mut self, waits: u32) -> Self {
         self.retry = self.retry.rejection_waits(waits);
         self
@@ -155,6 +156,11 @@ impl<R> ClientConfig<R> {
     pub const fn breaker(mut self, breaker: Config) -> Self {
         self.breaker = breaker;
         self
+    }
+
+    /// The rules of each host's breaker, to be varied for one of them.
+    pub const fn get_breaker(&self) -> Config {
+        self.breaker
     }
 
     /// How many hosts are remembered; see [`Registry`](crate::registry::Registry).

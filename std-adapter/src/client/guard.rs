@@ -102,6 +102,31 @@ where
         Ok(self.hosts.set_config(config.rules())?)
     }
 
+    /// Gives one host rules of its own, while requests are under way; its state is kept. It keeps its place among
+    /// the hosts that are remembered.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+    /// use atomic_breaker_std::http::Origin;
+    /// use std::time::Duration;
+    ///
+    /// let guard = ClientGuard::new(ClientConfig::new())?;
+    /// // This one needs time to warm up: a tenth of the requests at first, all after 30 s.
+    /// let cold = Origin::of(&"https://search.example".parse().unwrap());
+    /// let rules = guard.config().get_breaker().gradual_return(10, Duration::from_secs(30));
+    /// guard.set_breaker_of(&cold, rules)?;
+    /// # Ok::<(), atomic_breaker_std::client::ClientConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ClientConfigError`] names the settings that contradict each other, or says that there is no room for
+    /// the host; nothing changes then.
+    pub fn set_breaker_of(&self, host: &Origin, rules: Config) -> Result<(), ClientConfigError> {
+        let config = self.config.breaker(rules);
+        config.check()?;
+        Ok(self.hosts.set_config_of(host, config.rules())?)
+    }
+
     /// The breakers of all hosts: to see, to command, and for shadow mode.
     pub const fn hosts(&self) -> &Hosts<C, O> {
         &self.hosts

@@ -22,7 +22,6 @@ type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
 
 const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
     .try_limit(Duration::from_millis(100))
-    .rejection_waits(0)
     .breaker(Config::new().consecutive_failures(2))
     .at_end_of_body();
 

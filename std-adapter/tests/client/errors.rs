@@ -46,9 +46,7 @@ impl Body for Upload {
 }
 
 fn guard() -> &'static ClientGuard {
-    let plan = ClientConfig::new()
-        .rejection_waits(0)
-        .breaker(Config::new().consecutive_failures(3));
+    let plan = ClientConfig::new().breaker(Config::new().consecutive_failures(3));
     ClientGuard::new(plan).unwrap().leak()
 }
 

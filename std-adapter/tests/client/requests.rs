@@ -109,10 +109,7 @@ async fn a_healthy_host_answers_and_takes_no_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_host_that_fails_is_left_alone_and_the_others_are_not() {
-    let (guard, servers) = (
-        guard(ClientConfig::new().rejection_waits(0)),
-        Servers::default(),
-    );
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
     let client = servers.behind(guard);
     let response = client.clone().oneshot(get("http://503.example/")).await;
     assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -230,8 +227,11 @@ async fn the_quota_of_one_does_not_close_the_host_for_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_is_back_is_used_again() {
-    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+async fn a_host_that_is_back_is_waited_for_where_that_is_asked_for() {
+    let (guard, servers) = (
+        guard(ClientConfig::new().rejection_waits(1)),
+        Servers::default(),
+    );
     let client = servers.behind(guard);
     for _ in 0..2 {
         let _ = client.clone().oneshot(get("http://503.example/")).await;
@@ -271,10 +271,7 @@ async fn a_storm_of_failures_is_not_multiplied() {
 
 #[tokio::test(start_paused = true)]
 async fn all_layers_of_a_guard_share_its_breakers() {
-    let (guard, servers) = (
-        guard(ClientConfig::new().rejection_waits(0)),
-        Servers::default(),
-    );
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
     for _ in 0..2 {
         let _ = servers
             .behind(guard)

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use atomic_breaker_std::client::{ClientConfig, ClientConfigError, ClientGuard};
+use atomic_breaker_std::http::Origin;
 use atomic_breaker_std::retry::BudgetConfig;
-use atomic_breaker_std::{Config, Ratio};
+use atomic_breaker_std::{Config, Ratio, State};
+use http::Uri;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -70,6 +72,32 @@ fn settings_of_breakers_are_checked_as_those_of_any_breaker() {
     // What was not said otherwise: calls are slow after half of a try.
     let slow = guard.hosts().config().get_slow_call();
     assert_eq!(slow, Some(SECOND * 3 / 2));
+}
+
+#[test]
+fn one_host_may_have_rules_of_its_own_which_are_checked_likewise() {
+    let guard = ClientGuard::new(ClientConfig::new()).unwrap();
+    let host = Origin::of(&Uri::from_static("http://a.example"));
+    assert!(
+        guard
+            .set_breaker_of(&host, Config::new().probe_lease(SECOND))
+            .is_err()
+    );
+    assert!(guard.hosts().entry(&host).is_none(), "nothing changed");
+    let rules = guard.config().get_breaker().consecutive_failures(1);
+    guard.set_breaker_of(&host, rules).unwrap();
+    assert!(guard.hosts().entry(&host).unwrap().has_own_rules);
+    for (uri, state) in [
+        ("http://a.example", State::Open),
+        ("http://b.example", State::Closed),
+    ] {
+        let key = Origin::of(&Uri::from_static(uri));
+        let failed = guard
+            .hosts()
+            .call(key.clone(), || Err::<(), _>("no answer"));
+        assert!(failed.is_err());
+        assert_eq!(guard.hosts().state(&key), state, "{uri}");
+    }
 }
 
 #[test]

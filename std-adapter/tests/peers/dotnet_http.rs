@@ -200,7 +200,7 @@ async fn the_standard_order_is_deadline_retries_breaker_try() {
 /// Http.Resilience: pipelines by authority: a host that fails does not take the others down.
 #[tokio::test(start_paused = true)]
 async fn each_authority_has_its_own_breaker() {
-    let config = ClientConfig::new().rejection_waits(0);
+    let config = ClientConfig::new();
     let (guard, hosts) = (guard(config), Hosts::default());
     let client = hosts.behind(guard);
     for _ in 0..2 {
@@ -227,7 +227,8 @@ async fn retry_after_of_429_delays_its_caller_and_of_503_opens_the_host() {
         ("http://a.example/503?2", State::Open, true),
         ("http://a.example/502?2", State::Closed, false),
     ] {
-        let (guard, hosts) = (guard(ClientConfig::new()), Hosts::default());
+        let config = ClientConfig::new().rejection_waits(1);
+        let (guard, hosts) = (guard(config), Hosts::default());
         let begin = Instant::now();
         let _ = hosts.behind(guard).oneshot(get(uri)).await;
         let calls = hosts.calls();
@@ -238,8 +239,8 @@ async fn retry_after_of_429_delays_its_caller_and_of_503_opens_the_host() {
     }
 }
 
-/// Http.Resilience: a broken circuit is no transient failure, so it is not retried there. Here a rejection is waited
-/// for once, never before its time, if the deadline allows it; and not at all if that is set to 0.
+/// Http.Resilience: a broken circuit is no transient failure, so it is not retried there. Here it is not either, or
+/// waited for as often as is said, never before its time, if the deadline allows it.
 #[tokio::test(start_paused = true)]
 async fn a_rejection_is_never_retried_before_its_time() {
     for (waits, open_for, answers) in [
@@ -277,7 +278,7 @@ async fn a_rejection_is_never_retried_before_its_time() {
 /// Http.Resilience, dynamic reloads: options that change while running apply to the next request.
 #[tokio::test(start_paused = true)]
 async fn settings_are_replaced_while_running() {
-    let config = ClientConfig::new().tries(1).rejection_waits(0);
+    let config = ClientConfig::new().tries(1);
     let (guard, hosts) = (guard(config), Hosts::default());
     let client = hosts.behind(guard);
     guard

@@ -59,14 +59,18 @@ async fn the_pauses_lie_between_the_tries() {
 }
 
 /// resilience4j, retry above a circuit breaker: there a rejection is one more error to be retried, and uses an attempt.
-/// Here it is never retried before its time, and costs neither a try nor a token.
+/// Here it is the answer, or waited for, never before its time and at the cost of neither a try nor a token.
 #[tokio::test(start_paused = true)]
-async fn a_rejection_uses_no_try_and_is_waited_for() {
+async fn a_rejection_uses_no_try_and_is_waited_for_where_that_is_asked_for() {
     let (breaker, server, budget) = (breaker(RULES), Server::default(), budget());
     breaker.trip();
     let config = RetryConfig::new().tries(1).within(60 * SECOND);
     let client = server.retried(breaker, RetryPolicy::new(config, budget, always));
     let begin = Instant::now();
+    assert!(client.oneshot(Ask::Answer).await.is_err());
+    assert_eq!(begin.elapsed(), Duration::ZERO);
+    let config = config.rejection_waits(1);
+    let client = server.retried(breaker, RetryPolicy::new(config, budget, always));
     assert!(client.oneshot(Ask::Answer).await.is_ok());
     assert!(server.called_at()[0] - begin >= 10 * SECOND);
     assert!(budget.snapshot().is_full());

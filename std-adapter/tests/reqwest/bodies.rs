@@ -15,7 +15,6 @@ type Guard = ClientGuard<StdClock, (), AtEndOfBody>;
 
 const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
     .tries(1)
-    .rejection_waits(0)
     .breaker(Config::new().consecutive_failures(1))
     .at_end_of_body();
 

@@ -19,7 +19,6 @@ use super::server::{Down, Server, reqwest};
 const HOUR: Duration = Duration::from_secs(3_600);
 const PLAN: ClientConfig = ClientConfig::new()
     .backoff(Backoff::new().first(Duration::from_millis(1)))
-    .rejection_waits(0)
     .breaker(Config::new().consecutive_failures(5).open_for(HOUR));
 
 fn guard(config: ClientConfig) -> &'static ClientGuard {

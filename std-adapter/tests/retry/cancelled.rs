@@ -33,7 +33,8 @@ async fn a_request_that_is_dropped_in_its_pause_gives_its_token_back() {
 async fn so_does_one_that_is_dropped_while_its_retry_waits_for_the_breaker() {
     let rules = Config::new().consecutive_failures(1).open_for(5 * SECOND);
     let (server, budget) = (Server::failing(rules, usize::MAX), budget());
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget, always));
+    let config = RetryConfig::new().rejection_waits(1);
+    let client = server.client(RetryPolicy::new(config, budget, always));
     let request = tokio::spawn(client.oneshot(Read));
     tokio::time::sleep(SECOND).await;
     assert_eq!(

@@ -13,7 +13,8 @@ use crate::server::{Request, Server, always};
 use crate::{MS, SECOND, budget};
 
 const RULES: Config = Config::new().consecutive_failures(1).open_for(SECOND);
-const ONE_TRY: RetryConfig = RetryConfig::new().tries(1);
+const WAITS: RetryConfig = RetryConfig::new().rejection_waits(1);
+const ONE_TRY: RetryConfig = WAITS.tries(1);
 
 #[tokio::test(start_paused = true)]
 async fn a_rejected_request_waits_until_the_breaker_admits_and_no_sooner() {
@@ -32,6 +33,17 @@ async fn a_rejected_request_waits_until_the_breaker_admits_and_no_sooner() {
         assert!(budget.snapshot().is_full());
         assert_eq!(server.breaker.state(), State::Closed);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn unless_asked_to_wait_it_answers_the_rejection_at_once() {
+    let server = Server::failing(RULES, 0);
+    server.breaker.trip();
+    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget(), always));
+    let begin = Instant::now();
+    let answer = client.oneshot(Read).await;
+    assert!(matches!(answer, Err(ServiceError::Rejected(_))));
+    assert_eq!((begin.elapsed(), server.calls().len()), (Duration::ZERO, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,7 +70,7 @@ async fn it_waits_as_often_as_it_may() {
 #[tokio::test(start_paused = true)]
 async fn it_does_not_wait_past_its_deadline_nor_for_an_operator() {
     let server = Server::failing(RULES.open_for(60 * SECOND), 0);
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget(), always));
+    let client = server.client(RetryPolicy::new(WAITS, budget(), always));
     let begin = Instant::now();
     server.breaker.trip();
     let answer = client.clone().oneshot(Read).await;
@@ -72,7 +84,7 @@ async fn it_does_not_wait_past_its_deadline_nor_for_an_operator() {
 #[tokio::test(start_paused = true)]
 async fn a_retry_that_the_breaker_rejects_goes_on_after_the_wait_and_costs_once() {
     let (server, budget) = (Server::failing(RULES, 1), budget());
-    let policy = RetryPolicy::new(RetryConfig::new().tries(2), budget, always);
+    let policy = RetryPolicy::new(WAITS.tries(2), budget, always);
     assert_eq!(server.client(policy).oneshot(Read).await.unwrap(), 200);
     let calls = server.calls();
     assert!(calls.len() == 2 && calls[1] - calls[0] >= SECOND);
@@ -82,8 +94,7 @@ async fn a_retry_that_the_breaker_rejects_goes_on_after_the_wait_and_costs_once(
 #[tokio::test(start_paused = true)]
 async fn a_retry_that_is_rejected_for_good_gives_its_token_back() {
     let (server, budget) = (Server::failing(RULES, 1), budget());
-    let config = RetryConfig::new().rejection_waits(0);
-    let policy = RetryPolicy::new(config, budget, always);
+    let policy = RetryPolicy::new(RetryConfig::new(), budget, always);
     let answer = server.client(policy).oneshot(Read).await;
     assert!(matches!(answer, Err(ServiceError::Rejected(_))));
     assert_eq!(server.calls().len(), 1);

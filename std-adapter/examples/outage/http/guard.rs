@@ -25,8 +25,6 @@ const PLAN: ClientConfig = ClientConfig::new()
     .try_limit(TRY)
     .tries(TRIES)
     .backoff(PAUSES)
-    // The callers are few: those who wait for a breaker would be missed by the host that works.
-    .rejection_waits(0)
     .breaker(
         Config::new()
             .consecutive_failures(5)
@@ -72,9 +70,8 @@ pub(crate) struct Guarded(ClientService<Marking, Error, Body, StdClock, &'static
 impl Guarded {
     pub(crate) fn new(hosts: &[SocketAddr]) -> Self {
         // The rules of all hosts, and one more.
-        let rules = GUARD.hosts().config().gradual_return(RETURN_FIRST, RETURN);
-        let cold = origin(hosts[COLD]);
-        let set = GUARD.hosts().set_config_of(&cold, rules);
+        let rules = PLAN.get_breaker().gradual_return(RETURN_FIRST, RETURN);
+        let set = GUARD.set_breaker_of(&origin(hosts[COLD]), rules);
         set.expect("rules that fit, and room for a host");
         Self(GUARD.layer().layer(MapRequest::new(http(), mark)))
     }

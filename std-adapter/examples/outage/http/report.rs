@@ -31,8 +31,8 @@ pub(crate) fn intro() -> String {
                    their retries; under more it breaks down for {down} and is cold again\n\
          \n\
          First they are called by a careful client: time limits, retries with exponential pauses and jitter.\n\
-         Then by the same client behind the preset, `ClientGuard`, which answers at once where a breaker is open\n\
-         (`rejection_waits(0)`): callers that wait for a breaker would be missed elsewhere.\n"
+         Then by the same client behind the preset, `ClientGuard`, which answers at once where a breaker is open:\n\
+         callers that wait for a breaker would be missed elsewhere.\n"
     )
 }
 
