@@ -58,7 +58,7 @@ where
     #[inline]
     pub(super) fn find(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
         let place = self.map.pin().get(key).copied()?;
-        Some((place, self.slots.get(place.slot as usize)?))
+        Some((place, self.slots.get(place.slot())?))
     }
 
     /// The permit of a call, but for key and handle.
@@ -112,13 +112,13 @@ where
     /// may be under way that comes to nothing: asks again when it is over.
     #[inline]
     pub(super) fn is_still(&self, place: Place, slot: &Slot<K, T>) -> bool {
-        slot.turn.is_still(place.turn, &slot.word) || self.is_still_after_eviction(place, slot)
+        slot.turn.is_still(place.turn(), &slot.word) || self.is_still_after_eviction(place, slot)
     }
 
     #[cold]
     fn is_still_after_eviction(&self, place: Place, slot: &Slot<K, T>) -> bool {
         let _places = self.places();
-        slot.turn.is_still(place.turn, &slot.word)
+        slot.turn.is_still(place.turn(), &slot.word)
     }
 
     /// A slot that is not the caller's. Not cancelled, as a probe that was held up would count as failed.
@@ -166,7 +166,7 @@ where
                 &self.clock,
             );
             let since_birth = transition.epoch.wrapping_sub(born.snapshot().epoch()) % 512;
-            let is_next = slot.turn.get() == place.turn.wrapping_add(1);
+            let is_next = slot.turn.get() == place.turn().wrapping_add(1);
             (since_birth < 256 || !is_next)
                 .then(|| slot.key.load_full())
                 .flatten()

@@ -41,10 +41,7 @@ where
 
     /// The slot of those who got none.
     pub(super) fn shared(&self) -> Place {
-        Place {
-            slot: self.capacity() as u32,
-            turn: 0,
-        }
+        Place::new(self.capacity() as u32, 0)
     }
 
     /// Whether no slot was to be had lately, and none is to be had now. Looked at again every tenth of a second.

@@ -79,10 +79,7 @@ where
             return None;
         };
         let slot = &self.slots[index];
-        let place = Place {
-            slot: index as u32,
-            turn: slot.turn.get(),
-        };
+        let place = Place::new(index as u32, slot.turn.get());
         let kept = Arc::new(key.clone());
         // Before the key can be found: who finds it sees these.
         slot.born

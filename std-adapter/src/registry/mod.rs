@@ -113,19 +113,25 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     unguarded: AtomicU64,
 }
 
-/// Where a key is.
+/// Where a key is: its slot, and the turn of that slot. In one number, which is read as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    slot: u32,
-    turn: u32,
-}
+struct Place(u64);
 
 impl Place {
     /// Of a key that has no slot.
-    const NONE: Self = Self {
-        slot: u32::MAX,
-        turn: 0,
-    };
+    const NONE: Self = Self::new(u32::MAX, 0);
+
+    const fn new(slot: u32, turn: u32) -> Self {
+        Self((turn as u64) << 32 | slot as u64)
+    }
+
+    const fn slot(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    const fn turn(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 impl<K: Hash + Eq> Registry<K> {

@@ -142,7 +142,7 @@ where
         match granted.kind {
             Kind::Admitted | Kind::Probe => {
                 let place = granted.place;
-                let slot = &self.slots[place.slot as usize];
+                let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
                     return None;
                 }
@@ -188,7 +188,7 @@ where
         match granted.kind {
             Kind::Admitted | Kind::Probe => {
                 let place = granted.place;
-                let slot = &self.slots[place.slot as usize];
+                let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
                     return;
                 }
@@ -211,7 +211,7 @@ where
     /// Those who share a slot are not notified: it is nobody's.
     #[inline]
     fn observer_of<'a>(&'a self, key: &'a K, place: Place) -> Option<Keyed<'a, K, O>> {
-        (place.slot != self.shared().slot).then_some(Keyed {
+        (place.slot() != self.capacity()).then_some(Keyed {
             key,
             observer: &self.observer,
         })
@@ -263,8 +263,8 @@ where
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        let slot = &self.slots[place.slot as usize];
-        let is_shared = place.slot == self.shared().slot;
+        let slot = &self.slots[place.slot()];
+        let is_shared = place.slot() == self.capacity();
         // The shared breaker is nobody's from the start: it is asked as it stands.
         let granted = if is_shared {
             self.breaker(slot, ()).to_bits()

@@ -13,7 +13,6 @@ use atomic_breaker_std::{
 use benches::rounds::Case;
 
 pub(crate) const SHARDED: &str = "16 shards";
-pub(crate) const NONE: &str = "no tally";
 
 pub(crate) fn cases() -> Vec<Case> {
     let ratio = Ratio::percent(50).within(Duration::from_secs(10));
@@ -30,7 +29,7 @@ pub(crate) fn cases() -> Vec<Case> {
             SlidingRatio::<_, 16>::by(StdClock)
         }),
         case("a mutex", within, CoarseClock, || Locked::by(CoarseClock)),
-        case(NONE, config, CoarseClock, || ()),
+        case("no tally", config, CoarseClock, || ()),
     ]
 }
 
