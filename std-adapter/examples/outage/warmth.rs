@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// What a cold server is like.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strength {
-    /// Calls are counted anew after this time.
+    /// Calls are counted again after this time.
     pub(crate) period: Duration,
     /// Calls that it bears within a period while it is cold.
     pub(crate) at_first: u32,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::RetryConfigError;
 use super::error::Kind;
 
-/// Exponential pauses with full jitter, drawn anew for every request and every try.
+/// Exponential pauses with full jitter, drawn again for every request and every try.
 ///
 /// ```text
 /// pause before retry n  =  random between 0 and min(longest, first × factorⁿ⁻¹)

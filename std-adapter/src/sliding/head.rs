@@ -118,7 +118,7 @@ impl Head {
         self.span() == Span::NONE || self.passed(now_ms).0 >= SLICES
     }
 
-    /// The slice at this time, and how many begin anew up to it, at most all eight. To another span,
+    /// The slice at this time, and how many start up to it, at most all eight. To another span,
     /// everything that was counted is old.
     pub(super) fn at(self, span: Span, now_ms: u32) -> (Self, u32) {
         if self.span() != span {

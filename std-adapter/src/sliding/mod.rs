@@ -67,7 +67,7 @@ use shard::{Counted, Shard, Sum, Turn};
 ///   milliseconds (and from 35 minutes on by up to 1/131072), so the 8/8 may be 7 ms longer.
 /// - **No call is lost or counted twice**, whoever races with whom when a slice ends: it is counted in
 ///   the slice of the time that the thread read. There is one exception: a thread that was held up in its
-///   report while the breaker tripped and closed again may make *one slice of its own shard* begin anew,
+///   report while the breaker tripped and closed again may make *one slice of its own shard* start again,
 ///   with its call in it, which then counts for nothing.
 /// - **Counts are halved, both**, where those of one slice and shard pass 67 million calls or a million
 ///   failures. The share stays what it is; that slice weighs less than others.
@@ -79,7 +79,7 @@ use shard::{Counted, Shard, Sum, Turn};
 /// # Other rules while running
 ///
 /// The span is that of the [rules](crate::Rules) of each call. Where they are replaced by rules of another
-/// span, counting begins anew, in each shard with its first call by the new rules; what was counted before
+/// span, counting starts again, in each shard with its first call by the new rules; what was counted before
 /// never counts within the new span. Other percentages and minimums look at what is counted already. A
 /// tally belongs to one breaker: two of them over one tally, with spans or words of their own, make each
 /// other forget.

@@ -76,7 +76,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
         if head.is_current(call.span, call.now_ms) && self.count_in(head, call) {
             return Turn::None;
         }
-        self.count_anew(call)
+        self.count_with_turn(call)
     }
 
     /// Counts in a slice, unless that has made room for a younger one.
@@ -100,7 +100,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
 
     #[cold]
     #[inline(never)]
-    fn count_anew(&self, call: Counted) -> Turn {
+    fn count_with_turn(&self, call: Counted) -> Turn {
         let mut turn = Turn::None;
         loop {
             let head = Head(self.head.load(Ordering::Acquire));

@@ -66,7 +66,7 @@ impl Slice {
     }
 
     /// How many slices it is older than the one of this number, if it is not younger. Numbers differ by a
-    /// few only, as each passing of eight slices takes all words anew.
+    /// few only, as each passing of eight slices starts all words again.
     pub(super) const fn age_at(self, number: u64) -> Option<u64> {
         let age = number.wrapping_sub(self.tag().number()) % NUMBERS;
         if age < NUMBERS / 2 { Some(age) } else { None }

@@ -1,4 +1,4 @@
-//! HTTP and gRPC through the public door.
+//! HTTP and gRPC through the public API.
 #![cfg(feature = "http")]
 
 mod bodies;

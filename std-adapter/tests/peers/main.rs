@@ -1,4 +1,4 @@
-//! What the test suites of other circuit breakers check, checked here, through the public door and in paused time.
+//! What the test suites of other circuit breakers check, checked here, through the public API and in paused time.
 //! Where this one differs on purpose, the test pins what it does and says why: see `docs/peers.md`.
 //!
 //! | file | system |

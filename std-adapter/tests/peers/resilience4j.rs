@@ -258,16 +258,16 @@ fn commands_that_do_not_apply_change_nothing() {
     }
 }
 
-/// resilience4j: each state may be entered again. Here being closed, open or half-open begins anew; what an operator
+/// resilience4j: each state may be entered again. Here being closed, open or half-open starts again; what an operator
 /// has set already is no transition.
 #[test]
-fn entering_a_state_again_begins_it_anew() {
+fn a_state_that_is_entered_again_starts_from_zero() {
     let clock = ManualClock::new();
     let breaker = Breaker::new(RULES, &clock);
     let to = |made: Option<Transition>| made.map(|made| (made.from, made.to));
     play(&breaker, "x");
     assert_eq!(to(breaker.reset()), Some((State::Closed, State::Closed)));
-    assert_eq!(play(&breaker, "x"), State::Closed, "counts anew");
+    assert_eq!(play(&breaker, "x"), State::Closed, "counts from zero");
     breaker.trip();
     clock.advance(9 * SECOND);
     assert_eq!(to(breaker.trip()), Some((State::Open, State::Open)));

@@ -61,7 +61,7 @@ fn a_clock_that_steps_back_a_little_goes_on_in_the_slice_it_was_in() {
 
 /// A clock that is set back is none, and heals all the same.
 #[test]
-fn a_clock_that_is_set_back_begins_anew() {
+fn a_clock_that_is_set_back_starts_again() {
     let clock = ManualClock::starting_at(10_000_000);
     let tally = Sliding::by(&clock);
     let _ = play(&tally, ratio(50, 800, 20), 0, "x");

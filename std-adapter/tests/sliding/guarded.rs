@@ -153,7 +153,7 @@ fn rules_are_replaced_while_running() {
     let longer = rules(half().failure_ratio(ratio(10, 60_000, 20)));
     let now = breaker.with_rules(&longer);
     now.acquire().unwrap().failure();
-    assert_eq!(breaker.tally().seen_and_failed(), (1, 1), "begun anew");
+    assert_eq!(breaker.tally().seen_and_failed(), (1, 1), "started again");
     let calls = rules(half().failure_ratio(Ratio::percent(50).of_last(20)));
     let error = breaker.try_with_rules(&calls).unwrap_err().to_string();
     assert!(error.contains("within"), "{error}");

@@ -1,4 +1,4 @@
-//! The share of failures within a sliding time, through the public door.
+//! The share of failures within a sliding time, through the public API.
 #![cfg(all(feature = "sliding", target_has_atomic = "64"))]
 
 mod edges;

@@ -102,7 +102,7 @@ fn a_share_that_comes_back_finds_no_margin_from_before() {
 
 /// Longer or shorter: nothing of the one span counts in the other, also when it comes back.
 #[test]
-fn another_span_begins_anew() {
+fn another_span_starts_from_zero() {
     for (one, other) in [
         (800, 400),
         (800, 801),

@@ -1,4 +1,4 @@
-//! Breakers as layers of tower, through the public door and in paused time: nothing here sleeps.
+//! Breakers as layers of tower, through the public API and in paused time: nothing here sleeps.
 #![cfg(all(feature = "tower", feature = "tokio"))]
 
 mod balance;

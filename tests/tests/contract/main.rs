@@ -1,4 +1,4 @@
-//! The contract: each behaviour of the breaker and its edges, through the public door, on both words.
+//! The contract: each behaviour of the breaker and its edges, through the public API, on both words.
 //!
 //! | file | behaviours |
 //! |---|---|

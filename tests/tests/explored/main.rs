@@ -2,7 +2,7 @@
 //!
 //! Breadth-first over every state that a small configuration can reach with one to three callers, each
 //! without a permit or with one of this or an earlier epoch, and every operation in every state. At
-//! each step the real breaker, driven through its public door, is compared with the reference: the
+//! each step the real breaker, driven through its public API, is compared with the reference: the
 //! answer, the time to wait, the snapshot, and everything that the observer is notified of. Where
 //! traffic returns gradually each call is made with two dice; where there are two sets of rules, the
 //! other one may take over at any time.

@@ -14,7 +14,7 @@ impl<P: AnyPermit> Held<P> {
         Self(Some(permit))
     }
 
-    /// Whether it still holds; then it begins anew.
+    /// Whether it still holds; then it starts again.
     pub(super) fn renew(&mut self) -> bool {
         self.0.as_mut().is_some_and(AnyPermit::renew)
     }
