@@ -5,12 +5,14 @@
 //! | `keys` | who has a slot, what it costs |
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
 //! | `attacked` | what attacks found |
+//! | `full` | a registry without room |
 //! | `rules` | rules that are replaced while running, rules of one key |
 //! | `threads` | ten thousand keys, eight threads |
 #![cfg(feature = "registry")]
 
 mod attacked;
 mod eviction;
+mod full;
 mod keys;
 mod rules;
 mod threads;
