@@ -6,6 +6,7 @@
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
 //! | `attacked` | what attacks found |
 //! | `full` | a registry without room |
+//! | `observed` | observers that panic, or call the registry themselves |
 //! | `rules` | rules that are replaced while running, rules of one key |
 //! | `threads` | ten thousand keys, eight threads |
 #![cfg(feature = "registry")]
@@ -14,6 +15,7 @@ mod attacked;
 mod eviction;
 mod full;
 mod keys;
+mod observed;
 mod rules;
 mod threads;
 
