@@ -69,6 +69,8 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 /// The other way round, one row of tries is one call of the breaker, and the limit is one for all of them: a host must
 /// fail tries times as often until it opens, and a limit for slow calls measures the pauses, too.
 ///
+/// Attach a breaker once: a second one that asks the same breaker is rejected by the probe that the first one is.
+///
 /// What is attached after the breaker is a part of the guarded call: a middleware that fetches a token there fails on
 /// behalf of the host.
 ///

@@ -1,13 +1,14 @@
 //! Through reqwest-middleware.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
 use atomic_breaker_std::http::{HttpClassifier, Origin};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::reqwest::{BreakerMiddleware, rejection_of};
-use atomic_breaker_std::{Breaker, Config, Rejection, Resource, State, breaker};
+use atomic_breaker_std::{Breaker, Config, Rejected, Rejection, Resource, State, breaker};
 use http::{Extensions, StatusCode};
 use reqwest::{Request, Response};
 use reqwest_middleware::{
@@ -97,6 +98,19 @@ async fn a_rejection_is_found_as_anyhow_and_as_an_error_finds_it() {
         text.contains(": circuit breaker is open, retry in "),
         "{text}"
     );
+}
+
+#[test]
+fn a_rejection_is_found_in_errors_that_show_it_as_their_own() {
+    let rejection = || Rejection::from(Rejected::new(State::Open, Duration::from_secs(1)));
+    let guarded = || RequestError::<io::Error>::Rejected(rejection());
+    for error in [
+        Error::middleware(io::Error::other(rejection())),
+        Error::middleware(guarded()),
+        Error::middleware(io::Error::other(guarded())),
+    ] {
+        assert_eq!(rejection_of(&error), Some(&rejection()), "{error:?}");
+    }
 }
 
 #[tokio::test]
