@@ -1,8 +1,9 @@
 //! Observers that panic, or call the registry themselves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{OnceLock, mpsc};
+use std::thread;
 
 use atomic_breaker_std::registry::{KeyedObserver, Registry};
 use atomic_breaker_std::{
@@ -116,13 +117,22 @@ fn an_observer_may_call_the_registry() {
         .build()
         .unwrap();
     assert!(KEYS.set(built).is_ok());
-    let keys = KEYS.get().unwrap();
-    for key in 0..8 {
-        for _ in 0..4 {
-            let _ = keys.call(key, || Err::<(), _>("no answer"));
-            drop(keys.acquire(key));
+    let (done, is_done) = mpsc::channel();
+    // A thread of its own, as one that waits for itself would not come back.
+    thread::spawn(move || {
+        let keys = KEYS.get().unwrap();
+        for key in 0..8 {
+            for _ in 0..4 {
+                let _ = keys.call(key, || Err::<(), _>("no answer"));
+                drop(keys.acquire(key));
+            }
         }
-    }
+        done.send(()).unwrap();
+    });
+    assert!(
+        is_done.recv_timeout(60 * SECOND).is_ok(),
+        "waits for itself"
+    );
     assert!(OBSERVER.seen.load(Ordering::Relaxed) > 8);
     assert_eq!(OBSERVER.depth.load(Ordering::Relaxed), 0);
 }
