@@ -55,7 +55,7 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 /// | a request that | |
 /// |---|---|
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
-/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true, and a failure |
+/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true (its text speaks of a body, that of its source of the limit), and a failure |
 /// | is answered, or fails | counts as [`HttpClassifier`] and [`UsualErrors`] say |
 /// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
 ///

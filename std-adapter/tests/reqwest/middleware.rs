@@ -1,5 +1,6 @@
 //! Through reqwest-middleware.
 
+use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -137,6 +138,8 @@ async fn a_call_beyond_its_limit_is_a_time_out_and_a_failure() {
     let error = client.get(server.url("/hangs")).send().await.unwrap_err();
     assert!(error.is_timeout() && !error.is_middleware(), "{error:?}");
     assert_eq!(error.url().unwrap().as_str(), server.url("/hangs"));
+    let source = error.source().unwrap().to_string();
+    assert_eq!(source, "no response within 50ms");
     assert_eq!(breaker.state(), State::Open);
 }
 
