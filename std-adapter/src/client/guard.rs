@@ -88,7 +88,7 @@ where
     }
 
     /// The layer around a client. However often it is made, all of them share the breakers and the budget.
-    pub fn layer<B>(&'static self) -> ClientLayer<B, C, O, R> {
+    pub fn layer<B: Clone>(&'static self) -> ClientLayer<B, C, O, R> {
         ClientLayer::new(self)
     }
 

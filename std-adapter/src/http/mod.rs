@@ -82,3 +82,5 @@ pub use retry_after::{PushBack, RetryAfter};
 pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};
 #[cfg(any(feature = "client", feature = "reqwest"))]
 pub use usual_errors::UsualErrors;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+pub(crate) use usual_errors::causes_of;

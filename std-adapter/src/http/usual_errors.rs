@@ -4,14 +4,12 @@ use std::error::Error;
 use std::io;
 use std::iter::successors;
 
-use super::ErrorRule;
 #[cfg(feature = "reqwest")]
 use super::rules::{StatusRule, UsualStatuses};
-#[cfg(feature = "reqwest")]
-use crate::Timed;
+use super::{ErrorRule, WithCauses};
 #[cfg(feature = "reqwest")]
 use crate::reqwest::ClientError;
-use crate::{Failure, Outcome, Rejection};
+use crate::{CallError, Failure, Outcome, ServiceError, Timed};
 
 /// A [rule](ErrorRule) for the errors of hyper, hyper-util, reqwest and reqwest-middleware, alone or as the cause of
 /// another error: a dead host fails, and a mistake of the caller's is no failure of the host. What `ClientGuard` and
@@ -23,7 +21,7 @@ use crate::{Failure, Outcome, Rejection};
 /// | reqwest: `is_builder` (a URL without a host, a scheme that is not HTTP) | ignored |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails | ignored |
-/// | a [`Rejection`] of another breaker | ignored |
+/// | a [`Rejection`](crate::Rejection) of another breaker, or another error that shows itself as one | ignored |
 /// | reqwest: `is_redirect` (too many of them, or one that leads nowhere) | success: the host has answered |
 /// | reqwest: an error with a status (`error_for_status`) | as the status: 5xx, 408 and 429 are failures |
 ///
@@ -56,14 +54,20 @@ impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
 
 /// What is known of an error by it or one of its causes.
 fn known(error: &(dyn Error + 'static)) -> Option<Outcome> {
-    // More causes than an error has, fewer than would take long.
-    let mut causes = successors(Some(error), |&error| within(error)).take(16);
-    causes.find_map(|cause| {
-        if cause.is::<Rejection>() || is_callers(cause) {
+    causes_of(error).find_map(|cause| {
+        if is_callers(cause) {
             return Some(Outcome::Ignored);
         }
         known_to_reqwest(cause)
     })
+}
+
+/// An error and its causes, those included that others stand for.
+pub(crate) fn causes_of<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    // More causes than an error has, fewer than would take long.
+    successors(Some(error), |&error| within(error)).take(16)
 }
 
 /// The next cause. The source of an error that stands for another one is the source of that.
@@ -75,13 +79,16 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
     if let Some(error) = error.downcast_ref::<ClientError>() {
         return Some(&**error);
     }
-    #[cfg(feature = "reqwest")]
-    if let Some(Timed::Failed(error)) = error.downcast_ref::<Timed<reqwest::Error>>() {
-        return Some(error);
+    if let Some(inner) =
+        within_ours::<hyper::Error>(error).or_else(|| within_ours::<io::Error>(error))
+    {
+        return Some(inner);
     }
     #[cfg(feature = "reqwest")]
-    if let Some(Timed::Failed(error)) = error.downcast_ref::<Timed<ClientError>>() {
-        return Some(error);
+    if let Some(inner) =
+        within_ours::<reqwest::Error>(error).or_else(|| within_ours::<ClientError>(error))
+    {
+        return Some(inner);
     }
     #[cfg(feature = "reqwest-middleware")]
     if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
@@ -93,19 +100,49 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
     error.source()
 }
 
+/// What an error of this crate around an `E` stands for.
+fn within_ours<'a, E: Error + 'static>(
+    error: &'a (dyn Error + 'static),
+) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(WithCauses(inner)) = error.downcast_ref::<WithCauses<E>>() {
+        return Some(inner);
+    }
+    if let Some(Timed::Failed(inner)) = error.downcast_ref::<Timed<E>>() {
+        return Some(inner);
+    }
+    match error.downcast_ref::<CallError<E>>() {
+        Some(CallError::Failed(inner)) => return Some(inner),
+        Some(CallError::Rejected(inner)) => return Some(inner),
+        None => {}
+    }
+    match error.downcast_ref::<ServiceError<E>>() {
+        Some(ServiceError::Failed(inner)) => return Some(inner),
+        Some(ServiceError::Rejected(inner)) => return Some(inner),
+        None => {}
+    }
+    #[cfg(feature = "client")]
+    match error.downcast_ref::<crate::client::RequestError<E>>() {
+        Some(crate::client::RequestError::Failed(inner)) => return Some(inner),
+        Some(crate::client::RequestError::Rejected(inner)) => return Some(inner),
+        _ => {}
+    }
+    None
+}
+
 const RESET_BY_SENDER: &str = "stream error sent by user: ";
 
-/// Whether the request could not be sent, or ended since its sender failed.
+/// Whether the request was not sent, or ended since its sender failed.
 fn is_callers(error: &(dyn Error + 'static)) -> bool {
     if let Some(error) = error.downcast_ref::<hyper::Error>() {
         // Over HTTP/2 nothing else is left of a body that failed: hyper resets the stream.
         let is_reset = |cause: &dyn Error| cause.to_string().starts_with(RESET_BY_SENDER);
         return error.is_user() || error.source().is_some_and(is_reset);
     }
-    // hyper-util's errors say no more than these texts.
+    // A rejection, also where another error stands for it; hyper-util's errors say no more than their texts.
     let text = error.to_string();
     let reason = || error.source().map(ToString::to_string).unwrap_or_default();
-    text.starts_with("client error (User")
+    text.starts_with("circuit breaker is ")
+        || text.starts_with("client error (User")
         || text == "client error (Connect)" && reason().starts_with("invalid URL, ")
 }
 

@@ -1,6 +1,7 @@
 //! What admits a call of a key.
 
 use std::hash::{BuildHasher, Hash};
+use std::mem;
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
@@ -141,18 +142,26 @@ where
         let kept = Kept::default();
         let answer = acquired(&self.breaker(slot, &kept));
         if self.is_still(place, slot) {
+            // There is no permit yet that would give its slot back if the observer panics.
+            let mut answer = Some(answer);
+            let held = OnPanic(|| {
+                if let Some(answer) = answer.take() {
+                    self.give_back(slot, answer);
+                }
+            });
             if let Some(transition) = kept.transition.get() {
                 self.observer.transition(key, &transition);
             }
             if let Some(rejected) = kept.rejected.get() {
                 self.observer.rejected(key, rejected);
             }
-            return Some(answer);
+            mem::forget(held);
+            return answer;
         }
+        self.give_back(slot, answer);
         if let Some(transition) = kept.transition.get() {
             self.notify_owner(key, place, slot, &transition);
         }
-        self.give_back(slot, answer);
         None
     }
 
@@ -231,6 +240,15 @@ where
 
 /// How often a key is looked up whose slot changes hands each time.
 const MOST_LOOK_UPS: u32 = 16;
+
+/// Runs when it is dropped.
+struct OnPanic<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
 
 #[inline]
 pub(super) fn acquired<C, T, P>(breaker: &OfSlot<'_, C, T, P>) -> Result<Admitted, Rejected>

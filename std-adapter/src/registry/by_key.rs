@@ -31,6 +31,7 @@ impl<H: AnyRegistry, F> ByKey<H, F> {
     /// Asks the breaker of the key that `key` finds in a request.
     pub const fn new<Q: ?Sized>(registry: H, key: F) -> Self
     where
+        H: Clone,
         F: Fn(&Q) -> H::Key,
     {
         Self { registry, key }

@@ -53,9 +53,9 @@ where
 
     #[cold]
     fn is_full_until(&self, until_ms: u32) -> bool {
-        // Signed, as clocks may step back a little.
-        let left_ms = until_ms.wrapping_sub(self.clock.now_ms()).cast_signed();
-        if left_ms > 0 {
+        // More than was set: it has passed, long ago perhaps, or the clock stepped back.
+        let left_ms = until_ms.wrapping_sub(self.clock.now_ms());
+        if (1..=FULL_FOR.as_millis() as u32).contains(&left_ms) {
             return true;
         }
         let places = self.places();

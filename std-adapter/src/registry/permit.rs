@@ -277,7 +277,8 @@ where
         let breaker = self.breaker(slot, self.observer_of(key, place));
         let permit = breaker.resume(as_token(granted, started_ms));
         if permit.is_probe() {
-            permit.report(Outcome::Ignored);
+            // The slot in its word is somebody else's.
+            let _ = permit.into_token();
             return None;
         }
         let made = permit.report(outcome)?;

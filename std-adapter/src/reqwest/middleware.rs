@@ -55,7 +55,7 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 /// | a request that | |
 /// |---|---|
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
-/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true, and a failure |
+/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true (its text speaks of a body, that of its source of the limit), and a failure |
 /// | is answered, or fails | counts as [`HttpClassifier`] and [`UsualErrors`] say |
 /// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
 ///
@@ -68,6 +68,9 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 ///
 /// The other way round, one row of tries is one call of the breaker, and the limit is one for all of them: a host must
 /// fail tries times as often until it opens, and a limit for slow calls measures the pauses, too.
+///
+/// Attach a breaker once: where two middlewares ask the same one, the first takes the slot of the only probe, for which
+/// the second is rejected, and so it stays half-open.
 ///
 /// What is attached after the breaker is a part of the guarded call: a middleware that fetches a token there fails on
 /// behalf of the host.
@@ -100,7 +103,7 @@ impl<A> BreakerMiddleware<A> {
 /// What finds the breaker of a request's host.
 pub(super) type OfHost<H> = ByKey<H, fn(&Request) -> Origin>;
 
-impl<H: AnyRegistry<Key = Origin>> BreakerMiddleware<OfHost<H>> {
+impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<OfHost<H>> {
     /// Asks the breaker of the request's host: `registry` is a `&'static` reference or an `Arc` of a
     /// [`Registry`](crate::registry::Registry) of [`Origin`]s. Without a time limit.
     pub fn per_host(registry: H) -> Self {

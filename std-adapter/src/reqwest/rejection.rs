@@ -1,11 +1,9 @@
 //! Rejections among the errors of reqwest-middleware.
 
-use std::error::Error as _;
-use std::iter::successors;
-
 use reqwest_middleware::Error;
 
 use crate::Rejection;
+use crate::http::causes_of;
 
 /// The rejection because of which a request was not sent, also beneath the errors of other middlewares, such as
 /// those of retries.
@@ -22,8 +20,7 @@ pub fn rejection_of(error: &Error) -> Option<&Rejection> {
         Error::Middleware(error) => error.downcast_ref(),
         Error::Reqwest(_) => None,
     };
-    let causes = || successors(error.source(), |&error| error.source());
-    direct.or_else(|| causes().find_map(|cause| cause.downcast_ref()))
+    direct.or_else(|| causes_of(error).find_map(|cause| cause.downcast_ref()))
 }
 
 /// The rejection is the source and not the error itself, as middlewares that pass an error on hand out its source only.

@@ -75,7 +75,7 @@ where
             Projected::Over => panic!("polled after it was ready"),
         };
         // What the call holds, a connection perhaps, is free before the caller goes on.
-        this.call.set(Call::Over);
+        count_panic(this.permit, || this.call.set(Call::Over));
         let permit = this.permit.take().expect("polled after a panic");
         Poll::Ready(
             this.report

@@ -8,8 +8,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::http::{ErrorRule, Origin, UsualErrors};
-use atomic_breaker_std::{Config, Failure, Outcome, State};
+use atomic_breaker_std::http::{ErrorRule, Origin, UsualErrors, WithCauses};
+use atomic_breaker_std::{
+    CallError, Config, Failure, Outcome, Rejected, Rejection, ServiceError, State, Timed,
+};
 use http::{Request, Uri};
 use http_body::{Body, Frame};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -186,4 +188,24 @@ fn an_error_within_many_others_is_judged_in_no_time() {
     }
     let expected: Outcome = Failure::new().into();
     assert_eq!(UsualErrors.outcome(&error), expected);
+}
+
+#[test]
+fn a_rejection_by_a_breaker_within_is_no_failure_whatever_shows_it() {
+    fn is_ignored<E: std::error::Error + Send + Sync + 'static>(error: E) -> bool {
+        let alone = UsualErrors.outcome(&error);
+        let within = UsualErrors.outcome(&io::Error::other(error));
+        alone == Outcome::Ignored && within == Outcome::Ignored
+    }
+    let rejected = Rejected::new(State::Open, Duration::from_secs(1));
+    let rejection = || Rejection::from(rejected);
+    assert!(is_ignored(rejected));
+    assert!(is_ignored(rejection()));
+    assert!(is_ignored(CallError::<io::Error>::Rejected(rejected)));
+    assert!(is_ignored(ServiceError::<Error>::Rejected(rejection())));
+    assert!(is_ignored(RequestError::<Error>::Rejected(rejection())));
+    assert!(is_ignored(WithCauses(rejection())));
+    assert!(is_ignored(Timed::Failed(rejection())));
+    assert!(!is_ignored(RequestError::<Error>::DeadlineExceeded));
+    assert!(!is_ignored(ServiceError::Failed(io::Error::other("reset"))));
 }

@@ -5,13 +5,17 @@
 //! | `keys` | who has a slot, what it costs |
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
 //! | `attacked` | what attacks found |
+//! | `full` | a registry without room |
+//! | `observed` | observers that panic, or call the registry themselves |
 //! | `rules` | rules that are replaced while running, rules of one key |
 //! | `threads` | ten thousand keys, eight threads |
 #![cfg(feature = "registry")]
 
 mod attacked;
 mod eviction;
+mod full;
 mod keys;
+mod observed;
 mod rules;
 mod threads;
 

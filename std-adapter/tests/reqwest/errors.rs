@@ -5,9 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use atomic_breaker_std::client::RequestError;
 use atomic_breaker_std::http::{ErrorRule, HttpClassifier, UsualErrors, WithCauses};
 use atomic_breaker_std::reqwest::ClientError;
-use atomic_breaker_std::{Failure, Outcome, Timed};
+use atomic_breaker_std::{CallError, Failure, Outcome, ServiceError, Timed};
 use http_body::{Body, Frame};
 use reqwest::Client;
 use reqwest::redirect::Policy;
@@ -32,11 +33,19 @@ impl Body for Torn {
 /// What an error says, as reqwest gives it, and within what layers make of it.
 fn outcome(error: reqwest::Error) -> Outcome {
     let plain = UsualErrors.outcome(&error);
-    let error = Timed::Failed(error);
-    assert_eq!(UsualErrors.outcome(&error), plain, "{error:?}");
-    let Timed::Failed(error) = error else {
-        unreachable!()
-    };
+    macro_rules! within {
+        ($error:ident, $variant:path) => {
+            let within = $variant($error);
+            assert_eq!(UsualErrors.outcome(&within), plain, "{within:?}");
+            let $variant($error) = within else {
+                unreachable!()
+            };
+        };
+    }
+    within!(error, Timed::Failed);
+    within!(error, CallError::Failed);
+    within!(error, ServiceError::Failed);
+    within!(error, RequestError::Failed);
     let error = ClientError::from(error);
     assert_eq!(UsualErrors.outcome(&error), plain, "{error:?}");
     let error = io::Error::other(error);

@@ -1,13 +1,15 @@
 //! Through reqwest-middleware.
 
+use std::error::Error as _;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
 use atomic_breaker_std::http::{HttpClassifier, Origin};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::reqwest::{BreakerMiddleware, rejection_of};
-use atomic_breaker_std::{Breaker, Config, Rejection, Resource, State, breaker};
+use atomic_breaker_std::{Breaker, Config, Rejected, Rejection, Resource, State, breaker};
 use http::{Extensions, StatusCode};
 use reqwest::{Request, Response};
 use reqwest_middleware::{
@@ -99,6 +101,19 @@ async fn a_rejection_is_found_as_anyhow_and_as_an_error_finds_it() {
     );
 }
 
+#[test]
+fn a_rejection_is_found_in_errors_that_show_it_as_their_own() {
+    let rejection = || Rejection::from(Rejected::new(State::Open, Duration::from_secs(1)));
+    let guarded = || RequestError::<io::Error>::Rejected(rejection());
+    for error in [
+        Error::middleware(io::Error::other(rejection())),
+        Error::middleware(guarded()),
+        Error::middleware(io::Error::other(guarded())),
+    ] {
+        assert_eq!(rejection_of(&error), Some(&rejection()), "{error:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_host_that_is_down_opens_and_the_reason_names_the_cause_and_no_secret() {
     let down = Down::new();
@@ -123,6 +138,8 @@ async fn a_call_beyond_its_limit_is_a_time_out_and_a_failure() {
     let error = client.get(server.url("/hangs")).send().await.unwrap_err();
     assert!(error.is_timeout() && !error.is_middleware(), "{error:?}");
     assert_eq!(error.url().unwrap().as_str(), server.url("/hangs"));
+    let source = error.source().unwrap().to_string();
+    assert_eq!(source, "no response within 50ms");
     assert_eq!(breaker.state(), State::Open);
 }
 

@@ -215,3 +215,28 @@ async fn what_the_call_held_is_free_when_it_has_failed() {
     assert!(matches!(poll!(call.as_mut()), Poll::Ready(Err(_))));
     assert_eq!(Arc::strong_count(&held), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_while_an_answered_call_is_dropped_is_a_failure() {
+    struct Connection;
+    impl Drop for Connection {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let server = breaker();
+    let fails = tower::service_fn(|_: u32| {
+        let connection = Connection;
+        // Unlike an async block, this keeps what it holds when it is ready.
+        std::future::poll_fn(move |_| {
+            let _ = &connection;
+            Poll::Ready(Err::<(), _>(std::io::Error::other("no answer")))
+        })
+    });
+    let mut guarded = BreakerLayer::new(Arc::clone(&server)).layer(fails);
+    for _ in 0..2 {
+        let call = tokio::spawn(guarded.call(1));
+        assert!(call.await.unwrap_err().is_panic());
+    }
+    assert_eq!(server.state(), State::Open);
+}
