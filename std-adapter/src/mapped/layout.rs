@@ -10,32 +10,13 @@
 //! 32 slots: tag, word of the breaker, key
 //! ```
 //!
-//! The words 0 to 3 have this meaning in every version.
+//! The words 0 to 3 have this meaning in every version. Without a file, only the secret and what is below it are used.
 
-use atomic_breaker::word::AtomicU64;
-
-pub(super) const WHOLE: usize = 0;
-pub(super) const VERSION: usize = 1;
-pub(super) const BOOT: usize = 2;
-pub(super) const CAPACITY: usize = 4;
-pub(super) const KEY_BYTES: usize = 5;
-pub(super) const CLOCK: usize = 6;
-pub(super) const RULES: usize = 7;
-pub(super) const TIME_NAMESPACE: usize = 8;
 pub(super) const SECRET: usize = 9;
 pub(super) const KEYS: usize = 16;
 pub(super) const REFUSED: usize = 17;
 pub(super) const SINGLE: usize = 24;
 pub(super) const HEADER: usize = 32;
-
-pub(super) const WORD_BYTES: usize = size_of::<AtomicU64>();
-
-/// "`AtomBrkr`": a file of ours that is whole.
-pub(super) const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
-/// A file of ours that is being written.
-pub(super) const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
-/// Covers the layout of the breaker's word as well.
-pub(super) const THIS_VERSION: u64 = 1;
 
 pub(super) const TAG: usize = 0;
 pub(super) const WORD: usize = 1;
@@ -75,9 +56,5 @@ impl Shape {
 
     pub(super) const fn words(self) -> usize {
         HEADER + self.slots() * self.stride()
-    }
-
-    pub(super) const fn bytes(self) -> u64 {
-        (self.words() * WORD_BYTES) as u64
     }
 }

@@ -10,7 +10,7 @@ use std::ptr::{NonNull, null_mut, slice_from_raw_parts_mut};
 
 use atomic_breaker::word::AtomicU64;
 use rustix::io;
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// Words that other processes share, unmapped when dropped.
 pub(super) struct Memory {
@@ -27,11 +27,12 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// The first `words` words of a file. Touching words beyond the end of the file would end the process, so
     /// the file must be that long, and stay so: see the documentation of the module.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn of_file(file: File, words: usize) -> io::Result<Self> {
         // SAFETY: with no address demanded, a new mapping takes the place of no other.
         let start = unsafe {
             let read_write = ProtFlags::READ | ProtFlags::WRITE;
-            mmap(
+            rustix::mm::mmap(
                 null_mut(),
                 bytes(words),
                 read_write,

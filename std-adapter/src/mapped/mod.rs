@@ -33,20 +33,13 @@
 //! Observers hear of transitions of their own process. The memory for a
 //! [failure ratio](atomic_breaker::Config::failure_ratio) is not shared either, so such rules are rejected.
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod check;
 mod clock;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod digest;
 mod error;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod file;
-mod header;
 mod layout;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod machine;
 mod memory;
-mod open;
+mod setup;
 mod sip;
 mod slab;
 mod slab_builder;
@@ -55,10 +48,10 @@ mod word;
 
 pub use clock::MachineClock;
 pub use error::MappedError;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use file::open;
 pub use slab::{MappedEntry, MappedSlab, NoSlot, SlotBreaker};
 pub use slab_builder::MappedSlabBuilder;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub use word::open;
 pub use word::{MappedBreaker, MappedBuilder, MappedWord, for_forks};
 
 /// How memory that processes share came to be there.
@@ -72,6 +65,6 @@ pub enum Origin {
     /// This process made it in place of one from before a restart of the machine.
     AfterRestart,
     /// This process made it in place of one of other rules, which nobody used:
-    /// [`replace_unused`](MappedBuilder::replace_unused).
+    /// `replace_unused` of the builders.
     AfterOtherRules,
 }

@@ -1,12 +1,10 @@
 //! How a slab is made.
 
-use std::path::Path;
-
 use atomic_breaker::{Config, Rules};
 
 use super::error::Kind;
 use super::layout::{MAX_CAPACITY, MAX_KEY_BYTES, Shape};
-use super::open::{Setup, for_forks as memory_for_forks};
+use super::setup::{Setup, for_forks as memory_for_forks};
 use super::{MachineClock, MappedError, MappedSlab, Origin};
 use crate::BootClock;
 
@@ -16,8 +14,8 @@ use crate::BootClock;
 #[derive(Clone, Debug)]
 #[must_use = "nothing is mapped before `open`"]
 pub struct MappedSlabBuilder<C = BootClock> {
-    setup: Setup<C>,
-    shape: Shape,
+    pub(super) setup: Setup<C>,
+    pub(super) shape: Shape,
 }
 
 impl MappedSlabBuilder {
@@ -52,37 +50,9 @@ impl<C> MappedSlabBuilder<C> {
         self.shape.key_bytes = bytes;
         self
     }
-
-    /// Replaces a file that was made by other rules, if no process uses it: for a service that is stopped, gets
-    /// other rules and is started again. Without this, it is an error, as it is while the file is in use.
-    pub fn replace_unused(mut self) -> Self {
-        self.setup.replace_unused = true;
-        self
-    }
 }
 
 impl<C: MachineClock> MappedSlabBuilder<C> {
-    /// The slab in the file at `path`, which is made if there is none, for its owner alone.
-    ///
-    /// Waits for other processes that do the same at the same moment: as a rule microseconds, at most 2 s.
-    ///
-    /// # Errors
-    /// [`MappedError`] names the file, and says what to do.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub fn open(self, path: impl AsRef<Path>) -> Result<MappedSlab<C>, MappedError> {
-        let path = path.as_ref();
-        let rules = self.checked();
-        let rules = rules.map_err(|kind| MappedError::new(Some(path), kind))?;
-        let (memory, origin) = self.setup.in_file(path, self.shape)?;
-        Ok(MappedSlab::new(
-            memory,
-            self.shape,
-            rules,
-            self.setup.clock,
-            origin,
-        ))
-    }
-
     /// A slab that this process shares with those that it forks from now on, without a file.
     ///
     /// # Errors
@@ -99,7 +69,7 @@ impl<C: MachineClock> MappedSlabBuilder<C> {
         ))
     }
 
-    fn checked(&self) -> Result<Rules<u64>, Kind> {
+    pub(super) fn checked(&self) -> Result<Rules<u64>, Kind> {
         let Shape {
             capacity,
             key_bytes,

@@ -5,6 +5,7 @@
 //! writes it on behalf of the one who took the slot, and whoever meets a word of another key goes on to the next
 //! slot. No word changes twice, so all processes decide alike about a key: it has one slot, whoever dies.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::AtomicU64;
@@ -149,4 +150,12 @@ fn read_key(slot: &[AtomicU64]) -> Option<Vec<u8>> {
         key.extend_from_slice(bytes[..BYTES_IN_WORD].get(..part)?);
     }
     (key.len() == length).then_some(key)
+}
+
+/// Random bits, as the hashers of `std` have them.
+pub(super) fn draw_secret(words: &[AtomicU64]) {
+    for secret in [SECRET, SECRET + 1] {
+        let random = RandomState::new().hash_one(secret);
+        words[secret].store(random, Ordering::Relaxed);
+    }
 }

@@ -1,6 +1,5 @@
 //! A single breaker.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,7 +9,7 @@ use atomic_breaker::{Breaker, Config, Observer, Rules};
 use super::error::Kind;
 use super::layout::{SINGLE, Shape};
 use super::memory::Memory;
-use super::open::{Setup, for_forks as memory_for_forks};
+use super::setup::{Setup, for_forks as memory_for_forks};
 use super::{MachineClock, MappedError, Origin};
 use crate::BootClock;
 
@@ -57,33 +56,6 @@ impl Word for MappedWord {
     }
 }
 
-/// A breaker in the file at `path`, which is made if there is none: [`MappedBuilder`] with its defaults.
-///
-/// # Errors
-/// [`MappedError`] names the file, and says what to do.
-///
-/// ```
-/// use atomic_breaker_std::mapped::{self, MappedError};
-/// use atomic_breaker_std::{Config, State};
-///
-/// # let directory = std::env::temp_dir().join(format!("mapped-{}", std::process::id()));
-/// # std::fs::create_dir_all(&directory).unwrap();
-/// # let path = directory.join("database");
-/// // In a service: let path = "/run/shop/database";
-/// let database = mapped::open(&path, Config::new().consecutive_failures(1))?;
-/// let _ = database.call(|| Err::<(), _>("no answer"));
-///
-/// // Another process, or this one once more.
-/// let elsewhere = mapped::open(&path, Config::new().consecutive_failures(1))?;
-/// assert_eq!(elsewhere.state(), State::Open);
-/// # std::fs::remove_dir_all(&directory).unwrap();
-/// # Ok::<(), MappedError>(())
-/// ```
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub fn open(path: impl AsRef<Path>, config: Config) -> Result<MappedBreaker, MappedError> {
-    MappedBuilder::new(config).open(path)
-}
-
 /// A breaker that this process shares with those that it forks from now on, without a file:
 /// [`MappedBuilder`] with its defaults.
 ///
@@ -116,7 +88,7 @@ pub fn for_forks(config: Config) -> Result<MappedBreaker, MappedError> {
 #[derive(Clone, Debug)]
 #[must_use = "nothing is mapped before `open`"]
 pub struct MappedBuilder<C = BootClock, O = ()> {
-    setup: Setup<C>,
+    pub(super) setup: Setup<C>,
     observer: O,
 }
 
@@ -146,31 +118,9 @@ impl<C, O> MappedBuilder<C, O> {
             observer,
         }
     }
-
-    /// Replaces a file that was made by other rules, if no process uses it: for a service that is stopped, gets
-    /// other rules and is started again. Without this, it is an error, as it is while the file is in use.
-    pub fn replace_unused(mut self) -> Self {
-        self.setup.replace_unused = true;
-        self
-    }
 }
 
 impl<C: MachineClock, O: Observer> MappedBuilder<C, O> {
-    /// The breaker in the file at `path`, which is made if there is none, for its owner alone.
-    ///
-    /// Waits for other processes that do the same at the same moment: as a rule microseconds, at most 2 s.
-    ///
-    /// # Errors
-    /// [`MappedError`] names the file, and says what to do.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub fn open(self, path: impl AsRef<Path>) -> Result<MappedBreaker<C, O>, MappedError> {
-        let path = path.as_ref();
-        let rules = self.setup.rules();
-        let rules = rules.map_err(|kind| MappedError::new(Some(path), kind))?;
-        let (memory, origin) = self.setup.in_file(path, Shape::SINGLE)?;
-        Ok(self.finish(rules, memory, origin))
-    }
-
     /// A breaker that this process shares with those that it forks from now on, without a file.
     ///
     /// # Errors
@@ -181,7 +131,12 @@ impl<C: MachineClock, O: Observer> MappedBuilder<C, O> {
         Ok(self.finish(rules, memory, Origin::Created))
     }
 
-    fn finish(self, rules: Rules<u64>, memory: Memory, origin: Origin) -> MappedBreaker<C, O> {
+    pub(super) fn finish(
+        self,
+        rules: Rules<u64>,
+        memory: Memory,
+        origin: Origin,
+    ) -> MappedBreaker<C, O> {
         let memory = Arc::new(memory);
         let word = MappedWord { memory, origin };
         Breaker::from_parts(word, rules, self.setup.clock, (), self.observer)

@@ -8,13 +8,13 @@ use std::path::Path;
 use rustix::fs::{OFlags, fstatfs};
 use rustix::process::geteuid;
 
-use super::error::Kind;
+use super::fault::Fault;
 
 /// Its owner alone reads and writes it.
 const RIGHTS: u32 = 0o600;
 
 /// The file at the path, made if there is none. `None` if it came or went meanwhile.
-pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Kind> {
+pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Fault> {
     // A pipe is not waited for.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -31,37 +31,37 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Kind> {
         Ok(file) => {
             // Whatever the process masks.
             let rights = file.set_permissions(Permissions::from_mode(RIGHTS));
-            rights.map_err(|error| Kind::Io("its rights cannot be set", error))?;
+            rights.map_err(|error| Fault::Io("its rights cannot be set", error))?;
             Ok(Some(file))
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             // Not seen above, and yet there: as a rule another process was faster.
             Ok(None)
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Kind::Io(
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Fault::Io(
             "cannot be created, make its directory first",
             error,
         )),
-        Err(error) => Err(Kind::Io("cannot be created", error)),
+        Err(error) => Err(Fault::Io("cannot be created", error)),
     }
 }
 
 /// What stands in the way, rather than the kernel's number for it.
-fn why_not_opened(path: &Path, error: io::Error) -> Kind {
+fn why_not_opened(path: &Path, error: io::Error) -> Fault {
     let Ok(found) = fs::symlink_metadata(path) else {
-        return Kind::Io("cannot be opened", error);
+        return Fault::Io("cannot be opened", error);
     };
     let own = geteuid().as_raw();
     if found.is_symlink() {
-        Kind::Link
+        Fault::Link
     } else if !found.is_file() {
-        Kind::NotAFile
+        Fault::NotAFile
     } else if error.kind() != io::ErrorKind::PermissionDenied {
-        Kind::Io("cannot be opened", error)
+        Fault::Io("cannot be opened", error)
     } else if found.uid() == own {
-        Kind::Rights(found.mode() & 0o7777)
+        Fault::Rights(found.mode() & 0o7777)
     } else {
-        Kind::Owner {
+        Fault::Owner {
             found: found.uid(),
             own,
         }
@@ -69,14 +69,14 @@ fn why_not_opened(path: &Path, error: io::Error) -> Kind {
 }
 
 /// The length of the file in bytes, if it may be trusted; `None` if it has lost its name meanwhile.
-pub(super) fn trusted(file: &File) -> Result<Option<u64>, Kind> {
+pub(super) fn trusted(file: &File) -> Result<Option<u64>, Fault> {
     let found = metadata(file)?;
     let own = geteuid().as_raw();
     if !found.is_file() {
-        return Err(Kind::NotAFile);
+        return Err(Fault::NotAFile);
     }
     if found.uid() != own {
-        return Err(Kind::Owner {
+        return Err(Fault::Owner {
             found: found.uid(),
             own,
         });
@@ -86,29 +86,29 @@ pub(super) fn trusted(file: &File) -> Result<Option<u64>, Kind> {
         if found.len() == 0 && found.mode() & 0o7777 & !RIGHTS == 0 {
             return Ok(None);
         }
-        return Err(Kind::Rights(found.mode() & 0o7777));
+        return Err(Fault::Rights(found.mode() & 0o7777));
     }
     match found.nlink() {
         0 => return Ok(None),
         1 => (),
-        links => return Err(Kind::HardLinks(links)),
+        links => return Err(Fault::HardLinks(links)),
     }
     if is_remote(file)? {
-        return Err(Kind::Remote);
+        return Err(Fault::Remote);
     }
     Ok(Some(found.len()))
 }
 
 /// Whether the path still leads to this file.
-pub(super) fn is_at(path: &Path, file: &File) -> Result<bool, Kind> {
+pub(super) fn is_at(path: &Path, file: &File) -> Result<bool, Fault> {
     let own = metadata(file)?;
     Ok(fs::symlink_metadata(path)
         .is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())))
 }
 
-fn metadata(file: &File) -> Result<fs::Metadata, Kind> {
+fn metadata(file: &File) -> Result<fs::Metadata, Fault> {
     file.metadata()
-        .map_err(|error| Kind::Io("cannot be examined", error))
+        .map_err(|error| Fault::Io("cannot be examined", error))
 }
 
 /// File systems in which two machines may map the same file, each with a memory of its own: numbers of Linux's
@@ -130,7 +130,7 @@ const REMOTE: [u32; 10] = [
     clippy::cast_sign_loss,
     reason = "the sign depends on the architecture; the 32 bits of the number do not"
 )]
-fn is_remote(file: &File) -> Result<bool, Kind> {
-    let found = fstatfs(file).map_err(|error| Kind::Io("cannot be examined", error.into()))?;
+fn is_remote(file: &File) -> Result<bool, Fault> {
+    let found = fstatfs(file).map_err(|error| Fault::Io("cannot be examined", error.into()))?;
     Ok(REMOTE.contains(&(found.f_type as u32)))
 }

@@ -1,16 +1,33 @@
 //! What the memory says of itself, and what a process expects of it.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::AtomicU64;
 
-use super::error::Kind;
-use super::layout::{
-    BOOT, CAPACITY, CLOCK, HEADER, IS_BEGUN, IS_WHOLE, KEY_BYTES, RULES, SECRET, Shape,
-    THIS_VERSION, TIME_NAMESPACE, VERSION, WHOLE, WORD_BYTES,
-};
+use super::fault::Fault;
 use super::machine::Machine;
+use crate::mapped::layout::{HEADER, Shape};
+use crate::mapped::slot::draw_secret;
+
+// Where it stands: see the layout.
+const WHOLE: usize = 0;
+const VERSION: usize = 1;
+const BOOT: usize = 2;
+const CAPACITY: usize = 4;
+const KEY_BYTES: usize = 5;
+const CLOCK: usize = 6;
+const RULES: usize = 7;
+const TIME_NAMESPACE: usize = 8;
+
+/// "`AtomBrkr`": a file of ours that is whole.
+const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
+/// A file of ours that is being written.
+const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
+/// Covers the layout of the breaker's word as well.
+pub(super) const THIS_VERSION: u64 = 1;
+
+const WORD_BYTES: usize = size_of::<AtomicU64>();
+pub(super) const HEADER_BYTES: usize = HEADER * WORD_BYTES;
 
 /// What all processes that share a file must agree on.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +36,13 @@ pub(super) struct Expected {
     pub(super) shape: Shape,
     pub(super) clock: u64,
     pub(super) rules: u64,
+}
+
+impl Expected {
+    /// How long the file is, in bytes.
+    pub(super) const fn bytes(&self) -> u64 {
+        (self.shape.words() * WORD_BYTES) as u64
+    }
 }
 
 /// What is in a file.
@@ -36,7 +60,7 @@ pub(super) enum Content {
 }
 
 /// The begin of a file, as far as there is one.
-pub(super) struct Header(pub(super) [u8; HEADER * WORD_BYTES]);
+pub(super) struct Header(pub(super) [u8; HEADER_BYTES]);
 
 impl Header {
     fn word(&self, index: usize) -> u64 {
@@ -51,16 +75,16 @@ impl Header {
     }
 
     /// `length` is the whole file's, in bytes.
-    pub(super) fn content(&self, length: u64, expected: &Expected) -> Result<Content, Kind> {
+    pub(super) fn content(&self, length: u64, expected: &Expected) -> Result<Content, Fault> {
         match self.word(WHOLE) {
             IS_WHOLE => (),
             IS_BEGUN => return Ok(Content::Unfinished),
-            mark if mark.swap_bytes() == IS_WHOLE => return Err(Kind::OtherByteOrder),
-            _ => return Err(Kind::Foreign),
+            mark if mark.swap_bytes() == IS_WHOLE => return Err(Fault::OtherByteOrder),
+            _ => return Err(Fault::Foreign),
         }
         if length < self.0.len() as u64 {
-            let expected = expected.shape.bytes();
-            return Err(Kind::OtherLength {
+            let expected = expected.bytes();
+            return Err(Fault::OtherLength {
                 found: length,
                 expected,
             });
@@ -74,27 +98,27 @@ impl Header {
         }
         let (version, clock) = (self.word(VERSION), self.word(CLOCK));
         if version != THIS_VERSION {
-            return Err(Kind::OtherVersion(version));
+            return Err(Fault::OtherVersion(version));
         }
         let (capacity, key_bytes) = (self.word(CAPACITY), self.word(KEY_BYTES));
         let shape = expected.shape;
         if (capacity, key_bytes) != (shape.capacity.into(), shape.key_bytes.into()) {
-            return Err(Kind::OtherShape {
+            return Err(Fault::OtherShape {
                 found: (capacity, key_bytes),
                 expected: shape,
             });
         }
-        if length != shape.bytes() {
-            return Err(Kind::OtherLength {
+        if length != expected.bytes() {
+            return Err(Fault::OtherLength {
                 found: length,
-                expected: shape.bytes(),
+                expected: expected.bytes(),
             });
         }
         if clock != expected.clock {
-            return Err(Kind::OtherClock);
+            return Err(Fault::OtherClock);
         }
         if self.word(TIME_NAMESPACE) != time_namespace {
-            return Err(Kind::OtherTimeNamespace);
+            return Err(Fault::OtherTimeNamespace);
         }
         if self.word(RULES) != expected.rules {
             return Ok(Content::OfOtherRules);
@@ -117,12 +141,4 @@ pub(super) fn write(words: &[AtomicU64], expected: &Expected) {
     put(TIME_NAMESPACE, expected.machine.time_namespace);
     draw_secret(words);
     words[WHOLE].store(IS_WHOLE, Ordering::Release);
-}
-
-/// Random bits, as the hashers of `std` have them.
-pub(super) fn draw_secret(words: &[AtomicU64]) {
-    for secret in [SECRET, SECRET + 1] {
-        let random = RandomState::new().hash_one(secret);
-        words[secret].store(random, Ordering::Relaxed);
-    }
 }

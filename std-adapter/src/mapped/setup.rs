@@ -1,14 +1,13 @@
 //! What single breakers and slabs have in common: settings, and where the memory comes from.
 
-use std::path::Path;
-
 use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{Breaker, Config, Rules};
 
+use super::MachineClock;
 use super::error::Kind;
 use super::layout::Shape;
 use super::memory::Memory;
-use super::{MachineClock, MappedError, header};
+use super::slot::draw_secret;
 use crate::BootClock;
 
 #[derive(Clone, Debug)]
@@ -45,31 +44,11 @@ impl<C: MachineClock> Setup<C> {
         let _ = Breaker::try_from_parts(AtomicU64::new(0), &rules, &self.clock, (), ())?;
         Ok(rules)
     }
-
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(super) fn in_file(
-        &self,
-        path: &Path,
-        shape: Shape,
-    ) -> Result<(Memory, super::Origin), MappedError> {
-        use super::machine::{Machine, UNKNOWN};
-        let open = || {
-            let machine = Machine::this().map_err(|error| Kind::Io(UNKNOWN, error))?;
-            let expected = header::Expected {
-                machine,
-                shape,
-                clock: C::ID,
-                rules: super::digest::rules(&self.config),
-            };
-            super::file::open(path, &expected, self.replace_unused)
-        };
-        open().map_err(|kind| MappedError::new(Some(path), kind))
-    }
 }
 
 pub(super) fn for_forks(shape: Shape) -> Result<Memory, Kind> {
     let memory = Memory::for_forks(shape.words());
-    let memory = memory.map_err(|error| Kind::Io("there is no memory for it", error.into()))?;
-    header::draw_secret(memory.words());
+    let memory = memory.map_err(|error| Kind::NoMemory(error.into()))?;
+    draw_secret(memory.words());
     Ok(memory)
 }

@@ -9,6 +9,15 @@
 //! - a file that is no longer valid is never changed, but taken away and made anew, so that no mapping of it shrinks;
 //! - a lock on a file that is no longer at the path is worth nothing: start again.
 
+mod check;
+mod digest;
+mod fault;
+mod header;
+mod machine;
+mod opening;
+
+pub use opening::open;
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -20,11 +29,10 @@ use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
 use super::Origin;
-use super::check::{is_at, open_or_create, trusted};
-use super::error::Kind;
-use super::header::{self, Content, Expected, Header};
-use super::layout::{HEADER, WORD_BYTES};
 use super::memory::Memory;
+use check::{is_at, open_or_create, trusted};
+pub(super) use fault::Fault;
+use header::{Content, Expected, HEADER_BYTES, Header};
 
 /// How long others are waited for. They need a few system calls.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -36,14 +44,14 @@ enum Step {
     /// It was made, or taken away: once more.
     Done(Option<Origin>),
     /// Somebody else is at it: once more, but if that does not end, it is this.
-    Wait(Kind),
+    Wait(Fault),
 }
 
-pub(super) fn open(
+fn take_up(
     path: &Path,
     expected: &Expected,
     replace_unused: bool,
-) -> Result<(Memory, Origin), Kind> {
+) -> Result<(Memory, Origin), Fault> {
     let begun = Instant::now();
     // What it means to make the file.
     let mut reason = Origin::Created;
@@ -59,19 +67,19 @@ pub(super) fn open(
     }
 }
 
-fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, Kind> {
+fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, Fault> {
     let Some(file) = open_or_create(path)? else {
-        return Ok(Step::Wait(Kind::Locked));
+        return Ok(Step::Wait(Fault::Locked));
     };
     if !lock(&file, FlockOperation::NonBlockingLockShared)? {
-        return Ok(Step::Wait(Kind::Locked));
+        return Ok(Step::Wait(Fault::Locked));
     }
     let Some(content) = examine(path, &file, expected)? else {
-        return Ok(Step::Wait(Kind::Locked));
+        return Ok(Step::Wait(Fault::Locked));
     };
     let replaced = match content {
         Content::Same => {
-            let length = expected.shape.bytes();
+            let length = expected.bytes();
             reserve(&file, length)?;
             return map(file, expected).map(Step::Mapped);
         }
@@ -79,34 +87,34 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
         Content::Unfinished => Some(Origin::Created),
         Content::OfAnotherBoot => Some(Origin::AfterRestart),
         Content::OfOtherRules if replace_unused => Some(Origin::AfterOtherRules),
-        Content::OfOtherRules => return Err(Kind::OtherRules),
+        Content::OfOtherRules => return Err(Fault::OtherRules),
     };
     // Two that would each wait for the other's shared lock to go would wait for ever.
     lock(&file, FlockOperation::NonBlockingUnlock)?;
     if !lock(&file, FlockOperation::NonBlockingLockExclusive)? {
         return Ok(Step::Wait(match content {
-            Content::OfAnotherBoot => Kind::OtherBootInUse,
-            Content::OfOtherRules => Kind::OtherRules,
-            _ => Kind::Locked,
+            Content::OfAnotherBoot => Fault::OtherBootInUse,
+            Content::OfOtherRules => Fault::OtherRules,
+            _ => Fault::Locked,
         }));
     }
     let Some(again) = examine(path, &file, expected)? else {
-        return Ok(Step::Wait(Kind::Locked));
+        return Ok(Step::Wait(Fault::Locked));
     };
     if std::mem::discriminant(&again) != std::mem::discriminant(&content) {
-        return Ok(Step::Wait(Kind::Locked));
+        return Ok(Step::Wait(Fault::Locked));
     }
     match replaced {
         None => make(path, file, expected).map(|()| Step::Done(None)),
         Some(origin) => match fs::remove_file(path) {
             Ok(()) => Ok(Step::Done(Some(origin))),
-            Err(error) => Err(Kind::Io("cannot be replaced, remove it by hand", error)),
+            Err(error) => Err(Fault::Io("cannot be replaced, remove it by hand", error)),
         },
     }
 }
 
 /// What is in the file; `None` if it is no longer the one at the path.
-fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Content>, Kind> {
+fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Content>, Fault> {
     let Some(length) = trusted(file)? else {
         return Ok(None);
     };
@@ -116,7 +124,7 @@ fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Conte
     if length == 0 {
         return Ok(Some(Content::Empty));
     }
-    let mut header = Header([0; HEADER * WORD_BYTES]);
+    let mut header = Header([0; HEADER_BYTES]);
     read(file, &mut header.0, 0)?;
     if header.is_zero() && is_zero(file)? {
         return Ok(Some(Content::Unfinished));
@@ -124,8 +132,8 @@ fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Conte
     header.content(length, expected).map(Some)
 }
 
-fn make(path: &Path, file: File, expected: &Expected) -> Result<(), Kind> {
-    let made = fill(&file, expected.shape.bytes()).and_then(|()| map(file, expected));
+fn make(path: &Path, file: File, expected: &Expected) -> Result<(), Fault> {
+    let made = fill(&file, expected.bytes()).and_then(|()| map(file, expected));
     match made {
         Ok(memory) => {
             header::write(memory.words(), expected);
@@ -139,13 +147,13 @@ fn make(path: &Path, file: File, expected: &Expected) -> Result<(), Kind> {
     }
 }
 
-fn map(file: File, expected: &Expected) -> Result<Memory, Kind> {
+fn map(file: File, expected: &Expected) -> Result<Memory, Fault> {
     Memory::of_file(file, expected.shape.words())
-        .map_err(|error| Kind::Io("cannot be mapped", error.into()))
+        .map_err(|error| Fault::Io("cannot be mapped", error.into()))
 }
 
 /// Zeros, and the room for them, so that no write into the mapping meets a full file system.
-fn fill(file: &File, length: u64) -> Result<(), Kind> {
+fn fill(file: &File, length: u64) -> Result<(), Fault> {
     if reserve(file, length)? {
         return Ok(());
     }
@@ -161,7 +169,7 @@ fn fill(file: &File, length: u64) -> Result<(), Kind> {
 }
 
 /// Whether the file system could be asked. Costs little where the room is there already.
-fn reserve(file: &File, length: u64) -> Result<bool, Kind> {
+fn reserve(file: &File, length: u64) -> Result<bool, Fault> {
     loop {
         return match fallocate(file, FallocateFlags::empty(), 0, length) {
             Ok(()) => Ok(true),
@@ -172,26 +180,26 @@ fn reserve(file: &File, length: u64) -> Result<bool, Kind> {
     }
 }
 
-fn no_room(error: io::Error) -> Kind {
-    Kind::Io(
+fn no_room(error: io::Error) -> Fault {
+    Fault::Io(
         "there is no room for it, free some or take fewer keys",
         error,
     )
 }
 
 /// Whether the lock was to be had.
-fn lock(file: &File, operation: FlockOperation) -> Result<bool, Kind> {
+fn lock(file: &File, operation: FlockOperation) -> Result<bool, Fault> {
     loop {
         return match flock(file, operation) {
             Ok(()) => Ok(true),
             Err(Errno::INTR) => continue,
             Err(Errno::WOULDBLOCK) => Ok(false),
-            Err(error) => Err(Kind::Io("cannot be locked", error.into())),
+            Err(error) => Err(Fault::Io("cannot be locked", error.into())),
         };
     }
 }
 
-fn is_zero(file: &File) -> Result<bool, Kind> {
+fn is_zero(file: &File) -> Result<bool, Fault> {
     let mut part = [0; 1 << 12];
     for at in (0..).step_by(part.len()) {
         let found = read(file, &mut part, at)?;
@@ -206,14 +214,14 @@ fn is_zero(file: &File) -> Result<bool, Kind> {
 }
 
 /// As many bytes as there are.
-fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize, Kind> {
+fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize, Fault> {
     let mut found = 0;
     while found < bytes.len() {
         match file.read_at(&mut bytes[found..], at + found as u64) {
             Ok(0) => break,
             Ok(more) => found += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
-            Err(error) => return Err(Kind::Io("cannot be read", error)),
+            Err(error) => return Err(Fault::Io("cannot be read", error)),
         }
     }
     Ok(found)
