@@ -8,6 +8,22 @@ use crate::BootClock;
 /// number of the clock by which its words are timed.
 ///
 /// A clock of yours takes a number above 255, the same in every program that shares its files.
+///
+/// ```
+/// use atomic_breaker_std::{BootClock, Config, mapped::MappedBuilder};
+///
+/// let builder = MappedBuilder::new(Config::new()).clock(BootClock);
+/// # let _ = builder;
+/// ```
+///
+/// A clock that each process reads in its own way does not compile:
+///
+/// ```compile_fail,E0277
+/// use atomic_breaker_std::{StdClock, Config, mapped::MappedBuilder};
+///
+/// let builder = MappedBuilder::new(Config::new()).clock(StdClock);
+/// # let _ = builder;
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be read alike by all processes of the machine",
     note = "take `BootClock`, or with the feature `coarse` `CoarseClock` on Linux and Android; implement \

@@ -16,7 +16,7 @@ use crate::{BootClock, Config};
 ///
 /// ```
 /// use atomic_breaker_std::mapped::{MappedError, MappedSlab};
-/// use atomic_breaker_std::{Config, State};
+/// use atomic_breaker_std::Config;
 ///
 /// let hosts = MappedSlab::builder(Config::new().consecutive_failures(2)).for_forks()?;
 /// // Now fork the workers.

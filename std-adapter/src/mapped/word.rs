@@ -78,7 +78,7 @@ pub fn for_forks(config: Config) -> Result<MappedBreaker, MappedError> {
 ///
 /// ```
 /// use atomic_breaker_std::mapped::{MappedBuilder, MappedError};
-/// use atomic_breaker_std::{BootClock, Config, OnTransition, Transition};
+/// use atomic_breaker_std::{Config, OnTransition, Transition};
 ///
 /// let log = OnTransition(|transition: &Transition| eprintln!("database: {transition}"));
 /// let database = MappedBuilder::new(Config::new()).observer(log).for_forks()?;
