@@ -12,7 +12,6 @@ use super::file::Fault;
 use super::layout::{MAX_CAPACITY, MAX_KEY_BYTES};
 
 /// Why breakers could not be mapped: names the file, and says what to do.
-#[derive(Debug)]
 pub struct MappedError {
     path: Option<PathBuf>,
     kind: Kind,
@@ -75,6 +74,13 @@ impl fmt::Display for MappedError {
             #[cfg(any(target_os = "linux", target_os = "android"))]
             Kind::File(fault) => fault.fmt(f),
         }
+    }
+}
+
+/// With its message, as `unwrap` and a `main` that returns it show this.
+impl fmt::Debug for MappedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MappedError({self})")
     }
 }
 

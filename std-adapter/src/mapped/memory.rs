@@ -15,8 +15,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 /// Words that other processes share, unmapped when dropped.
 pub(super) struct Memory {
     words: NonNull<[AtomicU64]>,
-    /// Kept for its lock, by which others see that the file is in use.
-    _file: Option<File>,
+    /// Its lock shows others that the file is in use.
+    file: Option<File>,
 }
 
 // SAFETY: it is a slice of atomics, which any thread may use, and belongs to this value alone.
@@ -28,7 +28,7 @@ impl Memory {
     /// The first `words` words of a file. Touching words beyond the end of the file would end the process, so
     /// the file must be that long, and stay so: see the documentation of the module.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(super) fn of_file(file: File, words: usize) -> io::Result<Self> {
+    pub(super) fn of_file(file: &File, words: usize) -> io::Result<Self> {
         // SAFETY: with no address demanded, a new mapping takes the place of no other.
         let start = unsafe {
             let read_write = ProtFlags::READ | ProtFlags::WRITE;
@@ -37,11 +37,18 @@ impl Memory {
                 bytes(words),
                 read_write,
                 MapFlags::SHARED,
-                &file,
+                file,
                 0,
             )
         }?;
-        Ok(Self::at(start.cast(), words, Some(file)))
+        Ok(Self::at(start.cast(), words))
+    }
+
+    /// Keeps the file open for as long as it is mapped, for its lock.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn keep_open(mut self, file: File) -> Self {
+        self.file = Some(file);
+        self
     }
 
     /// Zeros that this process shares with those that it forks from now on.
@@ -51,14 +58,14 @@ impl Memory {
             let read_write = ProtFlags::READ | ProtFlags::WRITE;
             mmap_anonymous(null_mut(), bytes(words), read_write, MapFlags::SHARED)
         }?;
-        Ok(Self::at(start.cast(), words, None))
+        Ok(Self::at(start.cast(), words))
     }
 
-    fn at(start: *mut AtomicU64, words: usize, file: Option<File>) -> Self {
+    fn at(start: *mut AtomicU64, words: usize) -> Self {
         let words = NonNull::new(slice_from_raw_parts_mut(start, words));
         Self {
             words: words.expect("a mapping is not at address 0 unless demanded"),
-            _file: file,
+            file: None,
         }
     }
 
@@ -82,7 +89,8 @@ impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory")
             .field("words", &self.words.len())
-            .finish_non_exhaustive()
+            .field("file", &self.file)
+            .finish()
     }
 }
 

@@ -15,22 +15,18 @@ pub(super) fn sip_hash(secret: [u64; 2], bytes: &[u8]) -> u64 {
         round(&mut state);
         state[0] ^= word;
     };
-    let (words, rest) = bytes.split_at(bytes.len() - bytes.len() % 8);
-    for word in words.chunks_exact(8) {
-        absorb(little_endian(word));
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder().iter().rev();
+    for word in words {
+        absorb(u64::from_le_bytes(word.try_into().expect("eight bytes")));
     }
-    absorb(little_endian(rest) | (bytes.len() as u64) << 56);
+    let rest = rest.fold(0, |word, byte| word << 8 | u64::from(*byte));
+    absorb(rest | (bytes.len() as u64) << 56);
     state[2] ^= 0xFF;
     for _ in 0..4 {
         round(&mut state);
     }
     state[0] ^ state[1] ^ state[2] ^ state[3]
-}
-
-fn little_endian(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(word)
 }
 
 #[inline]

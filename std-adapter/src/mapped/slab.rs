@@ -171,7 +171,9 @@ impl<C: MachineClock> MappedSlab<C> {
 
     /// The breaker of a key that has a slot already. Takes none.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Option<SlotBreaker<'_, C>> {
-        let word = self.slots().find(key.as_ref())?;
+        let key = key.as_ref();
+        let fits = key.len() <= self.shape.key_bytes as usize;
+        let word = fits.then(|| self.slots().find(key))??;
         Some(self.over(word, ()))
     }
 

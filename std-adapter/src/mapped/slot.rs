@@ -90,9 +90,12 @@ impl<'a> Slots<'a> {
         let slots = self.shape.slots();
         // The high bits say where, the low ones are in the tag.
         let first = ((u128::from(hash) * slots as u128) >> u64::BITS) as usize;
-        let steps = (first..slots).chain(0..first).take(MAX_STEPS);
         let tag = TAKEN | (key.len() as u64) << LENGTH_SHIFT | hash & HASH;
-        (tag, steps.map(move |index| self.slot(index)))
+        let steps = (first..first + MAX_STEPS.min(slots)).map(move |index| {
+            let beyond = index.checked_sub(slots);
+            self.slot(beyond.unwrap_or(index))
+        });
+        (tag, steps)
     }
 
     #[inline]
@@ -111,12 +114,19 @@ fn take(word: &AtomicU64, value: u64) -> u64 {
 
 /// The key in words, none of which is 0: seven bytes, and above them how many of them count, and a one.
 fn words_of(key: &[u8]) -> impl Iterator<Item = u64> {
-    key.chunks(BYTES_IN_WORD).map(|part| {
-        let mut bytes = [0; 8];
-        bytes[..part.len()].copy_from_slice(part);
-        bytes[BYTES_IN_WORD] = 0x80 | part.len() as u8;
+    let parts = key.chunks_exact(BYTES_IN_WORD);
+    let rest = parts.remainder();
+    let rest = (!rest.is_empty()).then(|| {
+        let bytes = rest.iter().rev();
+        let low = bytes.fold(0, |word, byte| word << 8 | u64::from(*byte));
+        low | (0x80 | rest.len() as u64) << 56
+    });
+    let parts = parts.map(|part| {
+        let mut bytes = [0x80 | BYTES_IN_WORD as u8; 8];
+        bytes[..BYTES_IN_WORD].copy_from_slice(part);
         u64::from_le_bytes(bytes)
-    })
+    });
+    parts.chain(rest)
 }
 
 fn is_key(slot: &[AtomicU64], key: &[u8]) -> bool {

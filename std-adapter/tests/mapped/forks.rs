@@ -136,3 +136,35 @@ fn the_probe_of_a_fork_that_was_killed_is_taken_for_lost() {
     }
     assert_eq!(heard(other(test, &["fork"])), "closed");
 }
+
+/// A fork inherits a lock that another thread happens to hold.
+#[test]
+fn a_fork_in_the_midst_of_making_a_file_does_not_keep_it_locked() {
+    let test = "forks::a_fork_in_the_midst_of_making_a_file_does_not_keep_it_locked";
+    const FILES: usize = 300;
+    if let Some(part) = part() {
+        let forking = thread::spawn(|| {
+            for _ in 0..60 {
+                // SAFETY: the child only sleeps, and ends without returning.
+                if unsafe { libc::fork() } == 0 {
+                    unsafe {
+                        libc::sleep(5);
+                        libc::_exit(0);
+                    }
+                }
+            }
+        });
+        for file in 0..FILES {
+            drop(mapped::open(format!("{}-{file}", part[0]), Config::new()).unwrap());
+        }
+        forking.join().unwrap();
+        say("made");
+    }
+    let dir = Dir::new();
+    let path = dir.file("database").to_str().unwrap().to_string();
+    other(test, &[&path]).wait().unwrap();
+    for file in 0..FILES {
+        let there = mapped::open(format!("{path}-{file}"), Config::new()).unwrap();
+        assert_eq!(there.word().origin(), mapped::Origin::Joined);
+    }
+}

@@ -13,6 +13,7 @@ mod check;
 mod digest;
 mod fault;
 mod header;
+mod lock;
 mod machine;
 mod opening;
 
@@ -20,12 +21,13 @@ pub use opening::open;
 
 use std::fs::{self, File};
 use std::io;
+use std::mem::discriminant;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
 use rustix::io::Errno;
 
 use super::Origin;
@@ -33,6 +35,7 @@ use super::memory::Memory;
 use check::{is_at, open_or_create, trusted};
 pub(super) use fault::Fault;
 use header::{Content, Expected, HEADER_BYTES, Header};
+use lock::Locked;
 
 /// How long others are waited for. They need a few system calls.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -71,17 +74,18 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
     let Some(file) = open_or_create(path)? else {
         return Ok(Step::Wait(Fault::Locked));
     };
-    if !lock(&file, FlockOperation::NonBlockingLockShared)? {
+    let Some(shared) = Locked::new(&file, FlockOperation::NonBlockingLockShared)? else {
         return Ok(Step::Wait(Fault::Locked));
-    }
+    };
     let Some(content) = examine(path, &file, expected)? else {
         return Ok(Step::Wait(Fault::Locked));
     };
     let replaced = match content {
         Content::Same => {
-            let length = expected.bytes();
-            reserve(&file, length)?;
-            return map(file, expected).map(Step::Mapped);
+            reserve(&file, expected.bytes())?;
+            let memory = map(&file, expected)?;
+            shared.keep();
+            return Ok(Step::Mapped(memory.keep_open(file)));
         }
         Content::Empty => None,
         Content::Unfinished => Some(Origin::Created),
@@ -90,22 +94,22 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
         Content::OfOtherRules => return Err(Fault::OtherRules),
     };
     // Two that would each wait for the other's shared lock to go would wait for ever.
-    lock(&file, FlockOperation::NonBlockingUnlock)?;
-    if !lock(&file, FlockOperation::NonBlockingLockExclusive)? {
+    drop(shared);
+    let Some(_exclusive) = Locked::new(&file, FlockOperation::NonBlockingLockExclusive)? else {
         return Ok(Step::Wait(match content {
             Content::OfAnotherBoot => Fault::OtherBootInUse,
             Content::OfOtherRules => Fault::OtherRules,
             _ => Fault::Locked,
         }));
-    }
+    };
     let Some(again) = examine(path, &file, expected)? else {
         return Ok(Step::Wait(Fault::Locked));
     };
-    if std::mem::discriminant(&again) != std::mem::discriminant(&content) {
+    if discriminant(&again) != discriminant(&content) {
         return Ok(Step::Wait(Fault::Locked));
     }
     match replaced {
-        None => make(path, file, expected).map(|()| Step::Done(None)),
+        None => make(path, &file, expected).map(|()| Step::Done(None)),
         Some(origin) => match fs::remove_file(path) {
             Ok(()) => Ok(Step::Done(Some(origin))),
             Err(error) => Err(Fault::Io("cannot be replaced, remove it by hand", error)),
@@ -132,8 +136,8 @@ fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Conte
     header.content(length, expected).map(Some)
 }
 
-fn make(path: &Path, file: File, expected: &Expected) -> Result<(), Fault> {
-    let made = fill(&file, expected.bytes()).and_then(|()| map(file, expected));
+fn make(path: &Path, file: &File, expected: &Expected) -> Result<(), Fault> {
+    let made = fill(file, expected.bytes()).and_then(|()| map(file, expected));
     match made {
         Ok(memory) => {
             header::write(memory.words(), expected);
@@ -147,7 +151,7 @@ fn make(path: &Path, file: File, expected: &Expected) -> Result<(), Fault> {
     }
 }
 
-fn map(file: File, expected: &Expected) -> Result<Memory, Fault> {
+fn map(file: &File, expected: &Expected) -> Result<Memory, Fault> {
     Memory::of_file(file, expected.shape.words())
         .map_err(|error| Fault::Io("cannot be mapped", error.into()))
 }
@@ -185,18 +189,6 @@ fn no_room(error: io::Error) -> Fault {
         "there is no room for it, free some or take fewer keys",
         error,
     )
-}
-
-/// Whether the lock was to be had.
-fn lock(file: &File, operation: FlockOperation) -> Result<bool, Fault> {
-    loop {
-        return match flock(file, operation) {
-            Ok(()) => Ok(true),
-            Err(Errno::INTR) => continue,
-            Err(Errno::WOULDBLOCK) => Ok(false),
-            Err(error) => Err(Fault::Io("cannot be locked", error.into())),
-        };
-    }
 }
 
 fn is_zero(file: &File) -> Result<bool, Fault> {
