@@ -137,11 +137,12 @@ fn the_probe_of_a_fork_that_was_killed_is_taken_for_lost() {
     assert_eq!(heard(other(test, &["fork"])), "closed");
 }
 
+const FILES: usize = 300;
+
 /// A fork inherits a lock that another thread happens to hold.
 #[test]
 fn a_fork_in_the_midst_of_making_a_file_does_not_keep_it_locked() {
     let test = "forks::a_fork_in_the_midst_of_making_a_file_does_not_keep_it_locked";
-    const FILES: usize = 300;
     if let Some(part) = part() {
         let forking = thread::spawn(|| {
             for _ in 0..60 {

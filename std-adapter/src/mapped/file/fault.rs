@@ -64,8 +64,7 @@ impl fmt::Display for Fault {
             }
             Self::OtherVersion(version) => write!(
                 f,
-                "has version {version} of the format, and this program has {}: {REMOVE}",
-                THIS_VERSION
+                "has version {version} of the format, and this program has {THIS_VERSION}: {REMOVE}"
             ),
             Self::OtherShape { found, expected } => {
                 let expected = (expected.capacity.into(), expected.key_bytes.into());
