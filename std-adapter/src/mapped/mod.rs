@@ -26,7 +26,8 @@
 //!   much, [`for_forks`] has no file.
 //! - File systems that machines share (NFS, SMB, Ceph and others) and those that a program serves (FUSE, 9P)
 //!   are rejected. In a container, a file in its own layers is seen by that container only: mount a directory of
-//!   the host, and run as the same user. Time namespaces of their own, and boot ids of their own, are rejected.
+//!   the host, and run as the same user. Another time namespace is rejected. So is another boot id, as some
+//!   containers have one of their own, while the file is in use; later it is taken for a restart.
 //!
 //! # What is not shared
 //!

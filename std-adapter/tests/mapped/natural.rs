@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
+use std::thread;
 
-use atomic_breaker_std::mapped::{self, MappedBuilder, MappedSlab, Origin};
-use atomic_breaker_std::{Cause, Config, OnTransition, State, Transition};
+use atomic_breaker_std::mapped::{self, MappedBreaker, MappedBuilder, MappedSlab, Origin};
+use atomic_breaker_std::{Cause, Config, OnTransition, Permit, State, Transition};
 
 use super::support::{Dir, heard, other, part, say};
 
@@ -117,4 +118,36 @@ fn a_service_that_is_restarted_finds_what_it_left() {
     let after = mapped::open(&path, RULES).unwrap();
     assert_eq!(after.word().origin(), Origin::Joined);
     assert_eq!(after.state(), State::ForcedOpen);
+}
+
+/// Where a server keeps them.
+static DATABASE: LazyLock<MappedBreaker> =
+    LazyLock::new(|| mapped::for_forks(RULES).expect("constant rules"));
+static HOSTS: LazyLock<MappedSlab> = LazyLock::new(|| {
+    MappedSlab::builder(RULES)
+        .for_forks()
+        .expect("constant rules")
+});
+
+#[test]
+fn breakers_in_a_static_give_permits_that_other_threads_own() {
+    let of_database = Permit::acquire(&*DATABASE).unwrap();
+    let of_host = Permit::acquire(HOSTS.breaker("a.example").unwrap()).unwrap();
+    let call = thread::spawn(|| {
+        of_database.failure();
+        of_host.failure();
+    });
+    call.join().unwrap();
+    assert_eq!(DATABASE.snapshot().failures(), 1);
+    assert_eq!(HOSTS.get("a.example").unwrap().snapshot().failures(), 1);
+}
+
+/// `unwrap` and a `main` that returns it show an error so.
+#[test]
+fn an_error_shows_its_message_when_it_is_debugged() {
+    let error = mapped::open("/dev/null", RULES).unwrap_err();
+    assert_eq!(
+        format!("{error:?}"),
+        "MappedError(/dev/null: is not a regular file: take another path)"
+    );
 }
