@@ -29,17 +29,11 @@ impl Memory {
     /// the file must be that long, and stay so: see the documentation of the module.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn of_file(file: &File, words: usize) -> io::Result<Self> {
+        let bytes = mappable(words)?;
         // SAFETY: with no address demanded, a new mapping takes the place of no other.
         let start = unsafe {
             let read_write = ProtFlags::READ | ProtFlags::WRITE;
-            rustix::mm::mmap(
-                null_mut(),
-                bytes(words),
-                read_write,
-                MapFlags::SHARED,
-                file,
-                0,
-            )
+            rustix::mm::mmap(null_mut(), bytes, read_write, MapFlags::SHARED, file, 0)
         }?;
         Ok(Self::at(start.cast(), words))
     }
@@ -53,10 +47,11 @@ impl Memory {
 
     /// Zeros that this process shares with those that it forks from now on.
     pub(super) fn for_forks(words: usize) -> io::Result<Self> {
+        let bytes = mappable(words)?;
         // SAFETY: as above.
         let start = unsafe {
             let read_write = ProtFlags::READ | ProtFlags::WRITE;
-            mmap_anonymous(null_mut(), bytes(words), read_write, MapFlags::SHARED)
+            mmap_anonymous(null_mut(), bytes, read_write, MapFlags::SHARED)
         }?;
         Ok(Self::at(start.cast(), words))
     }
@@ -79,8 +74,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        let bytes = self.words.len() * size_of::<AtomicU64>();
         // SAFETY: the mapping is this value's own, and no borrow of it outlives the value.
-        let unmapped = unsafe { munmap(self.words.as_ptr().cast(), bytes(self.words.len())) };
+        let unmapped = unsafe { munmap(self.words.as_ptr().cast(), bytes) };
         debug_assert!(unmapped.is_ok(), "a whole mapping can be unmapped");
     }
 }
@@ -94,6 +90,10 @@ impl fmt::Debug for Memory {
     }
 }
 
-const fn bytes(words: usize) -> usize {
-    words * size_of::<AtomicU64>()
+/// How many bytes to map: a slice has at most `isize::MAX`, which matters where pointers have 32 bits.
+fn mappable(words: usize) -> io::Result<usize> {
+    let bytes = words.checked_mul(size_of::<AtomicU64>());
+    bytes
+        .filter(|bytes| isize::try_from(*bytes).is_ok())
+        .ok_or(io::Errno::NOMEM)
 }

@@ -13,7 +13,7 @@ use atomic_breaker::word::AtomicU64;
 use super::layout::{BYTES_IN_WORD, HEADER, KEY, KEYS, REFUSED, SECRET, Shape, TAG, WORD};
 use super::sip::sip_hash;
 
-/// How far a key may lie from where its hash points. Nearly half of the slots are free, so only a slab that somebody has
+/// How far a key may lie from where its hash points. Half of the slots are free, so only a slab that somebody has
 /// damaged comes near it.
 const MAX_STEPS: usize = 256;
 
