@@ -79,6 +79,7 @@
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
 //! | a breaker per host, shard or tenant | `registry::Registry`, `registry::ByKey`, `http::Origin` | `registry`, `http` |
+//! | share breakers between processes of a machine | `mapped::open`, `mapped::for_forks`, `mapped::MappedSlab` | `mapped` |
 //! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
 //! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
@@ -102,7 +103,8 @@
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
-#![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "mapped"), forbid(unsafe_code))]
+#![cfg_attr(feature = "mapped", deny(unsafe_code))] // allowed in `mapped/memory.rs`
 
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
@@ -117,6 +119,8 @@ pub mod http;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
+#[cfg(all(feature = "mapped", unix, target_has_atomic = "64"))]
+pub mod mapped;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub mod registry;
 #[cfg(feature = "reqwest")]

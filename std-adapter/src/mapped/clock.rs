@@ -1,0 +1,53 @@
+//! Clocks that all processes of a machine read alike, by name.
+
+use atomic_breaker::{ManualClock, SharedClock};
+
+use crate::BootClock;
+
+/// A clock that all processes of a machine read alike, and a number that tells it from others: a file keeps the
+/// number of the clock by which its words are timed.
+///
+/// A clock of yours takes a number above 255, the same in every program that shares its files.
+///
+/// ```
+/// use atomic_breaker_std::{BootClock, Config, mapped::MappedBuilder};
+///
+/// let builder = MappedBuilder::new(Config::new()).clock(BootClock);
+/// # let _ = builder;
+/// ```
+///
+/// A clock that each process reads in its own way does not compile:
+///
+/// ```compile_fail,E0277
+/// use atomic_breaker_std::{StdClock, Config, mapped::MappedBuilder};
+///
+/// let builder = MappedBuilder::new(Config::new()).clock(StdClock);
+/// # let _ = builder;
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not known to be read alike by all processes of the machine",
+    note = "take `BootClock`, or with the feature `coarse` `CoarseClock` on Linux and Android; implement \
+            `MachineClock` only for a clock without an origin of its own in each process"
+)]
+pub trait MachineClock: SharedClock {
+    /// Which clock it is.
+    const ID: u64;
+}
+
+impl MachineClock for BootClock {
+    const ID: u64 = 1;
+}
+
+#[cfg(all(feature = "coarse", any(target_os = "linux", target_os = "android")))]
+impl MachineClock for crate::CoarseClock {
+    const ID: u64 = 2;
+}
+
+/// For tests within one process.
+impl MachineClock for ManualClock {
+    const ID: u64 = 3;
+}
+
+impl<C: MachineClock + ?Sized> MachineClock for &C {
+    const ID: u64 = C::ID;
+}

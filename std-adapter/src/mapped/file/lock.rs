@@ -1,0 +1,38 @@
+//! Locks on files, which the kernel releases when a process dies.
+
+use std::fs::File;
+use std::mem::forget;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::fault::Fault;
+
+/// A lock on a file, released when dropped. By name: a process that another thread forks meanwhile has it as well, and
+/// would keep it for as long as it lives.
+pub(super) struct Locked<'a>(&'a File);
+
+impl<'a> Locked<'a> {
+    /// `None` if others have one that excludes it.
+    pub(super) fn new(file: &'a File, operation: FlockOperation) -> Result<Option<Self>, Fault> {
+        loop {
+            return match flock(file, operation) {
+                Ok(()) => Ok(Some(Self(file))),
+                Err(Errno::INTR) => continue,
+                Err(Errno::WOULDBLOCK) => Ok(None),
+                Err(error) => Err(Fault::Io("cannot be locked", error.into())),
+            };
+        }
+    }
+
+    /// For as long as the file is open, here and in processes that are forked.
+    pub(super) fn keep(self) {
+        forget(self);
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let _ = flock(self.0, FlockOperation::Unlock);
+    }
+}
