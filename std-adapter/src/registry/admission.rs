@@ -1,6 +1,7 @@
 //! What admits a call of a key.
 
 use std::hash::{BuildHasher, Hash};
+use std::mem;
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
@@ -78,13 +79,16 @@ where
         slot.touch();
         if self.observer.is_listening() {
             return match self.admit_observed(key, place, slot) {
-                Some(answer) => self.grant(place, slot, answer),
+                Some(granted) => granted,
                 None => self.admit_step_by_step(key),
             };
         }
         let answer = acquired(&self.breaker(slot, ()));
         if self.is_still(place, slot) {
-            return self.grant(place, slot, answer);
+            return match answer {
+                Ok((is_probe, token)) => Ok(Granted::admitted(place, is_probe, token)),
+                Err(rejected) => self.reject(key, slot, rejected),
+            };
         }
         self.give_back(slot, answer);
         self.admit_step_by_step(key)
@@ -101,8 +105,8 @@ where
                 return self.admit_absent(key);
             };
             slot.touch();
-            if let Some(answer) = self.admit_observed(key, place, slot) {
-                return self.grant(place, slot, answer);
+            if let Some(granted) = self.admit_observed(key, place, slot) {
+                return granted;
             }
         }
         Ok(Granted::UNGUARDED)
@@ -130,30 +134,60 @@ where
         }
     }
 
-    /// Keeps what happens until it is known whose slot it was.
-    #[cold]
+    /// Keeps what happens until it is known whose slot it was. Closed, which is most of the time, nothing
+    /// happens.
+    #[inline]
     fn admit_observed(
         &self,
         key: &K,
         place: Place,
         slot: &Slot<K, T>,
-    ) -> Option<Result<Admitted, Rejected>> {
+    ) -> Option<Result<Granted, Rejection>> {
         let kept = Kept::default();
         let answer = acquired(&self.breaker(slot, &kept));
-        if self.is_still(place, slot) {
-            if let Some(transition) = kept.transition.get() {
-                self.observer.transition(key, &transition);
+        if kept.is_empty() && self.is_still(place, slot) {
+            if let Ok((is_probe, token)) = answer {
+                return Some(Ok(Granted::admitted(place, is_probe, token)));
             }
-            if let Some(rejected) = kept.rejected.get() {
-                self.observer.rejected(key, rejected);
+        }
+        self.settle(key, place, slot, &kept, answer)
+    }
+
+    /// Notifies of what was kept, or gives back what was granted by a slot that is not the caller's.
+    #[cold]
+    fn settle(
+        &self,
+        key: &K,
+        place: Place,
+        slot: &Slot<K, T>,
+        kept: &Kept,
+        answer: Result<Admitted, Rejected>,
+    ) -> Option<Result<Granted, Rejection>> {
+        let transition = kept.transition.get();
+        if !self.is_still(place, slot) {
+            self.give_back(slot, answer);
+            if let Some(transition) = transition {
+                self.notify_owner(key, place, slot, &transition);
             }
-            return Some(answer);
+            return None;
         }
-        if let Some(transition) = kept.transition.get() {
-            self.notify_owner(key, place, slot, &transition);
+        let (is_probe, token) = match answer {
+            Ok(admitted) => admitted,
+            Err(rejected) => {
+                if let Some(transition) = transition {
+                    self.observer.transition(key, &transition);
+                }
+                return Some(self.reject(key, slot, rejected));
+            }
+        };
+        let granted = Granted::admitted(place, is_probe, token);
+        if let Some(transition) = transition {
+            // There is no permit yet that would give its slot back if the observer panics.
+            let slot = GiveBack(|| self.give_back(slot, Ok((is_probe, granted.token()))));
+            self.observer.transition(key, &transition);
+            mem::forget(slot);
         }
-        self.give_back(slot, answer);
-        None
+        Some(Ok(granted))
     }
 
     /// A transition of a slot that has changed hands: of the key that had it, or of the one that has it now.
@@ -177,22 +211,15 @@ where
         }
     }
 
-    #[inline]
-    pub(super) fn grant(
-        &self,
-        place: Place,
-        slot: &Slot<K, T>,
-        answer: Result<Admitted, Rejected>,
-    ) -> Result<Granted, Rejection> {
-        match answer {
-            Ok((is_probe, token)) => Ok(Granted::admitted(place, is_probe, token)),
-            Err(rejected) => self.reject(slot, rejected),
-        }
-    }
-
+    /// Rejects, or lets pass in shadow mode, and notifies of which.
     #[cold]
-    fn reject(&self, slot: &Slot<K, T>, rejected: Rejected) -> Result<Granted, Rejection> {
-        if self.enforcement.is_enforced(|| self.clock.random()) {
+    pub(super) fn reject(
+        &self,
+        key: &K,
+        slot: &Slot<K, T>,
+        rejected: Rejected,
+    ) -> Result<Granted, Rejection> {
+        if self.is_enforced(key, rejected) {
             Err(Rejection {
                 rejected,
                 last_failure: slot.last_failure.get(),
@@ -200,6 +227,19 @@ where
         } else {
             Ok(Granted::UNGUARDED)
         }
+    }
+
+    /// Whether a rejection is enforced; notifies of it.
+    pub(super) fn is_enforced(&self, key: &K, rejected: Rejected) -> bool {
+        let is_enforced = self.enforcement.is_enforced(|| self.clock.random());
+        if self.observer.is_listening() {
+            if is_enforced {
+                self.observer.rejected(key, rejected);
+            } else {
+                self.observer.would_reject(key, rejected);
+            }
+        }
+        is_enforced
     }
 
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
@@ -226,6 +266,14 @@ where
             // More than half the range: the clock stepped back.
             took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
         })
+    }
+}
+
+struct GiveBack<F: Fn()>(F);
+
+impl<F: Fn()> Drop for GiveBack<F> {
+    fn drop(&mut self) {
+        (self.0)();
     }
 }
 
