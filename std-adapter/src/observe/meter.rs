@@ -1,6 +1,6 @@
 //! What is counted under one name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,18 +19,23 @@ pub(super) const OTHER: &str = "other";
 pub(super) struct Meter {
     pub(super) name: String,
     pub(super) counts: Counts,
-    /// By the state after, and the cause.
-    transitions: [[AtomicU64; CAUSES.len()]; STATES.len()],
+    /// By the state after, and the cause; the last ones are those that are not known here.
+    transitions: [[AtomicU64; CAUSES.len() + 1]; STATES.len() + 1],
     rejections: [AtomicU64; Mode::ALL.len()],
     /// How many breakers are in which state.
-    states: [AtomicU64; STATES.len()],
+    states: [AtomicU64; STATES.len() + 1],
     has_breakers: AtomicBool,
     keys: Mutex<BTreeMap<String, Arc<OfKey>>>,
     watches: Mutex<Watches>,
 }
 
-/// Those who look at a registry: what keys are open; none when it is gone.
-pub(super) type Watch = Box<dyn Fn() -> Option<Seen> + Send + Sync>;
+/// Who looks at a registry.
+pub(super) struct Watch {
+    /// Where the registry is: one is looked at once.
+    pub(super) of: usize,
+    /// What it looks like; none when it is gone.
+    pub(super) look: Box<dyn Fn() -> Option<Seen> + Send + Sync>,
+}
 
 #[derive(Default)]
 struct Watches {
@@ -48,9 +53,9 @@ impl std::fmt::Debug for Watches {
 /// What a registry looks like.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    pub(super) states: [u64; STATES.len()],
+    pub(super) states: [u64; STATES.len() + 1],
     /// The labels of keys that reject.
-    pub(super) open: Vec<String>,
+    pub(super) open: BTreeSet<String>,
 }
 
 /// What is counted of a key.
@@ -76,18 +81,19 @@ impl OfKey {
             return false;
         }
         let mut shown = lock(&self.shown);
-        match *shown {
-            Some(since) => since.elapsed() < for_at_least,
-            None => {
-                *shown = Some(Instant::now());
-                true
-            }
+        if let Some(since) = *shown {
+            return since.elapsed() < for_at_least;
         }
+        *shown = Some(Instant::now());
+        true
     }
 }
 
 /// All meters, by name.
 static METERS: Mutex<BTreeMap<String, Arc<Meter>>> = Mutex::new(BTreeMap::new());
+
+// As the documentation of `BreakerMetrics` says.
+const _: () = assert!(size_of::<Meter>() <= 17_920);
 
 /// The most names; further ones are counted together.
 const MOST_NAMES: usize = 1_000;
@@ -177,6 +183,7 @@ impl Meter {
     pub(super) fn watch(&self, watch: Watch) {
         let mut watches = lock(&self.watches);
         watches.is_watched = true;
+        watches.all.retain(|other| other.of != watch.of);
         watches.all.push(Arc::new(watch));
     }
 
@@ -194,11 +201,11 @@ impl Meter {
                 .states
                 .each_ref()
                 .map(|count| count.load(Ordering::Relaxed)),
-            open: Vec::new(),
+            open: BTreeSet::new(),
         };
         // Without the lock: a registry may be slow to look at.
         for watch in watches {
-            match watch() {
+            match (watch.look)() {
                 Some(mut seen) => {
                     for (sum, count) in all.states.iter_mut().zip(seen.states) {
                         *sum += count;

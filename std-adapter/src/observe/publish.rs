@@ -21,8 +21,8 @@ use super::text::{CAUSES, Mode, STATES, cause_name, state_name};
 /// [`publish_each_second`].
 ///
 /// Counters are set to their sums since the start. So it does not matter when the recorder was installed, how often this
-/// is called, or by whom at the same time; what is counted before a thread ends stays. Takes about 50 µs for ten names,
-/// a microsecond for each series more; calls that go on meanwhile do not wait.
+/// is called, or by whom at the same time; what is counted before a thread ends stays. Calls that go on meanwhile do not
+/// wait.
 ///
 /// The key of a registry that is new is handed over as zero the first time, then as it counts: a rate needs to see a
 /// counter rise. (Of two servers that scrape in turn, one sees the zero.)
@@ -107,13 +107,18 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
         let labels = [(series::ENFORCEMENT, mode.name().into())];
         series.counter(series::REJECTIONS, labels, meter.rejections(mode));
     }
-    for (to, state) in STATES.into_iter().enumerate() {
-        for (index, cause) in CAUSES.into_iter().enumerate() {
-            let count = meter.transitions(to, index);
-            if count != 0 || is_usual(state, cause) {
-                let state = (series::STATE, state_name(state).into());
-                let cause = (series::CAUSE, cause_name(cause).into());
-                series.counter(series::TRANSITIONS, [state, cause], count);
+    for to in 0..=STATES.len() {
+        for why in 0..=CAUSES.len() {
+            let (state, cause) = (STATES.get(to).copied(), CAUSES.get(why).copied());
+            let count = meter.transitions(to, why);
+            let is_usual = state
+                .zip(cause)
+                .is_some_and(|(to, cause)| is_usual(to, cause));
+            if count != 0 || is_usual {
+                let state = state.map_or(meter::OTHER, state_name);
+                let cause = cause.map_or(meter::OTHER, cause_name);
+                let labels = [(series::STATE, state.into()), (series::CAUSE, cause.into())];
+                series.counter(series::TRANSITIONS, labels, count);
             }
         }
     }
@@ -126,9 +131,12 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
     }
     for (label, of_key) in meter.keys() {
         let is_new = of_key.is_new(interval);
-        let total = |count: &AtomicU64| match is_new {
-            true => 0,
-            false => count.load(Ordering::Relaxed),
+        let total = |count: &AtomicU64| {
+            if is_new {
+                0
+            } else {
+                count.load(Ordering::Relaxed)
+            }
         };
         let key = || (series::KEY, label.clone().into());
         series.counter(series::KEY_OPENED, [key()], total(&of_key.opened));

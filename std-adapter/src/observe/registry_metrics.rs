@@ -7,7 +7,7 @@ use std::sync::Arc;
 use atomic_breaker::{Outcome, Rejected, State, Transition};
 
 use super::counts::End;
-use super::meter::{Meter, OTHER, OfKey, Seen};
+use super::meter::{Meter, OTHER, OfKey, Seen, Watch};
 use super::text::{Mode, printable, state_index};
 use crate::registry::{AnyRegistry, KeyedObserver};
 
@@ -114,10 +114,14 @@ impl<K: Hash + Eq + Clone + Send + Sync + 'static> RegistryMetrics<K> {
     {
         let (weak, keys) = (Arc::downgrade(registry), Arc::downgrade(&self.keys));
         let text = Arc::clone(&self.text);
-        self.meter.watch(Box::new(move || {
+        let look = move || {
             let (registry, keys) = (weak.upgrade()?, keys.upgrade()?);
             Some(see(&*registry, &keys, &*text))
-        }));
+        };
+        self.meter.watch(Watch {
+            of: Arc::as_ptr(registry).addr(),
+            look: Box::new(look),
+        });
     }
 
     /// [`watch`](Self::watch) for a registry in a `static`, or a leaked one.
@@ -126,8 +130,10 @@ impl<K: Hash + Eq + Clone + Send + Sync + 'static> RegistryMetrics<K> {
         R: AnyRegistry<Key = K> + Sync,
     {
         let (keys, text) = (Arc::clone(&self.keys), Arc::clone(&self.text));
-        self.meter
-            .watch(Box::new(move || Some(see(registry, &keys, &*text))));
+        self.meter.watch(Watch {
+            of: std::ptr::from_ref(registry).addr(),
+            look: Box::new(move || Some(see(registry, &keys, &*text))),
+        });
     }
 }
 
@@ -143,7 +149,7 @@ fn see<K: Hash + Eq + Clone>(
         seen.states[state_index(state)] += 1;
         let rejects = !matches!(state, State::Closed | State::Disabled);
         if rejects && keys.pin().contains_key(&*entry.key) {
-            seen.open.push(printable(text(&entry.key)));
+            seen.open.insert(printable(text(&entry.key)));
         }
     }
     seen

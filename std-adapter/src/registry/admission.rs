@@ -78,9 +78,18 @@ where
         };
         slot.touch();
         if self.observer.is_listening() {
-            return match self.admit_observed(key, place, slot) {
-                Some(granted) => granted,
-                None => self.admit_step_by_step(key),
+            // Keeps what happens until it is known whose slot it was. Closed, as it mostly is, nothing happens.
+            let kept = Kept::default();
+            return match acquired(&self.breaker(slot, &kept)) {
+                Ok((is_probe, token)) if kept.is_empty() && self.is_still(place, slot) => {
+                    Ok(Granted::admitted(place, is_probe, token))
+                }
+                Ok((is_probe, token)) => self
+                    .settle(key, place, slot, &kept, is_probe, token)
+                    .unwrap_or_else(|| self.admit_step_by_step(key)),
+                Err(rejected) => self
+                    .settle_rejected(key, place, slot, &kept, rejected)
+                    .unwrap_or_else(|| self.admit_step_by_step(key)),
             };
         }
         let answer = acquired(&self.breaker(slot, ()));
@@ -105,7 +114,12 @@ where
                 return self.admit_absent(key);
             };
             slot.touch();
-            if let Some(granted) = self.admit_observed(key, place, slot) {
+            let kept = Kept::default();
+            let settled = match acquired(&self.breaker(slot, &kept)) {
+                Ok((is_probe, token)) => self.settle(key, place, slot, &kept, is_probe, token),
+                Err(rejected) => self.settle_rejected(key, place, slot, &kept, rejected),
+            };
+            if let Some(granted) = settled {
                 return granted;
             }
         }
@@ -134,25 +148,6 @@ where
         }
     }
 
-    /// Keeps what happens until it is known whose slot it was. Closed, which is most of the time, nothing
-    /// happens.
-    #[inline]
-    fn admit_observed(
-        &self,
-        key: &K,
-        place: Place,
-        slot: &Slot<K, T>,
-    ) -> Option<Result<Granted, Rejection>> {
-        let kept = Kept::default();
-        let answer = acquired(&self.breaker(slot, &kept));
-        if kept.is_empty() && self.is_still(place, slot) {
-            if let Ok((is_probe, token)) = answer {
-                return Some(Ok(Granted::admitted(place, is_probe, token)));
-            }
-        }
-        self.settle(key, place, slot, &kept, answer)
-    }
-
     /// Notifies of what was kept, or gives back what was granted by a slot that is not the caller's.
     #[cold]
     fn settle(
@@ -161,33 +156,43 @@ where
         place: Place,
         slot: &Slot<K, T>,
         kept: &Kept,
-        answer: Result<Admitted, Rejected>,
+        is_probe: bool,
+        token: Token<u64>,
     ) -> Option<Result<Granted, Rejection>> {
-        let transition = kept.transition.get();
+        let granted = Granted::admitted(place, is_probe, token);
+        // There is no permit yet that would give its slot back if the observer panics.
+        let unless_granted = GiveBack(|| self.give_back(slot, Ok((is_probe, granted.token()))));
         if !self.is_still(place, slot) {
-            self.give_back(slot, answer);
-            if let Some(transition) = transition {
+            drop(unless_granted);
+            if let Some(transition) = kept.transition.get() {
                 self.notify_owner(key, place, slot, &transition);
             }
             return None;
         }
-        let (is_probe, token) = match answer {
-            Ok(admitted) => admitted,
-            Err(rejected) => {
-                if let Some(transition) = transition {
-                    self.observer.transition(key, &transition);
-                }
-                return Some(self.reject(key, slot, rejected));
-            }
-        };
-        let granted = Granted::admitted(place, is_probe, token);
-        if let Some(transition) = transition {
-            // There is no permit yet that would give its slot back if the observer panics.
-            let slot = GiveBack(|| self.give_back(slot, Ok((is_probe, granted.token()))));
+        if let Some(transition) = kept.transition.get() {
             self.observer.transition(key, &transition);
-            mem::forget(slot);
         }
+        mem::forget(unless_granted);
         Some(Ok(granted))
+    }
+
+    /// A word that was corrupt, and was replaced on the way, is a transition also of a call that is rejected.
+    #[cold]
+    fn settle_rejected(
+        &self,
+        key: &K,
+        place: Place,
+        slot: &Slot<K, T>,
+        kept: &Kept,
+        rejected: Rejected,
+    ) -> Option<Result<Granted, Rejection>> {
+        let is_still = self.is_still(place, slot);
+        match kept.transition.get() {
+            Some(transition) if is_still => self.observer.transition(key, &transition),
+            Some(transition) => self.notify_owner(key, place, slot, &transition),
+            None => {}
+        }
+        is_still.then(|| self.reject(key, slot, rejected))
     }
 
     /// A transition of a slot that has changed hands: of the key that had it, or of the one that has it now.

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
-use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Transition};
+use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
 
 use super::explained::{Explained, Words};
 use super::granted::{Granted, Kind, as_token};
@@ -148,15 +148,44 @@ where
                     self.tell_outcome(key, outcome);
                     return None;
                 }
-                let words = Words::new(why);
-                let breaker = self.breaker(slot, self.observer_of(key, place, &words));
-                let made = breaker.resume(granted.token()).report(outcome)?;
-                self.explain(place, slot, &made, &words);
+                // A call that was not measured, granted when no probes were out, makes no transition by a success.
+                let is_plain = granted.kind == Kind::Admitted
+                    && granted.started_ms.is_none()
+                    && outcome == Outcome::Success;
+                if self.observer.is_listening() && !is_plain {
+                    return self.report_observed(key, place, granted.token(), outcome, why);
+                }
+                let made = self
+                    .breaker(slot, ())
+                    .resume(granted.token())
+                    .report(outcome);
+                self.tell_outcome(key, outcome);
+                let made = made?;
+                self.explain(place, slot, &made, &Words::new(why));
                 Some(made)
             }
             Kind::Absent => self.report_absent(key, granted, outcome, why),
             Kind::Unguarded | Kind::Ended => None,
         }
+    }
+
+    /// Of an admitted call or a probe. What was granted comes in registers: behind a pointer it would have to be
+    /// written first, on the way of all others.
+    #[inline(never)]
+    fn report_observed(
+        &self,
+        key: &K,
+        place: Place,
+        token: Token<u64>,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let slot = &self.slots[place.slot as usize];
+        let words = Words::new(why);
+        let breaker = self.breaker(slot, self.observer_of(key, place, &words));
+        let made = breaker.resume(token).report(outcome)?;
+        self.explain(place, slot, &made, &words);
+        Some(made)
     }
 
     #[inline]

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use atomic_breaker_std::observe::BreakerMetrics;
 use atomic_breaker_std::{
-    Breaker, CallError, Config, ManualClock, Outcome, StdClock, word::NativeWord,
+    Breaker, CallError, Cause, Config, ManualClock, Observer, Outcome, State, StdClock, Transition,
+    word::NativeWord,
 };
 
 use crate::support::{Page, RULES, SECOND};
@@ -16,13 +17,13 @@ fn every_series_is_there_at_zero_before_anything_happens() {
         .build();
     let page = Page::now();
     for outcome in ["success", "failure", "ignored", "cancelled"] {
-        assert_eq!(page.calls("idle", outcome), Some(0.0));
+        assert_eq!(page.calls("idle", outcome), Some(0));
     }
-    assert_eq!(page.transitions("idle", "open", "failure_limit"), Some(0.0));
-    assert_eq!(page.breakers("idle", "closed"), Some(1.0));
-    assert_eq!(page.breakers("idle", "open"), Some(0.0));
+    assert_eq!(page.transitions("idle", "open", "failure_limit"), Some(0));
+    assert_eq!(page.breakers("idle", "closed"), Some(1));
+    assert_eq!(page.breakers("idle", "open"), Some(0));
     let rejections = page.get("rejections", "idle", &[("enforcement", "enforced")]);
-    assert_eq!(rejections, Some(0.0));
+    assert_eq!(rejections, Some(0));
 }
 
 #[test]
@@ -45,9 +46,9 @@ fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_no_call() {
     let page = Page::now();
     let calls = ["success", "failure", "ignored", "cancelled"]
         .map(|outcome| page.calls("counted", outcome).unwrap());
-    assert_eq!(calls, [5.0, 2.0, 1.0, 1.0]);
+    assert_eq!(calls, [5, 2, 1, 1]);
     let rejections = page.get("rejections", "counted", &[("enforcement", "enforced")]);
-    assert_eq!(rejections, Some(3.0));
+    assert_eq!(rejections, Some(3));
 }
 
 #[test]
@@ -63,18 +64,15 @@ fn short_open_times_that_no_gauge_shows_are_counted() {
         breaker.acquire().unwrap().success();
     }
     let page = Page::now();
-    assert_eq!(page.breakers("short", "open"), Some(0.0));
-    assert_eq!(
-        page.transitions("short", "open", "failure_limit"),
-        Some(7.0)
-    );
+    assert_eq!(page.breakers("short", "open"), Some(0));
+    assert_eq!(page.transitions("short", "open", "failure_limit"), Some(7));
     assert_eq!(
         page.transitions("short", "half_open", "open_time_over"),
-        Some(7.0)
+        Some(7)
     );
     assert_eq!(
         page.transitions("short", "closed", "probes_succeeded"),
-        Some(7.0)
+        Some(7)
     );
 }
 
@@ -96,7 +94,7 @@ fn the_gauge_shows_each_state() {
             "disabled",
         ];
         for other in states {
-            let expected = f64::from(u8::from(state == other));
+            let expected = u64::from(state == other);
             assert_eq!(
                 page.breakers("gauge", other),
                 Some(expected),
@@ -129,18 +127,18 @@ fn breakers_of_one_name_are_counted_together_and_leave_no_gauge_behind() {
     let (one, other) = (make(), make());
     one.trip();
     other.call(|| Ok::<_, ()>(())).unwrap();
-    assert_eq!(Page::now().breakers("together", "open"), Some(1.0));
-    assert_eq!(Page::now().breakers("together", "closed"), Some(1.0));
+    assert_eq!(Page::now().breakers("together", "open"), Some(1));
+    assert_eq!(Page::now().breakers("together", "closed"), Some(1));
     drop((one, other));
     let page = Page::now();
-    assert_eq!(page.breakers("together", "open"), Some(0.0));
-    assert_eq!(page.breakers("together", "closed"), Some(0.0));
+    assert_eq!(page.breakers("together", "open"), Some(0));
+    assert_eq!(page.breakers("together", "closed"), Some(0));
     let later = make();
     later.call(|| Ok::<_, ()>(())).unwrap();
     later.trip();
     let page = Page::now();
-    assert_eq!(page.calls("together", "success"), Some(2.0));
-    assert_eq!(page.transitions("together", "open", "manual"), Some(2.0));
+    assert_eq!(page.calls("together", "success"), Some(2));
+    assert_eq!(page.transitions("together", "open", "manual"), Some(2));
 }
 
 static STATIC: Breaker<StdClock, NativeWord, (), BreakerMetrics> =
@@ -152,9 +150,9 @@ static STATIC: Breaker<StdClock, NativeWord, (), BreakerMetrics> =
 fn a_static_breaker_is_published_once_it_is_registered_or_called() {
     assert_eq!(Page::now().calls("static", "success"), None);
     STATIC.observer().register();
-    assert_eq!(Page::now().calls("static", "success"), Some(0.0));
+    assert_eq!(Page::now().calls("static", "success"), Some(0));
     STATIC.call(|| Ok::<_, ()>(())).unwrap();
-    assert_eq!(Page::now().calls("static", "success"), Some(1.0));
+    assert_eq!(Page::now().calls("static", "success"), Some(1));
 }
 
 #[test]
@@ -175,5 +173,57 @@ fn a_name_breaks_no_line_of_the_page() {
             line.contains(r#"circuit_breaker_name="na\\nme \"quoted\" \\u{1b}[0m""#),
             "{line}"
         );
+    }
+}
+
+/// `HalfOpen` as `half_open`.
+fn snake_case(name: &impl std::fmt::Debug) -> String {
+    let mut snake = String::new();
+    for char in format!("{name:?}").chars() {
+        if char.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(char.to_lowercase());
+    }
+    snake
+}
+
+#[test]
+fn each_state_and_each_cause_has_a_label_of_its_own() {
+    let metrics = BreakerMetrics::new("labels");
+    let states = [
+        State::Closed,
+        State::Open,
+        State::HalfOpen,
+        State::Returning,
+        State::ForcedOpen,
+        State::Disabled,
+    ];
+    let causes = [
+        Cause::FailureLimit,
+        Cause::FailureRatio,
+        Cause::TripDemanded,
+        Cause::RetryAfter,
+        Cause::OpenTimeOver,
+        Cause::ProbeFailed,
+        Cause::ProbeCancelled,
+        Cause::ProbeLost,
+        Cause::ProbesSucceeded,
+        Cause::TrafficReturned,
+        Cause::Manual,
+        Cause::Restored,
+        Cause::CorruptWord,
+    ];
+    for state in states {
+        for cause in causes {
+            metrics.transition(&Transition::new(State::Closed, state, cause));
+        }
+    }
+    let page = Page::now();
+    for state in states {
+        for cause in causes {
+            let count = page.transitions("labels", &snake_case(&state), &snake_case(&cause));
+            assert_eq!(count, Some(1), "{state} by {cause:?}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Events of the keys of a registry.
 
+use std::time::Duration;
+
 use atomic_breaker_std::observe::RegistryLog;
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{AnyPermit, Failure, ManualClock, Outcome};
@@ -84,7 +86,7 @@ fn each_key_is_sampled_for_itself() {
 fn shadow_mode_is_told_apart() {
     let events = logged(|| {
         let hosts = Registry::builder(RULES)
-            .observer(RegistryLog::new("hosts").rejections_every(SECOND * 0))
+            .observer(RegistryLog::new("hosts").rejections_every(Duration::ZERO))
             .build()
             .unwrap();
         hosts.command(&"a", |host| host.trip()).unwrap();
@@ -122,6 +124,26 @@ fn hostile_keys_break_no_line() {
     assert_eq!(lines[0], r#"a"b\n\u{1b}[31mred\u{202e}\r\u{0}é…"#,);
     assert!(lines[1].ends_with("x…"));
     assert_eq!(events[0].get("name"), Some(r"ho\nsts"));
+}
+
+#[test]
+fn a_key_of_128_bytes_is_logged_whole_and_a_longer_one_cut_between_characters() {
+    let keys = ["x".repeat(128), "é".repeat(64), "é".repeat(65)];
+    let events = logged(|| {
+        let hosts = Registry::builder(RULES)
+            .observer(RegistryLog::new("hosts"))
+            .build()
+            .unwrap();
+        for key in &keys {
+            hosts.command(key, |host| host.trip()).unwrap();
+        }
+    });
+    let texts: Vec<_> = events
+        .iter()
+        .map(|event| event.get("key").unwrap())
+        .collect();
+    let cut = "é".repeat(62) + "…";
+    assert_eq!(texts, [&keys[0], &keys[1], &cut]);
 }
 
 #[test]

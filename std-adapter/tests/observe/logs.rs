@@ -156,8 +156,8 @@ fn a_resource_in_shadow_mode_logs_and_counts_what_would_have_been_rejected_as_su
     );
     let page = crate::support::Page::now();
     let rejections = |mode| page.get("rejections", "shadowed", &[("enforcement", mode)]);
-    assert_eq!(rejections("shadow"), Some(1.0));
-    assert_eq!(rejections("enforced"), Some(0.0));
+    assert_eq!(rejections("shadow"), Some(1));
+    assert_eq!(rejections("enforced"), Some(0));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_pair_of_log_and_metrics_and_the_users_own_observer_hear_of_the_same() {
             .build();
         breaker.trip();
         let page = crate::support::Page::now();
-        assert_eq!(page.transitions("paired", "open", "manual"), Some(1.0));
+        assert_eq!(page.transitions("paired", "open", "manual"), Some(1));
     });
     assert_eq!(events.len(), 1);
     assert_eq!(trips.load(Ordering::Relaxed), 1);

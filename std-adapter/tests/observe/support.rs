@@ -30,7 +30,7 @@ impl Page {
     }
 
     /// The value of the series of a breaker; labels as they are rendered, without `circuit_breaker_`.
-    pub(crate) fn get(&self, metric: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    pub(crate) fn get(&self, metric: &str, name: &str, labels: &[(&str, &str)]) -> Option<u64> {
         let mut series = format!("circuit_breaker_{metric}{{circuit_breaker_name=\"{name}\"");
         for (label, value) in labels {
             write!(series, ",circuit_breaker_{label}=\"{value}\"").unwrap();
@@ -40,15 +40,15 @@ impl Page {
         Some(line.parse().unwrap())
     }
 
-    pub(crate) fn calls(&self, name: &str, outcome: &str) -> Option<f64> {
+    pub(crate) fn calls(&self, name: &str, outcome: &str) -> Option<u64> {
         self.get("calls", name, &[("outcome", outcome)])
     }
 
-    pub(crate) fn transitions(&self, name: &str, to: &str, cause: &str) -> Option<f64> {
+    pub(crate) fn transitions(&self, name: &str, to: &str, cause: &str) -> Option<u64> {
         self.get("transitions", name, &[("state", to), ("cause", cause)])
     }
 
-    pub(crate) fn breakers(&self, name: &str, state: &str) -> Option<f64> {
+    pub(crate) fn breakers(&self, name: &str, state: &str) -> Option<u64> {
         self.get("breakers", name, &[("state", state)])
     }
 }
