@@ -9,7 +9,6 @@ use atomic_breaker::{Clock, Observer, Rejected, State, Transition};
 use super::event::{self, Whose};
 use super::sampler::{Sampler, whole_ms};
 use super::text::{Mode, printable};
-#[cfg(feature = "resource")]
 use crate::Enforcement;
 use crate::StdClock;
 
@@ -37,7 +36,6 @@ pub struct BreakerLog<C = StdClock> {
     name: Cow<'static, str>,
     clock: C,
     every_ms: u32,
-    #[cfg(feature = "resource")]
     enforcement: Option<fn() -> &'static Enforcement>,
     sampler: Sampler,
 }
@@ -49,7 +47,6 @@ impl BreakerLog {
             name: Cow::Borrowed(name),
             clock: StdClock,
             every_ms: 1_000,
-            #[cfg(feature = "resource")]
             enforcement: None,
             sampler: Sampler::new(),
         }
@@ -70,7 +67,6 @@ impl<C> BreakerLog<C> {
             name: self.name.clone(),
             clock,
             every_ms: self.every_ms,
-            #[cfg(feature = "resource")]
             enforcement: self.enforcement,
             sampler: Sampler::new(),
         }
@@ -92,7 +88,6 @@ impl<C> BreakerLog<C> {
     /// );
     /// assert!(SEARCH.acquire().is_ok());
     /// ```
-    #[cfg(feature = "resource")]
     #[must_use]
     pub const fn enforcement(mut self, of: fn() -> &'static Enforcement) -> Self {
         self.enforcement = Some(of);
@@ -111,7 +106,6 @@ impl<C> BreakerLog<C> {
     }
 
     fn mode(&self) -> Mode {
-        #[cfg(feature = "resource")]
         if let Some(enforcement) = self.enforcement {
             return Mode::of_percent(enforcement().percent());
         }

@@ -8,7 +8,6 @@ use atomic_breaker::{Observer, Outcome, Rejected, State, Transition};
 use super::counts::End;
 use super::meter::Meter;
 use super::text::Mode;
-#[cfg(feature = "resource")]
 use crate::Enforcement;
 
 /// Counts the calls, rejections and transitions of a breaker for the `metrics` facade, and shows its state.
@@ -43,7 +42,6 @@ use crate::Enforcement;
 pub struct BreakerMetrics {
     name: &'static str,
     counted: OnceLock<Counted>,
-    #[cfg(feature = "resource")]
     enforcement: Option<fn() -> &'static Enforcement>,
 }
 
@@ -73,7 +71,6 @@ impl BreakerMetrics {
         Self {
             name,
             counted: OnceLock::new(),
-            #[cfg(feature = "resource")]
             enforcement: None,
         }
     }
@@ -86,7 +83,6 @@ impl BreakerMetrics {
     /// For a breaker in a [`Resource`](crate::Resource) that may be in shadow mode, of which the breaker itself does not
     /// know: where its enforcement is, as [`BreakerLog`](super::BreakerLog) is told. Without it all rejections count as
     /// enforced.
-    #[cfg(feature = "resource")]
     #[must_use]
     pub const fn enforcement(mut self, of: fn() -> &'static Enforcement) -> Self {
         self.enforcement = Some(of);
@@ -94,7 +90,6 @@ impl BreakerMetrics {
     }
 
     fn mode(&self) -> Mode {
-        #[cfg(feature = "resource")]
         if let Some(enforcement) = self.enforcement {
             return Mode::of_percent(enforcement().percent());
         }

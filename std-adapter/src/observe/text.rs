@@ -132,9 +132,7 @@ pub(super) const fn cause_name(cause: Cause) -> &'static str {
 pub(super) enum Mode {
     Enforced,
     /// Some are, and of this one it is not known.
-    #[cfg_attr(not(feature = "resource"), expect(dead_code))]
     Partial,
-    #[cfg_attr(not(feature = "resource"), expect(dead_code))]
     Shadow,
 }
 
@@ -142,7 +140,6 @@ impl Mode {
     #[cfg(feature = "metrics")]
     pub(super) const ALL: [Self; 3] = [Self::Enforced, Self::Partial, Self::Shadow];
 
-    #[cfg(feature = "resource")]
     pub(super) const fn of_percent(percent: u8) -> Self {
         match percent {
             100.. => Self::Enforced,

@@ -25,7 +25,8 @@ impl Group {
     /// What is claimed.
     pub(crate) const fn most_ns(self) -> f64 {
         match self {
-            Self::One | Self::KeysWithSlot | Self::KeysWithoutSlot => 2.0,
+            Self::One | Self::KeysWithoutSlot => 2.0,
+            Self::KeysWithSlot => 3.0,
         }
     }
 }
