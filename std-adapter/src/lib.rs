@@ -84,6 +84,8 @@
 //! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
 //! | trip on calls that pile up | `InFlightLimit` | `resource` |
+//! | have logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
+//! | have metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
 //! | know why it opened; try it without effect | `Resource`, `Enforcement` | `resource` |
 //!
 //! # Clocks
@@ -121,6 +123,11 @@ pub mod http;
 mod kernel;
 #[cfg(all(feature = "mapped", unix, target_has_atomic = "64"))]
 pub mod mapped;
+#[cfg(all(
+    any(feature = "metrics", feature = "tracing"),
+    target_has_atomic = "64"
+))]
+pub mod observe;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub mod registry;
 #[cfg(feature = "reqwest")]

@@ -78,14 +78,26 @@ where
         };
         slot.touch();
         if self.observer.is_listening() {
-            return match self.admit_observed(key, place, slot) {
-                Some(answer) => self.grant(place, slot, answer),
-                None => self.admit_step_by_step(key),
+            // Keeps what happens until it is known whose slot it was. Closed, as it mostly is, nothing happens.
+            let kept = Kept::default();
+            return match acquired(&self.breaker(slot, &kept)) {
+                Ok((is_probe, token)) if kept.is_empty() && self.is_still(place, slot) => {
+                    Ok(Granted::admitted(place, is_probe, token))
+                }
+                Ok((is_probe, token)) => self
+                    .settle(key, place, slot, &kept, is_probe, token)
+                    .unwrap_or_else(|| self.admit_step_by_step(key)),
+                Err(rejected) => self
+                    .settle_rejected(key, place, slot, &kept, rejected)
+                    .unwrap_or_else(|| self.admit_step_by_step(key)),
             };
         }
         let answer = acquired(&self.breaker(slot, ()));
         if self.is_still(place, slot) {
-            return self.grant(place, slot, answer);
+            return match answer {
+                Ok((is_probe, token)) => Ok(Granted::admitted(place, is_probe, token)),
+                Err(rejected) => self.reject(key, slot, rejected),
+            };
         }
         self.give_back(slot, answer);
         self.admit_step_by_step(key)
@@ -102,8 +114,13 @@ where
                 return self.admit_absent(key);
             };
             slot.touch();
-            if let Some(answer) = self.admit_observed(key, place, slot) {
-                return self.grant(place, slot, answer);
+            let kept = Kept::default();
+            let settled = match acquired(&self.breaker(slot, &kept)) {
+                Ok((is_probe, token)) => self.settle(key, place, slot, &kept, is_probe, token),
+                Err(rejected) => self.settle_rejected(key, place, slot, &kept, rejected),
+            };
+            if let Some(granted) = settled {
+                return granted;
             }
         }
         Ok(Granted::UNGUARDED)
@@ -131,38 +148,51 @@ where
         }
     }
 
-    /// Keeps what happens until it is known whose slot it was.
+    /// Notifies of what was kept, or gives back what was granted by a slot that is not the caller's.
     #[cold]
-    fn admit_observed(
+    fn settle(
         &self,
         key: &K,
         place: Place,
         slot: &Slot<K, T>,
-    ) -> Option<Result<Admitted, Rejected>> {
-        let kept = Kept::default();
-        let answer = acquired(&self.breaker(slot, &kept));
-        if self.is_still(place, slot) {
-            // There is no permit yet that would give its slot back if the observer panics.
-            let mut answer = Some(answer);
-            let held = OnPanic(|| {
-                if let Some(answer) = answer.take() {
-                    self.give_back(slot, answer);
-                }
-            });
+        kept: &Kept,
+        is_probe: bool,
+        token: Token<u64>,
+    ) -> Option<Result<Granted, Rejection>> {
+        let granted = Granted::admitted(place, is_probe, token);
+        // There is no permit yet that would give its slot back if the observer panics.
+        let unless_granted = GiveBack(|| self.give_back(slot, Ok((is_probe, granted.token()))));
+        if !self.is_still(place, slot) {
+            drop(unless_granted);
             if let Some(transition) = kept.transition.get() {
-                self.observer.transition(key, &transition);
+                self.notify_owner(key, place, slot, &transition);
             }
-            if let Some(rejected) = kept.rejected.get() {
-                self.observer.rejected(key, rejected);
-            }
-            mem::forget(held);
-            return answer;
+            return None;
         }
-        self.give_back(slot, answer);
         if let Some(transition) = kept.transition.get() {
-            self.notify_owner(key, place, slot, &transition);
+            self.observer.transition(key, &transition);
         }
-        None
+        mem::forget(unless_granted);
+        Some(Ok(granted))
+    }
+
+    /// A word that was corrupt, and was replaced on the way, is a transition also of a call that is rejected.
+    #[cold]
+    fn settle_rejected(
+        &self,
+        key: &K,
+        place: Place,
+        slot: &Slot<K, T>,
+        kept: &Kept,
+        rejected: Rejected,
+    ) -> Option<Result<Granted, Rejection>> {
+        let is_still = self.is_still(place, slot);
+        match kept.transition.get() {
+            Some(transition) if is_still => self.observer.transition(key, &transition),
+            Some(transition) => self.notify_owner(key, place, slot, &transition),
+            None => {}
+        }
+        is_still.then(|| self.reject(key, slot, rejected))
     }
 
     /// A transition of a slot that has changed hands: of the key that had it, or of the one that has it now.
@@ -186,22 +216,15 @@ where
         }
     }
 
-    #[inline]
-    pub(super) fn grant(
-        &self,
-        place: Place,
-        slot: &Slot<K, T>,
-        answer: Result<Admitted, Rejected>,
-    ) -> Result<Granted, Rejection> {
-        match answer {
-            Ok((is_probe, token)) => Ok(Granted::admitted(place, is_probe, token)),
-            Err(rejected) => self.reject(slot, rejected),
-        }
-    }
-
+    /// Rejects, or lets pass in shadow mode, and notifies of which.
     #[cold]
-    fn reject(&self, slot: &Slot<K, T>, rejected: Rejected) -> Result<Granted, Rejection> {
-        if self.enforcement.is_enforced(|| self.clock.random()) {
+    pub(super) fn reject(
+        &self,
+        key: &K,
+        slot: &Slot<K, T>,
+        rejected: Rejected,
+    ) -> Result<Granted, Rejection> {
+        if self.is_enforced(key, rejected) {
             Err(Rejection {
                 rejected,
                 last_failure: slot.last_failure.get(),
@@ -209,6 +232,19 @@ where
         } else {
             Ok(Granted::UNGUARDED)
         }
+    }
+
+    /// Whether a rejection is enforced; notifies of it.
+    pub(super) fn is_enforced(&self, key: &K, rejected: Rejected) -> bool {
+        let is_enforced = self.enforcement.is_enforced(|| self.clock.random());
+        if self.observer.is_listening() {
+            if is_enforced {
+                self.observer.rejected(key, rejected);
+            } else {
+                self.observer.would_reject(key, rejected);
+            }
+        }
+        is_enforced
     }
 
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
@@ -238,17 +274,17 @@ where
     }
 }
 
-/// How often a key is looked up whose slot changes hands each time.
-const MOST_LOOK_UPS: u32 = 16;
+/// Gives back what nobody holds yet, unless it is forgotten.
+struct GiveBack<F: Fn()>(F);
 
-/// Runs when it is dropped.
-struct OnPanic<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnPanic<F> {
+impl<F: Fn()> Drop for GiveBack<F> {
     fn drop(&mut self) {
         (self.0)();
     }
 }
+
+/// How often a key is looked up whose slot changes hands each time.
+const MOST_LOOK_UPS: u32 = 16;
 
 #[inline]
 pub(super) fn acquired<C, T, P>(breaker: &OfSlot<'_, C, T, P>) -> Result<Admitted, Rejected>

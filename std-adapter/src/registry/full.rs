@@ -27,13 +27,13 @@ where
         if self.when_full == WhenFull::Share {
             let shared = self.shared();
             let slot = &self.slots[self.capacity()];
-            return self.grant(shared, slot, acquired(&self.breaker(slot, ())));
+            return match acquired(&self.breaker(slot, ())) {
+                Ok((is_probe, token)) => Ok(Granted::admitted(shared, is_probe, token)),
+                Err(rejected) => self.reject(key, slot, rejected),
+            };
         }
         let rejected = Rejected::new(State::Open, FULL_FOR);
-        if self.observer.is_listening() {
-            self.observer.rejected(key, rejected);
-        }
-        if self.enforcement.is_enforced(|| self.clock.random()) {
+        if self.is_enforced(key, rejected) {
             return Err(rejected.into());
         }
         Ok(Granted::UNGUARDED)

@@ -10,13 +10,14 @@
 //! | `full` | when there is no slot to be had |
 //! | `insertion` | who gets a slot, and who loses it |
 //! | `operation` | what an operator sees and does |
-//! | `observer` | who is notified |
+//! | `observer`, `explained` | who is notified, and of which words |
 //! | `by_key` | one breaker per key of a request, for layers |
 
 mod admission;
 mod builder;
 mod by_key;
 mod call;
+mod explained;
 mod full;
 mod granted;
 mod handle;

@@ -5,10 +5,15 @@ use std::sync::Arc;
 use atomic_breaker::{Outcome, Rejected, Transition};
 
 /// [`Observer`](crate::Observer) for a registry: is notified of the key as well. Each transition is reported
-/// exactly once, on the thread of the caller who made it, so be brief and do not block. Calls of keys that
-/// have no slot are not reported: nothing happens to them.
+/// exactly once, on the thread of the caller who made it, so be brief and do not block. It may call the
+/// registry. If it panics, a probe that was just admitted gives its slot back.
 ///
-/// `()` observes nothing; a pair notifies both; a reference or `Arc` forwards.
+/// `()` observes nothing; a pair notifies both; a reference or `Arc` forwards; an `Option` forwards where there is one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not observe a registry with keys of type `{K}`",
+    note = "an observer of one breaker does not know of keys: take `RegistryLog` for `BreakerLog`, `RegistryMetrics` \
+            for `BreakerMetrics`, or implement `KeyedObserver`"
+)]
 pub trait KeyedObserver<K> {
     /// Whether it wants to be notified at all.
     #[inline]
@@ -21,12 +26,26 @@ pub trait KeyedObserver<K> {
         let _ = (key, transition);
     }
 
-    /// A call was rejected, or passes nevertheless in shadow mode.
+    /// The state of a key has changed to open because a call failed, and the words of that failure are known. Comes
+    /// in place of [`transition`](Self::transition), to which it forwards by default.
+    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+        let _ = last_failure;
+        self.transition(key, transition);
+    }
+
+    /// A call was rejected.
     fn rejected(&self, key: &K, rejected: Rejected) {
         let _ = (key, rejected);
     }
 
-    /// A permit was reported.
+    /// A call would have been rejected, and passes in [shadow mode](crate::Enforcement). Its outcome is not
+    /// reported. Forwards to [`rejected`](Self::rejected) by default.
+    fn would_reject(&self, key: &K, rejected: Rejected) {
+        self.rejected(key, rejected);
+    }
+
+    /// A permit was reported, be it of a key that has no slot, as it never failed: every call that was admitted
+    /// comes here or to [`cancelled`](Self::cancelled), once.
     fn outcome(&self, key: &K, outcome: Outcome) {
         let _ = (key, outcome);
     }
@@ -45,6 +64,7 @@ impl<K> KeyedObserver<K> for () {
 }
 
 impl<K, A: KeyedObserver<K>, B: KeyedObserver<K>> KeyedObserver<K> for (A, B) {
+    #[inline]
     fn is_listening(&self) -> bool {
         self.0.is_listening() || self.1.is_listening()
     }
@@ -54,16 +74,28 @@ impl<K, A: KeyedObserver<K>, B: KeyedObserver<K>> KeyedObserver<K> for (A, B) {
         self.1.transition(key, transition);
     }
 
+    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+        self.0.opened(key, transition, last_failure);
+        self.1.opened(key, transition, last_failure);
+    }
+
     fn rejected(&self, key: &K, rejected: Rejected) {
         self.0.rejected(key, rejected);
         self.1.rejected(key, rejected);
     }
 
+    fn would_reject(&self, key: &K, rejected: Rejected) {
+        self.0.would_reject(key, rejected);
+        self.1.would_reject(key, rejected);
+    }
+
+    #[inline]
     fn outcome(&self, key: &K, outcome: Outcome) {
         self.0.outcome(key, outcome);
         self.1.outcome(key, outcome);
     }
 
+    #[inline]
     fn cancelled(&self, key: &K) {
         self.0.cancelled(key);
         self.1.cancelled(key);
@@ -73,6 +105,7 @@ impl<K, A: KeyedObserver<K>, B: KeyedObserver<K>> KeyedObserver<K> for (A, B) {
 macro_rules! forward_pointer {
     ($($pointer:ty),*) => {$(
         impl<K, O: KeyedObserver<K> + ?Sized> KeyedObserver<K> for $pointer {
+            #[inline]
             fn is_listening(&self) -> bool {
                 (**self).is_listening()
             }
@@ -81,14 +114,24 @@ macro_rules! forward_pointer {
                 (**self).transition(key, transition);
             }
 
+            fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+                (**self).opened(key, transition, last_failure);
+            }
+
             fn rejected(&self, key: &K, rejected: Rejected) {
                 (**self).rejected(key, rejected);
             }
 
+            fn would_reject(&self, key: &K, rejected: Rejected) {
+                (**self).would_reject(key, rejected);
+            }
+
+            #[inline]
             fn outcome(&self, key: &K, outcome: Outcome) {
                 (**self).outcome(key, outcome);
             }
 
+            #[inline]
             fn cancelled(&self, key: &K) {
                 (**self).cancelled(key);
             }
@@ -97,6 +140,51 @@ macro_rules! forward_pointer {
 }
 
 forward_pointer!(&O, Arc<O>, Box<O>);
+
+impl<K, O: KeyedObserver<K>> KeyedObserver<K> for Option<O> {
+    #[inline]
+    fn is_listening(&self) -> bool {
+        self.as_ref().is_some_and(KeyedObserver::is_listening)
+    }
+
+    fn transition(&self, key: &K, transition: &Transition) {
+        if let Some(observer) = self {
+            observer.transition(key, transition);
+        }
+    }
+
+    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+        if let Some(observer) = self {
+            observer.opened(key, transition, last_failure);
+        }
+    }
+
+    fn rejected(&self, key: &K, rejected: Rejected) {
+        if let Some(observer) = self {
+            observer.rejected(key, rejected);
+        }
+    }
+
+    fn would_reject(&self, key: &K, rejected: Rejected) {
+        if let Some(observer) = self {
+            observer.would_reject(key, rejected);
+        }
+    }
+
+    #[inline]
+    fn outcome(&self, key: &K, outcome: Outcome) {
+        if let Some(observer) = self {
+            observer.outcome(key, outcome);
+        }
+    }
+
+    #[inline]
+    fn cancelled(&self, key: &K) {
+        if let Some(observer) = self {
+            observer.cancelled(key);
+        }
+    }
+}
 
 /// A closure that is notified of transitions.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,11 @@ use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
-use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Transition};
+use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
 
+use super::explained::{Explained, Words};
 use super::granted::{Granted, Kind, as_token};
-use super::slot::{Keyed, Slot};
+use super::slot::Slot;
 use super::{AnyRegistry, KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::{AnyPermit, Rejection};
 
@@ -144,16 +145,47 @@ where
                 let place = granted.place;
                 let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
+                    self.tell_outcome(key, outcome);
                     return None;
                 }
-                let breaker = self.breaker(slot, self.observer_of(key, place));
-                let made = breaker.resume(granted.token()).report(outcome)?;
-                self.explain(place, slot, &made, why);
+                // A call that was not measured, granted when no probes were out, makes no transition by a success.
+                let is_plain = granted.kind == Kind::Admitted
+                    && granted.started_ms.is_none()
+                    && outcome == Outcome::Success;
+                if self.observer.is_listening() && !is_plain {
+                    return self.report_observed(key, place, granted.token(), outcome, why);
+                }
+                let made = self
+                    .breaker(slot, ())
+                    .resume(granted.token())
+                    .report(outcome);
+                self.tell_outcome(key, outcome);
+                let made = made?;
+                self.explain(place, slot, &made, &Words::new(why));
                 Some(made)
             }
             Kind::Absent => self.report_absent(key, granted, outcome, why),
             Kind::Unguarded | Kind::Ended => None,
         }
+    }
+
+    /// Of an admitted call or a probe. What was granted comes in registers: behind a pointer it would have to be
+    /// written first, on the way of all others.
+    #[inline(never)]
+    fn report_observed(
+        &self,
+        key: &K,
+        place: Place,
+        token: Token<u64>,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let slot = &self.slots[place.slot()];
+        let words = Words::new(why);
+        let breaker = self.breaker(slot, self.observer_of(key, place, &words));
+        let made = breaker.resume(token).report(outcome)?;
+        self.explain(place, slot, &made, &words);
+        Some(made)
     }
 
     #[inline]
@@ -166,20 +198,44 @@ where
     ) -> Option<Transition> {
         let started_ms = granted.started_ms;
         match outcome {
-            Outcome::Ignored => None,
             // A key that has no slot now has nothing to clear.
             Outcome::Success if !self.was_slow(started_ms) => {
                 // A counter: nobody got a slot since.
                 if self.inserted.load(Ordering::Relaxed) != granted.inserted() {
-                    let (place, _) = self.find(key)?;
-                    self.report_as_born(key, place, started_ms, outcome, why);
+                    if let Some((place, _)) = self.find(key) {
+                        self.report_as_born(key, place, started_ms, outcome, why);
+                        return None;
+                    }
                 }
+                self.tell_outcome(key, outcome);
                 None
             }
-            Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => None,
+            Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => {
+                self.tell_outcome(key, outcome);
+                None
+            }
+            Outcome::Ignored => {
+                self.tell_outcome(key, outcome);
+                None
+            }
             Outcome::Success | Outcome::Failure(_) => {
                 self.report_first(key, started_ms, outcome, why)
             }
+        }
+    }
+
+    /// Of a call that concerns no breaker.
+    #[inline]
+    fn tell_outcome(&self, key: &K, outcome: Outcome) {
+        if self.observer.is_listening() {
+            self.observer.outcome(key, outcome);
+        }
+    }
+
+    #[inline]
+    fn tell_cancelled(&self, key: &K) {
+        if self.observer.is_listening() {
+            self.observer.cancelled(key);
         }
     }
 
@@ -190,31 +246,40 @@ where
                 let place = granted.place;
                 let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
+                    self.tell_cancelled(key);
                     return;
                 }
-                let breaker = self.breaker(slot, self.observer_of(key, place));
+                let words = Words::new(Some(hung));
+                let breaker = self.breaker(slot, self.observer_of(key, place, &words));
                 if let Some(made) = breaker.resume(granted.token()).cancel() {
-                    let why = Some(|| "hung until it was cancelled".to_owned());
-                    self.explain(place, slot, &made, why);
+                    self.explain(place, slot, &made, &words);
                 }
             }
             Kind::Absent => {
                 if self.was_slow(granted.started_ms) {
-                    let why = Some(|| "hung until it was cancelled".to_owned());
-                    self.report_first(key, granted.started_ms, Outcome::Success, why);
+                    self.report_first(key, granted.started_ms, Outcome::Success, Some(hung));
+                } else {
+                    self.tell_cancelled(key);
                 }
             }
             Kind::Unguarded | Kind::Ended => {}
         }
     }
 
-    /// Those who share a slot are not notified: it is nobody's.
+    /// Of those who share a slot only outcomes are told: its transitions are nobody's.
     #[inline]
-    fn observer_of<'a>(&'a self, key: &'a K, place: Place) -> Option<Keyed<'a, K, O>> {
-        (place.slot() != self.capacity()).then_some(Keyed {
+    fn observer_of<'a, F: FnOnce() -> String>(
+        &'a self,
+        key: &'a K,
+        place: Place,
+        words: &'a Words<F>,
+    ) -> Explained<'a, K, O, F> {
+        Explained {
             key,
             observer: &self.observer,
-        })
+            words,
+            is_shared: place.slot() == self.capacity(),
+        }
     }
 
     /// Keeps the words of a failure that opened a breaker, or forgets older ones.
@@ -223,12 +288,12 @@ where
         place: Place,
         slot: &Slot<K, T>,
         made: &Transition,
-        why: Option<impl FnOnce() -> String>,
+        words: &Words<impl FnOnce() -> String>,
     ) {
         if made.to != State::Open {
             return;
         }
-        slot.last_failure.set_for(made, why.map(|why| why()));
+        slot.last_failure.set_for(made, words.take());
         // The slot may have changed hands meanwhile, and words of one key must not show at another.
         if !self.is_still(place, slot) {
             slot.last_failure.clear();
@@ -249,7 +314,10 @@ where
             None if self.when_full == WhenFull::Share => {
                 self.report_as_born(key, self.shared(), started_ms, outcome, why)
             }
-            None => None,
+            None => {
+                self.tell_outcome(key, outcome);
+                None
+            }
         }
     }
 
@@ -272,17 +340,24 @@ where
             slot.born.load(Ordering::Relaxed)
         };
         if !self.is_still(place, slot) {
+            self.tell_outcome(key, outcome);
             return None;
         }
-        let breaker = self.breaker(slot, self.observer_of(key, place));
+        let words = Words::new(why);
+        let breaker = self.breaker(slot, self.observer_of(key, place, &words));
         let permit = breaker.resume(as_token(granted, started_ms));
         if permit.is_probe() {
-            // The slot in its word is somebody else's.
+            // Nobody granted it a slot, so it has none to give back.
             let _ = permit.into_token();
+            self.tell_outcome(key, outcome);
             return None;
         }
         let made = permit.report(outcome)?;
-        self.explain(place, slot, &made, why);
+        self.explain(place, slot, &made, &words);
         Some(made)
     }
+}
+
+fn hung() -> String {
+    "hung until it was cancelled".to_owned()
 }

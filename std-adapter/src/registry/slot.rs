@@ -126,19 +126,21 @@ impl<K, O: KeyedObserver<K>> Observer for Keyed<'_, K, O> {
     }
 }
 
-/// Keeps what happens when a call is admitted, until it is known whose slot it was.
+/// Keeps the transition that is made when a call is admitted, until it is known whose slot it was.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) transition: Cell<Option<Transition>>,
-    pub(super) rejected: Cell<Option<Rejected>>,
+}
+
+impl Kept {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.transition.get().is_none()
+    }
 }
 
 impl Observer for &Kept {
     fn transition(&self, transition: &Transition) {
         self.transition.set(Some(*transition));
-    }
-
-    fn rejected(&self, rejected: Rejected) {
-        self.rejected.set(Some(rejected));
     }
 }

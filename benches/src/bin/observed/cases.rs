@@ -1,0 +1,126 @@
+//! What is measured: acquire and success, by nobody observed, counted, logged and counted.
+//!
+//! Calls follow each other at once, so that nothing hides what they take; a processor does part of it beside the work
+//! of a call that has some.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::sync::LazyLock;
+
+use atomic_breaker_std::observe::{BreakerLog, BreakerMetrics, RegistryLog, RegistryMetrics};
+use atomic_breaker_std::registry::{KeyedObserver, Registry};
+use atomic_breaker_std::{AnyPermit, Breaker, Config, Observer, Outcome, StdClock};
+use benches::rounds::Case;
+use rustc_hash::FxBuildHasher;
+
+/// What is compared with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    One,
+    KeysWithSlot,
+    KeysWithoutSlot,
+}
+
+impl Group {
+    /// What is claimed.
+    pub(crate) const fn most_ns(self) -> f64 {
+        match self {
+            Self::One | Self::KeysWithoutSlot => 2.0,
+            Self::KeysWithSlot => 3.0,
+        }
+    }
+}
+
+pub(crate) struct Observed {
+    pub(crate) group: Group,
+    pub(crate) has_observer: bool,
+    pub(crate) case: Case,
+}
+
+pub(crate) fn all() -> Vec<Observed> {
+    let mut all = vec![
+        one("a breaker", false, || ()),
+        one("a breaker, metrics", true, || BreakerMetrics::new("one")),
+        one("a breaker, log and metrics", true, || {
+            (BreakerLog::new("one"), BreakerMetrics::new("one"))
+        }),
+    ];
+    for (group, keys) in [
+        (Group::KeysWithSlot, "keys with a slot"),
+        (Group::KeysWithoutSlot, "keys without a slot"),
+    ] {
+        all.push(by_key(group, keys.to_owned(), false, || ()));
+        all.push(by_key(group, format!("{keys}, metrics"), true, || {
+            RegistryMetrics::new("keys")
+        }));
+        all.push(by_key(
+            group,
+            format!("{keys}, log and metrics"),
+            true,
+            || (RegistryLog::new("keys"), RegistryMetrics::new("keys")),
+        ));
+    }
+    all
+}
+
+fn one<O: Observer + Send + Sync + 'static>(
+    name: &str,
+    has_observer: bool,
+    observer: impl Fn() -> O + Send + Sync + 'static,
+) -> Observed {
+    let case = Case::new(name, move || {
+        let breaker = Breaker::builder(Config::new(), StdClock)
+            .observer(observer())
+            .build();
+        move |calls| {
+            for _ in 0..calls {
+                black_box(&breaker).acquire().expect("closed").success();
+            }
+        }
+    });
+    Observed {
+        group: Group::One,
+        has_observer,
+        case,
+    }
+}
+
+/// 64 keys of 37 bytes, as names of hosts in a cluster are.
+static HOSTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let name = |host| format!("shard-{host:02}.search.internal.example:8443");
+    (0..64).map(|host| &*name(host).leak()).collect()
+});
+
+fn by_key<O: KeyedObserver<&'static str> + Send + Sync + 'static>(
+    group: Group,
+    name: String,
+    has_observer: bool,
+    observer: impl Fn() -> O + Send + Sync + 'static,
+) -> Observed {
+    let case = Case::new(name, move || {
+        let builder = Registry::<&'static str>::builder(Config::new()).capacity(128);
+        let builder = builder.hasher(FxBuildHasher).observer(observer());
+        let hosts = builder.build().expect("constant rules");
+        if group == Group::KeysWithSlot {
+            // Clear again, and with a slot since they failed.
+            for host in &**HOSTS {
+                let _ = hosts.call(host, || Err::<(), _>("once"));
+                let clear = hosts.call(host, || Ok::<_, Infallible>(()));
+                clear.expect("closed");
+            }
+        }
+        move |calls| {
+            let mut random = fastrand::Rng::with_seed(1);
+            for _ in 0..calls {
+                let host = HOSTS[random.usize(..HOSTS.len())];
+                let permit = black_box(&hosts).acquire(host).expect("closed");
+                permit.report(Outcome::Success);
+            }
+        }
+    });
+    Observed {
+        group,
+        has_observer,
+        case,
+    }
+}

@@ -1,0 +1,89 @@
+//! What log and metrics cost a closed call, of one breaker and by key; in one run, by one and by two threads.
+//!
+//! ```console
+//! cargo run --release -p benches --bin observed
+//! ```
+//!
+//! Prints Markdown and needs two cores; takes about 10 seconds, minutes where other programs run, as disturbed laps
+//! are run again. Claims are held against that very run; ends with 1 and says what was missed if one does not hold.
+
+mod cases;
+
+use std::process::ExitCode;
+
+use benches::claim::{self, Claim};
+use benches::paired::Paired;
+use benches::rounds::measure_paired;
+use benches::table::Table;
+
+use cases::{Group, Observed};
+
+const ROUNDS: usize = 201;
+
+fn main() -> ExitCode {
+    let all = cases::all();
+    let count = all.len();
+    let timed: Vec<_> = [1, 2]
+        .into_iter()
+        .flat_map(|threads| {
+            cases::all()
+                .into_iter()
+                .map(move |one| one.case.by(threads))
+        })
+        .collect();
+    let paired = measure_paired(&timed, ROUNDS);
+
+    let Paired {
+        laps, disturbed, ..
+    } = paired;
+    println!(
+        "Nanoseconds per call as each thread sees it: median of {ROUNDS} interleaved rounds (quartiles). What it costs is \
+         the median of the differences within each round. {disturbed} of {laps} laps were disturbed by other programs, \
+         each time that they were run.\n"
+    );
+    let mut table =
+        Table::new(["", "1 thread", "costs", "each of 2 threads", "costs"].map(String::from));
+    let mut claims = Vec::new();
+    for (index, Observed { group, case, .. }) in all.iter().enumerate() {
+        let bare = all
+            .iter()
+            .position(|other| other.group == *group && !other.has_observer)
+            .expect("each group has one");
+        let cost = |at| paired.longer(index + at, bare + at).median;
+        table.row([
+            case.name.clone(),
+            paired.figure(index).to_string(),
+            format!("{:.1}", cost(0)),
+            paired.figure(index + count).to_string(),
+            format!("{:.1}", cost(count)),
+        ]);
+        if index != bare {
+            claims.extend(claims_of(&case.name, *group, cost(0), cost(count)));
+        }
+    }
+    println!("{table}");
+    println!("{}", claim::table(&claims));
+
+    let misses = claim::misses(&claims);
+    for miss in &misses {
+        eprintln!("{miss}");
+    }
+    if misses.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn claims_of(name: &str, group: Group, alone: f64, together: f64) -> [Claim; 2] {
+    let most_ns = group.most_ns();
+    [
+        Claim::at_most(format!("{name}: costs a closed call"), most_ns, alone, "ns"),
+        Claim::at_most(
+            format!("{name}: costs each of two threads"),
+            most_ns,
+            together,
+            "ns",
+        ),
+    ]
+}

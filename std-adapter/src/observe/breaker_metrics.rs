@@ -1,0 +1,184 @@
+//! Counts what happens to one breaker.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use atomic_breaker::{Observer, Outcome, Rejected, State, Transition};
+
+use super::counts::End;
+use super::meter::Meter;
+use super::text::Mode;
+use crate::Enforcement;
+
+/// Counts the calls, rejections and transitions of a breaker for the `metrics` facade, and shows its state.
+///
+/// What it counts reaches the recorder by [`publish`](super::publish()), so that a call pays for no more than one
+/// addition to memory that no other thread writes:
+///
+/// ```
+/// use atomic_breaker_std::observe::{self, BreakerMetrics};
+/// use atomic_breaker_std::{Breaker, Config, StdClock};
+/// use metrics_exporter_prometheus::PrometheusBuilder;
+///
+/// let recorder = PrometheusBuilder::new().build_recorder();
+/// let prometheus = recorder.handle();
+/// metrics::set_global_recorder(recorder).expect("the only one");
+///
+/// let payments = Breaker::builder(Config::new(), StdClock)
+///     .observer(BreakerMetrics::new("payments"))
+///     .build();
+/// payments.trip();
+///
+/// // For each scrape:
+/// observe::publish();
+/// let page = prometheus.render();
+/// let open = r#"circuit_breaker_breakers{circuit_breaker_name="payments",circuit_breaker_state="open"} 1"#;
+/// assert!(page.contains(open));
+/// ```
+///
+/// One for each breaker. Several of the same name are counted together, also one after the other: counters go on, and the
+/// gauge of the states says how many breakers of that name are in which. The state is that of the last transition that
+/// was made by way of this breaker, and closed before the first; other processes that share the word are not seen.
+pub struct BreakerMetrics {
+    name: &'static str,
+    counted: OnceLock<Counted>,
+    enforcement: Option<fn() -> &'static Enforcement>,
+}
+
+impl BreakerMetrics {
+    /// Of the breaker of that name: its first 128 bytes, control characters escaped. It is published from now on, at zero
+    /// before anything happens. Each name takes 17 KB; the first 1,000 are told apart, further ones are named `other`.
+    pub fn new(name: impl fmt::Display) -> Self {
+        let metrics = Self::in_static("");
+        metrics.counted.get_or_init(|| Counted::of(name));
+        metrics
+    }
+
+    /// The same for a `static`: published from the first call on, or once it is [registered](Self::register).
+    ///
+    /// ```
+    /// use atomic_breaker_std::observe::BreakerMetrics;
+    /// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};
+    ///
+    /// static PAYMENTS: Breaker<StdClock, NativeWord, (), BreakerMetrics> = Breaker::builder(Config::new(), StdClock)
+    ///     .observer(BreakerMetrics::in_static("payments"))
+    ///     .build();
+    ///
+    /// // When the program starts, so that there is a zero to begin with:
+    /// PAYMENTS.observer().register();
+    /// ```
+    pub const fn in_static(name: &'static str) -> Self {
+        Self {
+            name,
+            counted: OnceLock::new(),
+            enforcement: None,
+        }
+    }
+
+    /// Has it published from now on.
+    pub fn register(&self) {
+        self.counted();
+    }
+
+    /// For a breaker in a [`Resource`](crate::Resource) that may be in shadow mode, of which the breaker itself does not
+    /// know: where its enforcement is, as [`BreakerLog`](super::BreakerLog) is told. Without it all rejections count as
+    /// enforced.
+    #[must_use]
+    pub const fn enforcement(mut self, of: fn() -> &'static Enforcement) -> Self {
+        self.enforcement = Some(of);
+        self
+    }
+
+    fn mode(&self) -> Mode {
+        if let Some(enforcement) = self.enforcement {
+            return Mode::of_percent(enforcement().percent());
+        }
+        Mode::Enforced
+    }
+
+    #[inline]
+    fn counted(&self) -> &Counted {
+        match self.counted.get() {
+            Some(counted) => counted,
+            None => self.begin(),
+        }
+    }
+
+    #[cold]
+    fn begin(&self) -> &Counted {
+        self.counted.get_or_init(|| Counted::of(self.name))
+    }
+}
+
+impl Observer for BreakerMetrics {
+    #[cold]
+    fn transition(&self, transition: &Transition) {
+        let counted = self.counted();
+        counted.meter.count_transition(transition);
+        counted.note(transition);
+    }
+
+    #[cold]
+    fn rejected(&self, _: Rejected) {
+        self.counted().meter.count_rejection(self.mode());
+    }
+
+    #[inline]
+    fn outcome(&self, outcome: Outcome) {
+        self.counted().meter.counts.add(End::of(outcome));
+    }
+
+    #[inline]
+    fn cancelled(&self) {
+        self.counted().meter.counts.add(End::Cancelled);
+    }
+}
+
+impl fmt::Debug for BreakerMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self
+            .counted
+            .get()
+            .map_or(self.name, |counted| &counted.meter.name);
+        f.debug_struct("BreakerMetrics")
+            .field("name", &name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One breaker, and where it is counted.
+#[derive(Debug)]
+struct Counted {
+    meter: Arc<Meter>,
+    /// The last transition.
+    last: Mutex<Option<Transition>>,
+}
+
+impl Counted {
+    fn of(name: impl fmt::Display) -> Self {
+        let meter = Meter::of(name);
+        meter.move_breaker(None, Some(State::Closed));
+        Self {
+            meter,
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Two threads may report two transitions in either order.
+    fn note(&self, transition: &Transition) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_none_or(|last| transition.is_after(&last)) {
+            let from = last.map_or(State::Closed, |last| last.to);
+            *last = Some(*transition);
+            self.meter.move_breaker(Some(from), Some(transition.to));
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let last = self.last.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = last.map_or(State::Closed, |last| last.to);
+        self.meter.move_breaker(Some(state), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! The counters of calls.
+
+use std::array;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use atomic_breaker::Outcome;
+
+use super::lane;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Success,
+    Failure,
+    Ignored,
+    Cancelled,
+}
+
+impl End {
+    pub(super) const ALL: [Self; 4] =
+        [Self::Success, Self::Failure, Self::Ignored, Self::Cancelled];
+
+    #[inline]
+    pub(super) const fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Success => Self::Success,
+            Outcome::Failure(_) => Self::Failure,
+            Outcome::Ignored => Self::Ignored,
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Ignored => "ignored",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// How many calls ended how, by lane: a thread that has one of its own adds by a load and a store, as nobody else
+/// writes there. Counts that no other memory depends on, so all orderings are relaxed.
+#[derive(Debug)]
+pub(super) struct Counts {
+    own: [Lane; lane::OWN],
+    shared: Lane,
+}
+
+/// On cache lines of its own: they are fetched in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Lane([AtomicU64; End::ALL.len()]);
+
+impl Counts {
+    pub(super) fn new() -> Self {
+        Self {
+            own: array::from_fn(|_| Lane::default()),
+            shared: Lane::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&self, end: End) {
+        match self.own.get(lane::mine()) {
+            Some(Lane(counts)) => {
+                let count = &counts[end as usize];
+                count.store(
+                    count.load(Ordering::Relaxed).wrapping_add(1),
+                    Ordering::Relaxed,
+                );
+            }
+            None => self.add_shared(end),
+        }
+    }
+
+    #[cold]
+    fn add_shared(&self, end: End) {
+        self.shared.0[end as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The calls that ended so, in all lanes.
+    pub(super) fn sum(&self, end: End) -> u64 {
+        let lanes = self.own.iter().chain([&self.shared]);
+        lanes
+            .map(|lane| lane.0[end as usize].load(Ordering::Relaxed))
+            .sum()
+    }
+}

@@ -1,0 +1,70 @@
+//! A lane of its own for each thread, to count in.
+
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
+
+/// How many threads have a lane of their own at the same time; further ones share one.
+pub(super) const OWN: usize = 128;
+
+const UNKNOWN: usize = usize::MAX;
+
+thread_local! {
+    static MINE: Cell<usize> = const { Cell::new(UNKNOWN) };
+    static HELD: Held = Held::take();
+}
+
+/// The lane of this thread, the same in all counters: below [`OWN`] nobody else writes there, or [`OWN`] itself, where
+/// all others do.
+#[inline]
+pub(super) fn mine() -> usize {
+    match MINE.get() {
+        UNKNOWN => find(),
+        lane => lane,
+    }
+}
+
+#[cold]
+fn find() -> usize {
+    // Too late in the life of the thread to hold one.
+    let lane = HELD.try_with(|held| held.0).unwrap_or(OWN);
+    MINE.set(lane);
+    lane
+}
+
+/// A lane that is given to the next thread when this one ends, counts included.
+struct Held(usize);
+
+/// The lanes that nobody has. The lock orders the writes of two threads that have the same lane one after the other.
+static FREE: Mutex<Free> = Mutex::new(Free {
+    fresh: 0,
+    returned: Vec::new(),
+});
+
+struct Free {
+    /// Those from here on were never given away.
+    fresh: usize,
+    returned: Vec<usize>,
+}
+
+impl Held {
+    fn take() -> Self {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let lane = free.returned.pop().unwrap_or_else(|| {
+            let lane = free.fresh;
+            free.fresh = (lane + 1).min(OWN);
+            lane
+        });
+        Self(lane)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What is dropped later may still count.
+        MINE.set(OWN);
+        if self.0 != OWN {
+            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+            free.returned.push(self.0);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What is counted under one name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use atomic_breaker::{State, Transition};
+
+use super::counts::Counts;
+use super::text::{CAUSES, Mode, STATES, cause_index, printable, state_index};
+
+/// The label of keys that have none of their own.
+pub(super) const OTHER: &str = "other";
+
+/// What is counted under one name, for the life of the program: counters must not fall, whoever goes and comes back.
+/// Counts that no other memory depends on, so all orderings are relaxed.
+#[derive(Debug)]
+pub(super) struct Meter {
+    pub(super) name: String,
+    pub(super) counts: Counts,
+    /// By the state after, and the cause; the last ones are those that are not known here.
+    transitions: [[AtomicU64; CAUSES.len() + 1]; STATES.len() + 1],
+    rejections: [AtomicU64; Mode::ALL.len()],
+    /// How many breakers are in which state.
+    states: [AtomicU64; STATES.len() + 1],
+    has_breakers: AtomicBool,
+    keys: Mutex<BTreeMap<String, Arc<OfKey>>>,
+    watches: Mutex<Watches>,
+}
+
+/// Who looks at a registry.
+pub(super) struct Watch {
+    /// Where the registry is: one is looked at once.
+    pub(super) of: usize,
+    /// What it looks like; none when it is gone.
+    pub(super) look: Box<dyn Fn() -> Option<Seen> + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Watches {
+    /// Whether there ever was one.
+    is_watched: bool,
+    all: Vec<Arc<Watch>>,
+}
+
+impl std::fmt::Debug for Watches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entry(&self.all.len()).finish()
+    }
+}
+
+/// What a registry looks like.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) states: [u64; STATES.len() + 1],
+    /// The labels of keys that reject.
+    pub(super) open: BTreeSet<String>,
+}
+
+/// What is counted of a key.
+#[derive(Debug, Default)]
+pub(super) struct OfKey {
+    pub(super) opened: AtomicU64,
+    pub(super) rejections: [AtomicU64; Mode::ALL.len()],
+    /// Whether it was named ahead.
+    is_named: bool,
+    /// When it was shown first, at zero.
+    shown: Mutex<Option<Instant>>,
+}
+
+impl OfKey {
+    #[cfg(feature = "registry")]
+    pub(super) fn add(count: &AtomicU64) {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether it is to be shown at zero still, so that who reads it sees it rise.
+    pub(super) fn is_new(&self, for_at_least: Duration) -> bool {
+        if self.is_named {
+            return false;
+        }
+        let mut shown = lock(&self.shown);
+        if let Some(since) = *shown {
+            return since.elapsed() < for_at_least;
+        }
+        *shown = Some(Instant::now());
+        true
+    }
+}
+
+/// All meters, by name.
+static METERS: Mutex<BTreeMap<String, Arc<Meter>>> = Mutex::new(BTreeMap::new());
+
+// As the documentation of `BreakerMetrics` says.
+const _: () = assert!(size_of::<Meter>() <= 17_920);
+
+/// The most names; further ones are counted together.
+const MOST_NAMES: usize = 1_000;
+
+pub(super) fn all() -> Vec<Arc<Meter>> {
+    lock(&METERS).values().map(Arc::clone).collect()
+}
+
+impl Meter {
+    /// The meter of that name: the same for all who ask.
+    pub(super) fn of(name: impl std::fmt::Display) -> Arc<Self> {
+        let mut name = printable(name);
+        let mut meters = lock(&METERS);
+        if meters.len() >= MOST_NAMES && !meters.contains_key(&name) {
+            OTHER.clone_into(&mut name);
+        }
+        let meter = meters.entry(name).or_insert_with_key(|name| {
+            Arc::new(Self {
+                name: name.clone(),
+                counts: Counts::new(),
+                transitions: Default::default(),
+                rejections: Default::default(),
+                states: Default::default(),
+                has_breakers: AtomicBool::new(false),
+                keys: Mutex::default(),
+                watches: Mutex::default(),
+            })
+        });
+        Arc::clone(meter)
+    }
+
+    pub(super) fn count_transition(&self, transition: &Transition) {
+        let to = &self.transitions[state_index(transition.to)];
+        to[cause_index(transition.cause)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn transitions(&self, to: usize, cause: usize) -> u64 {
+        self.transitions[to][cause].load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_rejection(&self, mode: Mode) {
+        self.rejections[mode as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn rejections(&self, mode: Mode) -> u64 {
+        self.rejections[mode as usize].load(Ordering::Relaxed)
+    }
+
+    /// A breaker of that name came into a state, from another one.
+    pub(super) fn move_breaker(&self, from: Option<State>, to: Option<State>) {
+        self.has_breakers.store(true, Ordering::Relaxed);
+        if let Some(to) = to {
+            self.states[state_index(to)].fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(from) = from {
+            self.states[state_index(from)].fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The counters of the key with that label, a new one if fewer than so many are labelled.
+    pub(super) fn key(&self, label: String, most: usize) -> Option<Arc<OfKey>> {
+        let mut keys = lock(&self.keys);
+        if keys.len() >= most && !keys.contains_key(&label) {
+            return None;
+        }
+        Some(Arc::clone(keys.entry(label).or_default()))
+    }
+
+    /// The counters of a key that is known ahead.
+    pub(super) fn named_key(&self, label: String) -> Arc<OfKey> {
+        let named = || {
+            Arc::new(OfKey {
+                is_named: true,
+                ..OfKey::default()
+            })
+        };
+        Arc::clone(lock(&self.keys).entry(label).or_insert_with(named))
+    }
+
+    pub(super) fn keys(&self) -> Vec<(String, Arc<OfKey>)> {
+        let keys = lock(&self.keys);
+        let keys = keys.iter();
+        keys.map(|(label, key)| (label.clone(), Arc::clone(key)))
+            .collect()
+    }
+
+    pub(super) fn watch(&self, watch: Watch) {
+        let mut watches = lock(&self.watches);
+        watches.is_watched = true;
+        watches.all.retain(|other| other.of != watch.of);
+        watches.all.push(Arc::new(watch));
+    }
+
+    /// What breakers and registries of that name look like, if there were any that can be seen.
+    pub(super) fn look(&self) -> Option<Seen> {
+        let (is_watched, watches) = {
+            let watches = lock(&self.watches);
+            (watches.is_watched, watches.all.clone())
+        };
+        if !is_watched && !self.has_breakers.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut all = Seen {
+            states: self
+                .states
+                .each_ref()
+                .map(|count| count.load(Ordering::Relaxed)),
+            open: BTreeSet::new(),
+        };
+        // Without the lock: a registry may be slow to look at.
+        for watch in watches {
+            match (watch.look)() {
+                Some(mut seen) => {
+                    for (sum, count) in all.states.iter_mut().zip(seen.states) {
+                        *sum += count;
+                    }
+                    all.open.append(&mut seen.open);
+                }
+                None => lock(&self.watches)
+                    .all
+                    .retain(|kept| !Arc::ptr_eq(kept, &watch)),
+            }
+        }
+        Some(all)
+    }
+}
+
+/// What is done under the lock leaves it whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,74 @@
+//! Logs and metrics: observers that are given to a breaker, or to a registry.
+//!
+//! | observer | of | feature | what |
+//! |---|---|---|---|
+//! | `BreakerLog` | a breaker | `tracing` | an event for each transition, and for a sample of the rejections |
+//! | `RegistryLog` | a registry | `tracing`, `registry` | the same, with the key |
+//! | `BreakerMetrics` | a breaker | `metrics` | counters, and a gauge of the state |
+//! | `RegistryMetrics` | a registry | `metrics`, `registry` | the same, and the keys that opened |
+//!
+//! A pair observes, too: `.observer((BreakerLog::new("payments"), BreakerMetrics::new("payments")))`. Fields of events
+//! and names of metrics are listed in `docs/observability.md` of the repository.
+//!
+//! | file | what |
+//! |---|---|
+//! | `text` | names that may come from outside, and the words for states and causes |
+//! | `sampler`, `event` | which rejections are logged; the events themselves |
+//! | `breaker_log`, `registry_log` | the observers that log |
+//! | `lane`, `counts` | a lane of its own for each thread, to count in; the counters |
+//! | `meter` | what is counted under one name |
+//! | `breaker_metrics`, `registry_metrics` | the observers that count |
+//! | `series`, `publish` | the metrics by name; how they reach the recorder |
+
+#[cfg(feature = "metrics")]
+mod breaker_metrics;
+#[cfg(feature = "metrics")]
+mod counts;
+#[cfg(feature = "metrics")]
+mod lane;
+#[cfg(feature = "metrics")]
+#[cfg_attr(
+    not(feature = "registry"),
+    allow(dead_code, reason = "what is counted by key, and read when published")
+)]
+mod meter;
+#[cfg(feature = "metrics")]
+mod publish;
+#[cfg(all(feature = "metrics", feature = "registry"))]
+mod registry_metrics;
+#[cfg(feature = "metrics")]
+mod series;
+
+#[cfg(feature = "tracing")]
+mod breaker_log;
+#[cfg(feature = "tracing")]
+mod event;
+#[cfg(all(feature = "tracing", feature = "registry"))]
+mod registry_log;
+#[cfg(feature = "tracing")]
+mod sampler;
+
+mod text;
+
+#[cfg(feature = "tracing")]
+pub use breaker_log::BreakerLog;
+#[cfg(feature = "metrics")]
+pub use breaker_metrics::BreakerMetrics;
+#[cfg(feature = "metrics")]
+pub use publish::{publish, publish_each_second};
+#[cfg(all(feature = "tracing", feature = "registry"))]
+pub use registry_log::RegistryLog;
+#[cfg(all(feature = "metrics", feature = "registry"))]
+pub use registry_metrics::RegistryMetrics;
+
+/// The code blocks of the page, compiled and run.
+#[cfg(all(
+    doctest,
+    feature = "metrics",
+    feature = "registry",
+    feature = "tracing"
+))]
+mod pages {
+    #[doc = include_str!("../../../docs/observability.md")]
+    mod observability {}
+}

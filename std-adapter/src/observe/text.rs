@@ -1,0 +1,158 @@
+//! Names that may come from outside, and the words for states and causes.
+
+use std::fmt::{self, Write};
+
+use atomic_breaker::{Cause, State};
+
+/// The most bytes of a name or key that are kept.
+const MAX_BYTES: usize = 128;
+
+/// A name or key as it may stand in a log line and in a label: in at most 128 bytes, without control characters and
+/// without characters that change how others are shown. Those are written as Rust escapes them, and a longer text is
+/// cut and ends in `…`. Never more than that is put together, however long the text.
+pub(super) fn printable(text: impl fmt::Display) -> String {
+    let mut kept = Printable(String::new());
+    // An error says that there was more.
+    if write!(kept, "{text}").is_err() {
+        while kept.0.len() > MAX_BYTES - '…'.len_utf8() {
+            kept.0.pop();
+        }
+        kept.0.push('…');
+    }
+    kept.0
+}
+
+struct Printable(String);
+
+impl Printable {
+    fn push(&mut self, piece: &str) -> fmt::Result {
+        if self.0.len() + piece.len() > MAX_BYTES {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(piece);
+        Ok(())
+    }
+}
+
+impl Write for Printable {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for char in text.chars() {
+            if is_hidden(char) {
+                let mut escaped = String::new();
+                escaped.extend(char.escape_default());
+                self.push(&escaped)?;
+            } else {
+                self.push(char.encode_utf8(&mut [0; 4]))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Control characters, and what Unicode has to separate lines, to join and to turn the direction of a text.
+fn is_hidden(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// All states, in the order of [`state_index`].
+#[cfg(feature = "metrics")]
+pub(super) const STATES: [State; 6] = [
+    State::Closed,
+    State::Open,
+    State::HalfOpen,
+    State::Returning,
+    State::ForcedOpen,
+    State::Disabled,
+];
+
+#[cfg(feature = "metrics")]
+pub(super) fn state_index(state: State) -> usize {
+    let index = STATES.iter().position(|known| *known == state);
+    index.unwrap_or(STATES.len())
+}
+
+pub(super) const fn state_name(state: State) -> &'static str {
+    match state {
+        State::Closed => "closed",
+        State::Open => "open",
+        State::HalfOpen => "half_open",
+        State::Returning => "returning",
+        State::ForcedOpen => "forced_open",
+        State::Disabled => "disabled",
+        _ => "other",
+    }
+}
+
+/// All causes, in the order of [`cause_index`].
+#[cfg(feature = "metrics")]
+pub(super) const CAUSES: [Cause; 13] = [
+    Cause::FailureLimit,
+    Cause::FailureRatio,
+    Cause::TripDemanded,
+    Cause::RetryAfter,
+    Cause::OpenTimeOver,
+    Cause::ProbeFailed,
+    Cause::ProbeCancelled,
+    Cause::ProbeLost,
+    Cause::ProbesSucceeded,
+    Cause::TrafficReturned,
+    Cause::Manual,
+    Cause::Restored,
+    Cause::CorruptWord,
+];
+
+#[cfg(feature = "metrics")]
+pub(super) fn cause_index(cause: Cause) -> usize {
+    let index = CAUSES.iter().position(|known| *known == cause);
+    index.unwrap_or(CAUSES.len())
+}
+
+pub(super) const fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::FailureLimit => "failure_limit",
+        Cause::FailureRatio => "failure_ratio",
+        Cause::TripDemanded => "trip_demanded",
+        Cause::RetryAfter => "retry_after",
+        Cause::OpenTimeOver => "open_time_over",
+        Cause::ProbeFailed => "probe_failed",
+        Cause::ProbeCancelled => "probe_cancelled",
+        Cause::ProbeLost => "probe_lost",
+        Cause::ProbesSucceeded => "probes_succeeded",
+        Cause::TrafficReturned => "traffic_returned",
+        Cause::Manual => "manual",
+        Cause::Restored => "restored",
+        Cause::CorruptWord => "corrupt_word",
+        _ => "other",
+    }
+}
+
+/// Whether rejections are enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Enforced,
+    /// Some are, and of this one it is not known.
+    Partial,
+    Shadow,
+}
+
+impl Mode {
+    #[cfg(feature = "metrics")]
+    pub(super) const ALL: [Self; 3] = [Self::Enforced, Self::Partial, Self::Shadow];
+
+    pub(super) const fn of_percent(percent: u8) -> Self {
+        match percent {
+            100.. => Self::Enforced,
+            0 => Self::Shadow,
+            1..100 => Self::Partial,
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Enforced => "enforced",
+            Self::Partial => "partial",
+            Self::Shadow => "shadow",
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Logs and metrics.
+//!
+//! | file | what |
+//! |---|---|
+//! | `support` | a subscriber and a recorder that keep what they get |
+//! | `logs`, `keyed_logs` | events of a breaker, of a registry |
+//! | `counted`, `keyed` | metrics of a breaker, of a registry |
+//! | `published` | recorders that come late, are replaced, call back |
+//! | `attacked` | threads that come and go, many and hostile keys, observers that panic |
+//! | `../observe_process.rs` | new keys, and the thread that publishes, in a process of their own |
+//! | `dashboard` | every name in it is emitted, and the other way round |
+#![cfg(all(feature = "metrics", feature = "registry", feature = "tracing"))]
+
+mod attacked;
+mod counted;
+mod dashboard;
+mod keyed;
+mod keyed_logs;
+mod logs;
+mod published;
+mod support;
