@@ -106,6 +106,8 @@ mod boot_clock;
 pub mod client;
 #[cfg(feature = "coarse")]
 mod coarse_clock;
+#[cfg(feature = "fleet")]
+pub mod fleet;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(any(
