@@ -1,7 +1,7 @@
 //! An engine within the process.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,6 +38,7 @@ struct Engine {
     began: Instant,
     began_ms: u64,
     ahead_ms: AtomicI64,
+    requests: AtomicU64,
     link: watch::Sender<Link>,
 }
 
@@ -60,6 +61,7 @@ impl InProcess {
             began: Instant::now(),
             began_ms: since.map_or(0, |since| since.as_millis() as u64),
             ahead_ms: AtomicI64::new(0),
+            requests: AtomicU64::new(0),
             link: watch::Sender::new(Link::default()),
         }))
     }
@@ -105,6 +107,11 @@ impl InProcess {
         self.0.ahead_ms.store(ms, Ordering::SeqCst);
     }
 
+    /// How many requests and readings have reached it.
+    pub fn requests(&self) -> u64 {
+        self.0.requests.load(Ordering::SeqCst)
+    }
+
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         // Nothing that panics is done under the lock.
         self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
@@ -120,7 +127,10 @@ impl InProcess {
         let mut link = self.0.link.subscribe();
         let cuts = link.borrow().cuts;
         match link.wait_for(|link| link.is_cut || !link.hangs).await {
-            Ok(link) => link.check(cuts),
+            Ok(link) => {
+                self.0.requests.fetch_add(1, Ordering::SeqCst);
+                link.check(cuts)
+            }
             Err(gone) => Err(EngineError::new(gone)),
         }
     }
