@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use atomic_breaker::{AnyBreaker, Cause, Observer, Rejected, State, Transition};
+use atomic_breaker::{AnyBreaker, Observer, Rejected, Transition};
 use tokio::sync::mpsc::Sender;
 
-use super::super::{Local, Name};
+use super::super::Name;
 use super::steer::{Steer, is_ours};
 
 /// What comes from breakers and their users.
@@ -87,22 +87,4 @@ impl fmt::Debug for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Seat").field(&self.0.name).finish()
     }
-}
-
-/// What a transition that the fleet did not make says to it.
-pub(super) fn local(made: &Transition) -> Option<Local> {
-    let open_ms = made.open_for_ms;
-    Some(match (made.to, made.cause) {
-        (State::Open, Cause::Manual) => Local::TrippedByHand { open_ms },
-        (State::Open, Cause::Restored) => return None,
-        (State::Open, _) if made.from == State::HalfOpen => Local::ProbeFailed { open_ms },
-        (State::Open, cause) => Local::Tripped {
-            open_ms,
-            is_demanded: cause == Cause::RetryAfter,
-        },
-        (_, Cause::Manual) => Local::Overruled,
-        (_, Cause::ProbesSucceeded) => Local::Recovered,
-        (_, Cause::ProbeLost) => Local::ProbeLost,
-        _ => return None,
-    })
 }

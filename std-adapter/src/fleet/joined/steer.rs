@@ -1,9 +1,11 @@
-//! What the fleet does to a breaker of this instance.
+//! What the fleet does to a breaker of this instance, and what it is told of it.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-use atomic_breaker::{AnyBreaker, BitsOf, Config, Rules, State, Transition};
+use atomic_breaker::{AnyBreaker, BitsOf, Cause, Config, Rules, State, Transition};
+
+use super::super::{Action, Local};
 
 thread_local! {
     /// Whether what happens to a breaker on this thread now is done by the fleet.
@@ -36,11 +38,7 @@ pub(super) trait Steer: Send {
     fn rules(&self) -> Config;
     /// A probe is in flight, or one of several has succeeded.
     fn is_probing(&self) -> bool;
-    /// Open for exactly so long, unless for longer already.
-    fn trip(&self, for_ms: u64) -> Option<Transition>;
-    fn extend(&self, for_ms: u64) -> Option<Transition>;
-    fn probe(&self) -> Option<Transition>;
-    fn close(&self) -> Option<Transition>;
+    fn act(&self, action: Action) -> Option<Transition>;
 }
 
 impl<B: AnyBreaker + Send> Steer for B {
@@ -53,37 +51,66 @@ impl<B: AnyBreaker + Send> Steer for B {
         seen.probes_in_flight() > 0 || seen.successes() > 0
     }
 
-    /// By rules whose open time is next to nothing, as those of the breaker would lengthen it.
-    fn trip(&self, for_ms: u64) -> Option<Transition> {
+    fn act(&self, action: Action) -> Option<Transition> {
         let _ours = Ours::begin();
-        let brief = Config::new().open_for(Duration::from_millis(1));
-        let rules = Rules::<BitsOf<B>>::try_new(brief).ok()?;
-        let breaker = self.as_breaker().with_rules(rules);
-        breaker.trip_for(Duration::from_millis(for_ms))
+        action.apply_to(self)
     }
+}
 
-    fn extend(&self, for_ms: u64) -> Option<Transition> {
-        let is_open = self.as_breaker().state() == State::Open;
-        is_open.then(|| self.trip(for_ms)).flatten()
-    }
-
-    fn probe(&self) -> Option<Transition> {
-        let _ours = Ours::begin();
-        self.as_breaker().probe_now()
-    }
-
-    /// By as many successes as its rules want, so that traffic returns gradually where they say so.
-    fn close(&self) -> Option<Transition> {
-        let _ours = Ours::begin();
-        let breaker = self.as_breaker();
-        let mut last = breaker.probe_now()?;
-        for _ in 0..breaker.config().get_close_after() {
-            match breaker.acquire() {
-                Ok(permit) if permit.is_probe() => last = permit.success().unwrap_or(last),
-                // A real call was faster: it decides.
-                _ => break,
+impl Action {
+    /// Does it to a breaker, and says what it changed there. To [ask](Self::Ask) changes nothing.
+    pub fn apply_to(self, breaker: &impl AnyBreaker) -> Option<Transition> {
+        match self {
+            Self::Ask(_) => None,
+            Self::Trip { for_ms } => trip(breaker, for_ms),
+            Self::Extend { for_ms } => {
+                let is_open = breaker.as_breaker().state() == State::Open;
+                is_open.then(|| trip(breaker, for_ms)).flatten()
             }
+            Self::Probe => breaker.as_breaker().probe_now(),
+            Self::Close => close(breaker),
         }
-        Some(last)
+    }
+}
+
+/// By rules whose open time is next to nothing, as those of the breaker would lengthen it.
+fn trip<B: AnyBreaker>(breaker: &B, for_ms: u64) -> Option<Transition> {
+    let brief = Config::new().open_for(Duration::from_millis(1));
+    let rules = Rules::<BitsOf<B>>::try_new(brief).ok()?;
+    let breaker = breaker.as_breaker().with_rules(rules);
+    breaker.trip_for(Duration::from_millis(for_ms))
+}
+
+/// By as many successes as its rules want, so that traffic returns gradually where they say so.
+fn close(breaker: &impl AnyBreaker) -> Option<Transition> {
+    let breaker = breaker.as_breaker();
+    let mut last = breaker.probe_now()?;
+    for _ in 0..breaker.config().get_close_after() {
+        match breaker.acquire() {
+            Ok(permit) if permit.is_probe() => last = permit.success().unwrap_or(last),
+            // A real call was faster: it decides.
+            _ => break,
+        }
+    }
+    Some(last)
+}
+
+impl Local {
+    /// What a transition says to the fleet, unless the fleet itself [made](Action::apply_to) it.
+    pub fn of(made: &Transition) -> Option<Self> {
+        let open_ms = made.open_for_ms;
+        Some(match (made.to, made.cause) {
+            (State::Open, Cause::Manual) => Self::TrippedByHand { open_ms },
+            (State::Open, Cause::Restored) => return None,
+            (State::Open, _) if made.from == State::HalfOpen => Self::ProbeFailed { open_ms },
+            (State::Open, cause) => Self::Tripped {
+                open_ms,
+                is_demanded: cause == Cause::RetryAfter,
+            },
+            (_, Cause::Manual) => Self::Overruled,
+            (_, Cause::ProbesSucceeded) => Self::Recovered,
+            (_, Cause::ProbeLost) => Self::ProbeLost,
+            _ => return None,
+        })
     }
 }

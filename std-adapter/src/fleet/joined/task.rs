@@ -9,11 +9,11 @@ use atomic_breaker::Transition;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::super::{Action, Context, Fleet, FleetConfig, Input, Member, Name, Reading};
+use super::super::{Action, Context, Fleet, FleetConfig, Input, Local, Member, Name, Reading};
 use super::FleetStatus;
 use super::lane::{Lane, Reply};
 use super::link::{Heard, Pause};
-use super::seat::{Event, Shared, local};
+use super::seat::{Event, Shared};
 use super::steer::Steer;
 
 /// A breaker that follows.
@@ -119,12 +119,12 @@ impl<F: Fleet> Task<F> {
                     .get(&seat.name)
                     .and_then(|follower| follower.last)
                     .is_some_and(|last| !made.is_after(&last));
-                if let Some(local) = local(&made).filter(|_| !is_old) {
+                if let Some(local) = Local::of(&made).filter(|_| !is_old) {
                     self.step(&seat.name, Input::Local(local));
                 }
             }
             Event::Rejected(seat) => {
-                self.step(&seat.name, Input::Local(super::super::Local::Rejected));
+                self.step(&seat.name, Input::Local(Local::Rejected));
             }
         }
     }
@@ -308,13 +308,7 @@ impl Follower {
     /// An observer of the user's that panics ends nothing here.
     fn act(&mut self, action: Action) {
         let breaker = &self.breaker;
-        let made = catch_unwind(AssertUnwindSafe(|| match action {
-            Action::Trip { for_ms } => breaker.trip(for_ms),
-            Action::Extend { for_ms } => breaker.extend(for_ms),
-            Action::Probe => breaker.probe(),
-            Action::Close => breaker.close(),
-            Action::Ask(_) => None,
-        }));
+        let made = catch_unwind(AssertUnwindSafe(|| breaker.act(action)));
         if let Ok(Some(made)) = made {
             self.last = Some(made);
         }
