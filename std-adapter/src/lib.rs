@@ -78,6 +78,7 @@
 //! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
 //! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
+//! | share what instances learn | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit` | `resource` |
 //! | know why it opened; try it without effect | `Resource`, `Enforcement` | `resource` |
 //!
