@@ -1,8 +1,10 @@
 //! A real server: on a port of its own, in a folder of its own, without persistence, ended by its handle.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_redis::RedisFleet;
@@ -12,6 +14,8 @@ pub(crate) struct Server {
     folder: PathBuf,
     port: u16,
 }
+
+static SKIPPED: Once = Once::new();
 
 /// Set by `tests/engines/run`: a missing server is then a failure.
 const REQUIRED: &str = "ATOMIC_BREAKER_NEEDS_REDIS";
@@ -38,7 +42,11 @@ impl Server {
             .spawn();
         let Ok(child) = spawned else {
             assert!(std::env::var_os(REQUIRED).is_none(), "no redis-server");
-            println!("skipped: needs redis-server, run tests/engines/run");
+            SKIPPED.call_once(|| {
+                // Not captured, as what is printed is.
+                let line = "skipped: needs redis-server, run tests/engines/run";
+                let _ = writeln!(std::io::stderr(), "{line}");
+            });
             return None;
         };
         let server = Self {
