@@ -83,6 +83,7 @@
 //! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
 //! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
+//! | share what instances learn | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit` | `resource` |
 //! | have logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
 //! | have metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
@@ -114,6 +115,8 @@ mod boot_clock;
 pub mod client;
 #[cfg(feature = "coarse")]
 mod coarse_clock;
+#[cfg(feature = "fleet")]
+pub mod fleet;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(any(

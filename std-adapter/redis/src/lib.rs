@@ -1,0 +1,262 @@
+//! Fleets of [`atomic-breaker`](atomic_breaker_std) circuit breakers by Redis 7: instances learn from one another's
+//! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on alone.
+//!
+//! ```no_run
+//! use atomic_breaker_redis::RedisFleet;
+//! use atomic_breaker_std::fleet::{FleetConfig, Joined};
+//! use atomic_breaker_std::{Breaker, Config, StdClock};
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let engine = RedisFleet::new("redis://127.0.0.1/", "shop")?;
+//! let fleet = Joined::new(engine, FleetConfig::new(3))?;
+//!
+//! let seat = fleet.seat("payments")?;
+//! let payments = Breaker::builder(Config::new(), StdClock).observer(seat.clone()).build();
+//! let payments = Arc::new(payments);
+//! seat.take(Arc::clone(&payments));
+//! # Ok(()) }
+//! ```
+//!
+//! One script does each request, by the server's time; all keys of a fleet share a hash tag, so they lie on one
+//! node of a cluster. Keys expire.
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+mod connection;
+mod text;
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_std::fleet::{
+    Answer, Ask, EngineError, Fleet, InstanceId, Message, Messages, Name, Reading, Verdict,
+};
+use connection::Connection;
+use futures_util::StreamExt;
+use redis::aio::{PubSubSink, PubSubStream};
+use redis::{Client, FromRedisValue, Script, ScriptInvocation, Value};
+use tokio::time::timeout;
+
+/// How long a subscription is silent before it is asked whether it lives, and how long that may take.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// A fleet that meets in Redis 7 or later. A clone is the same.
+#[derive(Clone)]
+pub struct RedisFleet {
+    connection: Connection,
+    script: Arc<Script>,
+    prefix: String,
+    channel: String,
+}
+
+impl RedisFleet {
+    /// By an address such as `redis://127.0.0.1:6379/`. Connects when it is first used.
+    ///
+    /// The prefix tells fleets in one Redis apart, whatever its databases: channels ignore them. 1 to 64 ASCII letters,
+    /// digits, `-`, `_`, `.` or `:`.
+    ///
+    /// # Errors
+    /// [`RedisFleetError`] says what is wrong with the address or the prefix.
+    pub fn new(address: &str, prefix: &str) -> Result<Self, RedisFleetError> {
+        let is_right = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_right) {
+            return Err(RedisFleetError::Prefix);
+        }
+        let client = Client::open(address).map_err(RedisFleetError::Address)?;
+        let prefix = format!("{{{prefix}}}");
+        Ok(Self {
+            connection: Connection::new(client),
+            script: Arc::new(Script::new(include_str!("ledger.lua"))),
+            channel: format!("{prefix}:messages"),
+            prefix,
+        })
+    }
+
+    /// The script with what every request has.
+    fn request(&self, what: &str, from: InstanceId, name: &[u8]) -> ScriptInvocation<'_> {
+        let mut votes = format!("{}:votes:", self.prefix).into_bytes();
+        votes.extend(name);
+        let mut request = self.script.prepare_invoke();
+        request
+            .key(format!("{}:records", self.prefix))
+            .key(votes)
+            .key(format!("{}:living", self.prefix))
+            .arg(what)
+            .arg(from.to_string())
+            .arg(name)
+            .arg(&self.channel);
+        request
+    }
+
+    async fn invoke<T: FromRedisValue>(
+        &self,
+        request: &ScriptInvocation<'_>,
+    ) -> Result<T, EngineError> {
+        let mut used = self.connection.get().await.map_err(EngineError::new)?;
+        let answer = request.invoke_async(&mut used.connection).await;
+        let answer = answer.map_err(EngineError::new)?;
+        used.answered();
+        Ok(answer)
+    }
+}
+
+impl fmt::Debug for RedisFleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisFleet")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Fleet for RedisFleet {
+    type Messages = RedisMessages;
+
+    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
+        let mark = text::mark(fastrand::u64(..));
+        let mut request;
+        match ask {
+            Ask::Vote {
+                quorum,
+                window_ms,
+                open_ms,
+                known,
+            } => {
+                request = self.request("vote", from, name.as_bytes());
+                request.arg(quorum).arg(window_ms).arg(open_ms);
+                request.arg(exact(known)?).arg(mark);
+            }
+            Ask::Bid { id, lease_ms } => {
+                request = self.request("bid", from, name.as_bytes());
+                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
+                request.arg(lease_ms);
+            }
+            Ask::Verdict { id, verdict } => {
+                request = self.request("verdict", from, name.as_bytes());
+                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
+                request.arg(match verdict {
+                    Verdict::Healthy => 0,
+                    Verdict::Failed { open_ms } => open_ms.max(1),
+                });
+                request.arg(mark);
+            }
+            Ask::Raise { id, known } => {
+                request = self.request("raise", from, name.as_bytes());
+                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
+                request.arg(exact(known)?);
+            }
+        }
+        let (done, votes, notice): (bool, u32, Vec<u8>) = self.invoke(&request).await?;
+        Ok(Answer {
+            done,
+            votes,
+            notice: text::notice(&notice),
+        })
+    }
+
+    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
+        let mut request = self.request("read", from, b"");
+        request.arg(every_ms);
+        let answer: Vec<Value> = self.invoke(&request).await?;
+        let mut values = answer.into_iter();
+        let living = values.next().ok_or_else(unreadable)?;
+        let living = u32::from_redis_value(living).map_err(EngineError::new)?;
+        let mut messages = Vec::new();
+        while let (Some(name), Some(notice)) = (values.next(), values.next()) {
+            let (Value::BulkString(name), Value::BulkString(notice)) = (name, notice) else {
+                return Err(unreadable());
+            };
+            // What somebody else has written there is not ours.
+            if let (Ok(name), Some(notice)) = (Name::new(name), text::notice(&notice)) {
+                messages.push(Message { name, notice });
+            }
+        }
+        Ok(Reading { living, messages })
+    }
+
+    async fn subscribe(&self) -> Result<RedisMessages, EngineError> {
+        let client = self.connection.client();
+        let mut pubsub = client.get_async_pubsub().await.map_err(EngineError::new)?;
+        let subscribed = pubsub.subscribe(&self.channel).await;
+        subscribed.map_err(EngineError::new)?;
+        let (sink, stream) = pubsub.split();
+        Ok(RedisMessages { sink, stream })
+    }
+}
+
+/// Epochs that the script's numbers hold exactly.
+fn exact(epoch: u64) -> Result<u64, EngineError> {
+    if epoch < text::LAST_EPOCH {
+        Ok(epoch)
+    } else {
+        Err(EngineError::new(
+            "an epoch of 2^53 or more: no engine gives such a one",
+        ))
+    }
+}
+
+fn unreadable() -> EngineError {
+    EngineError::new("an answer that is not of this script: take another prefix")
+}
+
+/// A subscription to a [`RedisFleet`].
+pub struct RedisMessages {
+    sink: PubSubSink,
+    stream: PubSubStream,
+}
+
+impl Messages for RedisMessages {
+    async fn next(&mut self) -> Result<Message, EngineError> {
+        loop {
+            let Ok(next) = timeout(SILENCE, self.stream.next()).await else {
+                // A connection that was cut off without a word says nothing either.
+                let pong = timeout(SILENCE, self.sink.ping::<Value>()).await;
+                pong.map_err(EngineError::new)?.map_err(EngineError::new)?;
+                continue;
+            };
+            let message = next.ok_or_else(|| EngineError::new("the subscription has ended"))?;
+            // What somebody else publishes there is not ours.
+            if let Some(message) = text::message(message.get_payload_bytes()) {
+                return Ok(message);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RedisMessages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisMessages").finish_non_exhaustive()
+    }
+}
+
+/// Why there is no such fleet.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RedisFleetError {
+    /// The prefix is empty, too long, or has other characters.
+    Prefix,
+    /// The address is none.
+    Address(redis::RedisError),
+}
+
+impl fmt::Display for RedisFleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix => f.write_str(
+                "the prefix of a fleet has 1 to 64 ASCII letters, digits, '-', '_', '.' or ':'",
+            ),
+            Self::Address(error) => write!(f, "not an address of Redis: {error}"),
+        }
+    }
+}
+
+impl Error for RedisFleetError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Prefix => None,
+            Self::Address(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A process that has joined its fleet.
+
+mod lane;
+mod link;
+mod seat;
+mod status;
+mod steer;
+mod task;
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+
+use super::{Fleet, FleetConfig, FleetConfigError, Name, NameError};
+use lane::Lane;
+pub use seat::Seat;
+use seat::{Event, Shared};
+pub use status::FleetStatus;
+use task::Task;
+
+/// How many events of breakers, and how many messages, may wait for the task.
+const QUEUE: usize = 4_096;
+
+/// A process that has joined its fleet, by one task of tokio. Dropping it leaves the fleet: breakers keep what was
+/// set and go on alone.
+///
+/// ```
+/// use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined};
+/// use atomic_breaker_std::{Breaker, Config, StdClock};
+/// use std::sync::Arc;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // In production an engine that all instances reach.
+/// let fleet = Joined::new(InProcess::new(), FleetConfig::new(3))?;
+///
+/// let seat = fleet.seat("payments")?;
+/// let payments = Breaker::builder(Config::new(), StdClock).observer(seat.clone()).build();
+/// let payments = Arc::new(payments);
+/// seat.take(Arc::clone(&payments));
+///
+/// assert_eq!(payments.call(|| Ok::<_, ()>("paid")), Ok("paid"));
+/// # Ok(()) }
+/// ```
+#[must_use = "dropping it leaves the fleet"]
+pub struct Joined {
+    events: mpsc::Sender<Event>,
+    overflows: Arc<AtomicU64>,
+    status: watch::Receiver<FleetStatus>,
+    tasks: [AbortHandle; 2],
+}
+
+impl Joined {
+    /// Joins: begins to listen and to read, in tasks of the runtime that it is called in.
+    ///
+    /// # Errors
+    /// [`JoinError`] when a number makes no sense, or when it is called outside of a runtime of tokio.
+    pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, JoinError> {
+        config.check().map_err(JoinError::Config)?;
+        let runtime = Handle::try_current().map_err(|_| JoinError::NoRuntime)?;
+        let engine = Arc::new(engine);
+        let limit = Duration::from_millis(config.limit_ms);
+        let (events, of_breakers) = mpsc::channel(QUEUE);
+        let (heard, of_engine) = mpsc::channel(QUEUE);
+        let (status, shown) = watch::channel(FleetStatus::default());
+        let overflows = Arc::new(AtomicU64::new(0));
+        let listens = runtime.spawn(link::listen(Arc::clone(&engine), limit, heard));
+        let task = Task::new(
+            config,
+            Lane::new(engine, limit),
+            of_breakers,
+            of_engine,
+            status,
+            Arc::clone(&overflows),
+        );
+        let runs = runtime.spawn(task.run());
+        Ok(Self {
+            events,
+            overflows,
+            status: shown,
+            tasks: [listens.abort_handle(), runs.abort_handle()],
+        })
+    }
+
+    /// A place for a breaker of this name, the same in all instances.
+    ///
+    /// # Errors
+    /// [`NameError`] if the name is empty or longer than 255 bytes.
+    pub fn seat(&self, name: impl AsRef<[u8]>) -> Result<Seat, NameError> {
+        Ok(Seat(Arc::new(Shared {
+            name: Name::new(name)?,
+            is_armed: false.into(),
+            events: self.events.clone(),
+            overflows: Arc::clone(&self.overflows),
+        })))
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> FleetStatus {
+        *self.status.borrow()
+    }
+
+    /// How it stands, and each change: a receiver that is slow skips to the latest.
+    pub fn watch(&self) -> watch::Receiver<FleetStatus> {
+        self.status.clone()
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a process could not join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// A number makes no sense.
+    Config(FleetConfigError),
+    /// There is no runtime to run in.
+    NoRuntime,
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => fmt::Display::fmt(error, f),
+            Self::NoRuntime => f.write_str(
+                "a fleet is joined within a runtime of tokio: call it in `main` or enter one",
+            ),
+        }
+    }
+}
+
+impl Error for JoinError {}

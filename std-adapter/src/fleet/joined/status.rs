@@ -1,0 +1,23 @@
+//! How a joined process stands.
+
+/// How a joined process stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FleetStatus {
+    /// The engine answers, and what it publishes is heard.
+    pub is_connected: bool,
+    /// Instances that live, by what the engine said last; 0 if it has never answered.
+    pub living: u32,
+    /// Living instances are fewer than the quorum: it cannot be reached.
+    pub is_below_quorum: bool,
+    /// Breakers that were taken.
+    pub breakers: usize,
+    /// Breakers that are open by the fleet.
+    pub open: usize,
+    /// Requests that had no answer within the limit, since the start.
+    pub unanswered: u64,
+    /// Events of breakers that found the queue full, since the start.
+    pub overflows: u64,
+    /// In shadow mode: what would have been done to breakers, since the start.
+    pub withheld: u64,
+}

@@ -1,0 +1,222 @@
+//! What an engine does with each request: as a value, for simulations, and as the reference of other engines.
+
+mod record;
+
+use std::collections::HashMap;
+
+use super::{Answer, Ask, InstanceId, Message, Name, Notice, PeriodId, Reading, Verdict};
+use record::Record;
+
+/// How long a breaker is remembered after its period, or after it closed, in milliseconds: 10 minutes.
+pub const KEEP_MS: u64 = 600_000;
+
+/// How many polls long an instance counts as living.
+const LIVING_POLLS: u64 = 3;
+
+/// The books of a fleet: breakers, votes and instances. All time comes from outside, in milliseconds of the
+/// engine's own clock.
+///
+/// ```
+/// use atomic_breaker_std::fleet::{Ask, InstanceId, Ledger, Name};
+///
+/// let (mut ledger, name) = (Ledger::new(), Name::new("payments")?);
+/// let vote = Ask::Vote { quorum: 2, window_ms: 10_000, open_ms: 5_000, known: 0 };
+/// let (now_ms, mark) = (1_000, 7);
+/// let (answer, published) = ledger.ask(now_ms, mark, InstanceId::new(1), &name, vote);
+/// assert!(answer.votes == 1 && published.is_none());
+/// let (answer, published) = ledger.ask(now_ms, mark, InstanceId::new(2), &name, vote);
+/// assert!(answer.done && published.is_some());
+/// # Ok::<(), atomic_breaker_std::fleet::NameError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    records: HashMap<Name, Record>,
+    votes: HashMap<Name, Vec<Vote>>,
+    /// Until when each counts as living.
+    living: HashMap<InstanceId, u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Vote {
+    from: InstanceId,
+    at: u64,
+    /// Until when it is kept.
+    expires: u64,
+    open_ms: u32,
+    known: u64,
+}
+
+impl Ledger {
+    /// Empty.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Does a request. `mark` is a random number for the period that may begin. Answers, and says what to publish
+    /// to all.
+    pub fn ask(
+        &mut self,
+        now_ms: u64,
+        mark: u64,
+        from: InstanceId,
+        name: &Name,
+        ask: Ask,
+    ) -> (Answer, Option<Notice>) {
+        self.expire(name, now_ms);
+        let (done, votes) = match ask {
+            Ask::Vote {
+                quorum,
+                window_ms,
+                open_ms,
+                known,
+            } => {
+                let vote = Vote {
+                    from,
+                    at: now_ms,
+                    expires: now_ms + u64::from(window_ms),
+                    open_ms: open_ms.max(1),
+                    known,
+                };
+                self.vote(name, vote, quorum, window_ms, mark)
+            }
+            Ask::Bid { id, lease_ms } => (self.bid(name, now_ms, from, id, lease_ms), 0),
+            Ask::Verdict { id, verdict } => (self.judge(name, now_ms, from, id, verdict, mark), 0),
+            Ask::Raise { id, known } => (self.raise(name, id, known), 0),
+        };
+        let record = self.records.get(name);
+        let notice = record.map(|record| record.notice(now_ms));
+        let is_vote = matches!(ask, Ask::Vote { .. });
+        let answer = Answer {
+            done: done || is_vote && matches!(notice, Some(Notice::Open(_))),
+            votes,
+            notice,
+        };
+        (answer, notice.filter(|_| done))
+    }
+
+    /// Everything that is known, and a sign of life.
+    pub fn read(&mut self, now_ms: u64, from: InstanceId, every_ms: u32) -> Reading {
+        let until = now_ms + LIVING_POLLS * u64::from(every_ms);
+        self.living.insert(from, until);
+        self.living.retain(|_, until| now_ms < *until);
+        self.records.retain(|_, record| now_ms < record.expires);
+        self.votes
+            .retain(|_, votes| votes.iter().any(|vote| now_ms < vote.expires));
+        let messages = self.records.iter().map(|(name, record)| Message {
+            name: name.clone(),
+            notice: record.notice(now_ms),
+        });
+        Reading {
+            living: u32::try_from(self.living.len()).unwrap_or(u32::MAX),
+            messages: messages.collect(),
+        }
+    }
+
+    fn expire(&mut self, name: &Name, now_ms: u64) {
+        if self
+            .records
+            .get(name)
+            .is_some_and(|record| now_ms >= record.expires)
+        {
+            self.records.remove(name);
+        }
+    }
+
+    /// Counts a vote. At the quorum a period begins, as long as so many of the voters are open at least.
+    fn vote(
+        &mut self,
+        name: &Name,
+        vote: Vote,
+        quorum: u32,
+        window_ms: u32,
+        mark: u64,
+    ) -> (bool, u32) {
+        let now_ms = vote.at;
+        if self.records.get(name).is_some_and(|record| record.is_open) {
+            return (false, 0);
+        }
+        let votes = self.votes.entry(name.clone()).or_default();
+        let since = now_ms.saturating_sub(window_ms.into());
+        votes.retain(|other| other.at > since && other.at <= now_ms && other.from != vote.from);
+        votes.push(vote);
+        let count = u32::try_from(votes.len()).unwrap_or(u32::MAX);
+        if count < quorum {
+            return (false, count);
+        }
+        let known = votes.iter().map(|vote| vote.known).max().unwrap_or(0);
+        votes.sort_unstable_by_key(|vote| u32::MAX - vote.open_ms);
+        let place = usize::try_from(quorum.max(1)).unwrap_or(usize::MAX) - 1;
+        let open_ms = votes.get(place).map_or(vote.open_ms, |vote| vote.open_ms);
+        let epoch = self.next_epoch(name, known, now_ms);
+        let id = PeriodId { epoch, mark };
+        self.begin(name, Record::open(id, now_ms, open_ms, 1));
+        (true, 0)
+    }
+
+    /// Later than any that is known to whom is asking, to this engine, or by its clock.
+    fn next_epoch(&self, name: &Name, known: u64, now_ms: u64) -> u64 {
+        let own = self.records.get(name).map_or(0, |record| record.id.epoch);
+        own.max(known).max(now_ms) + 1
+    }
+
+    fn begin(&mut self, name: &Name, record: Record) {
+        self.votes.remove(name);
+        self.records.insert(name.clone(), record);
+    }
+
+    fn bid(
+        &mut self,
+        name: &Name,
+        now_ms: u64,
+        from: InstanceId,
+        id: PeriodId,
+        lease_ms: u32,
+    ) -> bool {
+        let Some(record) = self.records.get_mut(name).filter(|record| record.is(id)) else {
+            return false;
+        };
+        if record.is_held_by_another(from, now_ms) {
+            return false;
+        }
+        record.lease(from, now_ms, lease_ms);
+        true
+    }
+
+    /// Ends the period, or begins the next.
+    fn judge(
+        &mut self,
+        name: &Name,
+        now_ms: u64,
+        from: InstanceId,
+        id: PeriodId,
+        verdict: Verdict,
+        mark: u64,
+    ) -> bool {
+        let Some(record) = self.records.get(name).filter(|record| record.is(id)) else {
+            return false;
+        };
+        if record.is_held_by_another(from, now_ms) {
+            return false;
+        }
+        let (was, trips) = (record.id.mark, record.trips.saturating_add(1));
+        let epoch = self.next_epoch(name, id.epoch, now_ms);
+        let next = match verdict {
+            Verdict::Healthy => Record::closed(PeriodId { epoch, mark: was }, now_ms),
+            Verdict::Failed { open_ms } => {
+                Record::open(PeriodId { epoch, mark }, now_ms, open_ms.max(1), trips)
+            }
+        };
+        self.begin(name, next);
+        true
+    }
+
+    fn raise(&mut self, name: &Name, id: PeriodId, known: u64) -> bool {
+        match self.records.get_mut(name) {
+            Some(record) if record.is(id) && record.id.epoch <= known => {
+                record.id.epoch = known + 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}

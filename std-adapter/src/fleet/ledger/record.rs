@@ -1,0 +1,93 @@
+//! One breaker, as the engine has it.
+
+use super::super::{InstanceId, Notice, Period, PeriodId};
+use super::KEEP_MS;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) id: PeriodId,
+    pub(super) is_open: bool,
+    /// When somebody may probe.
+    ends: u64,
+    open_ms: u32,
+    pub(super) trips: u8,
+    lease: Option<Lease>,
+    pub(super) expires: u64,
+}
+
+/// The right to probe.
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    holder: InstanceId,
+    until: u64,
+    for_ms: u32,
+}
+
+impl Lease {
+    /// One that has longer to go than it was granted for has lapsed, as the clock was set back.
+    fn left(self, now_ms: u64) -> Option<u32> {
+        let left = u32::try_from(self.until.saturating_sub(now_ms)).unwrap_or(u32::MAX);
+        (1..=self.for_ms).contains(&left).then_some(left)
+    }
+}
+
+impl Record {
+    pub(super) fn open(id: PeriodId, now_ms: u64, open_ms: u32, trips: u8) -> Self {
+        let ends = now_ms + u64::from(open_ms);
+        Self {
+            id,
+            is_open: true,
+            ends,
+            open_ms,
+            trips,
+            lease: None,
+            expires: ends + KEEP_MS,
+        }
+    }
+
+    pub(super) fn closed(id: PeriodId, now_ms: u64) -> Self {
+        Self {
+            id,
+            is_open: false,
+            ends: now_ms,
+            open_ms: 0,
+            trips: 0,
+            lease: None,
+            expires: now_ms + KEEP_MS,
+        }
+    }
+
+    /// Whether this period runs, whatever its epoch was raised to.
+    pub(super) fn is(&self, id: PeriodId) -> bool {
+        self.is_open && self.id.mark == id.mark && id.epoch <= self.id.epoch
+    }
+
+    pub(super) fn is_held_by_another(&self, from: InstanceId, now_ms: u64) -> bool {
+        self.lease
+            .is_some_and(|lease| lease.holder != from && lease.left(now_ms).is_some())
+    }
+
+    pub(super) fn lease(&mut self, to: InstanceId, now_ms: u64, lease_ms: u32) {
+        self.lease = Some(Lease {
+            holder: to,
+            until: now_ms + u64::from(lease_ms),
+            for_ms: lease_ms,
+        });
+        self.expires = self.expires.max(now_ms + KEEP_MS);
+    }
+
+    /// How it stands. What remains is cut to what may be, as the clock may have been set.
+    pub(super) fn notice(&self, now_ms: u64) -> Notice {
+        if !self.is_open {
+            return Notice::Closed(self.id);
+        }
+        let left = u32::try_from(self.ends.saturating_sub(now_ms)).unwrap_or(u32::MAX);
+        Notice::Open(Period {
+            id: self.id,
+            remaining_ms: left.min(self.open_ms),
+            leased_ms: self.lease.and_then(|lease| lease.left(now_ms)).unwrap_or(0),
+            open_ms: self.open_ms,
+            trips: self.trips,
+        })
+    }
+}

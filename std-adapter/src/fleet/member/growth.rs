@@ -1,0 +1,44 @@
+//! How long a breaker is open: what the fleet needs to know of its rules.
+
+use std::time::Duration;
+
+use crate::{Breaker, Config, ManualClock};
+
+/// The most that a failure may ask for, unless the rules say otherwise.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
+
+/// The open time of the rules after so many trips in a row, with their growth and their jitter, in milliseconds.
+/// `random` decides on the jitter, unless the rules have a seed.
+pub(super) fn open_ms(rules: &Config, trips: u8, random: u32) -> u32 {
+    let max = rules.get_max_open_for().unwrap_or(rules.get_open_for());
+    let mut config = Config::new()
+        .open_for(rules.get_open_for())
+        .jitter_percent(rules.get_jitter_percent())
+        .seed(rules.get_seed().unwrap_or(random));
+    if let Some(percent) = rules.get_exponential_percent() {
+        config = config.exponential_percent(percent, max);
+    } else if let Some(step) = rules.get_linear_step() {
+        config = config.linear(step, max);
+    }
+    // The core's own arithmetic, on a breaker that nobody calls.
+    let mut open_ms = u32::try_from(rules.get_open_for().as_millis()).unwrap_or(u32::MAX);
+    let Ok(breaker) = Breaker::try_new(config, ManualClock::new()) else {
+        // The rules fit a larger word than this machine's.
+        return open_ms;
+    };
+    for _ in 0..trips.max(1) {
+        breaker.probe_now();
+        if let Some(tripped) = breaker.trip() {
+            open_ms = tripped.open_for_ms;
+        }
+    }
+    open_ms
+}
+
+/// The longest open time that an instance with these rules takes from others, in milliseconds.
+pub(super) fn longest_ms(rules: &Config) -> u32 {
+    let own = rules.get_max_open_for().unwrap_or(rules.get_open_for());
+    let own = own + own * rules.get_jitter_percent() / 100;
+    let asked = rules.get_max_retry_after().unwrap_or(LONGEST_RETRY_AFTER);
+    u32::try_from(own.max(asked).as_millis()).unwrap_or(u32::MAX)
+}

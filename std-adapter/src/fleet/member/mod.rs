@@ -1,0 +1,158 @@
+//! One breaker of one instance in its fleet: what to do when, without input, output, or a clock of its own.
+
+mod growth;
+mod input;
+mod lease;
+mod local;
+mod notice;
+mod phase;
+pub(super) mod random;
+
+use std::fmt;
+
+use super::config::FleetConfig;
+use super::message::{Ask, PeriodId, Verdict};
+use crate::Config;
+pub use input::{Action, Context, Input, Local};
+use phase::{Current, Phase};
+use random::Random;
+
+/// The protocol of one breaker in one instance. It is told what happens and answers with what must be done,
+/// at once and always the same for the same seed.
+///
+/// ```text
+///              Open, remaining            its end         a call is rejected
+///   no period ────────────────► Waiting ────────► Due ──────────────────────► Bidding
+///       ▲                          ▲               ▲ ▲                          │ │
+///       │ Closed                   │ failed:       │ │ lease over               │ │ won
+///       │                          │ Open, later   │ └────────── Taken ◄────────┘ ▼
+///       │                          └───────────────┼──────────────────────── Probing
+///       │                                          └─ nobody called ────────────┘ │
+///       └──────────────────────────────────────────────────────────── healthy ────┘
+/// ```
+///
+/// Without an answer of the engine nothing is extended: the breaker's own open time ends between half a grace
+/// and a grace after the period, and it goes on alone.
+///
+/// ```
+/// use atomic_breaker_std::Config;
+/// use atomic_breaker_std::fleet::{Action, Ask, Context, FleetConfig, Input, Local, Member};
+///
+/// let mut member = Member::new(&FleetConfig::new(3), &Config::new(), 7);
+/// let now = Context { now_ms: 0, is_connected: true, is_probing: false };
+/// let tripped = Local::Tripped { open_ms: 5_000, is_demanded: false };
+/// let mut actions = Vec::new();
+/// member.step(now, Input::Local(tripped), &mut actions);
+/// assert!(matches!(actions[..], [Action::Ask(Ask::Vote { quorum: 3, .. })]));
+/// ```
+pub struct Member {
+    fleet: FleetConfig,
+    rules: Config,
+    longest_ms: u32,
+    random: Random,
+    /// The highest epoch that was seen.
+    known: u64,
+    /// Open here by outcomes of its own, until then.
+    own_until: u64,
+    /// No probe before: a failure, an operator or a probe of this instance alone said so.
+    not_before: u64,
+    /// The mark of a period that does not apply here any more.
+    overruled: Option<u64>,
+    period: Option<Current>,
+    /// A verdict that the engine has not yet heard.
+    verdict: Option<(PeriodId, Verdict)>,
+}
+
+impl Member {
+    /// A member that knows nothing yet. `rules` are those of its breaker; the `seed` should differ from instance
+    /// to instance.
+    pub fn new(fleet: &FleetConfig, rules: &Config, seed: u64) -> Self {
+        Self {
+            fleet: *fleet,
+            rules: *rules,
+            longest_ms: growth::longest_ms(rules),
+            random: Random(seed),
+            known: 0,
+            own_until: 0,
+            not_before: 0,
+            overruled: None,
+            period: None,
+            verdict: None,
+        }
+    }
+
+    /// Something happened. What must be done is appended, in this order.
+    pub fn step(&mut self, now: Context, input: Input, actions: &mut Vec<Action>) {
+        self.pass_time(now, actions);
+        match input {
+            Input::Local(local) => self.local(now, local, actions),
+            Input::Notice(notice) => self.notice(now, notice, actions),
+            Input::Read { asked_ms, notice } => self.read(now, asked_ms, notice, actions),
+            Input::Answer {
+                ask,
+                asked_ms,
+                answer,
+            } => self.answer(now, ask, asked_ms, answer, actions),
+            Input::Time => {}
+        }
+    }
+
+    /// When it must be told that [time has passed](Input::Time), at the latest.
+    pub fn due_ms(&self) -> Option<u64> {
+        self.period.as_ref()?.due_ms()
+    }
+
+    /// Whether the next rejected call must be told: somebody would like to probe. One is enough.
+    pub fn wants_rejections(&self, now: Context) -> bool {
+        now.is_connected
+            && !self.fleet.is_shadow
+            && now.now_ms >= self.not_before
+            && self
+                .period
+                .as_ref()
+                .is_some_and(|period| matches!(period.phase, Phase::Due))
+    }
+
+    /// The period of the fleet that this instance follows, if there is one.
+    pub fn period(&self) -> Option<PeriodId> {
+        self.period
+            .filter(|period| period.phase != Phase::Alone)
+            .map(|period| period.id)
+    }
+
+    /// The highest epoch that it has seen. Never falls.
+    pub const fn known_epoch(&self) -> u64 {
+        self.known
+    }
+
+    /// Whether there is nothing that it waits for or must still say: a member of this kind may be forgotten and
+    /// made again, but for the epoch that it knows.
+    pub fn is_idle(&self, now: Context) -> bool {
+        self.period.is_none()
+            && self.verdict.is_none()
+            && now.now_ms >= self.own_until.max(self.not_before)
+    }
+
+    fn vote(&self, now: Context) -> Ask {
+        let left = self.own_until.saturating_sub(now.now_ms).max(1);
+        Ask::Vote {
+            quorum: self.fleet.quorum,
+            window_ms: u32::try_from(self.fleet.window_ms).unwrap_or(u32::MAX),
+            open_ms: u32::try_from(left).unwrap_or(u32::MAX),
+            known: self.known,
+        }
+    }
+
+    fn learn(&mut self, epoch: u64) {
+        self.known = self.known.max(epoch);
+    }
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Member")
+            .field("period", &self.period)
+            .field("known", &self.known)
+            .finish_non_exhaustive()
+    }
+}

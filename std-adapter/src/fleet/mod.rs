@@ -1,0 +1,41 @@
+//! Instances that learn from one another's trips, by an engine that they share. No call waits for it, and without it
+//! every breaker goes on alone.
+//!
+//! ```text
+//!  breaker ─ transition ─► Seat ─► queue ─► task of Joined ─► Member ─► Ask ──► Fleet (Redis, InProcess)
+//!     ▲                                          ▲  │                             │
+//!     └──────────── trip, probe, close ─────────────┘◄─ Answer, Reading, Message ─┘
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
+//! | `config`, `name` | [`FleetConfig`]: the numbers; [`Name`], [`InstanceId`] |
+//! | `member` | [`Member`]: the protocol of one breaker in one instance, pure |
+//! | `message` | what instances and engine say to each other |
+//! | `engine` | [`Fleet`]: what an engine must be able to do |
+//! | `ledger` | [`Ledger`]: what it does with each request |
+//! | `in_process` | [`InProcess`]: an engine for tests, with every fault |
+
+mod config;
+mod engine;
+mod in_process;
+mod joined;
+mod ledger;
+mod member;
+mod message;
+mod name;
+
+pub use config::{FleetConfig, FleetConfigError};
+pub use engine::{EngineError, Fleet, Messages};
+pub use in_process::{InProcess, InProcessMessages};
+pub use joined::{FleetStatus, JoinError, Joined, Seat};
+pub use ledger::{KEEP_MS, Ledger};
+pub use member::{Action, Context, Input, Local, Member};
+pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
+pub use name::{InstanceId, Name, NameError};
+
+/// The page on fleets, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/fleet.md")]
+mod page {}

@@ -1,0 +1,127 @@
+//! An outage, from the first failure to the return.
+
+use std::time::Duration;
+
+use atomic_breaker_std::State;
+use atomic_breaker_std::fleet::FleetConfig;
+
+use super::support::{GRACE_MS, Process, World, rules};
+
+#[tokio::test(start_paused = true)]
+async fn a_quorum_that_trips_opens_all() {
+    let mut world = World::new(20, FleetConfig::new(3)).await;
+    for sick in &world.processes[..3] {
+        for _ in 0..3 {
+            sick.call(false);
+        }
+    }
+    world.settle().await;
+    assert!(world.all_are(State::Open), "{world:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_sick_instance_opens_nobody_else() {
+    let mut world = World::new(20, FleetConfig::new(3)).await;
+    for _ in 0..600 {
+        world.processes[0].call(false);
+        for process in &world.processes[1..] {
+            assert!(process.call(true));
+        }
+        world.idle(100).await;
+    }
+    assert_eq!(world.processes[0].breaker.state(), State::Open);
+    assert_eq!(world.count(State::Closed), 19);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_period_has_one_probe_and_grows_whoever_probes() {
+    let mut world = World::new(20, FleetConfig::new(3)).await;
+    world.trip().await;
+    world.run(10_000 + 20_000 + 40_000 + 40_000 + 3_000).await;
+    let times: Vec<u64> = world.made.iter().map(|(at, _)| *at).collect();
+    assert_eq!(times.len(), 4, "{:?}", world.made);
+    // The first one opened within 100 ms.
+    let mut before = 0;
+    for (at, open) in times.into_iter().zip([10_000, 20_000, 40_000, 40_000]) {
+        let late = at - before - open;
+        assert!(late <= GRACE_MS, "{late} ms late: {:?}", world.made);
+        before = at;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_successful_probe_closes_all() {
+    let mut world = World::new(20, FleetConfig::new(3)).await;
+    world.trip().await;
+    world.idle(9_000).await;
+    world.is_up = true;
+    world.run(2_000).await;
+    assert!(world.all_are(State::Closed), "{world:?}");
+    let first = world.made[0].0;
+    let until_all = world.made.iter().filter(|(at, _)| *at == first).count();
+    assert_eq!(until_all, 1, "somebody else probed, too");
+}
+
+#[tokio::test(start_paused = true)]
+async fn traffic_returns_gradually_everywhere_where_the_rules_say_so() {
+    let rules = rules().gradual_return(10, Duration::from_secs(20));
+    let mut world = World::with_rules(10, FleetConfig::new(3), rules).await;
+    world.trip().await;
+    world.idle(9_000).await;
+    world.is_up = true;
+    world.run(2_000).await;
+    assert!(world.all_are(State::Returning), "{world:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prober_that_is_killed_is_followed_within_the_grace() {
+    let mut world = World::new(20, FleetConfig::new(3)).await;
+    world.trip().await;
+    // Until somebody has the right to probe, but has not yet called.
+    let mut holder = None;
+    for _ in 0..12_000 {
+        for process in &world.processes {
+            let _ = process.breaker.state() == State::HalfOpen || process.call(false);
+        }
+        world.idle(1).await;
+        let mut all = world.processes.iter();
+        holder = all.position(|process| process.breaker.state() == State::HalfOpen);
+        if holder.is_some() {
+            break;
+        }
+    }
+    let killed = world.processes.remove(holder.expect("nobody probes"));
+    drop(killed);
+    world.is_up = true;
+    let before = world.now_ms;
+    world.run(2_000).await;
+    let next = world.made.first().expect("nobody followed").0;
+    assert!(next - before <= GRACE_MS, "{} ms", next - before);
+    assert!(world.all_are(State::Closed), "{world:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_newcomer_within_an_outage_wastes_no_call() {
+    let mut world = World::new(5, FleetConfig::new(3)).await;
+    world.trip().await;
+    let newcomer = Process::new(&world.engine, FleetConfig::new(3), rules(), 0);
+    world.settle().await;
+    assert!(!newcomer.call(false));
+    // And is heard no longer than all.
+    world.processes.push(newcomer);
+    world.idle(9_000).await;
+    world.is_up = true;
+    world.run(2_000).await;
+    assert!(world.all_are(State::Closed), "{world:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fleet_that_nobody_calls_stays_open_and_its_first_caller_probes() {
+    let mut world = World::new(5, FleetConfig::new(3)).await;
+    world.trip().await;
+    world.idle(120_000).await;
+    assert!(world.all_are(State::Open), "{world:?}");
+    world.is_up = true;
+    world.run(1_000).await;
+    assert!(world.all_are(State::Closed), "{world:?}");
+}
