@@ -6,7 +6,7 @@
 //! | `rules` | the rules of keys, replaced while running |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
 //! | `handle`, `call` | what leads to a registry; calls of a key |
-//! | `granted`, `admission`, `permit` | what admits a call of a key; the right to it |
+//! | `granted`, `admission`, `permit`, `report` | what admits a call of a key; the right to it; what its end changes |
 //! | `full` | when there is no slot to be had |
 //! | `insertion` | who gets a slot, and who loses it |
 //! | `operation` | what an operator sees and does |
@@ -25,6 +25,7 @@ mod insertion;
 mod observer;
 mod operation;
 mod permit;
+mod report;
 mod rules;
 mod slot;
 mod turn;

@@ -73,7 +73,7 @@ impl Error for Rejection {}
 /// Why a guarded service gave no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServiceError<E> {
-    /// The request was not made: the breaker rejected it.
+    /// The request was not made: the breaker rejected it. Above a retry: the last try was not made.
     Rejected(Rejection),
     /// The service failed.
     Failed(E),
