@@ -18,7 +18,7 @@ pub struct KeyedPermit<H: AnyRegistry> {
 }
 
 impl<H: AnyRegistry> KeyedPermit<H> {
-    /// [`Registry::acquire`] for a permit that owns its way to the registry.
+    /// [`Registry::acquire`](super::Registry::acquire) for a permit that owns its way to the registry.
     ///
     /// # Errors
     /// [`Rejection`] says how long to wait, and why it opened.
