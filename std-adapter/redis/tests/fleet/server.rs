@@ -1,7 +1,6 @@
 //! A real server: on a port of its own, in a folder of its own, without persistence, ended by its handle.
 
 use std::io::Write;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
@@ -23,14 +22,23 @@ const REQUIRED: &str = "ATOMIC_BREAKER_NEEDS_REDIS";
 impl Server {
     /// None, and a line that says so, where there is no server on this machine.
     pub(crate) fn start() -> Option<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
-        Self::start_at(port)
+        // Below the ports that systems give to whoever connects.
+        let mut ports = std::iter::repeat_with(|| fastrand::u16(10_000..30_000));
+        loop {
+            match Self::spawn(ports.next()?)? {
+                Ok(server) => return Some(server),
+                Err(taken) => eprintln!("{taken}"),
+            }
+        }
     }
 
     pub(crate) fn start_at(port: u16) -> Option<Self> {
-        let folder = std::env::temp_dir().join(format!("atomic-breaker-redis-{port}"));
+        Some(Self::spawn(port)?.unwrap())
+    }
+
+    /// An error if another process has the port.
+    fn spawn(port: u16) -> Option<Result<Self, String>> {
+        let folder = std::env::temp_dir().join(format!("atomic-breaker-redis-{:x}", fastrand::u64(..)));
         std::fs::create_dir_all(&folder).unwrap();
         let spawned = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
@@ -49,20 +57,30 @@ impl Server {
             });
             return None;
         };
-        let server = Self {
+        let mut server = Self {
             child,
             folder,
             port,
         };
         let began = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        // Whoever answers there may be the server of another test.
+        while !server.answers() {
+            if let Some(status) = server.child.try_wait().unwrap() {
+                return Some(Err(format!("no server on port {port}: {status}")));
+            }
             assert!(
                 began.elapsed() < Duration::from_secs(20),
                 "it does not listen"
             );
             std::thread::sleep(Duration::from_millis(5));
         }
-        Some(server)
+        Some(Ok(server))
+    }
+
+    fn answers(&self) -> bool {
+        let id = format!("process_id:{}", self.child.id());
+        let info = self.command(&["INFO", "server"]);
+        info.lines().any(|line| line.trim() == id)
     }
 
     pub(crate) fn fleet(&self) -> RedisFleet {
