@@ -38,7 +38,8 @@ impl Server {
 
     /// An error if another process has the port.
     fn spawn(port: u16) -> Option<Result<Self, String>> {
-        let folder = std::env::temp_dir().join(format!("atomic-breaker-redis-{:x}", fastrand::u64(..)));
+        let folder =
+            std::env::temp_dir().join(format!("atomic-breaker-redis-{:x}", fastrand::u64(..)));
         std::fs::create_dir_all(&folder).unwrap();
         let spawned = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
