@@ -115,7 +115,7 @@ mod boot_clock;
 pub mod client;
 #[cfg(feature = "coarse")]
 mod coarse_clock;
-#[cfg(feature = "fleet")]
+#[cfg(all(feature = "fleet", target_has_atomic = "64"))]
 pub mod fleet;
 #[cfg(feature = "http")]
 pub mod http;

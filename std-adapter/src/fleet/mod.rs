@@ -10,6 +10,7 @@
 //! | file | what |
 //! |---|---|
 //! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
+//! | `key` | [`FleetKey`]: what a key of a registry is called |
 //! | `config`, `name` | [`FleetConfig`]: the numbers; [`Name`], [`InstanceId`] |
 //! | `member` | [`Member`]: the protocol of one breaker in one instance, pure |
 //! | `message` | what instances and engine say to each other |
@@ -21,6 +22,7 @@ mod config;
 mod engine;
 mod in_process;
 mod joined;
+mod key;
 mod ledger;
 mod member;
 mod message;
@@ -29,13 +31,15 @@ mod name;
 pub use config::{FleetConfig, FleetConfigError};
 pub use engine::{EngineError, Fleet, Messages};
 pub use in_process::{InProcess, InProcessMessages};
+pub use joined::Seats;
 pub use joined::{FleetStatus, JoinError, Joined, Seat};
+pub use key::FleetKey;
 pub use ledger::{KEEP_MS, Ledger};
 pub use member::{Action, Context, Input, Local, Member};
 pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
 pub use name::{InstanceId, Name, NameError};
 
 /// The page on fleets, whose code is compiled and run.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "client"))]
 #[doc = include_str!("../../../docs/fleet.md")]
 mod page {}

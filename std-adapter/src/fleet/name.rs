@@ -1,11 +1,15 @@
 //! What the parties are called.
 
+use std::borrow::Borrow;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
 /// The longest name, in bytes.
 const LONGEST: usize = 255;
+
+/// Between the name of a registry and that of its key.
+pub(super) const SEPARATOR: u8 = b'/';
 
 /// The name of a breaker in its fleet: 1 to 255 bytes of any value, the same in all instances. Cheap to clone.
 ///
@@ -30,12 +34,34 @@ impl Name {
         if (1..=LONGEST).contains(&bytes.len()) {
             Ok(Self(bytes.into()))
         } else {
-            Err(NameError(bytes.len()))
+            Err(NameError(Wrong::Length(bytes.len())))
         }
+    }
+
+    /// That of a registry: its keys come after it and a slash.
+    pub(super) fn of_registry(name: &[u8]) -> Result<Self, NameError> {
+        if name.contains(&SEPARATOR) {
+            return Err(NameError(Wrong::Slash));
+        }
+        Self::new(name)
+    }
+
+    /// The name of the registry, if this may be that of a key.
+    pub(super) fn registry(&self) -> Option<&[u8]> {
+        let mut parts = self.0.splitn(2, |&byte| byte == SEPARATOR);
+        let registry = parts.next()?;
+        parts.next().map(|_| registry)
     }
 
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// So that one is found by its bytes.
+impl Borrow<[u8]> for Name {
+    fn borrow(&self) -> &[u8] {
         &self.0
     }
 }
@@ -53,17 +79,31 @@ impl fmt::Display for Name {
     }
 }
 
-/// A name that is empty or too long: its length in bytes.
+/// What is wrong with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NameError(usize);
+pub struct NameError(Wrong);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// In bytes.
+    Length(usize),
+
+    Slash,
+}
 
 impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            0 => f.write_str("a breaker in a fleet needs a name: give it 1 to 255 bytes"),
-            long => write!(
+            Wrong::Length(0) => {
+                f.write_str("a breaker in a fleet needs a name: give it 1 to 255 bytes")
+            }
+            Wrong::Length(long) => write!(
                 f,
                 "a name of {long} bytes is too long for a fleet: give it 1 to {LONGEST} bytes, as by a hash"
+            ),
+
+            Wrong::Slash => f.write_str(
+                "the name of a registry in a fleet has a slash, which stands between it and its keys: give it one without",
             ),
         }
     }

@@ -17,7 +17,7 @@ use super::{KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::Rejection;
 
 /// The breaker of a slot, put together for a moment.
-pub(super) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
+pub(crate) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
 
 /// What a breaker granted: whether it is a probe, and the token of the permit.
 pub(super) type Admitted = (bool, Token<u64>);

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Clock, Config, Control, Snapshot, Tally};
 
+use super::admission::OfSlot;
 use super::rules::Ruleset;
 use super::slot::{Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, RegistryError};
@@ -101,14 +102,45 @@ where
         key: &K,
         command: impl FnOnce(&dyn Control) -> R,
     ) -> Result<R, RegistryError> {
+        self.with_breaker(key, |breaker| command(breaker))
+    }
+
+    /// Does something to the breaker of a key, which gets a slot if it has none.
+    pub(crate) fn with_breaker<R>(
+        &self,
+        key: &K,
+        act: impl FnOnce(&OfSlot<'_, C, T, Keyed<'_, K, O>>) -> R,
+    ) -> Result<R, RegistryError> {
         let (_, slot) = self.pinned(key)?;
-        let _pin = Pin(slot);
+        Ok(self.act(key, slot, act))
+    }
+
+    /// The same, only if it has a slot.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn with_known<R>(
+        &self,
+        key: &K,
+        act: impl FnOnce(&OfSlot<'_, C, T, Keyed<'_, K, O>>) -> R,
+    ) -> Option<R> {
+        let places = self.places();
+        let (_, slot) = self.find(key)?;
+        slot.pin();
+        drop(places);
+        Some(self.act(key, slot, act))
+    }
+
+    fn act<R>(
+        &self,
+        key: &K,
+        pinned: &Slot<K, T>,
+        act: impl FnOnce(&OfSlot<'_, C, T, Keyed<'_, K, O>>) -> R,
+    ) -> R {
+        let _pin = Pin(pinned);
         let observer = Keyed {
             key,
             observer: &self.observer,
         };
-        let breaker = self.breaker(slot, observer);
-        Ok(command(&breaker))
+        act(&self.breaker(pinned, observer))
     }
 
     /// Replaces the rules of all keys that have none of their own, while calls are under way. States are kept,

@@ -92,7 +92,7 @@ impl<K, T> Slot<K, T> {
 
 /// Notifies the observer of the registry of what the permit of a key does.
 #[derive(Debug)]
-pub(super) struct Keyed<'a, K, O> {
+pub(crate) struct Keyed<'a, K, O> {
     pub(super) key: &'a K,
     pub(super) observer: &'a O,
 }

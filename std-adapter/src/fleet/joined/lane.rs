@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -10,6 +11,12 @@ use super::super::{Answer, Ask, Fleet, InstanceId, Name, Reading};
 
 /// How many requests are under way at most.
 const MOST: usize = 64;
+
+/// How many more may wait for their turn: as many keys may open at once.
+const WAITING: usize = 16_384;
+
+/// For how many limits a request waits for its turn: then it may be out of date.
+const PATIENCE: u32 = 8;
 
 /// What a request came to.
 pub(super) enum Reply {
@@ -29,6 +36,7 @@ pub(super) struct Lane<F> {
     engine: Arc<F>,
     id: InstanceId,
     limit: Duration,
+    room: Arc<Semaphore>,
     under_way: JoinSet<Reply>,
 }
 
@@ -38,13 +46,14 @@ impl<F: Fleet> Lane<F> {
             engine,
             id: InstanceId::random(),
             limit,
+            room: Arc::new(Semaphore::new(MOST)),
             under_way: JoinSet::new(),
         }
     }
 
-    /// Asks. Gives the reply at once, without an answer, if too much is under way.
+    /// Asks. Gives the reply at once, without an answer, if too much waits. The limit begins when it is sent.
     pub(super) fn ask(&mut self, name: Name, ask: Ask, asked_ms: u64) -> Option<Reply> {
-        if self.under_way.len() >= MOST {
+        if self.under_way.len() >= WAITING {
             return Some(Reply::Ask {
                 name,
                 ask,
@@ -53,13 +62,19 @@ impl<F: Fleet> Lane<F> {
             });
         }
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
+        let room = Arc::clone(&self.room);
         self.under_way.spawn(async move {
-            let answer = timeout(limit, engine.ask(id, &name, ask)).await;
+            let answer = async {
+                let _room = timeout(limit * PATIENCE, room.acquire()).await.ok()?;
+                let answer = timeout(limit, engine.ask(id, &name, ask)).await;
+                answer.ok()?.ok()
+            };
+            let answer = answer.await;
             Reply::Ask {
                 name,
                 ask,
                 asked_ms,
-                answer: answer.ok().and_then(Result::ok),
+                answer,
             }
         });
         None

@@ -1,8 +1,10 @@
 //! A process that has joined its fleet.
 
+mod followers;
 mod lane;
 mod link;
 mod seat;
+mod seats;
 mod status;
 mod steer;
 mod task;
@@ -19,8 +21,9 @@ use tokio::task::AbortHandle;
 
 use super::{Fleet, FleetConfig, FleetConfigError, Name, NameError};
 use lane::Lane;
+use seat::Queue;
 pub use seat::Seat;
-use seat::{Event, Shared};
+pub use seats::Seats;
 pub use status::FleetStatus;
 use task::Task;
 
@@ -49,8 +52,7 @@ const QUEUE: usize = 4_096;
 /// ```
 #[must_use = "dropping it leaves the fleet"]
 pub struct Joined {
-    events: mpsc::Sender<Event>,
-    overflows: Arc<AtomicU64>,
+    queue: Queue,
     status: watch::Receiver<FleetStatus>,
     tasks: [AbortHandle; 2],
 }
@@ -80,8 +82,7 @@ impl Joined {
         );
         let runs = runtime.spawn(task.run());
         Ok(Self {
-            events,
-            overflows,
+            queue: Queue { events, overflows },
             status: shown,
             tasks: [listens.abort_handle(), runs.abort_handle()],
         })
@@ -92,12 +93,21 @@ impl Joined {
     /// # Errors
     /// [`NameError`] if the name is empty or longer than 255 bytes.
     pub fn seat(&self, name: impl AsRef<[u8]>) -> Result<Seat, NameError> {
-        Ok(Seat(Arc::new(Shared {
-            name: Name::new(name)?,
-            is_armed: false.into(),
-            events: self.events.clone(),
-            overflows: Arc::clone(&self.overflows),
-        })))
+        Ok(Seat::new(Name::new(name)?, self.queue.clone()))
+    }
+
+    /// Places for the keys of a registry of this name, the same in all instances. The name of each key begins with
+    /// it and a slash; a breaker with a [seat](Self::seat) of such a name is the same as that key to other
+    /// instances, and goes before it in this one.
+    ///
+    /// # Errors
+    /// [`NameError`] if the name is empty, longer than 255 bytes, or has a slash.
+    pub fn seats<K>(&self, registry: impl AsRef<[u8]>) -> Result<Seats<K>, NameError>
+    where
+        K: std::hash::Hash + Eq,
+    {
+        let name = Name::of_registry(registry.as_ref())?;
+        Ok(Seats::new(name, self.queue.clone()))
     }
 
     /// How it stands.

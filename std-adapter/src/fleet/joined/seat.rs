@@ -4,59 +4,38 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use atomic_breaker::{AnyBreaker, Observer, Rejected, Transition};
+use atomic_breaker::{AnyBreaker, Config, Observer, Rejected, Transition};
 use tokio::sync::mpsc::Sender;
 
-use super::super::Name;
-use super::steer::{Steer, is_ours};
+use super::super::{Action, Name};
+use super::seats::Keys;
+use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
 
 /// What comes from breakers and their users.
 pub(super) enum Event {
-    Joins {
-        seat: Arc<Shared>,
+    Breaker {
+        name: Name,
         breaker: Box<dyn Steer>,
     },
-    Transition(Arc<Shared>, Transition),
-    Rejected(Arc<Shared>),
+    Registry {
+        name: Name,
+        keys: Box<dyn Keys>,
+    },
+    Transition(Name, Transition),
+    Rejected(Name),
+    /// A key whose name is too long.
+    LeftAlone,
 }
 
-/// What the observer and the task share.
-pub(super) struct Shared {
-    pub(super) name: Name,
-    /// The next rejection is waited for.
-    pub(super) is_armed: AtomicBool,
+/// Where events wait for the task.
+#[derive(Clone)]
+pub(super) struct Queue {
     pub(super) events: Sender<Event>,
     pub(super) overflows: Arc<AtomicU64>,
 }
 
-/// The place of one breaker in its fleet: [observes](Observer) it, and [takes](Self::take) it once it is built.
-/// A clone is the same place.
-///
-/// A transition costs a place in a queue; a rejection one load; a success or failure nothing. When the queue is
-/// full the event is dropped and [counted](super::FleetStatus::overflows).
-#[derive(Clone)]
-pub struct Seat(pub(super) Arc<Shared>);
-
-impl Seat {
-    /// Hands the breaker over that this observes: an `Arc`, or a reference to a `static`. From now on it follows
-    /// its fleet. Its fleet keeps it for as long as it is joined. Each seat takes one; another one takes its place.
-    ///
-    /// Returns whether the fleet had room for it and still runs.
-    pub fn take<B: AnyBreaker + Send + 'static>(&self, breaker: B) -> bool {
-        self.0.send(Event::Joins {
-            seat: Arc::clone(&self.0),
-            breaker: Box::new(breaker),
-        })
-    }
-
-    /// The name.
-    pub fn name(&self) -> &Name {
-        &self.0.name
-    }
-}
-
-impl Shared {
-    fn send(&self, event: Event) -> bool {
+impl Queue {
+    pub(super) fn send(&self, event: Event) -> bool {
         let is_sent = self.events.try_send(event).is_ok();
         if !is_sent {
             // A counter that nothing else depends on.
@@ -66,11 +45,56 @@ impl Shared {
     }
 }
 
+/// What the observer and the task share.
+struct Shared {
+    name: Name,
+    /// The next rejection is waited for.
+    is_armed: AtomicBool,
+    queue: Queue,
+}
+
+/// The place of one breaker in its fleet: [observes](Observer) it, and [takes](Self::take) it once it is built.
+/// A clone is the same place.
+///
+/// A transition costs a place in a queue; a rejection one load; a success or failure nothing. When the queue is
+/// full the event is dropped and [counted](super::FleetStatus::overflows).
+#[derive(Clone)]
+pub struct Seat(Arc<Shared>);
+
+impl Seat {
+    pub(super) fn new(name: Name, queue: Queue) -> Self {
+        Self(Arc::new(Shared {
+            name,
+            is_armed: false.into(),
+            queue,
+        }))
+    }
+
+    /// Hands the breaker over that this observes: an `Arc`, or a reference to a `static`. From now on it follows
+    /// its fleet. Its fleet keeps it for as long as it is joined. Each seat takes one; another one takes its place.
+    ///
+    /// Returns whether the fleet had room for it and still runs.
+    pub fn take<B: AnyBreaker + Send + 'static>(&self, breaker: B) -> bool {
+        self.0.queue.send(Event::Breaker {
+            name: self.0.name.clone(),
+            breaker: Box::new(Seated {
+                seat: Arc::clone(&self.0),
+                breaker,
+            }),
+        })
+    }
+
+    /// The name.
+    pub fn name(&self) -> &Name {
+        &self.0.name
+    }
+}
+
 impl Observer for Seat {
     fn transition(&self, transition: &Transition) {
         if !is_ours() {
-            let seat = Arc::clone(&self.0);
-            self.0.send(Event::Transition(seat, *transition));
+            let name = self.0.name.clone();
+            self.0.queue.send(Event::Transition(name, *transition));
         }
     }
 
@@ -78,7 +102,7 @@ impl Observer for Seat {
         // Set by the task that takes what is sent; each rejection but the first of a period ends at the load.
         if self.0.is_armed.load(Ordering::Relaxed) && self.0.is_armed.swap(false, Ordering::Relaxed)
         {
-            self.0.send(Event::Rejected(Arc::clone(&self.0)));
+            self.0.queue.send(Event::Rejected(self.0.name.clone()));
         }
     }
 }
@@ -86,5 +110,30 @@ impl Observer for Seat {
 impl fmt::Debug for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Seat").field(&self.0.name).finish()
+    }
+}
+
+/// A breaker in its seat.
+struct Seated<B> {
+    seat: Arc<Shared>,
+    breaker: B,
+}
+
+impl<B: AnyBreaker + Send> Steer for Seated<B> {
+    fn rules(&self) -> Config {
+        *self.breaker.as_breaker().config()
+    }
+
+    fn is_probing(&self) -> bool {
+        is_probing(&self.breaker.as_breaker().snapshot())
+    }
+
+    fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom> {
+        let _ours = Ours::begin();
+        Ok(action.apply_to(&self.breaker))
+    }
+
+    fn arm(&self, is_armed: bool) {
+        self.seat.is_armed.store(is_armed, Ordering::Relaxed);
     }
 }

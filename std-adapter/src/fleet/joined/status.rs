@@ -10,7 +10,7 @@ pub struct FleetStatus {
     pub living: u32,
     /// Living instances are fewer than the quorum: it cannot be reached.
     pub is_below_quorum: bool,
-    /// Breakers that were taken.
+    /// Breakers that were taken, and keys of registries that are followed now: those that are open here, or lately were.
     pub breakers: usize,
     /// Breakers that are open by the fleet.
     pub open: usize,
@@ -18,6 +18,8 @@ pub struct FleetStatus {
     pub unanswered: u64,
     /// Events of breakers that found the queue full, since the start.
     pub overflows: u64,
+    /// How often a key of a registry could not follow, as its name is too long or there was no room, since the start.
+    pub left_alone: u64,
     /// In shadow mode: what would have been done to breakers, since the start.
     pub withheld: u64,
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use atomic_breaker::{AnyBreaker, BitsOf, Cause, Config, Rules, State, Transition};
+use atomic_breaker::{AnyBreaker, BitsOf, Cause, Config, Rules, Snapshot, State, Transition};
 
 use super::super::{Action, Local};
 
@@ -18,10 +18,10 @@ pub(super) fn is_ours() -> bool {
 }
 
 /// Marks what is done on this thread as the fleet's own, also when an observer panics.
-struct Ours;
+pub(super) struct Ours;
 
 impl Ours {
-    fn begin() -> Self {
+    pub(super) fn begin() -> Self {
         IS_OURS.set(true);
         Self
     }
@@ -33,28 +33,21 @@ impl Drop for Ours {
     }
 }
 
+/// There is no slot for a key.
+pub(super) struct NoRoom;
+
 /// A breaker, as the fleet handles it.
 pub(super) trait Steer: Send {
     fn rules(&self) -> Config;
     /// A probe is in flight, or one of several has succeeded.
     fn is_probing(&self) -> bool;
-    fn act(&self, action: Action) -> Option<Transition>;
+    fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom>;
+    /// The next rejection is waited for, or no more.
+    fn arm(&self, is_armed: bool);
 }
 
-impl<B: AnyBreaker + Send> Steer for B {
-    fn rules(&self) -> Config {
-        *self.as_breaker().config()
-    }
-
-    fn is_probing(&self) -> bool {
-        let seen = self.as_breaker().snapshot();
-        seen.probes_in_flight() > 0 || seen.successes() > 0
-    }
-
-    fn act(&self, action: Action) -> Option<Transition> {
-        let _ours = Ours::begin();
-        action.apply_to(self)
-    }
+pub(super) const fn is_probing(seen: &Snapshot) -> bool {
+    seen.probes_in_flight() > 0 || seen.successes() > 0
 }
 
 impl Action {

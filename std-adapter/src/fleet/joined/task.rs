@@ -1,30 +1,18 @@
 //! The task of a joined process: takes what happens to the members, and does what they answer.
 
-use std::collections::{BTreeSet, HashMap};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atomic_breaker::Transition;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::super::{Action, Context, Fleet, FleetConfig, Input, Local, Member, Name, Reading};
+use super::super::{Fleet, FleetConfig, Input, Local, Name, Notice, Reading};
 use super::FleetStatus;
+use super::followers::Followers;
 use super::lane::{Lane, Reply};
 use super::link::{Heard, Pause};
-use super::seat::{Event, Shared};
-use super::steer::Steer;
-
-/// A breaker that follows.
-struct Follower {
-    seat: Arc<Shared>,
-    breaker: Box<dyn Steer>,
-    member: Member,
-    /// The last transition that the fleet made here: what was told before it is out of date.
-    last: Option<Transition>,
-    due: Option<u64>,
-}
+use super::seat::Event;
 
 pub(super) struct Task<F> {
     pub(super) config: FleetConfig,
@@ -34,15 +22,13 @@ pub(super) struct Task<F> {
     pub(super) status: watch::Sender<FleetStatus>,
     pub(super) overflows: Arc<AtomicU64>,
     clock: Instant,
-    followers: HashMap<Name, Follower>,
-    due: BTreeSet<(u64, Name)>,
+    followers: Followers,
     is_subscribed: bool,
     /// When the engine answered last, if nothing went without an answer since.
     contact: Option<u64>,
     read_at: u64,
     is_reading: bool,
     pause: Pause,
-    actions: Vec<Action>,
 }
 
 impl<F: Fleet> Task<F> {
@@ -62,21 +48,19 @@ impl<F: Fleet> Task<F> {
             status,
             overflows,
             clock: Instant::now(),
-            followers: HashMap::new(),
-            due: BTreeSet::new(),
+            followers: Followers::new(config),
             is_subscribed: false,
             contact: None,
             read_at: u64::MAX,
             is_reading: false,
             pause: Pause::default(),
-            actions: Vec::new(),
         }
     }
 
     /// Runs until it is aborted.
     pub(super) async fn run(mut self) {
         loop {
-            let first = self.due.first().map_or(u64::MAX, |(due, _)| *due);
+            let first = self.followers.first_due().map_or(u64::MAX, |(due, _)| due);
             let may_read = self.is_subscribed && !self.is_reading;
             let wake = first.min(if may_read { self.read_at } else { u64::MAX });
             // Far enough; a timer of centuries would overflow.
@@ -112,39 +96,37 @@ impl<F: Fleet> Task<F> {
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Joins { seat, breaker } => self.join(seat, breaker),
-            Event::Transition(seat, made) => {
-                let is_old = self
-                    .followers
-                    .get(&seat.name)
-                    .and_then(|follower| follower.last)
-                    .is_some_and(|last| !made.is_after(&last));
-                if let Some(local) = Local::of(&made).filter(|_| !is_old) {
-                    self.step(&seat.name, Input::Local(local));
+            Event::Breaker { name, breaker } => {
+                self.followers.join(name, breaker);
+                self.read_soon();
+            }
+            Event::Registry { name, keys } => {
+                self.followers.join_registry(name, keys);
+                self.read_soon();
+            }
+            Event::Transition(name, made) => {
+                let Some(local) = Local::of(&made) else {
+                    return;
+                };
+                let begins = matches!(
+                    local,
+                    Local::Tripped { .. } | Local::ProbeFailed { .. } | Local::TrippedByHand { .. }
+                );
+                let now_ms = self.now_ms();
+                if begins && !self.followers.follow(now_ms, &name) {
+                    return;
+                }
+                if !self.followers.is_old(&name, &made) {
+                    self.step(&name, Input::Local(local));
                 }
             }
-            Event::Rejected(seat) => {
-                self.step(&seat.name, Input::Local(Local::Rejected));
-            }
+            Event::Rejected(name) => self.step(&name, Input::Local(Local::Rejected)),
+            Event::LeftAlone => self.followers.leave_alone(),
         }
     }
 
-    fn join(&mut self, seat: Arc<Shared>, breaker: Box<dyn Steer>) {
-        let member = Member::new(&self.config, &breaker.rules(), fastrand::u64(..));
-        let name = seat.name.clone();
-        let follower = Follower {
-            seat,
-            breaker,
-            member,
-            last: None,
-            due: None,
-        };
-        if let Some(before) = self.followers.insert(name.clone(), follower) {
-            if let Some(due) = before.due {
-                self.due.remove(&(due, name));
-            }
-        }
-        // What runs already is learned soon.
+    /// What runs already is learned soon.
+    fn read_soon(&mut self) {
         if self.contact.is_some() {
             self.read_at = self.now_ms();
         }
@@ -160,7 +142,7 @@ impl<F: Fleet> Task<F> {
                 self.is_subscribed = false;
                 self.contact = None;
             }
-            Heard::Message(message) => self.step(&message.name, Input::Notice(message.notice)),
+            Heard::Message(message) => self.notice(&message.name, message.notice),
         }
     }
 
@@ -223,16 +205,31 @@ impl<F: Fleet> Task<F> {
             .into_iter()
             .map(|message| (message.name, message.notice))
             .collect();
-        let names: Vec<Name> = self.followers.keys().cloned().collect();
-        for name in names {
+        for name in self.followers.names() {
             let notice = known.remove(&name);
+            let is_open = matches!(notice, Some(Notice::Open(_)));
             self.step(&name, Input::Read { asked_ms, notice });
+            if !is_open {
+                self.followers.forget_if_idle(now, &name);
+            }
+        }
+        // Keys that were never called here.
+        for (name, notice) in known {
+            self.notice(&name, notice);
+        }
+    }
+
+    fn notice(&mut self, name: &Name, notice: Notice) {
+        let now_ms = self.now_ms();
+        let is_open = matches!(notice, Notice::Open(_));
+        if !is_open || self.followers.follow(now_ms, name) {
+            self.step(name, Input::Notice(notice));
         }
     }
 
     fn pass_time(&mut self) {
         let now = self.now_ms();
-        while let Some((due, name)) = self.due.first().cloned() {
+        while let Some((due, name)) = self.followers.first_due() {
             if due > now {
                 break;
             }
@@ -247,53 +244,27 @@ impl<F: Fleet> Task<F> {
 
     fn step(&mut self, name: &Name, input: Input) {
         let now_ms = self.now_ms();
-        let is_connected = self.is_connected();
-        let Some(follower) = self.followers.get_mut(name) else {
-            return;
-        };
-        let now = Context {
-            now_ms,
-            is_connected,
-            is_probing: follower.breaker.is_probing(),
-        };
-        let mut actions = std::mem::take(&mut self.actions);
-        follower.member.step(now, input, &mut actions);
-        // Not again within this millisecond, whatever it says.
-        let due = follower.member.due_ms().map(|due| due.max(now_ms + 1));
-        if due != follower.due {
-            if let Some(before) = follower.due {
-                self.due.remove(&(before, name.clone()));
-            }
-            if let Some(due) = due {
-                self.due.insert((due, name.clone()));
-            }
-            follower.due = due;
+        let wanted = self
+            .followers
+            .step(name, now_ms, self.is_connected(), input);
+        if wanted.withheld > 0 {
+            self.status
+                .send_modify(|status| status.withheld += wanted.withheld);
         }
-        let mut unanswered = Vec::new();
-        for action in actions.drain(..) {
-            if let Action::Ask(ask) = action {
-                unanswered.extend(self.lane.ask(name.clone(), ask, now_ms));
-            } else if self.config.is_shadow {
-                self.status.send_modify(|status| status.withheld += 1);
-            } else {
-                follower.act(action);
+        for ask in wanted.asks {
+            if let Some(reply) = self.lane.ask(name.clone(), ask, now_ms) {
+                self.reply(reply);
             }
-        }
-        let is_armed = follower.member.wants_rejections(now);
-        follower.seat.is_armed.store(is_armed, Ordering::Relaxed);
-        self.actions = actions;
-        for reply in unanswered {
-            self.reply(reply);
         }
     }
 
     fn show(&self) {
-        let open = |follower: &&Follower| follower.member.period().is_some();
         let now = FleetStatus {
             is_connected: self.is_connected(),
-            breakers: self.followers.len(),
-            open: self.followers.values().filter(open).count(),
+            breakers: self.followers.count(),
+            open: self.followers.open(),
             overflows: self.overflows.load(Ordering::Relaxed),
+            left_alone: self.followers.left_alone(),
             ..*self.status.borrow()
         };
         self.status.send_if_modified(|status| {
@@ -301,16 +272,5 @@ impl<F: Fleet> Task<F> {
             *status = now;
             is_new
         });
-    }
-}
-
-impl Follower {
-    /// An observer of the user's that panics ends nothing here.
-    fn act(&mut self, action: Action) {
-        let breaker = &self.breaker;
-        let made = catch_unwind(AssertUnwindSafe(|| breaker.act(action)));
-        if let Ok(Some(made)) = made {
-            self.last = Some(made);
-        }
     }
 }

@@ -1,0 +1,278 @@
+//! The breakers that follow, and when each of them must be told the time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use atomic_breaker::Transition;
+
+use super::super::{Action, Ask, Context, FleetConfig, Input, Member, Name};
+use super::seats::Keys;
+use super::steer::{NoRoom, Steer};
+
+/// A breaker that follows.
+struct Follower {
+    breaker: Box<dyn Steer>,
+    member: Member,
+    /// The last transition that the fleet made here: what was told before it is out of date.
+    last: Option<Transition>,
+    due: Option<u64>,
+    /// Of a key: the name of its registry. It is forgotten when nothing is to be done.
+    registry: Option<Name>,
+}
+
+/// A registry whose keys may follow.
+struct Registry {
+    keys: Box<dyn Keys>,
+    following: usize,
+}
+
+/// What a step asks the task to do.
+#[derive(Default)]
+pub(super) struct Wanted {
+    pub(super) asks: Vec<Ask>,
+    /// How often something was withheld in shadow mode.
+    pub(super) withheld: u64,
+}
+
+pub(super) struct Followers {
+    config: FleetConfig,
+    all: HashMap<Name, Follower>,
+    due: BTreeSet<(u64, Name)>,
+    registries: HashMap<Name, Registry>,
+    /// How many are open by the fleet.
+    open: usize,
+    /// How often a key could not follow.
+    left_alone: u64,
+    /// When those that are idle were looked for last.
+    swept_ms: u64,
+    actions: Vec<Action>,
+}
+
+impl Followers {
+    pub(super) fn new(config: FleetConfig) -> Self {
+        Self {
+            config,
+            all: HashMap::new(),
+            due: BTreeSet::new(),
+            registries: HashMap::new(),
+            open: 0,
+            left_alone: 0,
+            swept_ms: 0,
+            actions: Vec::new(),
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) const fn open(&self) -> usize {
+        self.open
+    }
+
+    pub(super) const fn left_alone(&self) -> u64 {
+        self.left_alone
+    }
+
+    pub(super) const fn leave_alone(&mut self) {
+        self.left_alone += 1;
+    }
+
+    pub(super) fn names(&self) -> Vec<Name> {
+        self.all.keys().cloned().collect()
+    }
+
+    pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Steer>) {
+        self.insert(name, breaker, None);
+    }
+
+    pub(super) fn join_registry(&mut self, name: Name, keys: Box<dyn Keys>) {
+        // Its keys follow by way of the new one, from now on.
+        let of_before = |follower: &Follower| follower.registry.as_ref() == Some(&name);
+        let names: Vec<Name> = self
+            .all
+            .iter()
+            .filter(|(_, follower)| of_before(follower))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in names {
+            self.forget(&name);
+        }
+        self.registries
+            .insert(name, Registry { keys, following: 0 });
+    }
+
+    fn insert(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {
+        self.forget(&name);
+        let member = Member::new(&self.config, &breaker.rules(), fastrand::u64(..));
+        let follower = Follower {
+            breaker,
+            member,
+            last: None,
+            due: None,
+            registry,
+        };
+        self.all.insert(name, follower);
+    }
+
+    fn forget(&mut self, name: &Name) {
+        let Some(before) = self.all.remove(name) else {
+            return;
+        };
+        if let Some(due) = before.due {
+            self.due.remove(&(due, name.clone()));
+        }
+        self.open -= usize::from(before.member.period().is_some());
+        if let Some(registry) = before
+            .registry
+            .and_then(|name| self.registries.get_mut(&name))
+        {
+            registry.following -= 1;
+        }
+    }
+
+    /// Whether a breaker of this name follows from now on: it does already, or is a key of a registry.
+    pub(super) fn follow(&mut self, now_ms: u64, name: &Name) -> bool {
+        if self.all.contains_key(name) {
+            return true;
+        }
+        let Some((registry, keys)) = name
+            .registry()
+            .and_then(|of| self.registries.get_key_value(of))
+        else {
+            return false;
+        };
+        let registry = registry.clone();
+        let Some(key) = keys.keys.find(name) else {
+            return false;
+        };
+        if !self.has_room(now_ms, &registry) {
+            self.left_alone += 1;
+            return false;
+        }
+        self.insert(name.clone(), key, Some(registry.clone()));
+        if let Some(registry) = self.registries.get_mut(&registry) {
+            registry.following += 1;
+        }
+        true
+    }
+
+    /// As many keys follow as have a slot.
+    fn has_room(&mut self, now_ms: u64, registry: &Name) -> bool {
+        let has_room = |of: &Self| {
+            of.registries
+                .get(registry)
+                .is_some_and(|registry| registry.following < registry.keys.capacity())
+        };
+        if !has_room(self) && now_ms >= self.swept_ms + self.config.poll_ms {
+            self.forget_idle(now_ms);
+        }
+        has_room(self)
+    }
+
+    /// Keys of which nothing is to be remembered.
+    fn forget_idle(&mut self, now_ms: u64) {
+        self.swept_ms = now_ms;
+        let now = Context {
+            now_ms,
+            is_connected: false,
+            is_probing: false,
+        };
+        let idle: Vec<Name> = self
+            .all
+            .iter()
+            .filter(|(_, follower)| follower.registry.is_some() && follower.member.is_idle(now))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in idle {
+            self.forget(&name);
+        }
+    }
+
+    /// Everything was read: what the engine does not know, and what is idle here, is forgotten.
+    pub(super) fn forget_if_idle(&mut self, now_ms: u64, name: &Name) {
+        let now = Context {
+            now_ms,
+            is_connected: false,
+            is_probing: false,
+        };
+        let is_idle =
+            |follower: &Follower| follower.registry.is_some() && follower.member.is_idle(now);
+        if self.all.get(name).is_some_and(is_idle) {
+            self.forget(name);
+        }
+    }
+
+    pub(super) fn first_due(&self) -> Option<(u64, Name)> {
+        self.due.first().cloned()
+    }
+
+    /// Whether what is told now happened before what the fleet did last.
+    pub(super) fn is_old(&self, name: &Name, made: &Transition) -> bool {
+        let follower = self.all.get(name);
+        let last = follower.and_then(|follower| follower.last);
+        last.is_some_and(|last| !made.is_after(&last))
+    }
+
+    pub(super) fn step(
+        &mut self,
+        name: &Name,
+        now_ms: u64,
+        is_connected: bool,
+        input: Input,
+    ) -> Wanted {
+        let mut wanted = Wanted::default();
+        let Some(follower) = self.all.get_mut(name) else {
+            return wanted;
+        };
+        let now = Context {
+            now_ms,
+            is_connected,
+            is_probing: follower.breaker.is_probing(),
+        };
+        let was_open = follower.member.period().is_some();
+        let mut actions = std::mem::take(&mut self.actions);
+        follower.member.step(now, input, &mut actions);
+        self.open += usize::from(follower.member.period().is_some());
+        self.open -= usize::from(was_open);
+        // Not again within this millisecond, whatever it says.
+        let due = follower.member.due_ms().map(|due| due.max(now_ms + 1));
+        if due != follower.due {
+            if let Some(before) = follower.due {
+                self.due.remove(&(before, name.clone()));
+            }
+            if let Some(due) = due {
+                self.due.insert((due, name.clone()));
+            }
+            follower.due = due;
+        }
+        let mut has_room = true;
+        for action in actions.drain(..) {
+            if let Action::Ask(ask) = action {
+                wanted.asks.push(ask);
+            } else if self.config.is_shadow {
+                wanted.withheld += 1;
+            } else {
+                has_room &= follower.act(action).is_ok();
+            }
+        }
+        follower.breaker.arm(follower.member.wants_rejections(now));
+        self.actions = actions;
+        if !has_room {
+            self.left_alone += 1;
+            self.forget(name);
+        }
+        wanted
+    }
+}
+
+impl Follower {
+    /// An observer of the user's that panics ends nothing here.
+    fn act(&mut self, action: Action) -> Result<(), NoRoom> {
+        let breaker = &self.breaker;
+        if let Ok(made) = catch_unwind(AssertUnwindSafe(|| breaker.act(action))) {
+            self.last = made?.or(self.last);
+        }
+        Ok(())
+    }
+}
