@@ -52,6 +52,16 @@ pub(super) struct Counts {
 #[repr(align(128))]
 struct Lane([AtomicU64; End::ALL.len()]);
 
+impl Lane {
+    /// By the only thread that writes here.
+    #[inline]
+    fn add(&self, end: End) {
+        let count = &self.0[end as usize];
+        let next = count.load(Ordering::Relaxed).wrapping_add(1);
+        count.store(next, Ordering::Relaxed);
+    }
+}
+
 impl Counts {
     pub(super) fn new() -> Self {
         Self {
@@ -62,21 +72,20 @@ impl Counts {
 
     #[inline]
     pub(super) fn add(&self, end: End) {
-        match self.own.get(lane::mine()) {
-            Some(Lane(counts)) => {
-                let count = &counts[end as usize];
-                count.store(
-                    count.load(Ordering::Relaxed).wrapping_add(1),
-                    Ordering::Relaxed,
-                );
-            }
-            None => self.add_shared(end),
+        match self.own.get(lane::known()) {
+            Some(lane) => lane.add(end),
+            None => self.add_unknown(end),
         }
     }
 
     #[cold]
-    fn add_shared(&self, end: End) {
-        self.shared.0[end as usize].fetch_add(1, Ordering::Relaxed);
+    fn add_unknown(&self, end: End) {
+        match self.own.get(lane::find()) {
+            Some(lane) => lane.add(end),
+            None => {
+                self.shared.0[end as usize].fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The calls that ended so, in all lanes.

@@ -13,22 +13,21 @@ thread_local! {
     static HELD: Held = Held::take();
 }
 
-/// The lane of this thread, the same in all counters: below [`OWN`] nobody else writes there, or [`OWN`] itself, where
-/// all others do.
+/// The lane of this thread, the same in all counters, if it is known to have one of its own: below [`OWN`], and nobody
+/// else writes there. Otherwise a greater number.
 #[inline]
-pub(super) fn mine() -> usize {
-    match MINE.get() {
-        UNKNOWN => find(),
-        lane => lane,
-    }
+pub(super) fn known() -> usize {
+    MINE.get()
 }
 
+/// The lane of this thread: below [`OWN`], or [`OWN`] itself, where all others write.
 #[cold]
-fn find() -> usize {
-    // Too late in the life of the thread to hold one.
-    let lane = HELD.try_with(|held| held.0).unwrap_or(OWN);
-    MINE.set(lane);
-    lane
+pub(super) fn find() -> usize {
+    if MINE.get() == UNKNOWN {
+        // Or it is too late in the life of the thread to hold one.
+        MINE.set(HELD.try_with(|held| held.0).unwrap_or(OWN));
+    }
+    MINE.get()
 }
 
 /// A lane that is given to the next thread when this one ends, counts included.
