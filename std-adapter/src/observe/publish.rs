@@ -14,7 +14,7 @@ use metrics::Recorder;
 use super::counts::End;
 use super::meter::{self, Meter};
 use super::series::{self, Series};
-use super::text::{CAUSES, Mode, STATES, cause_name, state_name};
+use super::text::{Mode, cause_name, state_name};
 
 /// Hands all that `BreakerMetrics` and `RegistryMetrics` have counted to the recorder of the `metrics` facade: for each
 /// scrape, before the recorder renders its page. Where nobody can be called then, there is
@@ -107,9 +107,9 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
         let labels = [(series::ENFORCEMENT, mode.name().into())];
         series.counter(series::REJECTIONS, labels, meter.rejections(mode));
     }
-    for to in 0..=STATES.len() {
-        for why in 0..=CAUSES.len() {
-            let (state, cause) = (STATES.get(to).copied(), CAUSES.get(why).copied());
+    for to in 0..=State::ALL.len() {
+        for why in 0..=Cause::ALL.len() {
+            let (state, cause) = (State::ALL.get(to).copied(), Cause::ALL.get(why).copied());
             let count = meter.transitions(to, why);
             let is_usual = state
                 .zip(cause)
@@ -124,7 +124,7 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
     }
     let seen = meter.look();
     if let Some(seen) = &seen {
-        for (state, count) in STATES.into_iter().zip(seen.states) {
+        for (state, count) in State::ALL.iter().copied().zip(seen.states) {
             let labels = [(series::STATE, state_name(state).into())];
             series.gauge(series::BREAKERS, labels, count);
         }

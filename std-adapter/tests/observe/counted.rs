@@ -85,18 +85,10 @@ fn the_gauge_shows_each_state() {
         .build();
     let shown = |state| {
         let page = Page::now();
-        let states = [
-            "closed",
-            "open",
-            "half_open",
-            "returning",
-            "forced_open",
-            "disabled",
-        ];
-        for other in states {
+        for other in State::ALL.iter().map(snake_case) {
             let expected = u64::from(state == other);
             assert_eq!(
-                page.breakers("gauge", other),
+                page.breakers("gauge", &other),
                 Some(expected),
                 "{state}: {other}"
             );
@@ -191,38 +183,15 @@ fn snake_case(name: &impl std::fmt::Debug) -> String {
 #[test]
 fn each_state_and_each_cause_has_a_label_of_its_own() {
     let metrics = BreakerMetrics::new("labels");
-    let states = [
-        State::Closed,
-        State::Open,
-        State::HalfOpen,
-        State::Returning,
-        State::ForcedOpen,
-        State::Disabled,
-    ];
-    let causes = [
-        Cause::FailureLimit,
-        Cause::FailureRatio,
-        Cause::TripDemanded,
-        Cause::RetryAfter,
-        Cause::OpenTimeOver,
-        Cause::ProbeFailed,
-        Cause::ProbeCancelled,
-        Cause::ProbeLost,
-        Cause::ProbesSucceeded,
-        Cause::TrafficReturned,
-        Cause::Manual,
-        Cause::Restored,
-        Cause::CorruptWord,
-    ];
-    for state in states {
-        for cause in causes {
+    for &state in State::ALL {
+        for &cause in Cause::ALL {
             metrics.transition(&Transition::new(State::Closed, state, cause));
         }
     }
     let page = Page::now();
-    for state in states {
-        for cause in causes {
-            let count = page.transitions("labels", &snake_case(&state), &snake_case(&cause));
+    for state in State::ALL {
+        for cause in Cause::ALL {
+            let count = page.transitions("labels", &snake_case(state), &snake_case(cause));
             assert_eq!(count, Some(1), "{state} by {cause:?}");
         }
     }
