@@ -217,6 +217,26 @@ async fn a_body_that_breaks_off_counts_if_that_is_asked_for() {
 }
 
 #[tokio::test]
+async fn a_probe_whose_body_of_unknown_length_breaks_off_fails_if_it_waits_for_the_end() {
+    let server = start();
+    for (middleware, state) in [
+        (
+            BreakerMiddleware::at_end_of_body as fn(_) -> _,
+            State::Closed,
+        ),
+        (BreakerMiddleware::probes_at_end, State::Open),
+    ] {
+        let breaker = one();
+        breaker.trip();
+        breaker.probe_now();
+        let client = through(middleware(BreakerMiddleware::new(breaker)));
+        let broken = client.get(server.url("/chunks-break-off")).send().await;
+        assert!(broken.unwrap().text().await.is_err());
+        assert_eq!(breaker.state(), state);
+    }
+}
+
+#[tokio::test]
 async fn a_redirect_counts_for_the_host_that_was_asked() {
     let (server, down) = (start(), Down::new());
     let hosts = Arc::new(Registry::new(ONCE).unwrap());
