@@ -116,6 +116,9 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
     /// How long a call may take until the head of its response has come; [`Duration::MAX`], as at first, is no limit.
     /// Rounded up to milliseconds. For bodies that hang, `read_timeout` of reqwest's client.
     ///
+    /// A time-out of the caller's around the request should be longer: one that is shorter cancels each call, and a host
+    /// that hangs never opens, unless [`Config::slow_call`](crate::Config::slow_call) is set to less than that.
+    ///
     /// # Panics
     /// When the limit is 0. A request with a limit panics outside of a tokio runtime, or in one without time.
     pub const fn time_limit(mut self, limit: Duration) -> Self {

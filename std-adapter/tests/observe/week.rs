@@ -117,13 +117,11 @@ fn a_time_out_around_a_call() {
     let events = logged_in_paused_time(async || {
         let ask = || async {
             let call = timeout(2 * SECOND, database.call_async(|| host.answer()));
-            match call.await {
-                Ok(result) => seen.result(result).is_ok(),
-                Err(_) => {
-                    one_more(&seen.admitted);
-                    false
-                }
+            if let Ok(result) = call.await {
+                return seen.result(result).is_ok();
             }
+            one_more(&seen.admitted);
+            false
         };
         protects(&week(&host, ask).await, 130);
     });

@@ -41,9 +41,11 @@ fn origin() -> Origin {
     Origin::of(&Uri::from_static("http://a.example/"))
 }
 
+type Part = io::Result<Frame<&'static [u8]>>;
+
 /// A body of five bytes: it comes, or breaks off after two, or hangs.
 struct Hello {
-    last: Pin<Box<dyn Future<Output = io::Result<Frame<&'static [u8]>>> + Send>>,
+    last: Pin<Box<dyn Future<Output = Part> + Send>>,
     frames: u32,
     length: Option<u64>,
 }
@@ -52,10 +54,7 @@ impl Body for Hello {
     type Data = &'static [u8];
     type Error = io::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<&'static [u8]>>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Part>> {
         let frames = self.frames;
         self.frames += 1;
         match frames {
