@@ -61,7 +61,9 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
     observe::publish_each_second(Duration::ZERO).unwrap();
     assert!(wait_for(&prometheus, &opened("c", 1)));
 
-    // A fork has no such thread, and starts one of its own. The thread here has just published, and holds no lock.
+    // A fork has no such thread, and starts one of its own. Between two rounds of the thread here, as a lock that it
+    // holds would be held in the fork for ever.
+    thread::sleep(Duration::from_millis(100));
     #[cfg(unix)]
     assert!(in_fork(|| {
         observe::publish_each_second(Duration::ZERO).unwrap();

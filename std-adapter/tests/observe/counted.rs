@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::observe::BreakerMetrics;
+use atomic_breaker_std::observe::{BreakerMetrics, RegistryMetrics};
+use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{
-    Breaker, CallError, Cause, Config, ManualClock, Observer, Outcome, State, StdClock, Transition,
-    word::NativeWord,
+    AnyPermit, Breaker, CallError, Cause, Config, ManualClock, Observer, Outcome, State, StdClock,
+    Transition, word::NativeWord,
 };
 
 use crate::support::{Page, RULES, SECOND};
@@ -49,6 +50,32 @@ fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_no_call() {
     assert_eq!(calls, [5, 2, 1, 1]);
     let rejections = page.get("rejections", "counted", &[("enforcement", "enforced")]);
     assert_eq!(rejections, Some(3));
+}
+
+#[test]
+fn a_success_that_was_slow_is_counted_as_a_failure() {
+    let clock = ManualClock::new();
+    let rules = RULES.slow_call(SECOND);
+    let breaker = Breaker::builder(rules, &clock)
+        .observer(BreakerMetrics::new("slow"))
+        .build();
+    let hosts = Registry::builder(rules)
+        .clock(&clock)
+        .observer(RegistryMetrics::new("slow-keys"))
+        .build()
+        .unwrap();
+    for _ in 0..2 {
+        let (permit, of_key) = (breaker.acquire().unwrap(), hosts.acquire("a").unwrap());
+        clock.advance(2 * SECOND);
+        permit.success();
+        of_key.report(Outcome::Success);
+    }
+    let page = Page::now();
+    for name in ["slow", "slow-keys"] {
+        let calls = ["success", "failure"].map(|outcome| page.calls(name, outcome));
+        assert_eq!(calls, [Some(0), Some(2)], "{name}");
+        assert_eq!(page.transitions(name, "open", "failure_limit"), Some(1));
+    }
 }
 
 #[test]

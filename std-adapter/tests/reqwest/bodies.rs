@@ -72,7 +72,7 @@ async fn a_time_limit_on_reading_makes_a_failure_of_one_that_hangs() {
     let (server, guard) = (start(), guard());
     let patient = reqwest::Client::builder()
         .no_proxy()
-        .read_timeout(Duration::from_millis(50))
+        .read_timeout(Duration::from_millis(500))
         .build()
         .unwrap();
     let client = ServiceBuilder::new()
