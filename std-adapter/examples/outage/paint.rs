@@ -90,22 +90,24 @@ pub(crate) fn backdrop(
     Ok(())
 }
 
-/// The axes of seconds and calls: how many labels each has at most, and what stands beside the calls.
-pub(crate) fn axes(chart: &mut Chart<'_>, labels: (usize, usize), calls: &str) -> Drawn {
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
+/// The axes of seconds and calls: how many labels each has at most, and what stands beside the calls, if anything.
+pub(crate) fn axes(chart: &mut Chart<'_>, labels: (usize, usize), calls: Option<&str>) -> Drawn {
+    let seconds = |second: &f64| format!("{second:.0} s");
+    let whole = |calls: &f64| format!("{calls:.0}");
+    let mut mesh = chart.configure_mesh();
+    mesh.disable_x_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(INK.mix(0.12))
         .axis_style(INK.mix(0.6))
         .x_labels(labels.0)
         .y_labels(labels.1)
-        .x_label_formatter(&|second| format!("{second:.0} s"))
-        .y_label_formatter(&|calls| format!("{calls:.0}"))
-        .y_desc(calls)
-        .label_style(text(13))
-        .draw()?;
-    Ok(())
+        .x_label_formatter(&seconds)
+        .y_label_formatter(&whole)
+        .label_style(text(13));
+    if let Some(calls) = calls {
+        mesh.y_desc(calls);
+    }
+    Ok(mesh.draw()?)
 }
 
 /// Calls by the time at which they began, and by kind.

@@ -92,7 +92,7 @@ fn panel(area: &Area<'_>, run: &Run, title: &str, top: f64) -> Drawn {
         .y_label_area_size(LEFT - MARGIN)
         .build_cartesian_2d(0.0..run.scene.end.as_secs_f64(), 0.0..top)?;
     backdrop(&mut chart, top, 14, run.scene.modes().map(shade))?;
-    axes(&mut chart, (10, 6), "calls per 100 ms")?;
+    axes(&mut chart, (10, 6), Some("calls per 100 ms"))?;
     counted(run).draw(&mut chart, &KINDS)?;
     if let Some(history) = &run.history {
         let (width, height) = area.dim_in_pixel();

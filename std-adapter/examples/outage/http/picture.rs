@@ -103,7 +103,7 @@ fn panel(area: &Area<'_>, run: &Run, host: usize, top: f64, axis: u32) -> Drawn 
         .y_label_area_size(LEFT - MARGIN)
         .build_cartesian_2d(0.0..END.as_secs_f64(), 0.0..top)?;
     backdrop(&mut chart, top, 12, scene.modes().map(shade))?;
-    axes(&mut chart, (if axis == 0 { 0 } else { 12 }, 3), "")?;
+    axes(&mut chart, (if axis == 0 { 0 } else { 12 }, 3), None)?;
     counted(run, host).draw(&mut chart, &KINDS)?;
     if let Some(history) = &run.histories[host] {
         let (width, height) = area.dim_in_pixel();
