@@ -69,6 +69,23 @@ pub enum State {
 }
 
 impl State {
+    /// All of them, for a gauge or a table of each.
+    ///
+    /// ```
+    /// use atomic_breaker::State;
+    ///
+    /// let names: Vec<_> = State::ALL.iter().map(|state| state.name()).collect();
+    /// assert_eq!(names.join(", "), "closed, open, half-open, returning, forced open, disabled");
+    /// ```
+    pub const ALL: &'static [Self] = &[
+        Self::Closed,
+        Self::Open,
+        Self::HalfOpen,
+        Self::Returning,
+        Self::ForcedOpen,
+        Self::Disabled,
+    ];
+
     /// The name in lower case: `closed`, `open`, `half-open`, `returning`, `forced open`, `disabled`.
     pub const fn name(self) -> &'static str {
         match self {

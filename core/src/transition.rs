@@ -152,8 +152,16 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// In the order of their numbers.
-    pub(crate) const ALL: [Self; 13] = [
+    /// All of them, for a counter or a table of each.
+    ///
+    /// ```
+    /// use atomic_breaker::Cause;
+    ///
+    /// let names: Vec<_> = Cause::ALL.iter().map(|cause| cause.text()).collect();
+    /// assert_eq!(names[0], "failures reached the limit");
+    /// ```
+    // In the order of their numbers.
+    pub const ALL: &'static [Self] = &[
         Self::FailureLimit,
         Self::FailureRatio,
         Self::TripDemanded,

@@ -62,7 +62,7 @@ impl Clock for BootClock {
         kernel::now_ms(SINCE_BOOT)
     }
 
-    /// As [`StdClock`]'s: a random number drawn once per process.
+    /// As [`StdClock`]'s: another number in each process.
     fn entropy(&self) -> u32 {
         StdClock.entropy()
     }

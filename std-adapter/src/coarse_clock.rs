@@ -31,7 +31,7 @@ impl Clock for CoarseClock {
         now_ms()
     }
 
-    /// As [`StdClock`]'s: a random number drawn once per process.
+    /// As [`StdClock`]'s: another number in each process.
     fn entropy(&self) -> u32 {
         StdClock.entropy()
     }

@@ -43,6 +43,11 @@ pub struct StdClock;
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 static ENTROPY: LazyLock<u32> = LazyLock::new(|| RandomState::new().hash_one(0) as u32);
 
+/// Where there are forks.
+fn process_id() -> u32 {
+    if cfg!(unix) { std::process::id() } else { 0 }
+}
+
 impl Clock for StdClock {
     #[inline]
     fn now_ms(&self) -> u32 {
@@ -52,9 +57,9 @@ impl Clock for StdClock {
             .wrapping_add(age.subsec_millis())
     }
 
-    /// A random number drawn once per process, so that the processes of a fleet that tripped
-    /// together do not come back in step.
+    /// A random number drawn once, and the number of the process, so that the processes of a fleet that tripped
+    /// together do not come back in step, be they forks of one that had drawn it.
     fn entropy(&self) -> u32 {
-        *ENTROPY
+        *ENTROPY ^ process_id()
     }
 }

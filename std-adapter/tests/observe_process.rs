@@ -60,4 +60,33 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
     assert!(wait_for(&prometheus, &opened("c", 0)));
     observe::publish_each_second(Duration::ZERO).unwrap();
     assert!(wait_for(&prometheus, &opened("c", 1)));
+
+    // A fork has no such thread, and starts one of its own. Between two rounds of the thread here, as a lock that it
+    // holds would be held in the fork for ever.
+    thread::sleep(Duration::from_millis(100));
+    #[cfg(unix)]
+    assert!(in_fork(|| {
+        observe::publish_each_second(Duration::ZERO).unwrap();
+        hosts.command(&"d", |host| host.trip()).unwrap();
+        wait_for(&prometheus, &opened("d", 1))
+    }));
+}
+
+/// Whether a child of this process says so.
+#[cfg(unix)]
+fn in_fork(says: impl Fn() -> bool) -> bool {
+    // SAFETY: the child ends without returning.
+    match unsafe { libc::fork() } {
+        0 => unsafe {
+            // Not for ever, whatever happens.
+            libc::alarm(30);
+            libc::_exit(i32::from(!says()))
+        },
+        child => {
+            let mut status = -1;
+            // SAFETY: `status` is a place for the answer.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            status == 0
+        }
+    }
 }

@@ -1,25 +1,11 @@
-//! The causes of transitions.
+//! The causes of transitions that a test expects.
 
 use atomic_breaker::Cause;
 
-/// All that there are.
-pub const ALL: [Cause; 13] = [
-    Cause::FailureLimit,
-    Cause::FailureRatio,
-    Cause::TripDemanded,
-    Cause::RetryAfter,
-    Cause::OpenTimeOver,
-    Cause::ProbeFailed,
-    Cause::ProbeCancelled,
-    Cause::ProbeLost,
-    Cause::ProbesSucceeded,
-    Cause::TrafficReturned,
-    Cause::Manual,
-    Cause::Restored,
-    Cause::CorruptWord,
-];
-
 /// All but these two.
 pub fn all_but(two: [Cause; 2]) -> impl Iterator<Item = Cause> {
-    ALL.into_iter().filter(move |cause| !two.contains(cause))
+    Cause::ALL
+        .iter()
+        .copied()
+        .filter(move |cause| !two.contains(cause))
 }

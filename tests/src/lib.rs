@@ -14,7 +14,8 @@
 //! | [`mod@reference`] | the breaker once more, as a plain struct |
 //!
 //! [`words`] count how they are used or get in the way; [`random`] numbers are the same in every run;
-//! [`causes`] are listed once.
+//! [`causes`] are left out where
+//! a test cannot bring them about.
 
 pub mod causes;
 pub mod compile_fail;

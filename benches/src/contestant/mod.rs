@@ -1,4 +1,4 @@
-//! The crates compared, each behind the same door.
+//! The crates compared, each behind the same interface.
 //!
 //! A contestant is set up by its nearest policy to "so many failures in a row trip; one probe after
 //! the open time; one success closes". Where it has no such setting, its file says what it does

@@ -18,7 +18,7 @@ pub(crate) const GOOD: RGBColor = RGBColor(46, 125, 50);
 pub(crate) const LATE: RGBColor = RGBColor(249, 168, 37);
 pub(crate) const FAILED: RGBColor = RGBColor(198, 40, 40);
 pub(crate) const REJECTED: RGBColor = RGBColor(120, 144, 156);
-pub(crate) const INK: RGBColor = RGBColor(38, 50, 56);
+const INK: RGBColor = RGBColor(38, 50, 56);
 const RETURNING: RGBColor = RGBColor(129, 199, 132);
 
 pub(crate) const LEFT: i32 = 64;
@@ -88,6 +88,26 @@ pub(crate) fn backdrop(
         chart.draw_series([Text::new(name, (middle, top * 0.985), style)])?;
     }
     Ok(())
+}
+
+/// The axes of seconds and calls: how many labels each has at most, and what stands beside the calls, if anything.
+pub(crate) fn axes(chart: &mut Chart<'_>, labels: (usize, usize), calls: Option<&str>) -> Drawn {
+    let seconds = |second: &f64| format!("{second:.0} s");
+    let whole = |calls: &f64| format!("{calls:.0}");
+    let mut mesh = chart.configure_mesh();
+    mesh.disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(INK.mix(0.12))
+        .axis_style(INK.mix(0.6))
+        .x_labels(labels.0)
+        .y_labels(labels.1)
+        .x_label_formatter(&seconds)
+        .y_label_formatter(&whole)
+        .label_style(text(13));
+    if let Some(calls) = calls {
+        mesh.y_desc(calls);
+    }
+    Ok(mesh.draw()?)
 }
 
 /// Calls by the time at which they began, and by kind.

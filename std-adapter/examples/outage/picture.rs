@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use super::load::{Call, Outcome, Run};
 use super::paint::{
-    Area, Band, Counts, Drawn, FAILED, GOOD, INK, Kind, LATE, LEFT, REJECTED, STATES, Shade,
+    Area, Band, Counts, Drawn, FAILED, GOOD, Kind, LATE, LEFT, REJECTED, STATES, Shade, axes,
     backdrop, heading, legend, text,
 };
 use super::scenario::{Mode, SLOW};
@@ -92,19 +92,7 @@ fn panel(area: &Area<'_>, run: &Run, title: &str, top: f64) -> Drawn {
         .y_label_area_size(LEFT - MARGIN)
         .build_cartesian_2d(0.0..run.scene.end.as_secs_f64(), 0.0..top)?;
     backdrop(&mut chart, top, 14, run.scene.modes().map(shade))?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(INK.mix(0.12))
-        .axis_style(INK.mix(0.6))
-        .x_labels(10)
-        .y_labels(6)
-        .x_label_formatter(&|second| format!("{second:.0} s"))
-        .y_label_formatter(&|calls| format!("{calls:.0}"))
-        .y_desc("calls per 100 ms")
-        .label_style(text(13))
-        .draw()?;
+    axes(&mut chart, (10, 6), Some("calls per 100 ms"))?;
     counted(run).draw(&mut chart, &KINDS)?;
     if let Some(history) = &run.history {
         let (width, height) = area.dim_in_pixel();

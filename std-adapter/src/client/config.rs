@@ -49,6 +49,7 @@ pub struct ClientConfig<R = AtHead> {
     pub(super) budget: BudgetConfig,
     pub(super) breaker: Config,
     pub(super) capacity: usize,
+    pub(crate) probes_at_end: bool,
     pub(super) ending: PhantomData<R>,
 }
 
@@ -70,6 +71,7 @@ impl ClientConfig {
                 .exponential(2, Duration::from_secs(30))
                 .jitter_percent(20),
             capacity: 4_096,
+            probes_at_end: false,
             ending: PhantomData,
         }
     }
@@ -83,6 +85,10 @@ impl ClientConfig {
     ///
     /// Calls are not slow by default, as the time that counts ends with the body: set
     /// [`Config::slow_call`] to a time in which every body has come, or readers that give up do not count.
+    ///
+    /// A body of unknown length (chunked, or HTTP/2 without a `Content-Length`) may be endless, so a probe succeeds with
+    /// its first data. If such bodies break off, each probe closes the breaker again: set
+    /// [`probes_at_end`](ClientConfig::probes_at_end) where bodies come to an end.
     ///
     /// ```
     /// use atomic_breaker_std::StdClock;
@@ -102,8 +108,25 @@ impl ClientConfig {
             budget: self.budget,
             breaker: self.breaker,
             capacity: self.capacity,
+            probes_at_end: self.probes_at_end,
             ending: PhantomData,
         }
+    }
+}
+
+impl ClientConfig<AtEndOfBody> {
+    /// A probe waits for the end of its body also where the length is not known: for hosts all of whose bodies come to
+    /// an end. An endless one, such as a stream of events, would keep the breaker half-open.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::ClientConfig;
+    ///
+    /// let config = ClientConfig::new().at_end_of_body().probes_at_end();
+    /// assert!(config.check().is_ok());
+    /// ```
+    pub const fn probes_at_end(mut self) -> Self {
+        self.probes_at_end = true;
+        self
     }
 }
 

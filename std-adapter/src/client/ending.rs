@@ -14,7 +14,10 @@ pub trait Ending: Copy + sealed::Sealed {
     const WAITS_FOR_BODY: bool;
 
     #[doc(hidden)]
-    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>) -> Self::Report<X>;
+    fn report<X>(
+        http: HttpClassifier<UsualStatuses, Tried<X>>,
+        probes_at_end: bool,
+    ) -> Self::Report<X>;
 }
 
 mod sealed {
@@ -38,7 +41,7 @@ impl Ending for AtHead {
 
     const WAITS_FOR_BODY: bool = false;
 
-    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>) -> Self::Report<X> {
+    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>, _: bool) -> Self::Report<X> {
         http
     }
 }
@@ -48,8 +51,16 @@ impl Ending for AtEndOfBody {
 
     const WAITS_FOR_BODY: bool = true;
 
-    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>) -> Self::Report<X> {
-        http.at_end_of_body()
+    fn report<X>(
+        http: HttpClassifier<UsualStatuses, Tried<X>>,
+        probes_at_end: bool,
+    ) -> Self::Report<X> {
+        let at_end = http.at_end_of_body();
+        if probes_at_end {
+            at_end.probes_at_end()
+        } else {
+            at_end
+        }
     }
 }
 

@@ -113,7 +113,7 @@ where
         let service = MapErr::new(client, WithCauses as fn(_) -> _);
         let service = TimeLimitLayer::new(config.try_limit).layer(service);
         let service = BreakerLayer::new(by_host)
-            .report(R::report(http()))
+            .report(R::report(http(), config.probes_at_end))
             .layer(service);
         let service = RetryLayer::new(retry).layer(service);
         let service = TimeLimitLayer::new(config.deadline).layer(service);

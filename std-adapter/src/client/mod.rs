@@ -5,9 +5,9 @@
 //!  request ─→ deadline 10 s ─→ retry ─→ breaker of its host ─→ try 3 s ─→ your client
 //! ```
 //!
-//! A dead host opens its breaker, and a mistake of the caller's does not: [`UsualErrors`](crate::http::UsualErrors) knows the
-//! errors of hyper-util and reqwest, and [`ClientLayer::errors`] replaces it. The last failure beside a rejection names the
-//! causes of the error: "transport: client error (Connect): tcp connect error: Connection refused (os error 111)".
+//! A dead host opens its breaker, and a mistake of the caller's does not: [`UsualErrors`](crate::http::UsualErrors) knows
+//! the errors of hyper-util and reqwest, and [`ClientLayer::errors`] replaces it. The last failure beside a rejection names
+//! the causes of the error: "transport: client error (Connect): tcp connect error: Connection refused (os error 111)".
 //!
 //! | file | what |
 //! |---|---|
@@ -17,6 +17,18 @@
 //! | `guard` | [`ClientGuard`]: what outlives the requests |
 //! | `layer` | [`ClientLayer`]: what goes around a client |
 //! | `error` | [`RequestError`]: why there is no response |
+//!
+//! A request on its way through the files of this crate, and of the core:
+//!
+//! | step | where |
+//! |---|---|
+//! | the stack is put together | `client/layer`, the outermost layer last |
+//! | deadline, retry | `tower/time_limit`; `retry/policy` with a `retry/session` for each request |
+//! | which breaker | `tower/service`: `registry/by_key` makes the key, `registry/permit` acquires for it |
+//! | admitted or rejected | `registry/admission`, where the key has a slot by the core's `acquire` |
+//! | the try | `tower/time_limit`, then your client |
+//! | what it means | `tower/future`: `http/classifier`, by `client/ending` at the head or at the end of the body |
+//! | reported | `registry/report`, where the key has a slot by the core's `report`: success leaves a clear word as it is |
 
 mod check;
 mod config;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use atomic_breaker::{State, Transition};
+use atomic_breaker::{Cause, State, Transition};
 
 use super::counts::Counts;
-use super::text::{CAUSES, Mode, STATES, cause_index, printable, state_index};
+use super::text::{Mode, cause_index, printable, state_index};
 
 /// The label of keys that have none of their own.
 pub(super) const OTHER: &str = "other";
@@ -20,10 +20,10 @@ pub(super) struct Meter {
     pub(super) name: String,
     pub(super) counts: Counts,
     /// By the state after, and the cause; the last ones are those that are not known here.
-    transitions: [[AtomicU64; CAUSES.len() + 1]; STATES.len() + 1],
+    transitions: [[AtomicU64; Cause::ALL.len() + 1]; State::ALL.len() + 1],
     rejections: [AtomicU64; Mode::ALL.len()],
     /// How many breakers are in which state.
-    states: [AtomicU64; STATES.len() + 1],
+    states: [AtomicU64; State::ALL.len() + 1],
     has_breakers: AtomicBool,
     keys: Mutex<BTreeMap<String, Arc<OfKey>>>,
     watches: Mutex<Watches>,
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Watches {
 /// What a registry looks like.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    pub(super) states: [u64; STATES.len() + 1],
+    pub(super) states: [u64; State::ALL.len() + 1],
     /// The labels of keys that reject.
     pub(super) open: BTreeSet<String>,
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
+use std::process;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,7 @@ use metrics::Recorder;
 use super::counts::End;
 use super::meter::{self, Meter};
 use super::series::{self, Series};
-use super::text::{CAUSES, Mode, STATES, cause_name, state_name};
+use super::text::{Mode, cause_name, state_name};
 
 /// Hands all that `BreakerMetrics` and `RegistryMetrics` have counted to the recorder of the `metrics` facade: for each
 /// scrape, before the recorder renders its page. Where nobody can be called then, there is
@@ -46,7 +47,8 @@ pub fn publish() {
 
 /// Starts a thread that [publishes](publish()) each second until the process ends: for recorders that answer scrapes
 /// themselves, and those that push. `scrape_interval` is the time between two scrapes; the key of a registry that is new
-/// stays at zero for so long. Asked again, it takes the new interval and starts no other thread.
+/// stays at zero for so long. Asked again, it takes the new interval and starts no other thread. A fork has no threads but
+/// its first: workers that are forked ask each for itself.
 ///
 /// ```no_run
 /// use atomic_breaker_std::observe;
@@ -60,14 +62,16 @@ pub fn publish() {
 /// # Errors
 /// When the system starts no thread.
 pub fn publish_each_second(scrape_interval: Duration) -> io::Result<()> {
-    static IS_RUNNING: Mutex<bool> = Mutex::new(false);
+    // The process whose thread is running.
+    static RUNNING_IN: Mutex<Option<u32>> = Mutex::new(None);
     static INTERVAL_MS: AtomicU64 = AtomicU64::new(0);
 
     let ms = u64::try_from(scrape_interval.as_millis()).unwrap_or(u64::MAX);
     // A setting, with no other memory that depends on it.
     INTERVAL_MS.store(ms, Ordering::Relaxed);
-    let mut is_running = IS_RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-    if !*is_running {
+    let mut running_in = RUNNING_IN.lock().unwrap_or_else(PoisonError::into_inner);
+    let this = Some(process::id());
+    if *running_in != this {
         let publishing = || loop {
             let interval = Duration::from_millis(INTERVAL_MS.load(Ordering::Relaxed));
             // A recorder that panics was heard; the next second is another one.
@@ -77,7 +81,7 @@ pub fn publish_each_second(scrape_interval: Duration) -> io::Result<()> {
         thread::Builder::new()
             .name("breaker-metrics".to_owned())
             .spawn(publishing)?;
-        *is_running = true;
+        *running_in = this;
     }
     Ok(())
 }
@@ -107,9 +111,9 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
         let labels = [(series::ENFORCEMENT, mode.name().into())];
         series.counter(series::REJECTIONS, labels, meter.rejections(mode));
     }
-    for to in 0..=STATES.len() {
-        for why in 0..=CAUSES.len() {
-            let (state, cause) = (STATES.get(to).copied(), CAUSES.get(why).copied());
+    for to in 0..=State::ALL.len() {
+        for why in 0..=Cause::ALL.len() {
+            let (state, cause) = (State::ALL.get(to).copied(), Cause::ALL.get(why).copied());
             let count = meter.transitions(to, why);
             let is_usual = state
                 .zip(cause)
@@ -124,7 +128,7 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
     }
     let seen = meter.look();
     if let Some(seen) = &seen {
-        for (state, count) in STATES.into_iter().zip(seen.states) {
+        for (state, count) in State::ALL.iter().copied().zip(seen.states) {
             let labels = [(series::STATE, state_name(state).into())];
             series.gauge(series::BREAKERS, labels, count);
         }

@@ -82,8 +82,8 @@ impl<K: Hash + Eq> RegistryMetrics<K> {
         }
     }
 
-    /// How many keys get a label of their own because they opened, 100 unless set; each takes four series. Registries
-    /// of the same name have them together.
+    /// Up to how many labels a key gets one of its own because it opened, those of [named](Self::named) keys included; 100
+    /// unless set. Each takes four series. Registries of the same name have them together.
     #[must_use]
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
@@ -181,7 +181,8 @@ impl<K: Hash + Eq + Clone> RegistryMetrics<K> {
     /// A label for a key that has opened, if there is room.
     fn add(&self, key: &K) -> Option<Arc<OfKey>> {
         // And one for `other`.
-        let of_key = self.meter.key(self.label(key), self.max_keys + 1)?;
+        let most = self.max_keys.saturating_add(1);
+        let of_key = self.meter.key(self.label(key), most)?;
         let keys = self.keys.pin();
         // There may be more keys than labels, as long ones are cut.
         if keys.len() < self.max_keys.saturating_mul(2) {

@@ -55,21 +55,11 @@ fn is_hidden(char: char) -> bool {
         || matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// All states, in the order of [`state_index`].
-#[cfg(feature = "metrics")]
-pub(super) const STATES: [State; 6] = [
-    State::Closed,
-    State::Open,
-    State::HalfOpen,
-    State::Returning,
-    State::ForcedOpen,
-    State::Disabled,
-];
-
+/// Of a state among all; that of one that is not known here is beyond them.
 #[cfg(feature = "metrics")]
 pub(super) fn state_index(state: State) -> usize {
-    let index = STATES.iter().position(|known| *known == state);
-    index.unwrap_or(STATES.len())
+    let index = State::ALL.iter().position(|known| *known == state);
+    index.unwrap_or(State::ALL.len())
 }
 
 pub(super) const fn state_name(state: State) -> &'static str {
@@ -84,28 +74,11 @@ pub(super) const fn state_name(state: State) -> &'static str {
     }
 }
 
-/// All causes, in the order of [`cause_index`].
-#[cfg(feature = "metrics")]
-pub(super) const CAUSES: [Cause; 13] = [
-    Cause::FailureLimit,
-    Cause::FailureRatio,
-    Cause::TripDemanded,
-    Cause::RetryAfter,
-    Cause::OpenTimeOver,
-    Cause::ProbeFailed,
-    Cause::ProbeCancelled,
-    Cause::ProbeLost,
-    Cause::ProbesSucceeded,
-    Cause::TrafficReturned,
-    Cause::Manual,
-    Cause::Restored,
-    Cause::CorruptWord,
-];
-
+/// Of a cause among all; that of one that is not known here is beyond them.
 #[cfg(feature = "metrics")]
 pub(super) fn cause_index(cause: Cause) -> usize {
-    let index = CAUSES.iter().position(|known| *known == cause);
-    index.unwrap_or(CAUSES.len())
+    let index = Cause::ALL.iter().position(|known| *known == cause);
+    index.unwrap_or(Cause::ALL.len())
 }
 
 pub(super) const fn cause_name(cause: Cause) -> &'static str {

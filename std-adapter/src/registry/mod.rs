@@ -75,12 +75,12 @@ use slot::Slot;
 /// # When it is full
 ///
 /// A key that fails takes the slot of one that is closed and was not used lately: of one without counted
-/// failures, or else of one that has some; if all were used lately, of any that is closed. Keys that are open, half-open, returning, forced open or disabled,
-/// and those with rules of their own, are not forgotten, unless their time has long been over: one that
-/// is due and was not called since may go, too, so that hosts which are gone do not hold their slots for ever.
-/// Forced open, disabled and with rules of its own it always stays. Reports that come after the eviction change
-/// nothing. If no slot can be had, [`WhenFull`] says what becomes of further keys; it is counted in
-/// [`stats`](Self::stats).
+/// failures, or else of one that has some; if all were used lately, of any that is closed. Keys that are open,
+/// half-open, returning, forced open or disabled, and those with rules of their own, are not forgotten, unless their
+/// time has long been over: one that is due and was not called since may go, too, so that hosts which are gone do
+/// not hold their slots for ever. Forced open, disabled and with rules of its own it always stays. Reports that come
+/// after the eviction change nothing. If no slot can be had, [`WhenFull`] says what becomes of further keys; it is
+/// counted in [`stats`](Self::stats).
 ///
 /// So memory is bounded. Who can choose keys that fail can make the registry forget counts of failures below the
 /// limit, and open keys that nobody calls; and fill it with open ones for their open time. The default hasher

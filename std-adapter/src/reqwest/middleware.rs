@@ -83,7 +83,8 @@ pub struct BreakerMiddleware<A, S = UsualStatuses, X = UsualErrors> {
     admit: A,
     http: HttpClassifier<S, X>,
     limit: Duration,
-    at_end: bool,
+    /// None reports at the head; whether probes wait for bodies of unknown length.
+    at_end: Option<bool>,
 }
 
 impl<A> BreakerMiddleware<A> {
@@ -95,7 +96,7 @@ impl<A> BreakerMiddleware<A> {
             admit,
             http: HttpClassifier::with_rules(UsualStatuses, UsualErrors),
             limit: Duration::MAX,
-            at_end: false,
+            at_end: None,
         }
     }
 }
@@ -114,6 +115,9 @@ impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<OfHost<H>> {
 impl<A, S, X> BreakerMiddleware<A, S, X> {
     /// How long a call may take until the head of its response has come; [`Duration::MAX`], as at first, is no limit.
     /// Rounded up to milliseconds. For bodies that hang, `read_timeout` of reqwest's client.
+    ///
+    /// A time-out of the caller's around the request should be longer: one that is shorter cancels each call, and a host
+    /// that hangs never opens, unless [`Config::slow_call`](crate::Config::slow_call) is set to less than that.
     ///
     /// # Panics
     /// When the limit is 0. A request with a limit panics outside of a tokio runtime, or in one without time.
@@ -158,8 +162,28 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
     /// [`AtEnd`](crate::http::AtEnd) says what counts as what. The time limit still ends with the head. With
     /// [`Config::slow_call`](crate::Config::slow_call) the time that counts ends with the body. Such a body is boxed
     /// by reqwest.
+    ///
+    /// Of a body of unknown length the first data is enough for a probe, as it may be endless; not with
+    /// [`probes_at_end`](Self::probes_at_end).
     pub const fn at_end_of_body(mut self) -> Self {
-        self.at_end = true;
+        self.at_end = Some(matches!(self.at_end, Some(true)));
+        self
+    }
+
+    /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for hosts
+    /// all of whose bodies come to an end, and may break off.
+    ///
+    /// ```
+    /// use atomic_breaker_std::reqwest::BreakerMiddleware;
+    /// use atomic_breaker_std::{Breaker, Config, breaker};
+    ///
+    /// static PAYMENTS: Breaker = breaker(Config::new());
+    ///
+    /// let middleware = BreakerMiddleware::new(&PAYMENTS).probes_at_end();
+    /// # let _ = middleware;
+    /// ```
+    pub const fn probes_at_end(mut self) -> Self {
+        self.at_end = Some(true);
         self
     }
 }
@@ -233,13 +257,16 @@ where
         P: AnyPermit + Send + Sync + 'static,
     {
         let outcome = self.http.classify(&result);
-        match result {
-            Ok(response) if self.at_end && outcome == Outcome::Success => {
+        match (result, self.at_end) {
+            (Ok(response), Some(probes_at_end)) if outcome == Outcome::Success => {
                 let success = |_: &Result<http::Response<reqwest::Body>>| Outcome::Success;
-                let at_end = AtEnd::new(success);
+                let mut at_end = AtEnd::new(success);
+                if probes_at_end {
+                    at_end = at_end.probes_at_end();
+                }
                 at_end.report(permit, Ok(response)).map(into_reqwest)
             }
-            result => {
+            (result, _) => {
                 permit.report_because(outcome, || match &result {
                     Ok(response) => response.status().to_string(),
                     Err(error) => format!("transport: {}", text_of(error)),
@@ -256,7 +283,7 @@ impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
             .field("admit", &self.admit)
             .field("http", &self.http)
             .field("time_limit", &self.limit)
-            .field("at_end_of_body", &self.at_end)
+            .field("at_end_of_body", &self.at_end.is_some())
             .finish()
     }
 }
@@ -287,10 +314,10 @@ where
     ) -> BreakerMiddleware<OfHost<&'static crate::client::Hosts<C, O>>> {
         let middleware =
             BreakerMiddleware::per_host(self.hosts()).time_limit(self.config().get_try_limit());
-        if R::WAITS_FOR_BODY {
-            middleware.at_end_of_body()
-        } else {
-            middleware
+        match (R::WAITS_FOR_BODY, self.config().probes_at_end) {
+            (false, _) => middleware,
+            (true, false) => middleware.at_end_of_body(),
+            (true, true) => middleware.probes_at_end(),
         }
     }
 }

@@ -26,7 +26,7 @@
 //!
 //! | you have | take |
 //! |---|---|
-//! | a client that should retry, wait and reject by itself | `ClientGuard` around [`HttpClient`] |
+//! | a client that should retry and reject by itself | `ClientGuard` around [`HttpClient`] |
 //! | layers of your own, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
 //! | layers of your own, without retries | [`HttpClassifier`](crate::http::HttpClassifier) and [`Origin::of_reqwest`] straight onto `reqwest::Client`, which is a `Service` |
 //! | reqwest-middleware, with its retries | `BreakerMiddleware` among the middlewares, feature `reqwest-middleware` |

@@ -4,7 +4,7 @@
 //! ```text
 //!  request ─→ Retry ─→ BreakerLayer ─→ time limit of a try ─→ service
 //!               │           │
-//!               │           ├ rejected: waits retry_in, costs no try and no token; or answers at once
+//!               │           ├ rejected: answers at once; or, if that is set, waits retry_in, at no cost
 //!               │           └ made:     a try
 //!               ├ success:  deposits a share of a token; answers
 //!               ├ ignored:  answers

@@ -15,13 +15,12 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use super::server::Server;
+use super::server::{Server, start};
 
 type Guard = &'static ClientGuard<StdClock, (), AtEndOfBody>;
 type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
 
 const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
-    .try_limit(Duration::from_millis(100))
     .breaker(Config::new().consecutive_failures(2))
     .at_end_of_body();
 
@@ -43,12 +42,12 @@ async fn get(guard: Guard, hyper: &Hyper, uri: String) -> Response<impl Body<Err
 }
 
 fn state(guard: Guard, server: &Server) -> State {
-    let uri: Uri = server.uri("/").parse().unwrap();
+    let uri: Uri = server.url("/").parse().unwrap();
     guard.hosts().state(&Origin::of(&uri))
 }
 
 fn failures(guard: Guard, server: &Server) -> u16 {
-    let uri: Uri = server.uri("/").parse().unwrap();
+    let uri: Uri = server.url("/").parse().unwrap();
     let entry = guard.hosts().entry(&Origin::of(&uri));
     entry.map_or(0, |entry| entry.snapshot.failures())
 }
@@ -56,9 +55,9 @@ fn failures(guard: Guard, server: &Server) -> u16 {
 #[tokio::test]
 async fn two_in_a_row_open_although_their_heads_are_fine() {
     for path in ["/breaks-off", "/chunks-break-off"] {
-        let (server, guard, hyper) = (Server::start(), guard(), hyper());
+        let (server, guard, hyper) = (start(), guard(), hyper());
         for count in 1..=2 {
-            let response = get(guard, &hyper, server.uri(path)).await;
+            let response = get(guard, &hyper, server.url(path)).await;
             assert!(response.status().is_success());
             assert_eq!(failures(guard, &server), count - 1, "not yet");
             assert!(response.into_body().collect().await.is_err());
@@ -70,13 +69,13 @@ async fn two_in_a_row_open_although_their_heads_are_fine() {
 
 #[tokio::test]
 async fn whole_ones_are_successes_over_one_connection() {
-    let (server, guard, hyper) = (Server::start(), guard(), hyper());
+    let (server, guard, hyper) = (start(), guard(), hyper());
     for _ in 0..3 {
-        let response = get(guard, &hyper, server.uri("/breaks-off")).await;
+        let response = get(guard, &hyper, server.url("/breaks-off")).await;
         assert!(response.into_body().collect().await.is_err());
         server.connections();
         for _ in 0..3 {
-            let response = get(guard, &hyper, server.uri("/")).await;
+            let response = get(guard, &hyper, server.url("/")).await;
             let body = response.into_body().collect().await.unwrap();
             assert_eq!(body.to_bytes(), "hello");
         }
@@ -87,11 +86,11 @@ async fn whole_ones_are_successes_over_one_connection() {
 
 #[tokio::test]
 async fn one_that_is_dropped_unread_says_what_its_head_said() {
-    let (server, guard, hyper) = (Server::start(), guard(), hyper());
-    let broken = get(guard, &hyper, server.uri("/breaks-off")).await;
+    let (server, guard, hyper) = (start(), guard(), hyper());
+    let broken = get(guard, &hyper, server.url("/breaks-off")).await;
     assert!(broken.into_body().collect().await.is_err());
     assert_eq!(failures(guard, &server), 1);
-    drop(get(guard, &hyper, server.uri("/")).await);
+    drop(get(guard, &hyper, server.url("/")).await);
     assert_eq!(failures(guard, &server), 0, "a success");
 }
 
@@ -116,14 +115,14 @@ async fn one_that_takes_longer_than_a_try_is_in_time_and_not_slow() {
 
 #[tokio::test]
 async fn a_request_that_is_dropped_leaves_the_pool_usable() {
-    let (server, guard, hyper) = (Server::start(), guard(), hyper());
+    let (server, guard, hyper) = (start(), guard(), hyper());
     for _ in 0..5 {
-        let hanging = get(guard, &hyper, server.uri("/hangs"));
+        let hanging = get(guard, &hyper, server.url("/hangs"));
         let cut = tokio::time::timeout(Duration::from_millis(10), hanging).await;
         assert!(cut.is_err());
     }
     assert_eq!(failures(guard, &server), 0);
-    let response = get(guard, &hyper, server.uri("/")).await;
+    let response = get(guard, &hyper, server.url("/")).await;
     assert!(response.into_body().collect().await.is_ok());
 }
 

@@ -1,7 +1,7 @@
 //! Whose fault an error of hyper-util's client is.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
@@ -19,7 +19,7 @@ use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::TokioExecutor;
 use tower::{ServiceBuilder, ServiceExt};
 
-use super::server::Server;
+use super::server::{Down, start};
 
 /// The body of a request, which may fail while it is sent.
 #[derive(Clone, Copy, PartialEq)]
@@ -68,28 +68,22 @@ fn state(guard: &'static ClientGuard, uri: &str) -> State {
         .state(&Origin::of(&uri.parse::<Uri>().unwrap()))
 }
 
-/// Where nobody listens any more.
-fn down() -> String {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    format!("http://{}/", listener.local_addr().unwrap())
-}
-
 #[tokio::test]
 async fn a_host_that_gives_no_answer_opens() {
-    let server = Server::start();
-    for uri in [down(), server.uri("/closes"), server.uri("/no-http")] {
+    let (server, down) = (start(), Down::new());
+    for uri in [&down.url, &server.url("/closes"), &server.url("/no-http")] {
         let guard = guard();
-        let error = error_of(guard, &uri, Upload::Empty).await;
+        let error = error_of(guard, uri, Upload::Empty).await;
         assert!(matches!(error, RequestError::Failed(_)), "{uri}: {error:?}");
-        assert_eq!(state(guard, &uri), State::Open, "{uri}, after three tries");
+        assert_eq!(state(guard, uri), State::Open, "{uri}, after three tries");
     }
 }
 
 #[tokio::test]
 async fn the_last_failure_names_the_cause() {
-    let (guard, uri) = (guard(), down());
-    error_of(guard, &uri, Upload::Empty).await;
-    let error = error_of(guard, &uri, Upload::Empty).await;
+    let (guard, down) = (guard(), Down::new());
+    error_of(guard, &down.url, Upload::Empty).await;
+    let error = error_of(guard, &down.url, Upload::Empty).await;
     let RequestError::Rejected(rejection) = error else {
         panic!("{error:?}");
     };
@@ -101,12 +95,12 @@ async fn the_last_failure_names_the_cause() {
 
 #[tokio::test]
 async fn a_mistake_of_the_callers_is_its_error_each_time_and_opens_nothing() {
-    let (server, guard) = (Server::start(), guard());
-    let scheme = server.uri("/").replace("http", "ftp");
+    let (server, guard) = (start(), guard());
+    let scheme = server.url("/").replace("http", "ftp");
     for (uri, body) in [
         ("/path", Upload::Empty),
         (&*scheme, Upload::Empty),
-        (&*server.uri("/"), Upload::Torn),
+        (&*server.url("/"), Upload::Torn),
     ] {
         let tries = AtomicU32::new(0);
         let client = ServiceBuilder::new()
@@ -149,7 +143,7 @@ async fn over_http_2_as_well() {
 
 #[tokio::test]
 async fn a_rule_of_the_callers_own_decides() {
-    let (guard, uri) = (guard(), down());
+    let (guard, down) = (guard(), Down::new());
     let layer = guard.layer().errors(|error: &Error| {
         if error.is_connect() {
             return Failure::with_weight(3).into();
@@ -160,24 +154,24 @@ async fn a_rule_of_the_callers_own_decides() {
     let get = |uri: &str| Request::post(uri).body(Upload::Empty).unwrap();
     assert!(client.clone().oneshot(get("/path")).await.is_err());
     assert_eq!(state(guard, "/path"), State::Closed);
-    assert!(client.oneshot(get(&uri)).await.is_err());
-    assert_eq!(state(guard, &uri), State::Open);
+    assert!(client.oneshot(get(&down.url)).await.is_err());
+    assert_eq!(state(guard, &down.url), State::Open);
 }
 
 #[tokio::test]
 async fn boxed_errors_are_looked_into_once_they_are_errors() {
-    let (server, guard) = (Server::start(), guard());
+    let (server, guard) = (start(), guard());
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .map_err(io::Error::other)
         .timeout(Duration::from_secs(60))
         .service(hyper());
     for _ in 0..5 {
-        let request = Request::put(server.uri("/")).body(Upload::Torn).unwrap();
+        let request = Request::put(server.url("/")).body(Upload::Torn).unwrap();
         let error = client.clone().oneshot(request).await.unwrap_err();
         assert!(matches!(error, RequestError::Failed(_)), "{error:?}");
     }
-    assert_eq!(state(guard, &server.uri("/")), State::Closed);
+    assert_eq!(state(guard, &server.url("/")), State::Closed);
 }
 
 #[test]

@@ -11,6 +11,8 @@
 
 mod bodies;
 mod errors;
+#[path = "../support/host.rs"]
+mod host;
 mod requests;
 mod server;
 mod settings;

@@ -1,45 +1,15 @@
 //! A host that answers as the path says, for hyper-util's client.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-/// A server that keeps its connections, until the test's process ends; each request comes in one piece.
-pub(crate) struct Server {
-    address: SocketAddr,
-    connections: Arc<AtomicU32>,
-}
+pub(crate) use super::host::{Down, Server};
 
-impl Server {
-    pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let connections = Arc::<AtomicU32>::default();
-        let counter = Arc::clone(&connections);
-        thread::spawn(move || {
-            for connection in listener.incoming() {
-                counter.fetch_add(1, Ordering::Relaxed);
-                let connection = connection.unwrap();
-                thread::spawn(move || serve(connection));
-            }
-        });
-        Self {
-            address,
-            connections,
-        }
-    }
-
-    pub(crate) fn uri(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-
-    /// Since the last time.
-    pub(crate) fn connections(&self) -> u32 {
-        self.connections.swap(0, Ordering::Relaxed)
-    }
+/// Keeps its connections; each request comes in one piece.
+pub(crate) fn start() -> Server {
+    Server::serving(|connection, _| serve(connection))
 }
 
 fn serve(mut connection: TcpStream) {
@@ -50,7 +20,7 @@ fn serve(mut connection: TcpStream) {
         let answer = match path {
             "/closes" => return,
             "/hangs" => {
-                thread::sleep(Duration::from_secs(1));
+                thread::sleep(Duration::from_secs(3_600));
                 return;
             }
             "/no-http" => "220 mail.example ESMTP\r\n",

@@ -73,7 +73,7 @@ fn whoever_is_killed_while_a_file_is_made_holds_up_nobody() {
 /// What a file looks like after each step of its making: nothing in it yet; its room reserved; begun; all but the
 /// mark that it is whole.
 #[test]
-fn what_a_dead_maker_left_at_any_step_is_made_anew() {
+fn what_a_dead_maker_left_at_any_step_is_made_again() {
     let dir = Dir::new();
     let path = dir.file("database");
     drop(mapped::open(&path, MANY).unwrap());

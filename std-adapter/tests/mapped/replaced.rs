@@ -13,7 +13,7 @@ const BOOT: usize = 2;
 const VERSION: usize = 1;
 
 #[test]
-fn a_file_from_before_a_restart_is_made_anew_whatever_it_holds() {
+fn a_file_from_before_a_restart_is_made_again_whatever_it_holds() {
     let dir = Dir::new();
     let path = dir.file("database");
     let rules = Config::new();

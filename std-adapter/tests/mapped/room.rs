@@ -44,7 +44,7 @@ fn a_file_beyond_the_limit_of_the_process_is_an_error_and_leaves_nothing() {
     }
 }
 
-/// In a file system of its own, of 16 pages.
+/// In a file system of its own, of 16 pages. `.ci/run features` runs it.
 #[test]
 #[ignore = "needs the right to mount a file system"]
 fn a_full_file_system_is_an_error_and_leaves_nothing() {
@@ -59,6 +59,10 @@ fn a_full_file_system_is_an_error_and_leaves_nothing() {
     inside.arg("--ignored");
     let script = format!("mount -t tmpfs -o size=64k none {mount} && exec \"$0\" \"$@\"");
     let mut child = Command::new("unshare");
+    // SAFETY: asks for a number.
+    if unsafe { libc::geteuid() } != 0 {
+        child.arg("--map-root-user");
+    }
     child.args(["--mount", "sh", "-c", &script]);
     child.arg(inside.get_program()).args(inside.get_args());
     for (name, value) in inside.get_envs() {

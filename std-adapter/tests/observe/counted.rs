@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::observe::BreakerMetrics;
+use atomic_breaker_std::observe::{BreakerMetrics, RegistryMetrics};
+use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{
-    Breaker, CallError, Cause, Config, ManualClock, Observer, Outcome, State, StdClock, Transition,
-    word::NativeWord,
+    AnyPermit, Breaker, CallError, Cause, Config, ManualClock, Observer, Outcome, State, StdClock,
+    Transition, word::NativeWord,
 };
 
 use crate::support::{Page, RULES, SECOND};
@@ -52,6 +53,32 @@ fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_no_call() {
 }
 
 #[test]
+fn a_success_that_was_slow_is_counted_as_a_failure() {
+    let clock = ManualClock::new();
+    let rules = RULES.slow_call(SECOND);
+    let breaker = Breaker::builder(rules, &clock)
+        .observer(BreakerMetrics::new("slow"))
+        .build();
+    let hosts = Registry::builder(rules)
+        .clock(&clock)
+        .observer(RegistryMetrics::new("slow-keys"))
+        .build()
+        .unwrap();
+    for _ in 0..2 {
+        let (permit, of_key) = (breaker.acquire().unwrap(), hosts.acquire("a").unwrap());
+        clock.advance(2 * SECOND);
+        permit.success();
+        of_key.report(Outcome::Success);
+    }
+    let page = Page::now();
+    for name in ["slow", "slow-keys"] {
+        let calls = ["success", "failure"].map(|outcome| page.calls(name, outcome));
+        assert_eq!(calls, [Some(0), Some(2)], "{name}");
+        assert_eq!(page.transitions(name, "open", "failure_limit"), Some(1));
+    }
+}
+
+#[test]
 fn short_open_times_that_no_gauge_shows_are_counted() {
     let clock = ManualClock::new();
     let breaker = Breaker::builder(RULES, &clock)
@@ -85,18 +112,10 @@ fn the_gauge_shows_each_state() {
         .build();
     let shown = |state| {
         let page = Page::now();
-        let states = [
-            "closed",
-            "open",
-            "half_open",
-            "returning",
-            "forced_open",
-            "disabled",
-        ];
-        for other in states {
+        for other in State::ALL.iter().map(snake_case) {
             let expected = u64::from(state == other);
             assert_eq!(
-                page.breakers("gauge", other),
+                page.breakers("gauge", &other),
                 Some(expected),
                 "{state}: {other}"
             );
@@ -191,38 +210,15 @@ fn snake_case(name: &impl std::fmt::Debug) -> String {
 #[test]
 fn each_state_and_each_cause_has_a_label_of_its_own() {
     let metrics = BreakerMetrics::new("labels");
-    let states = [
-        State::Closed,
-        State::Open,
-        State::HalfOpen,
-        State::Returning,
-        State::ForcedOpen,
-        State::Disabled,
-    ];
-    let causes = [
-        Cause::FailureLimit,
-        Cause::FailureRatio,
-        Cause::TripDemanded,
-        Cause::RetryAfter,
-        Cause::OpenTimeOver,
-        Cause::ProbeFailed,
-        Cause::ProbeCancelled,
-        Cause::ProbeLost,
-        Cause::ProbesSucceeded,
-        Cause::TrafficReturned,
-        Cause::Manual,
-        Cause::Restored,
-        Cause::CorruptWord,
-    ];
-    for state in states {
-        for cause in causes {
+    for &state in State::ALL {
+        for &cause in Cause::ALL {
             metrics.transition(&Transition::new(State::Closed, state, cause));
         }
     }
     let page = Page::now();
-    for state in states {
-        for cause in causes {
-            let count = page.transitions("labels", &snake_case(&state), &snake_case(&cause));
+    for state in State::ALL {
+        for cause in Cause::ALL {
+            let count = page.transitions("labels", &snake_case(state), &snake_case(cause));
             assert_eq!(count, Some(1), "{state} by {cause:?}");
         }
     }

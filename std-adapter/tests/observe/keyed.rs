@@ -112,6 +112,15 @@ fn beyond_so_many_keys_all_are_counted_as_other() {
 }
 
 #[test]
+fn without_a_bound_each_key_that_opens_has_a_label() {
+    let hosts = hosts(&RegistryMetrics::new("unbounded").max_keys(usize::MAX));
+    hosts.command(&"a", |host| host.trip()).unwrap();
+    Page::now();
+    let opened = Page::now().get("key_opened", "unbounded", &[("key", "a")]);
+    assert_eq!(opened, Some(1));
+}
+
+#[test]
 fn the_gauge_of_a_key_that_lost_its_slot_falls() {
     let clock = Arc::new(ManualClock::new());
     let metrics = RegistryMetrics::new("stale");

@@ -8,6 +8,7 @@
 //! | `published` | recorders that come late, are replaced, call back |
 //! | `attacked` | threads that come and go, many and hostile keys, observers that panic |
 //! | `../observe_process.rs` | new keys, and the thread that publishes, in a process of their own |
+//! | `week` | what is logged and counted is what happened, in a week of virtual time |
 //! | `dashboard` | every name in it is emitted, and the other way round |
 #![cfg(all(feature = "metrics", feature = "registry", feature = "tracing"))]
 
@@ -19,3 +20,6 @@ mod keyed_logs;
 mod logs;
 mod published;
 mod support;
+mod week;
+#[path = "../week/world.rs"]
+mod world;

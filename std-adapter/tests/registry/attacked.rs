@@ -4,7 +4,7 @@
 use atomic_breaker_std::registry::{Registry, WhenFull};
 use atomic_breaker_std::{AnyPermit, Breaker, Failure, ManualClock, Outcome, State};
 
-use super::{Diary, MS, RULES, SECOND, build, fail, succeed};
+use super::{Diary, MS, RULES, SECOND, build, fail, full, succeed};
 
 #[test]
 fn two_keys_that_fail_in_turn_trip_in_a_registry_full_of_others() {
@@ -74,16 +74,6 @@ fn a_later_retry_after_of_the_first_calls_moves_the_deadline() {
     other.report(Failure::retry_after(60 * SECOND).into());
     let snapshot = keys.entry(&1).unwrap().snapshot;
     assert_eq!(snapshot.retry_in(), Some(60 * SECOND));
-}
-
-fn full(clock: &ManualClock, when_full: WhenFull) -> super::Keys<'_> {
-    let keys = build(clock)
-        .capacity(1)
-        .when_full(when_full)
-        .build()
-        .unwrap();
-    keys.command(&0, |breaker| breaker.force_open()).unwrap();
-    keys
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use atomic_breaker_std::registry::{RegistryError, WhenFull};
 use atomic_breaker_std::{AnyPermit, Failure, ManualClock, State};
 
-use super::{SECOND, build, fail, succeed};
+use super::{SECOND, build, fail, full, succeed};
 
 #[test]
 fn open_keys_are_never_forgotten() {
@@ -108,12 +108,7 @@ fn without_room_further_keys_pass_and_that_is_counted() {
 #[test]
 fn without_room_further_keys_can_share_a_breaker() {
     let clock = ManualClock::new();
-    let keys = build(&clock)
-        .capacity(1)
-        .when_full(WhenFull::Share)
-        .build()
-        .unwrap();
-    keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    let keys = full(&clock, WhenFull::Share);
     fail(&keys, 7);
     fail(&keys, 8);
     fail(&keys, 9);
@@ -124,12 +119,7 @@ fn without_room_further_keys_can_share_a_breaker() {
 #[test]
 fn without_room_further_keys_can_be_rejected() {
     let clock = ManualClock::new();
-    let keys = build(&clock)
-        .capacity(1)
-        .when_full(WhenFull::Reject)
-        .build()
-        .unwrap();
-    keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    let keys = full(&clock, WhenFull::Reject);
     fail(&keys, 7);
     assert!(!succeed(&keys, 8));
     keys.command(&0, |breaker| breaker.reset()).unwrap();

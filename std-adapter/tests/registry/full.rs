@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker_std::registry::WhenFull;
 use atomic_breaker_std::{AnyPermit, Failure, ManualClock, Outcome};
 
-use super::{MS, SECOND, build, fail, succeed};
+use super::{MS, SECOND, build, fail, full, succeed};
 
 #[test]
 fn a_late_failure_does_not_free_the_slot_of_a_probe_of_the_shared_breaker() {
@@ -35,12 +35,7 @@ fn a_late_failure_does_not_free_the_slot_of_a_probe_of_the_shared_breaker() {
 fn a_registry_that_was_full_and_then_idle_for_long_looks_for_room_again() {
     for idle_ms in [101, 1 << 30, 1 << 31, (1 << 31) + 1_000, 3 << 30] {
         let clock = ManualClock::new();
-        let keys = build(&clock)
-            .capacity(1)
-            .when_full(WhenFull::Reject)
-            .build()
-            .unwrap();
-        keys.command(&0, |breaker| breaker.force_open()).unwrap();
+        let keys = full(&clock, WhenFull::Reject);
         fail(&keys, 1);
         assert!(!succeed(&keys, 1), "full");
         keys.command(&0, |breaker| breaker.reset()).unwrap();

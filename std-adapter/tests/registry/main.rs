@@ -22,7 +22,7 @@ mod threads;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use atomic_breaker_std::registry::{KeyedObserver, Registry, RegistryBuilder};
+use atomic_breaker_std::registry::{KeyedObserver, Registry, RegistryBuilder, WhenFull};
 use atomic_breaker_std::{Config, ManualClock, Rejected, Transition};
 
 const MS: Duration = Duration::from_millis(1);
@@ -37,6 +37,14 @@ type Keys<'a, O = ()> = Registry<u32, &'a ManualClock, (), O>;
 
 fn build(clock: &ManualClock) -> RegistryBuilder<u32, &ManualClock> {
     Registry::<u32>::builder(RULES).clock(clock)
+}
+
+/// With a single slot, which key 0 keeps.
+fn full(clock: &ManualClock, when_full: WhenFull) -> Keys<'_> {
+    let keys = build(clock).capacity(1).when_full(when_full);
+    let keys = keys.build().unwrap();
+    keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    keys
 }
 
 fn fail<O: KeyedObserver<u32>>(keys: &Keys<'_, O>, key: u32) {

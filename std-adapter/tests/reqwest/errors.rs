@@ -13,7 +13,7 @@ use http_body::{Body, Frame};
 use reqwest::Client;
 use reqwest::redirect::Policy;
 
-use super::server::{Down, Server, reqwest};
+use super::server::{Down, reqwest, start};
 
 /// The body of a request that fails while it is sent.
 struct Torn;
@@ -59,7 +59,7 @@ async fn error_of(client: &Client, url: &str) -> reqwest::Error {
 
 #[tokio::test]
 async fn a_host_that_gives_no_answer_has_failed() {
-    let (server, down, client) = (Server::start(), Down::new(), reqwest());
+    let (server, down, client) = (start(), Down::new(), reqwest());
     let in_time = Client::builder()
         .no_proxy()
         .timeout(Duration::from_millis(20))
@@ -78,7 +78,7 @@ async fn a_host_that_gives_no_answer_has_failed() {
 
 #[tokio::test]
 async fn a_mistake_of_the_callers_is_ignored() {
-    let (server, client) = (Server::start(), reqwest());
+    let (server, client) = (start(), reqwest());
     let torn = client
         .post(server.url("/"))
         .body(reqwest::Body::wrap(Torn))
@@ -97,7 +97,7 @@ async fn a_mistake_of_the_callers_is_ignored() {
 
 #[tokio::test]
 async fn a_host_that_redirects_in_vain_has_answered() {
-    let server = Server::start();
+    let server = start();
     let client = Client::builder()
         .no_proxy()
         .redirect(Policy::limited(2))
@@ -110,7 +110,7 @@ async fn a_host_that_redirects_in_vain_has_answered() {
 
 #[tokio::test]
 async fn an_error_with_a_status_is_what_the_status_is() {
-    let (server, client) = (Server::start(), reqwest());
+    let (server, client) = (start(), reqwest());
     for (path, expected) in [("/404", Outcome::Success), ("/503", Failure::new().into())] {
         let response = client.get(server.url(path)).send().await.unwrap();
         let error = response.error_for_status().unwrap_err();
@@ -139,7 +139,7 @@ async fn the_text_names_the_causes_and_not_the_url() {
 
 #[tokio::test]
 async fn nor_is_the_url_of_a_cause_named() {
-    let server = Server::start();
+    let server = start();
     // As that of a client for https alone, which is led to http.
     let policy = Policy::custom(|attempt| {
         let url = attempt.url().clone();

@@ -14,7 +14,7 @@ use http::{Request, StatusCode};
 use reqwest::{Method, Response, Url};
 use tower::{Service, ServiceBuilder, ServiceExt};
 
-use super::server::{Down, Server, reqwest};
+use super::server::{Down, reqwest, start};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PLAN: ClientConfig = ClientConfig::new()
@@ -53,7 +53,7 @@ fn client(guard: &'static ClientGuard) -> impl Guarded {
 
 #[tokio::test]
 async fn a_healthy_host_answers_with_its_body() {
-    let (server, guard) = (Server::start(), guard(PLAN));
+    let (server, guard) = (start(), guard(PLAN));
     for path in ["/", "/404"] {
         let answer = client(guard).oneshot(get(&server.url(path))).await.unwrap();
         assert_eq!(answer.url().path(), path);
@@ -69,7 +69,7 @@ async fn a_healthy_host_answers_with_its_body() {
 
 #[tokio::test]
 async fn a_host_that_fails_is_tried_again_and_then_rejected_without_a_connection() {
-    let (server, guard) = (Server::start(), guard(PLAN));
+    let (server, guard) = (start(), guard(PLAN));
     let client = client(guard);
     let answer = client.clone().oneshot(get(&server.url("/503"))).await;
     assert_eq!(answer.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -90,7 +90,7 @@ async fn a_host_that_fails_is_tried_again_and_then_rejected_without_a_connection
 
 #[tokio::test]
 async fn a_retry_after_opens_at_once_for_its_time() {
-    let (server, guard) = (Server::start(), guard(PLAN));
+    let (server, guard) = (start(), guard(PLAN));
     let answer = client(guard).oneshot(get(&server.url("/503/later"))).await;
     // The pause would end after the deadline, so this is the answer.
     assert_eq!(answer.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -120,7 +120,7 @@ async fn a_host_that_is_down_is_rejected_and_the_reason_names_the_cause_and_no_s
 
 #[tokio::test]
 async fn a_host_that_hangs_times_out() {
-    let (server, limit) = (Server::start(), Duration::from_millis(50));
+    let (server, limit) = (start(), Duration::from_millis(50));
     let guard = guard(PLAN.try_limit(limit).tries(1));
     let result = client(guard).oneshot(get(&server.url("/hangs"))).await;
     assert!(matches!(result, Err(RequestError::TryTimedOut)));
@@ -134,7 +134,7 @@ async fn a_uri_without_a_host_is_an_error_and_no_panic() {
 
 #[tokio::test]
 async fn requests_that_reqwest_built_are_sent_again() {
-    let (server, guard) = (Server::start(), guard(PLAN));
+    let (server, guard) = (start(), guard(PLAN));
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .service(HttpClient::new(reqwest()));
@@ -174,7 +174,7 @@ fn streamed_bodies_are_not_repeatable_and_empty_ones_are() {
 
 #[tokio::test]
 async fn a_breaker_per_host_straight_onto_the_client() {
-    let server = Server::start();
+    let server = start();
     let hosts = Registry::new(Config::new().consecutive_failures(2)).unwrap();
     let client = ServiceBuilder::new()
         .layer(
@@ -191,12 +191,12 @@ async fn a_breaker_per_host_straight_onto_the_client() {
     let rejected = get(&server.url("/")).await;
     assert!(matches!(rejected, Err(ServiceError::Rejected(_))));
     assert_eq!(server.connections(), 2);
-    assert!(get(&Server::start().url("/")).await.is_ok(), "another host");
+    assert!(get(&start().url("/")).await.is_ok(), "another host");
 }
 
 #[tokio::test]
 async fn a_breaker_around_a_call_without_layers() {
-    let (server, client) = (Server::start(), reqwest());
+    let (server, client) = (start(), reqwest());
     let breaker = breaker(Config::new().consecutive_failures(1));
     let send = || client.get(server.url("/503")).send();
     assert!(

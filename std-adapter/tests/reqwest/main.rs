@@ -12,6 +12,8 @@
 mod bodies;
 mod errors;
 mod guarded;
+#[path = "../support/host.rs"]
+mod host;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 #[cfg(feature = "reqwest-middleware")]

@@ -16,7 +16,7 @@ use reqwest_middleware::{
     ClientBuilder, ClientWithMiddleware, Error, Middleware, Next, RequestBuilder,
 };
 
-use super::server::{Down, Server, reqwest};
+use super::server::{Down, reqwest, start};
 
 const ONCE: Config = Config::new().consecutive_failures(1);
 
@@ -41,7 +41,7 @@ fn rejection(result: Result<Response, Error>) -> Rejection {
 
 #[tokio::test]
 async fn each_host_has_a_breaker_that_all_clones_share() {
-    let (bad, good) = (Server::start(), Server::start());
+    let (bad, good) = (start(), start());
     let hosts = Arc::new(Registry::new(Config::new().consecutive_failures(2)).unwrap());
     let client = through(BreakerMiddleware::per_host(Arc::clone(&hosts)));
     for client in [&client, &client.clone()] {
@@ -61,7 +61,7 @@ async fn each_host_has_a_breaker_that_all_clones_share() {
 
 #[tokio::test]
 async fn one_breaker_for_all_requests_is_a_reference_an_arc_or_a_resource() {
-    let server = Server::start();
+    let server = start();
     let (reference, arc) = (one(), Arc::new(breaker(ONCE)));
     let resource = Arc::new(Resource::new(breaker(ONCE)));
     let clients = [
@@ -132,7 +132,7 @@ async fn a_host_that_is_down_opens_and_the_reason_names_the_cause_and_no_secret(
 
 #[tokio::test]
 async fn a_call_beyond_its_limit_is_a_time_out_and_a_failure() {
-    let (server, breaker) = (Server::start(), one());
+    let (server, breaker) = (start(), one());
     let limit = Duration::from_millis(50);
     let client = through(BreakerMiddleware::new(breaker).time_limit(limit));
     let error = client.get(server.url("/hangs")).send().await.unwrap_err();
@@ -151,8 +151,10 @@ fn a_limit_of_zero_is_an_error() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled() {
-    let server = Server::start();
-    let hosts = Arc::new(Registry::new(ONCE).unwrap());
+    let server = start();
+    // However busy the machine, what is dropped is young.
+    let rules = ONCE.cancel_limit(Duration::from_secs(60));
+    let hosts = Arc::new(Registry::new(rules).unwrap());
     let client = through(BreakerMiddleware::per_host(Arc::clone(&hosts)));
     let request = client.get(server.url("/hangs")).send();
     let cut = tokio::time::timeout(Duration::from_millis(20), request).await;
@@ -183,7 +185,7 @@ async fn mistakes_of_the_callers_open_nothing() {
 
 #[tokio::test]
 async fn another_classifier_decides() {
-    let (server, down, breaker) = (Server::start(), Down::new(), one());
+    let (server, down, breaker) = (start(), Down::new(), one());
     let http = HttpClassifier::new()
         .fails_on(|status| status == StatusCode::NOT_FOUND)
         .errors(|_: &Error| atomic_breaker_std::Outcome::Ignored);
@@ -197,7 +199,7 @@ async fn another_classifier_decides() {
 
 #[tokio::test]
 async fn a_body_that_breaks_off_counts_if_that_is_asked_for() {
-    let server = Server::start();
+    let server = start();
     for at_end in [false, true] {
         let breaker = one();
         let mut middleware = BreakerMiddleware::new(breaker);
@@ -215,8 +217,28 @@ async fn a_body_that_breaks_off_counts_if_that_is_asked_for() {
 }
 
 #[tokio::test]
+async fn a_probe_whose_body_of_unknown_length_breaks_off_fails_if_it_waits_for_the_end() {
+    let server = start();
+    for (middleware, state) in [
+        (
+            BreakerMiddleware::at_end_of_body as fn(_) -> _,
+            State::Closed,
+        ),
+        (BreakerMiddleware::probes_at_end, State::Open),
+    ] {
+        let breaker = one();
+        breaker.trip();
+        breaker.probe_now();
+        let client = through(middleware(BreakerMiddleware::new(breaker)));
+        let broken = client.get(server.url("/chunks-break-off")).send().await;
+        assert!(broken.unwrap().text().await.is_err());
+        assert_eq!(breaker.state(), state);
+    }
+}
+
+#[tokio::test]
 async fn a_redirect_counts_for_the_host_that_was_asked() {
-    let (server, down) = (Server::start(), Down::new());
+    let (server, down) = (start(), Down::new());
     let hosts = Arc::new(Registry::new(ONCE).unwrap());
     let client = through(BreakerMiddleware::per_host(Arc::clone(&hosts)));
     let url = server.url(&format!("/to?{}", down.url));
@@ -258,7 +280,7 @@ async fn a_panic_below_is_a_failure() {
 
 #[tokio::test]
 async fn a_guard_lends_its_breakers_and_its_limit() {
-    let server = Server::start();
+    let server = start();
     let plan = ClientConfig::new()
         .try_limit(Duration::from_millis(50))
         .breaker(ONCE);

@@ -7,7 +7,7 @@ use atomic_breaker_std::{Breaker, Config, Rejection, State, breaker};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Error};
 use reqwest_retry::{RetryDecision, RetryPolicy, RetryTransientMiddleware};
 
-use super::server::{Down, Server, reqwest};
+use super::server::{Down, reqwest, start};
 
 /// So many retries, at once.
 struct Retries(u32);
@@ -31,7 +31,7 @@ fn opens_after(failures: u16) -> &'static Breaker {
 
 /// In the right order.
 fn retrying(breaker: &'static Breaker, retries: u32) -> ClientWithMiddleware {
-    let guarded = BreakerMiddleware::new(breaker).time_limit(Duration::from_millis(200));
+    let guarded = BreakerMiddleware::new(breaker).time_limit(Duration::from_secs(1));
     ClientBuilder::new(reqwest())
         .with(RetryTransientMiddleware::new_with_policy(Retries(retries)))
         .with(guarded)
@@ -40,7 +40,7 @@ fn retrying(breaker: &'static Breaker, retries: u32) -> ClientWithMiddleware {
 
 #[tokio::test]
 async fn each_try_asks_the_breaker_and_a_rejection_ends_the_retries() {
-    let (server, breaker) = (Server::start(), opens_after(3));
+    let (server, breaker) = (start(), opens_after(3));
     let client = retrying(breaker, 10);
     let error = client.get(server.url("/503")).send().await.unwrap_err();
     assert_eq!(server.connections(), 3, "of 11 that it would have made");
@@ -62,7 +62,7 @@ async fn each_try_asks_the_breaker_and_a_rejection_ends_the_retries() {
 
 #[tokio::test]
 async fn a_time_out_of_the_limit_is_tried_again() {
-    let (server, breaker) = (Server::start(), opens_after(3));
+    let (server, breaker) = (start(), opens_after(3));
     let client = retrying(breaker, 1);
     let answer = client.get(server.url("/hangs-at-first")).send().await;
     assert!(answer.unwrap().status().is_success());
@@ -71,7 +71,7 @@ async fn a_time_out_of_the_limit_is_tried_again() {
 
 #[tokio::test]
 async fn the_other_way_round_a_row_of_tries_is_one_call() {
-    let (server, breaker) = (Server::start(), opens_after(2));
+    let (server, breaker) = (start(), opens_after(2));
     let client = ClientBuilder::new(reqwest())
         .with(BreakerMiddleware::new(breaker))
         .with(RetryTransientMiddleware::new_with_policy(Retries(2)))

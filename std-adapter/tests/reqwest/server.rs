@@ -1,48 +1,20 @@
-//! A host that answers as the path says, and one that is down.
+//! A host that answers as the path says, and sends the request back.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
 use reqwest::Client;
 
-/// A server with a connection for each request, which it sends back.
-pub(crate) struct Server {
-    address: SocketAddr,
-    connections: Arc<AtomicU32>,
-}
+pub(crate) use super::host::{Down, Server};
 
-impl Server {
-    /// Answers as the path of the request says: `/503`. Until the test's process ends.
-    pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let connections = Arc::<AtomicU32>::default();
-        let counter = Arc::clone(&connections);
-        thread::spawn(move || {
-            for connection in listener.incoming() {
-                let request = counter.fetch_add(1, Ordering::Relaxed);
-                let connection = connection.unwrap();
-                // One that hangs does not hold up the others.
-                thread::spawn(move || answer(connection, request));
-            }
-        });
-        Self {
-            address,
-            connections,
-        }
-    }
+/// Longer than any test waits.
+const FOR_EVER: Duration = Duration::from_secs(3_600);
 
-    pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-
-    pub(crate) fn connections(&self) -> u32 {
-        self.connections.swap(0, Ordering::Relaxed)
-    }
+/// With a connection for each request.
+pub(crate) fn start() -> Server {
+    Server::serving(answer)
 }
 
 fn answer(mut connection: TcpStream, number: u32) {
@@ -57,11 +29,11 @@ fn answer(mut connection: TcpStream, number: u32) {
         "/503/later" => "503 Service Unavailable\r\nretry-after: 30",
         "/404" => "404 Not Found",
         "/hangs" => {
-            thread::sleep(Duration::from_secs(1));
+            thread::sleep(FOR_EVER);
             return;
         }
         "/hangs-at-first" if number == 0 => {
-            thread::sleep(Duration::from_secs(1));
+            thread::sleep(FOR_EVER);
             return;
         }
         "/no-http" => {
@@ -74,10 +46,16 @@ fn answer(mut connection: TcpStream, number: u32) {
             length += 100;
             "200 OK"
         }
+        // Of unknown length.
+        "/chunks-break-off" => {
+            let begun = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegun\r\n";
+            let _ = connection.write_all(begun.as_bytes());
+            return;
+        }
         "/body-hangs" => {
             let head = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbegun";
             let _ = connection.write_all(head.as_bytes());
-            thread::sleep(Duration::from_secs(1));
+            thread::sleep(FOR_EVER);
             return;
         }
         "/to" => &format!("302 Found\r\nlocation: {query}"),
@@ -86,23 +64,6 @@ fn answer(mut connection: TcpStream, number: u32) {
     let text =
         format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
     let _ = connection.write_all((text + &request).as_bytes());
-}
-
-/// Where nobody listens, as long as this lives: the port is that of the other end of a connection.
-pub(crate) struct Down {
-    pub(crate) url: String,
-    _held: (TcpListener, TcpStream),
-}
-
-impl Down {
-    pub(crate) fn new() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        Self {
-            url: format!("http://{}/?key=secret", stream.local_addr().unwrap()),
-            _held: (listener, stream),
-        }
-    }
 }
 
 pub(crate) fn reqwest() -> Client {

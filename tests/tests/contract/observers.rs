@@ -1,18 +1,17 @@
 //! Observers as people write them, and transitions as they stand in a log.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::support::{AnyWord, Diary, fail, ms, observed, on_both_words, rules};
 use atomic_breaker::word::NativeWord;
 use atomic_breaker::{
     Breaker, Cause, Config, EventLog, Failure, ManualClock, Observer, OnTransition, Outcome,
     Rejected, State, Transition,
 };
-use tests::causes;
-
-use super::support::{AnyWord, Diary, fail, ms, observed, on_both_words, rules};
 
 #[test]
 fn a_closure_is_notified_of_each_transition() {
@@ -217,10 +216,9 @@ fn a_transition_reads_like_a_line_of_a_log() {
 
 #[test]
 fn every_cause_has_words_of_its_own() {
-    let causes = causes::ALL;
-    let said: std::collections::HashSet<_> = causes.map(|cause| cause.to_string()).into();
-    assert_eq!(said.len(), causes.len());
-    for cause in causes {
+    let said: HashSet<_> = Cause::ALL.iter().map(Cause::to_string).collect();
+    assert_eq!(said.len(), 13);
+    for cause in Cause::ALL {
         assert_eq!(cause.to_string(), cause.text());
     }
     assert_eq!(format!("[{:<12}]", Cause::Restored), "[restored    ]");

@@ -43,7 +43,7 @@ fn something_must_be_able_to_trip() {
 
 /// A ratio that nobody can look at would never trip, and nobody would notice.
 #[test]
-fn a_ratio_that_nobody_remembers_is_rejected_at_every_door() {
+fn a_ratio_that_nobody_remembers_is_rejected_however_it_is_built() {
     let clock = ManualClock::new();
     let half = Config::new().tally_only().failure_ratio(Ratio::percent(50));
     let of_1000 = half.failure_ratio(Ratio::percent(50).of_last(1_000));

@@ -9,7 +9,7 @@ use super::figures::is_good;
 use super::load::{Call, Outcome, Run};
 use super::scenario::{CALLERS, END, HOSTS, Mode};
 use crate::paint::{
-    Area, Band, Counts, Drawn, FAILED, GOOD, INK, Kind, LATE, LEFT, REJECTED, STATES, Shade,
+    Area, Band, Counts, Drawn, FAILED, GOOD, Kind, LATE, LEFT, REJECTED, STATES, Shade, axes,
     backdrop, heading, legend, text,
 };
 use crate::scene::ms;
@@ -103,18 +103,7 @@ fn panel(area: &Area<'_>, run: &Run, host: usize, top: f64, axis: u32) -> Drawn 
         .y_label_area_size(LEFT - MARGIN)
         .build_cartesian_2d(0.0..END.as_secs_f64(), 0.0..top)?;
     backdrop(&mut chart, top, 12, scene.modes().map(shade))?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(INK.mix(0.12))
-        .axis_style(INK.mix(0.6))
-        .x_labels(if axis == 0 { 0 } else { 12 })
-        .y_labels(3)
-        .x_label_formatter(&|second| format!("{second:.0} s"))
-        .y_label_formatter(&|calls| format!("{calls:.0}"))
-        .label_style(text(13))
-        .draw()?;
+    axes(&mut chart, (if axis == 0 { 0 } else { 12 }, 3), None)?;
     counted(run, host).draw(&mut chart, &KINDS)?;
     if let Some(history) = &run.histories[host] {
         let (width, height) = area.dim_in_pixel();

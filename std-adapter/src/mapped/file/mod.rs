@@ -5,8 +5,8 @@
 //! that has it. Whoever writes the header, or takes the file away, needs it exclusively, and looks again once it has
 //! it. So
 //!
-//! - a file that is not whole, and that nobody has locked, was left by a process that died: it is made anew;
-//! - a file that is no longer valid is never changed, but taken away and made anew, so that no mapping of it shrinks;
+//! - a file that is not whole, and that nobody has locked, was left by a process that died: it is made again;
+//! - a file that is no longer valid is never changed, but taken away and made again, so that no mapping of it shrinks;
 //! - a lock on a file that is no longer at the path is worth nothing: start again.
 
 mod check;

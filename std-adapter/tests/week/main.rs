@@ -1,0 +1,30 @@
+//! What users write first, over a week of virtual time: a host that is down for an hour, twice a day.
+//!
+//! Each program is written the way someone would who has read no further than the example. It must open soon
+//! after the host went down, waste little while it is down, and let requests through again soon after it came
+//! back. Those that log and count are in `observe`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `world` | the host, and the requests of a week |
+//! | `layers` | layers, registries, a guarded client |
+//! | `guards` | guarded clients that wait for the end of the body; rules of one host; waiting for a breaker |
+//! | `middleware` | reqwest-middleware |
+//! | `mapped` | breakers that processes share |
+#![cfg(all(feature = "client", target_has_atomic = "64"))]
+
+mod guards;
+mod layers;
+#[cfg(all(feature = "mapped", any(target_os = "linux", target_os = "android")))]
+mod mapped;
+#[cfg(feature = "reqwest-middleware")]
+mod middleware;
+#[cfg_attr(
+    not(feature = "mapped"),
+    expect(dead_code, reason = "what moves a clock by hand")
+)]
+mod world;
+
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
