@@ -27,7 +27,7 @@ pub(super) enum Do {
 #[derive(Clone)]
 pub(super) struct Script {
     plan: Arc<Mutex<VecDeque<Do>>>,
-    calls: Arc<Mutex<Vec<(Duration, String)>>>,
+    calls: Arc<Mutex<Vec<(u64, String)>>>,
     began: Instant,
 }
 
@@ -47,14 +47,14 @@ impl Script {
         calls.iter().map(|(_, step)| step.clone()).collect()
     }
 
-    /// When.
-    pub(super) fn times(&self) -> Vec<Duration> {
+    /// When, in milliseconds since the beginning.
+    pub(super) fn times(&self) -> Vec<u64> {
         let calls = self.calls.lock().unwrap();
         calls.iter().map(|(at, _)| *at).collect()
     }
 
     pub(super) async fn act(&self, step: &str) -> Result<(), StepError> {
-        let at = self.began.elapsed();
+        let at = self.began.elapsed().as_millis() as u64;
         self.calls.lock().unwrap().push((at, step.to_owned()));
         let next = self.plan.lock().unwrap().pop_front();
         match next.unwrap_or(Do::Succeed) {

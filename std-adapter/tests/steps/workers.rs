@@ -46,7 +46,7 @@ async fn a_job_whose_worker_died_is_taken_up_after_its_lease_and_that_was_a_try(
     // Claimed by somebody who is never heard of again.
     store.claim("a", 9, LEASE).await.unwrap();
     let _worker = steps.work();
-    sleep(LEASE - Duration::from_secs(1)).await;
+    sleep(LEASE.saturating_sub(Duration::from_secs(1))).await;
     assert!(script.calls().is_empty());
     sleep(Duration::from_secs(5)).await;
     let job = only_job(&store).await;

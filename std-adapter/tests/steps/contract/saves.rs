@@ -213,12 +213,12 @@ pub(crate) async fn several_are_saved_at_once_each_for_itself(store: &impl Store
     let mut rights: Vec<Right> = claimed.iter().map(|claimed| claimed.right).collect();
     rights[1].fence += 1;
     let changes = [done(), done(), again(LEASE), next(None)];
-    let saves: Vec<Save> = rights
+    let together: Vec<Save> = rights
         .into_iter()
         .zip(changes)
         .map(|(right, change)| Save { right, change })
         .collect();
-    let saved = store.save(&saves).await.unwrap();
+    let saved = store.save(&together).await.unwrap();
     let held: Vec<bool> = saved.iter().map(|saved| saved.is_held).collect();
     assert_eq!(held, [true, false, true, true]);
     let mut statuses = Vec::new();
