@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
 use super::builder::{StepsBuilder, Times};
 use super::notifier::AnyNotifier;
@@ -113,7 +114,9 @@ impl<D: Store> Steps<D> {
             return Ok(Ran::Later(id));
         };
         let claimed = claimed(job, right);
-        let runs = tokio::spawn(Arc::clone(&self.0).run(start, claimed));
+        // Nobody gives it up: the sender is gone.
+        let (_, gives_up) = watch::channel(false);
+        let runs = tokio::spawn(Arc::clone(&self.0).run(start, claimed, gives_up));
         Ok(match runs.await {
             Ok(Now::Done(state)) => match serde_json::from_str(&state) {
                 Ok(state) => Ran::Done(state),

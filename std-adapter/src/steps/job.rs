@@ -265,3 +265,15 @@ pub struct Failed {
     /// How long ago.
     pub ago: Duration,
 }
+
+/// What is kept of an error: so much of it, without NUL, which not every database can store.
+pub fn kept(error: &str) -> String {
+    let mut kept = error.replace('\0', "\u{FFFD}");
+    if kept.len() > LONGEST_ERROR {
+        let end = (0..=LONGEST_ERROR)
+            .rev()
+            .find(|&end| kept.is_char_boundary(end));
+        kept.truncate(end.unwrap_or(0));
+    }
+    kept
+}

@@ -36,10 +36,10 @@ pub use engine::{EnqueueError, Ran, Steps};
 pub use error::StepError;
 pub use job::{
     Claimed, Failed, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME,
-    NewJob, Right, Status,
+    NewJob, Right, Status, kept,
 };
 pub use lane::Lane;
-pub use memory::{MemoryStore, kept};
+pub use memory::MemoryStore;
 pub use notifier::{Notifier, Stuck};
 pub use schedule::{Schedule, ScheduleError};
 pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::Outcome;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 
@@ -81,6 +81,15 @@ pub(super) enum Now {
     Ended(String),
 }
 
+/// How a step ended.
+enum Ended {
+    Came(Came),
+    /// Somebody else has the right, or will have.
+    Lost,
+    /// The worker does not wait for it.
+    GivenUp,
+}
+
 /// A step of its own task, which ends when this is dropped.
 struct Abort<T>(JoinHandle<T>);
 
@@ -91,7 +100,12 @@ impl<T> Drop for Abort<T> {
 }
 
 impl<D: Store> Inner<D> {
-    pub(super) async fn run(self: Arc<Self>, mut start: Start, claimed: Claimed) -> Now {
+    pub(super) async fn run(
+        self: Arc<Self>,
+        mut start: Start,
+        claimed: Claimed,
+        gives_up: watch::Receiver<bool>,
+    ) -> Now {
         let Claimed {
             right,
             mut job,
@@ -106,8 +120,15 @@ impl<D: Store> Inner<D> {
             return self.fail(&*workflow, right, &job, lost).await;
         }
         loop {
-            let Some(came) = self.step(&*workflow, right, &job, &mut start).await else {
-                return Now::Later;
+            let step = self.step(&*workflow, right, &job, &mut start, gives_up.clone());
+            let came = match step.await {
+                Ended::Came(came) => came,
+                Ended::Lost => return Now::Later,
+                Ended::GivenUp => {
+                    let due_in = Duration::ZERO;
+                    self.saver.save(right, Change::Back { due_in }).await;
+                    return Now::Later;
+                }
             };
             let change = match came {
                 Came::Unreadable(why) => return self.park(right, &job, why).await,
@@ -160,14 +181,15 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// Runs one step, and renews the lease meanwhile. `None` if the right was lost.
+    /// Runs one step, and renews the lease meanwhile.
     async fn step(
         &self,
         workflow: &dyn AnyWorkflow,
         right: Right,
         job: &Job,
         start: &mut Start,
-    ) -> Option<Came> {
+        mut gives_up: watch::Receiver<bool>,
+    ) -> Ended {
         let context = StepContext {
             id: job.id,
             key: job.key.clone(),
@@ -183,22 +205,22 @@ impl<D: Store> Inner<D> {
                 _ = probes.tick() => start.admitted.renew_probe(),
                 _ = renews.tick() => {
                     if self.is_lost(right).await {
-                        return None;
+                        return Ended::Lost;
                     }
                 }
+                () = until_given_up(&mut gives_up) => return Ended::GivenUp,
             }
         };
-        Some(match came {
-            Ok(Ok(came)) => came,
-            Ok(Err(_)) => Came::Failed(StepError::from(format!(
-                "not done within {:?}",
-                self.times.limit
-            ))),
-            Err(error) => Came::Failed(StepError::from(match error.try_into_panic() {
+        let failed = match came {
+            Ok(Ok(came)) => return Ended::Came(came),
+            Ok(Err(_)) => format!("not done within {:?}", self.times.limit),
+            Err(error) => match error.try_into_panic() {
                 Ok(panic) => format!("panicked: {}", words_of(&*panic)),
-                Err(_) => "the runtime was shut down".to_owned(),
-            })),
-        })
+                // The runtime is being shut down.
+                Err(_) => return Ended::Lost,
+            },
+        };
+        Ended::Came(Came::Failed(StepError::from(failed)))
     }
 
     /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
@@ -310,6 +332,13 @@ impl<D: Store> Inner<D> {
                 }
             }
         });
+    }
+}
+
+/// For ever, if there is nobody who could.
+async fn until_given_up(gives_up: &mut watch::Receiver<bool>) {
+    if gives_up.wait_for(|gives_up| *gives_up).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

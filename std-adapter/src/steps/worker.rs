@@ -24,6 +24,7 @@ const FORGOTTEN: u32 = 1_000;
 #[must_use = "dropping it stops it"]
 pub struct Worker {
     is_stopped: watch::Sender<bool>,
+    gives_up: watch::Sender<bool>,
     lanes: Vec<JoinHandle<()>>,
     /// Closed when the last step has ended.
     running: mpsc::Receiver<()>,
@@ -32,7 +33,9 @@ pub struct Worker {
 impl Worker {
     pub(super) fn new<D: Store>(inner: &Arc<Inner<D>>) -> Self {
         let (is_stopped, stops) = watch::channel(false);
-        let (runs, running) = mpsc::channel(1);
+        let (gives_up, order) = watch::channel(false);
+        let (running, ended) = mpsc::channel(1);
+        let runs = Runs { running, order };
         let mut lanes: Vec<_> = inner
             .lanes
             .values()
@@ -47,17 +50,32 @@ impl Worker {
         )));
         Self {
             is_stopped,
+            gives_up,
             lanes,
-            running,
+            running: ended,
         }
     }
 
-    /// Claims no more, and waits until the steps that run have ended.
+    /// Claims no more, and waits until the steps that run have ended. When this future is dropped, they run on.
     pub async fn stop(mut self) {
+        self.end().await;
+    }
+
+    /// [`stop`](Self::stop), and what has not ended within this time is dropped where it stands: its job is due at once, for
+    /// whoever works, and that was no try. For a process that is told to go.
+    pub async fn stop_within(mut self, time: Duration) {
+        if timeout(time, self.end()).await.is_err() {
+            self.gives_up.send_replace(true);
+            self.end().await;
+        }
+    }
+
+    async fn end(&mut self) {
         self.is_stopped.send_replace(true);
-        for lane in &mut self.lanes {
+        while let Some(lane) = self.lanes.last_mut() {
             // A panic is that of a store.
             let _ = lane.await;
+            self.lanes.pop();
         }
         while self.running.recv().await.is_some() {}
     }
@@ -75,6 +93,14 @@ impl fmt::Debug for Worker {
     }
 }
 
+/// What each step holds that runs.
+#[derive(Clone)]
+struct Runs {
+    running: mpsc::Sender<()>,
+    /// To give up.
+    order: watch::Receiver<bool>,
+}
+
 async fn until_stopped(mut stops: watch::Receiver<bool>, work: impl Future<Output = ()>) {
     tokio::select! {
         // The sender is gone when the worker is.
@@ -88,7 +114,7 @@ async fn work<D: Store>(
     inner: Arc<Inner<D>>,
     room: Arc<Room>,
     stops: watch::Receiver<bool>,
-    runs: mpsc::Sender<()>,
+    runs: Runs,
 ) {
     let mut failures = 0;
     // The worker itself holds the sender until it stops.
@@ -159,7 +185,7 @@ async fn claim<D: Store>(
     inner: &Arc<Inner<D>>,
     room: &Room,
     starts: Vec<Start>,
-    runs: &mpsc::Sender<()>,
+    runs: &Runs,
 ) -> Result<Option<Duration>, ()> {
     let most = starts.len();
     let claim = inner
@@ -170,8 +196,8 @@ async fn claim<D: Store>(
     for (start, claimed) in starts.into_iter().zip(claim.jobs) {
         let (inner, runs) = (Arc::clone(inner), runs.clone());
         tokio::spawn(async move {
-            inner.run(start, claimed).await;
-            drop(runs);
+            inner.run(start, claimed, runs.order).await;
+            drop(runs.running);
         });
     }
     let poll = spread(inner.times.poll);

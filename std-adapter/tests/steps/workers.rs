@@ -38,6 +38,36 @@ async fn a_worker_that_stops_claims_no_more_and_ends_what_it_began() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_worker_that_must_go_gives_back_what_does_not_end() {
+    let store = MemoryStore::new();
+    let script = Script::new([Do::Hang, Do::Take(Duration::from_secs(2))]);
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    let hangs = steps
+        .enqueue(&workflow, "hangs", &Vec::new())
+        .await
+        .unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let ends = steps.enqueue(&workflow, "ends", &Vec::new()).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let began = tokio::time::Instant::now();
+    worker.stop_within(Duration::from_secs(5)).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
+    let job = store.job(ends).await.unwrap().unwrap();
+    assert_eq!(job.status, Status::Done);
+    let job = store.job(hangs).await.unwrap().unwrap();
+    assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+    // Whoever works next takes it up at once.
+    let _worker = steps.work();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(
+        store.job(hangs).await.unwrap().unwrap().status,
+        Status::Done
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_job_whose_worker_died_is_taken_up_after_its_lease_and_that_was_a_try() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow().schedule(schedule(3));
