@@ -45,3 +45,8 @@ pub use schedule::{Schedule, ScheduleError};
 pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
+
+/// The page on durable steps, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/steps.md")]
+mod page {}
