@@ -184,7 +184,8 @@ impl<E: fmt::Display> fmt::Display for CallError<E> {
 impl<E: core::error::Error> core::error::Error for CallError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Rejected(_) => None,
+            // Shown by `Display`, too; but found here whatever `E` is, by those who walk a chain.
+            Self::Rejected(rejected) => Some(rejected),
             // `Display` shows the operation's error itself, so the chain goes on below it.
             Self::Failed(error) => error.source(),
         }

@@ -144,6 +144,8 @@ mod runtime;
 #[cfg(all(feature = "sliding", target_has_atomic = "64"))]
 mod sliding;
 mod std_clock;
+#[cfg(feature = "steps")]
+pub mod steps;
 #[cfg(feature = "tower")]
 pub mod tower;
 

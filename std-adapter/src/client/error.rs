@@ -49,7 +49,9 @@ impl<E: fmt::Display> fmt::Display for RequestError<E> {
 impl<E: Error + 'static> Error for RequestError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Rejected(_) | Self::DeadlineExceeded | Self::TryTimedOut => None,
+            // Shown by `Display`, too; but found here whatever `E` is, by those who walk a chain.
+            Self::Rejected(rejection) => Some(rejection),
+            Self::DeadlineExceeded | Self::TryTimedOut => None,
             // `Display` shows the client's error itself, so the chain goes on below it.
             Self::Failed(error) => error.source(),
         }

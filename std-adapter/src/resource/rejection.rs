@@ -153,7 +153,8 @@ impl<E: fmt::Display> fmt::Display for ServiceError<E> {
 impl<E: Error + 'static> Error for ServiceError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Rejected(_) => None,
+            // Shown by `Display`, too; but found here whatever `E` is, by those who walk a chain.
+            Self::Rejected(rejection) => Some(rejection),
             // `Display` shows the service's error itself, so the chain goes on below it.
             Self::Failed(error) => error.source(),
         }

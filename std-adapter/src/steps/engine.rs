@@ -1,0 +1,278 @@
+//! Keeps jobs, and runs them at once if wished.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+use super::builder::{StepsBuilder, Times};
+use super::notifier::AnyNotifier;
+use super::runner::{Now, Room};
+use super::saver::Saver;
+use super::store::{Put, Store, StoreError};
+use super::worker::Worker;
+use super::workflow::AnyWorkflow;
+use super::{Claimed, Job, JobError, JobId, NewJob, Right, Status, Workflow};
+
+/// Workflows with the lanes of their steps, over a [`Store`]. A clone is the same.
+///
+/// ```
+/// use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Steps, Workflow};
+/// use atomic_breaker_std::{Breaker, Config, breaker};
+///
+/// static MAIL: Breaker = breaker(Config::new());
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| {
+///     # let send_mail = async |_: &str| Ok::<_, std::io::Error>(());
+///     send_mail(&to).await?;
+///     Ok(to)
+/// });
+/// // In production a database: `SqliteStore::open("jobs.db")` of atomic-breaker-sqlite.
+/// let steps = Steps::builder(MemoryStore::new())
+///     .lane(Lane::new("mail").guarded(&MAIL))
+///     .workflow(&welcome)
+///     .build()?;
+/// let worker = steps.work();
+///
+/// match steps.run(&welcome, "user-7", &"ann@example.com".to_owned()).await? {
+///     Ran::Done(_) => {}
+///     Ran::Later(job) => println!("mail is delayed: job {job}"),
+///     Ran::Ended { error, .. } => println!("there will be no mail: {error}"),
+/// }
+/// worker.stop().await;
+/// # Ok(()) }
+/// ```
+pub struct Steps<D>(pub(super) Arc<Inner<D>>);
+
+pub(super) struct Inner<D> {
+    pub(super) store: Arc<D>,
+    pub(super) saver: Saver,
+    pub(super) lanes: HashMap<&'static str, Arc<Room>>,
+    pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
+    pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
+    pub(super) times: Times,
+}
+
+/// What a job came to that was run at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ran<S> {
+    /// All its steps are done: the state in the end.
+    Done(S),
+    /// It is kept, and goes on when it can.
+    Later(JobId),
+    /// It makes no sense to try again: a step [said so](super::StepError::end), or the state is not readable.
+    Ended {
+        /// The job, which is kept as it is.
+        id: JobId,
+        /// In words.
+        error: String,
+    },
+}
+
+impl<D: Store> Steps<D> {
+    /// Over a store, without lanes or workflows yet.
+    pub const fn builder(store: D) -> StepsBuilder<D> {
+        StepsBuilder::new(store)
+    }
+
+    /// The store.
+    pub fn store(&self) -> &D {
+        &self.0.store
+    }
+
+    /// Keeps a job, and runs it now, as far as it goes. It goes on in a task of its own, also when this future is
+    /// dropped. If the breaker of its first step rejects, it is not tried.
+    ///
+    /// One of the same kind and key that is there already is not kept again: if it is done, its state is the answer,
+    /// otherwise it goes on as it would.
+    ///
+    /// # Errors
+    /// [`EnqueueError`]: no job is kept, unless the store failed without an answer.
+    pub async fn run<S>(
+        &self,
+        workflow: &Workflow<S>,
+        key: impl Into<String>,
+        state: &S,
+    ) -> Result<Ran<S>, EnqueueError>
+    where
+        S: Serialize + DeserializeOwned + Send + 'static,
+    {
+        let (job, room) = self.new_job(workflow, key, state)?;
+        let start = room.start().ok();
+        let lease = start.is_some().then_some(self.0.times.lease);
+        let (id, right) = match self.put(&job, lease).await? {
+            Put::New(id, right) => (id, right),
+            Put::Exists(job) => return Ok(ran(&job)),
+        };
+        let (Some(start), Some(right)) = (start, right) else {
+            room.came.notify_one();
+            return Ok(Ran::Later(id));
+        };
+        let claimed = claimed(job, right);
+        // Nobody gives it up: the sender is gone.
+        let (_, gives_up) = watch::channel(false);
+        let runs = tokio::spawn(Arc::clone(&self.0).run(start, claimed, gives_up));
+        Ok(match runs.await {
+            Ok(Now::Done(state)) => match serde_json::from_str(&state) {
+                Ok(state) => Ran::Done(state),
+                Err(error) => Ran::Ended {
+                    id,
+                    error: error.to_string(),
+                },
+            },
+            Ok(Now::Ended(error)) => Ran::Ended { id, error },
+            // The runtime is being shut down.
+            Ok(Now::Later) | Err(_) => Ran::Later(id),
+        })
+    }
+
+    /// Keeps a job for whoever works. Of the same kind and key there is one: then it is that one's id.
+    ///
+    /// # Errors
+    /// [`EnqueueError`]: no job is kept, unless the store failed without an answer.
+    pub async fn enqueue<S>(
+        &self,
+        workflow: &Workflow<S>,
+        key: impl Into<String>,
+        state: &S,
+    ) -> Result<JobId, EnqueueError>
+    where
+        S: Serialize,
+    {
+        let (job, room) = self.new_job(workflow, key, state)?;
+        Ok(match self.put(&job, None).await? {
+            Put::New(id, _) => {
+                room.came.notify_one();
+                id
+            }
+            Put::Exists(job) => job.id,
+        })
+    }
+
+    fn new_job<S: Serialize>(
+        &self,
+        workflow: &Workflow<S>,
+        key: impl Into<String>,
+        state: &S,
+    ) -> Result<(NewJob, &Room), EnqueueError> {
+        if !self.0.workflows.contains_key(workflow.kind()) {
+            return Err(EnqueueError::Unknown(workflow.kind()));
+        }
+        let job = workflow.job(key, state).map_err(EnqueueError::Job)?;
+        let room = self.0.lanes.get(&*job.lane);
+        let room = room.ok_or(EnqueueError::Unknown(workflow.kind()))?;
+        Ok((job, room))
+    }
+
+    async fn put(
+        &self,
+        job: &NewJob,
+        lease: Option<std::time::Duration>,
+    ) -> Result<Put, EnqueueError> {
+        let put = self.0.store.put(job, lease).await;
+        put.map_err(EnqueueError::Store)
+    }
+
+    /// Takes up whatever is due, in tasks of the runtime that this is called in, until it is
+    /// [stopped](Worker::stop) or dropped.
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio.
+    pub fn work(&self) -> Worker {
+        Worker::new(&self.0)
+    }
+}
+
+fn claimed(job: NewJob, right: Right) -> Claimed {
+    Claimed {
+        right,
+        job: Job {
+            id: right.id,
+            kind: job.kind,
+            key: job.key,
+            step: job.step,
+            lane: job.lane,
+            state: job.state,
+            status: Status::Running,
+            failures: 0,
+            due_in_ms: 0,
+            age: std::time::Duration::ZERO,
+            is_told: false,
+        },
+        is_lost: false,
+    }
+}
+
+fn ran<S: DeserializeOwned>(job: &Job) -> Ran<S> {
+    match job.status {
+        Status::Done => match serde_json::from_str(&job.state) {
+            Ok(state) => Ran::Done(state),
+            Err(error) => Ran::Ended {
+                id: job.id,
+                error: error.to_string(),
+            },
+        },
+        Status::Waiting | Status::Running => Ran::Later(job.id),
+        status => Ran::Ended {
+            id: job.id,
+            error: format!("it is {}", status.name()),
+        },
+    }
+}
+
+impl<D> Clone for Steps<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<D> fmt::Debug for Steps<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Steps")
+            .field("workflows", &self.0.workflows.keys())
+            .field("lanes", &self.0.lanes.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a job was not kept.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EnqueueError {
+    /// The job cannot be kept.
+    Job(JobError),
+    /// The store failed: it may be kept or not. To do it again with the same key does no harm.
+    Store(StoreError),
+    /// These steps do not know the workflow: it was not given to the builder.
+    Unknown(&'static str),
+}
+
+impl fmt::Display for EnqueueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(error) => fmt::Display::fmt(error, f),
+            Self::Store(error) => write!(f, "the job may not be kept: {error}"),
+            Self::Unknown(kind) => {
+                write!(
+                    f,
+                    "workflow {kind:?} is not known here: give it to the builder"
+                )
+            }
+        }
+    }
+}
+
+impl Error for EnqueueError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Job(error) => error.source(),
+            Self::Store(error) => error.source(),
+            Self::Unknown(_) => None,
+        }
+    }
+}

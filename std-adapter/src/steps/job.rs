@@ -1,0 +1,279 @@
+//! What a store keeps.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// The longest name of a kind, step or lane, in bytes.
+pub const LONGEST_NAME: usize = 64;
+/// The longest key, in bytes.
+pub const LONGEST_KEY: usize = 255;
+/// The most that a state takes, in bytes of its JSON.
+pub const LARGEST_STATE: usize = 1 << 20;
+/// The most that is kept of an error, in bytes.
+pub const LONGEST_ERROR: usize = 4_096;
+
+/// A job, the same for as long as its store keeps it, and never given again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(i64);
+
+impl JobId {
+    /// One of a store's.
+    pub const fn new(id: i64) -> Self {
+        Self(id)
+    }
+
+    /// The number.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A job that is to be kept: made by a [`Workflow`](super::Workflow).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NewJob {
+    /// What is to be done: the name of its workflow.
+    pub kind: String,
+    /// What makes it one: of the same kind and key there is one.
+    pub key: String,
+    /// The first step.
+    pub step: String,
+    /// The resource of that step.
+    pub lane: String,
+    /// The state, as JSON.
+    pub state: String,
+    /// How long it waits before it is due.
+    pub delay: Duration,
+}
+
+impl NewJob {
+    pub(super) fn new(
+        kind: &str,
+        key: String,
+        (step, lane): (&str, &str),
+        state: String,
+    ) -> Result<Self, JobError> {
+        if key.is_empty() || key.len() > LONGEST_KEY || key.contains('\0') {
+            return Err(JobError::Key(key.len()));
+        }
+        if state.len() > LARGEST_STATE {
+            return Err(JobError::Large(state.len()));
+        }
+        Ok(Self {
+            kind: kind.to_owned(),
+            key,
+            step: step.to_owned(),
+            lane: lane.to_owned(),
+            state,
+            delay: Duration::ZERO,
+        })
+    }
+
+    /// It is not due before so long.
+    #[must_use]
+    pub const fn delay(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+}
+
+/// Why there is no such job.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The key is empty, has NUL in it, or is too long: so many bytes.
+    Key(usize),
+    /// The state is too large: so many bytes of JSON.
+    Large(usize),
+    /// The state is none that JSON can hold.
+    State(serde_json::Error),
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(long) => write!(
+                f,
+                "a key of {long} bytes, or with NUL: give it 1 to {LONGEST_KEY} bytes without, such as an order number"
+            ),
+            Self::Large(large) => write!(
+                f,
+                "a state of {large} bytes: keep {LARGEST_STATE} at most, and the rest elsewhere"
+            ),
+            Self::State(error) => write!(f, "a state that is no JSON: {error}"),
+        }
+    }
+}
+
+impl Error for JobError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::State(error) => error.source(),
+            Self::Key(_) | Self::Large(_) => None,
+        }
+    }
+}
+
+/// How a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// It is due, or will be.
+    Waiting,
+    /// A worker has the right to it, or had and did not say how it ended.
+    Running,
+    /// All its steps are done.
+    Done,
+    /// It was given up: tried as often as the schedule says, or an error that ends it.
+    Dead,
+    /// Nobody can run it as it is: its state is not readable, or its kind or step is unknown.
+    Parked,
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Waiting,
+        Self::Running,
+        Self::Done,
+        Self::Dead,
+        Self::Parked,
+        Self::Cancelled,
+    ];
+
+    /// In lower case: how stores write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Dead => "dead",
+            Self::Parked => "parked",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// By its [name](Self::name).
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether nothing will happen to it unless somebody does something.
+    pub const fn is_final(self) -> bool {
+        !matches!(self, Self::Waiting | Self::Running)
+    }
+}
+
+/// The right to run a job and to save what came of it. A later one of the same job has a greater fence, and ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Right {
+    /// Of this job.
+    pub id: JobId,
+    /// Greater with each right to it.
+    pub fence: i64,
+}
+
+/// A job as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Job {
+    /// Which.
+    pub id: JobId,
+    /// What is done.
+    pub kind: String,
+    /// What makes it one.
+    pub key: String,
+    /// The step that is next, or under way; of one that has ended, its last.
+    pub step: String,
+    /// The resource of that step.
+    pub lane: String,
+    /// The state after the steps that are done, as JSON.
+    pub state: String,
+    /// How it stands.
+    pub status: Status,
+    /// How often this step was tried in vain.
+    pub failures: u32,
+    /// When it is due: milliseconds from now by the store's clock, below 0 if it was then.
+    pub due_in_ms: i64,
+    /// How long ago it was kept.
+    pub age: Duration,
+    /// Whether a person was told.
+    pub is_told: bool,
+}
+
+impl Job {
+    /// For stores: a job of these parts.
+    #[expect(clippy::too_many_arguments, reason = "a row")]
+    pub const fn new(
+        id: JobId,
+        kind: String,
+        key: String,
+        step: String,
+        lane: String,
+        state: String,
+        status: Status,
+        failures: u32,
+        due_in_ms: i64,
+        age: Duration,
+        is_told: bool,
+    ) -> Self {
+        Self {
+            id,
+            kind,
+            key,
+            step,
+            lane,
+            state,
+            status,
+            failures,
+            due_in_ms,
+            age,
+            is_told,
+        }
+    }
+}
+
+/// A job that a worker has the right to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The right.
+    pub right: Right,
+    /// The job as it was found.
+    pub job: Job,
+    /// Whoever had it before began its step, and has neither saved nor renewed its lease since.
+    pub is_lost: bool,
+}
+
+/// What has failed, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The step.
+    pub step: String,
+    /// The how-manieth failure of this step it was; 0 for what was no try.
+    pub failures: u32,
+    /// In words, at most [`LONGEST_ERROR`] bytes of them, without NUL.
+    pub error: String,
+    /// How long ago.
+    pub ago: Duration,
+}
+
+/// What is kept of an error: so much of it, without NUL, which not every database can store.
+pub fn kept(error: &str) -> String {
+    let mut kept = error.replace('\0', "\u{FFFD}");
+    if kept.len() > LONGEST_ERROR {
+        let end = (0..=LONGEST_ERROR)
+            .rev()
+            .find(|&end| kept.is_char_boundary(end));
+        kept.truncate(end.unwrap_or(0));
+    }
+    kept
+}

@@ -1,0 +1,250 @@
+//! What it keeps, and what each change does to it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::job::kept;
+use super::super::store::{Change, Claim, Put, Save, Saved};
+use super::super::{Claimed, Job, JobId, NewJob, Right, Status};
+
+pub(super) struct Rows {
+    pub(super) began: Instant,
+    pub(super) last: i64,
+    pub(super) by_id: BTreeMap<i64, Row>,
+    pub(super) by_key: HashMap<(String, String), i64>,
+}
+
+pub(super) struct Row {
+    pub(super) job: NewJob,
+    pub(super) status: Status,
+    pub(super) failures: u32,
+    pub(super) fence: i64,
+    pub(super) due: Duration,
+    pub(super) kept: Duration,
+    pub(super) ended: Duration,
+    pub(super) lease: Duration,
+    /// Its lease was over, and no step of it was done since.
+    pub(super) is_suspect: bool,
+    /// It was claimed without others.
+    pub(super) is_alone: bool,
+    pub(super) is_told: bool,
+    pub(super) history: Vec<(String, u32, String, Duration)>,
+}
+
+impl Rows {
+    pub(super) fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            last: 0,
+            by_id: BTreeMap::new(),
+            by_key: HashMap::new(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    pub(super) fn put(&mut self, job: &NewJob, lease: Option<Duration>) -> Put {
+        let now = self.now();
+        let key = (job.kind.clone(), job.key.clone());
+        if let Some(id) = self.by_key.get(&key) {
+            return Put::Exists(self.by_id[id].job(*id, now));
+        }
+        self.last += 1;
+        self.by_key.insert(key, self.last);
+        let mut row = Row {
+            job: job.clone(),
+            status: Status::Waiting,
+            failures: 0,
+            fence: 0,
+            due: now + job.delay,
+            kept: now,
+            ended: now,
+            lease: now,
+            is_suspect: false,
+            is_alone: false,
+            is_told: false,
+            history: Vec::new(),
+        };
+        let right = lease.map(|lease| row.claim(self.last, now, lease, true).right);
+        self.by_id.insert(self.last, row);
+        Put::New(JobId::new(self.last), right)
+    }
+
+    pub(super) fn claim(&mut self, lane: &str, most: u32, lease: Duration) -> Claim {
+        let now = self.now();
+        let mut due: Vec<_> = self
+            .by_id
+            .iter()
+            .filter(|(_, row)| row.job.lane == lane && row.may_be_claimed(now))
+            .map(|(id, row)| {
+                (
+                    row.due,
+                    *id,
+                    row.is_suspect || row.status == Status::Running,
+                )
+            })
+            .collect();
+        due.sort_unstable();
+        let alone = due.first().is_some_and(|(.., is_suspect)| *is_suspect);
+        let among = due.iter().take_while(|(.., is_suspect)| !is_suspect);
+        let count = if alone { 1 } else { among.count() };
+        due.truncate(count.min(most as usize));
+        let is_alone = due.len() == 1;
+        let jobs: Vec<_> = due
+            .into_iter()
+            .filter_map(|(_, id, _)| {
+                let row = self.by_id.get_mut(&id)?;
+                Some(row.claim(id, now, lease, is_alone))
+            })
+            .collect();
+        let next_due = if jobs.len() < most as usize {
+            self.next_due(lane, now)
+        } else {
+            None
+        };
+        Claim { jobs, next_due }
+    }
+
+    fn next_due(&self, lane: &str, now: Duration) -> Option<Duration> {
+        let rows = self.by_id.values().filter(|row| row.job.lane == lane);
+        let next = rows.filter_map(|row| match row.status {
+            Status::Waiting => Some(row.due),
+            Status::Running => Some(row.lease),
+            _ => None,
+        });
+        next.min().map(|due| due.saturating_sub(now))
+    }
+
+    pub(super) fn held(&mut self, right: Right) -> Option<&mut Row> {
+        let row = self.by_id.get_mut(&right.id.get())?;
+        (row.status == Status::Running && row.fence == right.fence).then_some(row)
+    }
+
+    pub(super) fn save(&mut self, save: &Save) -> Saved {
+        let now = self.now();
+        let Some(row) = self.held(save.right) else {
+            return Saved {
+                is_held: false,
+                tell: false,
+            };
+        };
+        let mut tell = false;
+        match &save.change {
+            Change::Next {
+                step,
+                lane,
+                state,
+                keep,
+            } => {
+                row.job.step.clone_from(step);
+                row.job.lane.clone_from(lane);
+                row.job.state.clone_from(state);
+                row.failures = 0;
+                row.is_suspect = false;
+                row.due = now;
+                match keep {
+                    Some(lease) => row.lease = now + *lease,
+                    None => row.status = Status::Waiting,
+                }
+            }
+            Change::Done { state } => {
+                row.job.state.clone_from(state);
+                row.end(Status::Done, now);
+            }
+            Change::Again {
+                due_in,
+                error,
+                tell: wants,
+            } => {
+                row.failures += 1;
+                row.note(error, row.failures, now);
+                row.status = Status::Waiting;
+                row.due = now + *due_in;
+                tell = *wants;
+            }
+            Change::Back { due_in } => {
+                row.status = Status::Waiting;
+                row.due = now + *due_in;
+            }
+            Change::End {
+                status,
+                error,
+                is_try,
+                tell: wants,
+            } => {
+                row.failures += u32::from(*is_try);
+                let failures = if *is_try { row.failures } else { 0 };
+                row.note(error, failures, now);
+                row.end(*status, now);
+                tell = *wants;
+            }
+        }
+        tell &= !row.is_told;
+        row.is_told |= tell;
+        Saved {
+            is_held: true,
+            tell,
+        }
+    }
+}
+
+impl Row {
+    pub(super) fn job(&self, id: i64, now: Duration) -> Job {
+        let due = self.due.as_millis() as i64 - now.as_millis() as i64;
+        Job {
+            id: JobId::new(id),
+            kind: self.job.kind.clone(),
+            key: self.job.key.clone(),
+            step: self.job.step.clone(),
+            lane: self.job.lane.clone(),
+            state: self.job.state.clone(),
+            status: self.status,
+            failures: self.failures,
+            due_in_ms: due,
+            age: now.saturating_sub(self.kept),
+            is_told: self.is_told,
+        }
+    }
+
+    fn may_be_claimed(&self, now: Duration) -> bool {
+        match self.status {
+            Status::Waiting => self.due <= now,
+            Status::Running => self.lease <= now,
+            _ => false,
+        }
+    }
+
+    fn claim(&mut self, id: i64, now: Duration, lease: Duration, is_alone: bool) -> Claimed {
+        let was_running = self.status == Status::Running;
+        // Of several that were lost together nobody knows which one it was.
+        let is_lost = was_running && self.is_alone;
+        self.is_suspect |= was_running;
+        self.is_alone = is_alone;
+        self.fence += 1;
+        self.status = Status::Running;
+        self.lease = now + lease;
+        Claimed {
+            right: Right {
+                id: JobId::new(id),
+                fence: self.fence,
+            },
+            job: self.job(id, now),
+            is_lost,
+        }
+    }
+
+    pub(super) fn end(&mut self, status: Status, now: Duration) {
+        self.status = status;
+        self.ended = now;
+        self.is_suspect = false;
+    }
+
+    fn note(&mut self, error: &str, failures: u32, now: Duration) {
+        let step = self.job.step.clone();
+        self.history.push((step, failures, kept(error), now));
+    }
+}

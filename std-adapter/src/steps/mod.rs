@@ -1,0 +1,52 @@
+//! Jobs of several steps that go forward through outages and restarts until they are done, kept in a database.
+//!
+//! ```text
+//!  run, enqueue ──► Store ◄── claim ── lane ◄── its breaker admits
+//!                     ▲                 │
+//!                     └─ save: next, done, again, back ── step
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `workflow`, `error` | [`Workflow`]: what is done step by step; [`StepError`] |
+//! | `lane` | [`Lane`]: the resource of a step, and its breaker |
+//! | `schedule` | [`Schedule`]: when a step that failed is tried again |
+//! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
+//! | `worker`, `runner`, `saver` | [`Worker`]: claims jobs that are due; runs their steps; saves what came of them |
+//! | `notifier` | [`Notifier`]: who tells a person |
+//! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
+//! | `memory` | [`MemoryStore`]: the reference, for tests |
+
+mod builder;
+mod engine;
+mod error;
+mod job;
+mod lane;
+mod memory;
+mod notifier;
+mod runner;
+mod saver;
+mod schedule;
+mod store;
+mod worker;
+mod workflow;
+
+pub use builder::{StepsBuilder, StepsError};
+pub use engine::{EnqueueError, Ran, Steps};
+pub use error::StepError;
+pub use job::{
+    Claimed, Failed, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME,
+    NewJob, Right, Status, kept,
+};
+pub use lane::Lane;
+pub use memory::MemoryStore;
+pub use notifier::{Notifier, Stuck};
+pub use schedule::{Schedule, ScheduleError};
+pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
+pub use worker::Worker;
+pub use workflow::{StepContext, Workflow};
+
+/// The page on durable steps, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/steps.md")]
+mod page {}

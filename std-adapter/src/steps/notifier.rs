@@ -1,0 +1,46 @@
+//! Who tells a person.
+
+use std::error::Error;
+use std::pin::Pin;
+
+use super::{Job, Status};
+
+/// A job that does not go forward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stuck {
+    /// The job, as it was found before it failed.
+    pub job: Job,
+    /// What it is now: [`Status::Waiting`] if it is tried again.
+    pub status: Status,
+    /// Why, in words.
+    pub error: String,
+}
+
+/// Tells a person of a job that does not go forward: by mail, or in a chat.
+///
+/// It is asked once for each job: that is marked in the store first. What fails is tried twice more; if the process
+/// ends in between, or all three fail, nobody is told again.
+pub trait Notifier: Send + Sync + 'static {
+    /// Tells somebody.
+    ///
+    /// # Errors
+    /// Any; it is tried again.
+    fn notify(
+        &self,
+        stuck: &Stuck,
+    ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send;
+}
+
+type Told<'a> = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'a>>;
+
+/// A [`Notifier`] whose type is not named.
+pub(super) trait AnyNotifier: Send + Sync {
+    fn notify<'a>(&'a self, stuck: &'a Stuck) -> Told<'a>;
+}
+
+impl<N: Notifier> AnyNotifier for N {
+    fn notify<'a>(&'a self, stuck: &'a Stuck) -> Told<'a> {
+        Box::pin(Notifier::notify(self, stuck))
+    }
+}

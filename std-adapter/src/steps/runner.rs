@@ -1,0 +1,357 @@
+//! Runs the steps of a job that was claimed, as far as it goes.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker::Outcome;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
+
+use super::engine::Inner;
+use super::error::Kind;
+use super::lane::{Admitted, Lane, failed};
+use super::store::{Change, Store};
+use super::workflow::{AnyWorkflow, Came, StepContext};
+use super::{Claimed, Job, Right, Status, StepError, Stuck};
+use crate::resource::Rejection;
+
+/// How often a probe says that it is still under way: more often than any lease of one is over.
+const PROBES: Duration = Duration::from_secs(1);
+
+/// Ticks after each such time, not at once.
+fn interval(time: Duration) -> Interval {
+    let mut interval = interval_at(Instant::now() + time, time);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
+/// A lane with room for its steps.
+pub(super) struct Room {
+    pub(super) lane: Lane,
+    free: Arc<Semaphore>,
+    /// A job came that is due here.
+    pub(super) came: Notify,
+}
+
+/// The right to run one step here.
+pub(super) struct Start {
+    admitted: Admitted,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Why none may start.
+pub(super) enum Full {
+    /// As many run as may.
+    Room,
+    Rejected(Rejection),
+}
+
+impl Room {
+    pub(super) fn new(lane: Lane) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(lane.at_once as usize)),
+            lane,
+            came: Notify::new(),
+        }
+    }
+
+    pub(super) fn start(&self) -> Result<Start, Full> {
+        let room = Arc::clone(&self.free).try_acquire_owned();
+        let room = room.map_err(|_| Full::Room)?;
+        Ok(Start {
+            admitted: self.lane.admit().map_err(Full::Rejected)?,
+            _room: room,
+        })
+    }
+
+    /// Until there is room.
+    pub(super) async fn has_room(&self) {
+        // Never closed.
+        let _ = self.free.acquire().await;
+    }
+}
+
+/// What came of a job for now.
+pub(super) enum Now {
+    Done(String),
+    /// It goes on later, or elsewhere.
+    Later,
+    Ended(String),
+}
+
+/// How a step ended.
+enum Ended {
+    Came(Came),
+    /// Somebody else has the right, or will have.
+    Lost,
+    /// The worker does not wait for it.
+    GivenUp,
+}
+
+/// A step of its own task, which ends when this is dropped.
+struct Abort<T>(JoinHandle<T>);
+
+impl<T> Drop for Abort<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<D: Store> Inner<D> {
+    pub(super) async fn run(
+        self: Arc<Self>,
+        mut start: Start,
+        claimed: Claimed,
+        gives_up: watch::Receiver<bool>,
+    ) -> Now {
+        let Claimed {
+            right,
+            mut job,
+            is_lost,
+        } = claimed;
+        let Some(workflow) = self.workflows.get(&*job.kind).map(Arc::clone) else {
+            let why = format!("no workflow {:?} is known here", job.kind);
+            return self.park(right, &job, why).await;
+        };
+        if is_lost {
+            let lost = StepError::from("the worker that ran it was lost");
+            return self.fail(&*workflow, right, &job, lost).await;
+        }
+        loop {
+            let step = self.step(&*workflow, right, &job, &mut start, gives_up.clone());
+            let came = match step.await {
+                Ended::Came(came) => came,
+                Ended::Lost => return Now::Later,
+                Ended::GivenUp => {
+                    let due_in = Duration::ZERO;
+                    self.saver.save(right, Change::Back { due_in }).await;
+                    return Now::Later;
+                }
+            };
+            let change = match came {
+                Came::Unreadable(why) => return self.park(right, &job, why).await,
+                Came::Failed(error) => {
+                    start
+                        .admitted
+                        .report(outcome_of(error.kind), &error.words());
+                    return self.fail(&*workflow, right, &job, error).await;
+                }
+                Came::Done(state) => {
+                    start.admitted.report(Outcome::Success, "");
+                    let change = Change::Done {
+                        state: state.clone(),
+                    };
+                    let saved = self.saver.save(right, change).await;
+                    return match saved {
+                        Some(saved) if saved.is_held => Now::Done(state),
+                        _ => Now::Later,
+                    };
+                }
+                Came::Next { step, lane, state } => {
+                    start.admitted.report(Outcome::Success, "");
+                    step.clone_into(&mut job.step);
+                    lane.clone_into(&mut job.lane);
+                    job.failures = 0;
+                    job.state.clone_from(&state);
+                    (step, lane, state)
+                }
+            };
+            let (step, lane, state) = change;
+            // Known, as all lanes of all steps are.
+            let Some(room) = self.lanes.get(lane) else {
+                return Now::Later;
+            };
+            let next = room.start();
+            let change = Change::Next {
+                step: step.to_owned(),
+                lane: lane.to_owned(),
+                state,
+                keep: next.is_ok().then_some(self.times.lease),
+            };
+            let saved = self.saver.save(right, change).await;
+            match next {
+                Ok(next) if saved.is_some_and(|saved| saved.is_held) => start = next,
+                _ => {
+                    room.came.notify_one();
+                    return Now::Later;
+                }
+            }
+        }
+    }
+
+    /// Runs one step, and renews the lease meanwhile.
+    async fn step(
+        &self,
+        workflow: &dyn AnyWorkflow,
+        right: Right,
+        job: &Job,
+        start: &mut Start,
+        mut gives_up: watch::Receiver<bool>,
+    ) -> Ended {
+        let context = StepContext {
+            id: job.id,
+            key: job.key.clone(),
+            failures: job.failures,
+        };
+        let step = workflow.run(&job.step, &job.state, context);
+        let mut step = Abort(tokio::spawn(timeout(self.times.limit, step)));
+        let mut renews = interval(self.times.lease / 3);
+        let mut probes = interval(PROBES);
+        let came = loop {
+            tokio::select! {
+                came = &mut step.0 => break came,
+                _ = probes.tick() => start.admitted.renew_probe(),
+                _ = renews.tick() => {
+                    if self.is_lost(right).await {
+                        return Ended::Lost;
+                    }
+                }
+                () = until_given_up(&mut gives_up) => return Ended::GivenUp,
+            }
+        };
+        let failed = match came {
+            Ok(Ok(came)) => return Ended::Came(came),
+            Ok(Err(_)) => format!("not done within {:?}", self.times.limit),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => format!("panicked: {}", words_of(&*panic)),
+                // The runtime is being shut down.
+                Err(_) => return Ended::Lost,
+            },
+        };
+        Ended::Came(Came::Failed(StepError::from(failed)))
+    }
+
+    /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
+    async fn is_lost(&self, right: Right) -> bool {
+        let rights = [right];
+        let renewed = self.store.renew(&rights, self.times.lease);
+        let held = timeout(self.times.lease / 3, renewed).await;
+        held.is_ok_and(|held| held.is_ok_and(|held| held == [false]))
+    }
+
+    async fn park(&self, right: Right, job: &Job, why: String) -> Now {
+        let change = Change::End {
+            status: Status::Parked,
+            error: why.clone(),
+            is_try: false,
+            tell: true,
+        };
+        self.end(right, job, Status::Parked, change, why).await
+    }
+
+    async fn fail(
+        &self,
+        workflow: &dyn AnyWorkflow,
+        right: Right,
+        job: &Job,
+        error: StepError,
+    ) -> Now {
+        let words = super::kept(&error.words());
+        let schedule = workflow.schedule();
+        let pause = match error.kind {
+            Kind::Rejected(retry_in) => {
+                // Unless somebody knows better.
+                let due_in = retry_in.unwrap_or(self.times.poll);
+                self.saver.save(right, Change::Back { due_in }).await;
+                self.wake(&job.lane);
+                return Now::Later;
+            }
+            Kind::Final => None,
+            Kind::Failed(not_before) => {
+                let pause = schedule.draw(job.failures.saturating_add(1));
+                pause.map(|pause| pause.max(not_before.unwrap_or(Duration::ZERO)))
+            }
+        };
+        if let Some(due_in) = pause {
+            let change = Change::Again {
+                due_in,
+                error: words.clone(),
+                tell: schedule.tells(job.age),
+            };
+            return self.end(right, job, Status::Waiting, change, words).await;
+        }
+        let change = Change::End {
+            status: Status::Dead,
+            error: words.clone(),
+            is_try: true,
+            tell: true,
+        };
+        self.end(right, job, Status::Dead, change, words).await
+    }
+
+    /// Saves that it does not go forward, and tells somebody if that is wanted.
+    async fn end(
+        &self,
+        right: Right,
+        job: &Job,
+        status: Status,
+        change: Change,
+        error: String,
+    ) -> Now {
+        match self.saver.save(right, change).await {
+            Some(saved) if saved.is_held => {
+                if saved.tell {
+                    self.tell(Stuck {
+                        job: job.clone(),
+                        status,
+                        error: error.clone(),
+                    });
+                }
+                if status == Status::Waiting {
+                    self.wake(&job.lane);
+                    Now::Later
+                } else {
+                    Now::Ended(error)
+                }
+            }
+            _ => Now::Later,
+        }
+    }
+
+    /// A job of this lane is due at another time than it was.
+    fn wake(&self, lane: &str) {
+        if let Some(room) = self.lanes.get(lane) {
+            room.came.notify_one();
+        }
+    }
+
+    /// Three times at most, beside everything else.
+    fn tell(&self, stuck: Stuck) {
+        let Some(notifier) = self.notifier.clone() else {
+            return;
+        };
+        tokio::spawn(async move {
+            for pause in [Some(1), Some(10), None] {
+                if notifier.notify(&stuck).await.is_ok() {
+                    return;
+                }
+                if let Some(seconds) = pause {
+                    sleep(Duration::from_secs(seconds)).await;
+                }
+            }
+        });
+    }
+}
+
+/// For ever, if there is nobody who could.
+async fn until_given_up(gives_up: &mut watch::Receiver<bool>) {
+    if gives_up.wait_for(|gives_up| *gives_up).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn outcome_of(kind: Kind) -> Outcome {
+    match kind {
+        Kind::Failed(retry_after) => failed(retry_after),
+        // Not the resource's fault, or nothing was done.
+        Kind::Final | Kind::Rejected(_) => Outcome::Ignored,
+    }
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without words")
+}

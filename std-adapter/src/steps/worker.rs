@@ -1,0 +1,225 @@
+//! Claims the jobs of each lane that are due, as many as its breaker admits.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker::State;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::engine::Inner;
+use super::runner::{Full, Room, Start};
+use super::store::Store;
+use crate::resource::Rejection;
+
+/// How many are claimed at a time, at most.
+const TOGETHER: usize = 64;
+
+/// How many jobs are forgotten at a time.
+const FORGOTTEN: u32 = 1_000;
+
+/// Works until it is stopped or dropped. Steps that run when it is dropped run to their end.
+#[must_use = "dropping it stops it"]
+pub struct Worker {
+    is_stopped: watch::Sender<bool>,
+    gives_up: watch::Sender<bool>,
+    lanes: Vec<JoinHandle<()>>,
+    /// Closed when the last step has ended.
+    running: mpsc::Receiver<()>,
+}
+
+impl Worker {
+    pub(super) fn new<D: Store>(inner: &Arc<Inner<D>>) -> Self {
+        let (is_stopped, stops) = watch::channel(false);
+        let (gives_up, order) = watch::channel(false);
+        let (running, ended) = mpsc::channel(1);
+        let runs = Runs { running, order };
+        let mut lanes: Vec<_> = inner
+            .lanes
+            .values()
+            .map(|room| {
+                let (inner, room) = (Arc::clone(inner), Arc::clone(room));
+                tokio::spawn(work(inner, room, stops.clone(), runs.clone()))
+            })
+            .collect();
+        lanes.push(tokio::spawn(until_stopped(
+            stops,
+            keep_house(Arc::clone(inner)),
+        )));
+        Self {
+            is_stopped,
+            gives_up,
+            lanes,
+            running: ended,
+        }
+    }
+
+    /// Claims no more, and waits until the steps that run have ended. When this future is dropped, they run on.
+    pub async fn stop(mut self) {
+        self.end().await;
+    }
+
+    /// [`stop`](Self::stop), and what has not ended within this time is dropped where it stands: its job is due at once, for
+    /// whoever works, and that was no try. For a process that is told to go.
+    pub async fn stop_within(mut self, time: Duration) {
+        if timeout(time, self.end()).await.is_err() {
+            self.gives_up.send_replace(true);
+            self.end().await;
+        }
+    }
+
+    async fn end(&mut self) {
+        self.is_stopped.send_replace(true);
+        while let Some(lane) = self.lanes.last_mut() {
+            // A panic is that of a store.
+            let _ = lane.await;
+            self.lanes.pop();
+        }
+        while self.running.recv().await.is_some() {}
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.is_stopped.send_replace(true);
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").finish_non_exhaustive()
+    }
+}
+
+/// What each step holds that runs.
+#[derive(Clone)]
+struct Runs {
+    running: mpsc::Sender<()>,
+    /// To give up.
+    order: watch::Receiver<bool>,
+}
+
+async fn until_stopped(mut stops: watch::Receiver<bool>, work: impl Future<Output = ()>) {
+    tokio::select! {
+        // The sender is gone when the worker is.
+        _ = stops.wait_for(|is_stopped| *is_stopped) => {}
+        () = work => {}
+    }
+}
+
+/// Stops between two claims only: what was claimed is run.
+async fn work<D: Store>(
+    inner: Arc<Inner<D>>,
+    room: Arc<Room>,
+    stops: watch::Receiver<bool>,
+    runs: Runs,
+) {
+    let mut failures = 0;
+    // The worker itself holds the sender until it stops.
+    while !*stops.borrow() && stops.has_changed().is_ok() {
+        let (starts, full) = starts(&room);
+        let wanted = starts.len();
+        let mut pause = None;
+        if wanted > 0 {
+            if let Ok(next) = claim(&inner, &room, starts, &runs).await {
+                failures = 0;
+                pause = next;
+            } else {
+                failures += 1;
+                pause = Some(inner.times.poll * failures.min(30));
+            }
+        }
+        let poll = spread(inner.times.poll);
+        let pauses = async {
+            match (pause, full) {
+                // There may be more, and there is room.
+                (None, None) if wanted > 0 => {}
+                (None, Some(Full::Room)) => room.has_room().await,
+                (None, Some(Full::Rejected(rejection))) => {
+                    sleep(until_asked_again(&rejection, poll)).await;
+                }
+                (pause, _) => {
+                    let pause = pause.unwrap_or(poll).max(Duration::from_millis(1));
+                    let _ = timeout(pause, room.came.notified()).await;
+                }
+            }
+        };
+        until_stopped(stops.clone(), pauses).await;
+    }
+}
+
+/// While traffic returns, a share passes: asked often, and not to the end of the return.
+const RETURNING: Duration = Duration::from_millis(100);
+
+fn until_asked_again(rejection: &Rejection, poll: Duration) -> Duration {
+    let longest = match rejection.state() {
+        State::Returning => poll.min(RETURNING),
+        _ => poll,
+    };
+    let wait = rejection.retry_in().unwrap_or(longest);
+    wait.max(Duration::from_millis(10)).min(longest)
+}
+
+/// As many as may start, and why no more.
+fn starts(room: &Room) -> (Vec<Start>, Option<Full>) {
+    let mut starts = Vec::new();
+    let mut why = None;
+    for _ in 0..TOGETHER.min(room.lane.at_once as usize) {
+        match room.start() {
+            Ok(start) => starts.push(start),
+            // One is rejected, and the next may pass.
+            Err(Full::Rejected(rejection)) if rejection.state() == State::Returning => {
+                why = Some(Full::Rejected(rejection));
+            }
+            Err(full) => return (starts, Some(full)),
+        }
+    }
+    (starts, why)
+}
+
+/// Claims as many as may start, and starts them. The rest is given back at once. When the next one is due, if there were
+/// fewer.
+async fn claim<D: Store>(
+    inner: &Arc<Inner<D>>,
+    room: &Room,
+    starts: Vec<Start>,
+    runs: &Runs,
+) -> Result<Option<Duration>, ()> {
+    let most = starts.len();
+    let claim = inner
+        .store
+        .claim(room.lane.name, most as u32, inner.times.lease);
+    let claim = claim.await.map_err(|_| ())?;
+    let fewer = claim.jobs.len() < most;
+    for (start, claimed) in starts.into_iter().zip(claim.jobs) {
+        let (inner, runs) = (Arc::clone(inner), runs.clone());
+        tokio::spawn(async move {
+            inner.run(start, claimed, runs.order).await;
+            drop(runs.running);
+        });
+    }
+    let poll = spread(inner.times.poll);
+    Ok(fewer.then(|| claim.next_due.map_or(poll, |due| due.min(poll))))
+}
+
+/// A tenth sooner or later, so that workers do not ask in step.
+fn spread(time: Duration) -> Duration {
+    time.mul_f64(0.9 + 0.2 * fastrand::f64())
+}
+
+/// Parked jobs that are known here wait again; old ones are forgotten.
+async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
+    for workflow in inner.workflows.values() {
+        let steps: Vec<_> = workflow.steps().into_iter().map(|(step, _)| step).collect();
+        // Tried again by the next worker that starts.
+        let _ = inner.store.unpark(workflow.kind(), &steps).await;
+    }
+    loop {
+        let forgotten = inner.store.forget(inner.times.retention, FORGOTTEN).await;
+        if forgotten.unwrap_or(0) < u64::from(FORGOTTEN) {
+            sleep(spread(Duration::from_secs(600))).await;
+        }
+    }
+}

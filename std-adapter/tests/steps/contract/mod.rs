@@ -1,0 +1,113 @@
+//! What every store does alike: one function per promise, for whatever store. Times are short, so that real databases
+//! can be asked, too.
+
+mod claims;
+mod operators;
+mod saves;
+
+pub(crate) use claims::*;
+pub(crate) use operators::*;
+pub(crate) use saves::*;
+
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{
+    Change, Claimed, JobId, NewJob, Put, Right, Save, Saved, StepError, Store, Workflow,
+};
+
+/// A test for each promise. `$run` gives a store that is empty to what it is given, in a runtime.
+#[macro_export]
+macro_rules! contract {
+    ($run:ident) => {
+        $crate::contract! {
+            $run:
+            a_job_is_kept_as_it_was_given
+            of_a_kind_and_key_there_is_one_job
+            a_job_that_is_put_and_claimed_is_nobody_elses
+            keys_and_states_of_any_text_come_back
+            jobs_are_claimed_in_the_order_in_which_they_are_due
+            a_job_is_not_claimed_before_it_is_due
+            only_jobs_of_the_lane_are_claimed
+            no_job_is_claimed_twice
+            the_next_due_time_of_the_lane_is_told
+            a_job_whose_lease_is_over_is_claimed_again_and_was_lost
+            of_several_that_were_lost_together_none_is_blamed_and_each_comes_alone
+            a_renewed_lease_holds
+            a_right_that_is_gone_is_not_renewed
+            a_right_that_is_gone_saves_nothing
+            a_step_that_is_done_is_followed_by_the_next
+            a_right_that_is_kept_goes_on
+            a_failure_counts_and_is_due_again
+            a_job_that_is_given_back_has_lost_nothing
+            a_job_ends_with_its_history
+            an_error_that_cannot_be_stored_loses_nothing
+            a_person_is_asked_to_be_told_once
+            a_step_that_is_done_clears_failures_and_suspicion
+            several_are_saved_at_once_each_for_itself
+            parked_jobs_wait_again_for_whoever_knows_them
+            a_job_is_tried_again_when_somebody_says_so
+            a_cancelled_job_is_not_saved_any_more
+            jobs_are_listed_page_by_page
+            jobs_are_counted_by_lane_and_status
+            what_is_done_is_forgotten_in_time_and_its_key_is_free
+        }
+    };
+    ($run:ident: $($promise:ident)*) => {$(
+        #[test]
+        fn $promise() {
+            $run(async |store| $crate::contract::$promise(&store).await);
+        }
+    )*};
+}
+
+pub(crate) const LEASE: Duration = Duration::from_secs(60);
+/// A lease that is waited for.
+pub(crate) const SHORT: Duration = Duration::from_millis(150);
+
+pub(crate) async fn pause(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
+/// A job of two steps: `"first"` in lane `"a"`, `"second"` in lane `"b"`.
+pub(crate) fn job(key: &str) -> NewJob {
+    job_with(key, "0")
+}
+
+pub(crate) fn job_with(key: &str, state: &str) -> NewJob {
+    let workflow: Workflow<String> = Workflow::new("kind")
+        .step("first", "a", async |state| Ok::<_, StepError>(state))
+        .step("second", "b", async |state| Ok(state));
+    workflow.job(key, &state.to_owned()).unwrap()
+}
+
+pub(crate) async fn put(store: &impl Store, key: &str) -> JobId {
+    match store.put(&job(key), None).await.unwrap() {
+        Put::New(id, None) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) async fn claim(store: &impl Store, most: u32, lease: Duration) -> Vec<Claimed> {
+    store.claim("a", most, lease).await.unwrap().jobs
+}
+
+pub(crate) async fn claim_one(store: &impl Store) -> Claimed {
+    let mut claimed = claim(store, 1, LEASE).await;
+    claimed.pop().expect("a job that is due")
+}
+
+pub(crate) async fn save(store: &impl Store, right: Right, change: Change) -> Saved {
+    store.save(&[Save { right, change }]).await.unwrap()[0]
+}
+
+pub(crate) fn again(due_in: Duration) -> Change {
+    Change::Again {
+        due_in,
+        error: "refused".to_owned(),
+        tell: false,
+    }
+}
+
+pub(crate) fn keys(claimed: &[Claimed]) -> Vec<&str> {
+    claimed.iter().map(|claimed| &*claimed.job.key).collect()
+}

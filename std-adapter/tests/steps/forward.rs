@@ -1,0 +1,368 @@
+//! Steps that succeed, fail, are rejected, hang, panic; the schedule.
+
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{
+    Failed, Lane, MemoryStore, Ran, Schedule, Status, StepError, Steps, Store, Workflow,
+};
+use atomic_breaker_std::{Breaker, Config, breaker};
+use tokio::time::{Instant, sleep};
+
+use super::support::{Do, Mailbox, Script, builder, only_job, schedule};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn done() -> Vec<String> {
+    ["first", "second", "third"].map(String::from).to_vec()
+}
+
+async fn history(store: &MemoryStore) -> Vec<Failed> {
+    let job = only_job(store).await;
+    store.history(job.id).await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_succeeds_is_done_at_once() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert_eq!(ran, Ran::Done(done()));
+    assert_eq!(script.calls(), done());
+    assert_eq!(only_job(&store).await.status, Status::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_done_is_not_done_again_when_a_later_step_fails() {
+    let (store, script) = (
+        MemoryStore::new(),
+        Script::new([Do::Succeed, Do::Fail, Do::Fail]),
+    );
+    let workflow = script.workflow().schedule(schedule(9));
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
+    sleep(MINUTE).await;
+    assert_eq!(
+        script.calls(),
+        ["first", "second", "second", "second", "third"]
+    );
+    // After 1 s, and after 2 s more; a worker wakes when it is due.
+    let times = script.times();
+    assert_eq!(times[2] - times[1], 1_000);
+    assert_eq!(times[3] - times[2], 2_000);
+    let job = only_job(&store).await;
+    assert_eq!((job.status, job.failures), (Status::Done, 0));
+    assert_eq!(
+        serde_json::from_str::<Vec<String>>(&job.state).unwrap(),
+        done()
+    );
+    assert_eq!(history(&store).await.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_was_kept_is_run_by_the_worker() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE).await;
+    assert!(script.calls().is_empty(), "nobody works");
+    let _worker = steps.work();
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(store.job(id).await.unwrap().unwrap().status, Status::Done);
+    // One that comes while it works is taken up at once.
+    let began = Instant::now();
+    let id = steps.enqueue(&workflow, "l", &Vec::new()).await.unwrap();
+    while store.job(id).await.unwrap().unwrap().status != Status::Done {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert!(
+        began.elapsed() < Duration::from_millis(20),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_key_is_one_job_and_its_end_is_the_answer() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        answers.push(steps.run(&workflow, "k", &Vec::new()).await.unwrap());
+    }
+    assert!(matches!(answers[0], Ran::Later(_)));
+    assert_eq!(answers[0], answers[1]);
+    sleep(MINUTE).await;
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert_eq!(ran, Ran::Done(done()));
+    assert_eq!(script.calls().len(), 4);
+    worker.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_limit_a_job_is_dead_and_a_person_is_told() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
+    let workflow = script.workflow().schedule(schedule(3));
+    let mail = Mailbox::default();
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .notifier(mail.clone())
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE).await;
+    let job = only_job(&store).await;
+    assert_eq!((job.status, job.failures), (Status::Dead, 3));
+    assert_eq!(script.calls().len(), 3);
+    let told = mail.told.lock().unwrap();
+    assert_eq!(
+        (told.len(), told[0].status, &*told[0].error),
+        (1, Status::Dead, "refused")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_ends_it_is_not_tried_again() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Succeed, Do::End]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    let Ran::Ended { error, .. } = ran else {
+        panic!("{ran:?}");
+    };
+    assert_eq!(error, "no such address");
+    sleep(MINUTE).await;
+    assert_eq!(script.calls().len(), 2);
+    assert_eq!(only_job(&store).await.status, Status::Dead);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_after_moves_the_due_time() {
+    let hint = Duration::from_secs(30);
+    let (store, script) = (MemoryStore::new(), Script::new([Do::RetryAfter(hint)]));
+    let workflow = script.workflow().schedule(schedule(3));
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE).await;
+    let times = script.times();
+    assert_eq!(times[1] - times[0], 30_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_panics_hangs_or_writes_nonsense_has_failed() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Panic, Do::Hang]));
+    let workflow = script.workflow().schedule(schedule(9));
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .time_limit(Duration::from_secs(5))
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE).await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+    let errors: Vec<String> = history(&store)
+        .await
+        .into_iter()
+        .map(|one| one.error)
+        .collect();
+    assert_eq!(errors, ["panicked: a mistake", "not done within 5s"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_takes_longer_than_the_lease_keeps_its_right() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Take(MINUTE * 5)]));
+    let workflow = script.workflow();
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .lease(Duration::from_secs(1))
+        .build()
+        .unwrap();
+    let _workers = [steps.work(), steps.work()];
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE * 6).await;
+    assert_eq!(script.calls(), done());
+    assert!(history(&store).await.is_empty());
+}
+
+static INNER: Breaker = breaker(Config::new().open_for(Duration::from_secs(20)));
+
+#[tokio::test(start_paused = true)]
+async fn a_rejection_within_a_step_costs_no_try() {
+    INNER.trip();
+    let workflow = Workflow::new("kind").step("only", "a", async |done: u32| {
+        INNER.call(|| Ok::<_, std::io::Error>(()))?;
+        Ok::<_, StepError>(done + 1)
+    });
+    let store = MemoryStore::new();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    let ran = steps.run(&workflow, "k", &0).await.unwrap();
+    assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
+    let job = only_job(&store).await;
+    assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+    assert!((10_000..=20_000).contains(&job.due_in_ms), "{job:?}");
+    INNER.reset();
+    sleep(Duration::from_secs(21)).await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+    assert!(history(&store).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_goes_on_when_the_caller_is_gone() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Take(MINUTE)]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let state = Vec::new();
+    let run = steps.run(&workflow, "k", &state);
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), run)
+            .await
+            .is_err()
+    );
+    sleep(MINUTE).await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_tries_take_36_hours_and_a_person_is_told_at_the_seventh() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 20]));
+    let plain = Schedule::new().jitter_percent(0);
+    let workflow = script.workflow().schedule(plain);
+    let mail = Mailbox::default();
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .notifier(mail.clone())
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    let mut told_at = None;
+    for _ in 0..40 * 60 {
+        sleep(MINUTE).await;
+        if told_at.is_none() && !mail.told.lock().unwrap().is_empty() {
+            told_at = Some(script.calls().len());
+        }
+    }
+    let times = script.times();
+    assert_eq!(times.len(), 10);
+    assert_eq!(times[1] - times[0], 10_000);
+    let seconds = (times[9] - times[0]) / 1_000;
+    assert!((129_500..129_900).contains(&seconds), "36 hours: {seconds}");
+    assert_eq!(told_at, Some(7));
+    let told = mail.told.lock().unwrap().len();
+    assert_eq!(told, 1, "also when it is dead");
+    assert_eq!(only_job(&store).await.status, Status::Dead);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pauses_are_a_fifth_longer_or_shorter_and_never_the_same() {
+    let store = MemoryStore::new();
+    let script = Script::new([Do::Fail; 300]);
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    for key in 0..300 {
+        steps
+            .enqueue(&workflow, key.to_string(), &Vec::new())
+            .await
+            .unwrap();
+    }
+    sleep(Duration::from_secs(20)).await;
+    let (calls, times) = (script.calls(), script.times());
+    let second_tries = calls.iter().zip(&times).skip(300);
+    let mut pauses: Vec<u64> = second_tries
+        .filter(|(step, _)| *step == "first")
+        .map(|(_, at)| *at)
+        .collect();
+    assert_eq!(pauses.len(), 300);
+    pauses.sort_unstable();
+    assert!((8_000..8_300).contains(&pauses[0]), "{}", pauses[0]);
+    assert!((9_500..10_500).contains(&pauses[150]), "{}", pauses[150]);
+    assert!((11_700..12_100).contains(&pauses[299]), "{}", pauses[299]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_cannot_be_sent_is_tried_three_times() {
+    for (failures, told) in [(2, 1), (3, 0)] {
+        let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
+        let workflow = script.workflow();
+        let mail = Mailbox::default();
+        *mail.failures.lock().unwrap() = failures;
+        let steps = builder(&store)
+            .workflow(&workflow)
+            .notifier(mail.clone())
+            .build()
+            .unwrap();
+        steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+        sleep(MINUTE).await;
+        assert_eq!(mail.told.lock().unwrap().len(), told);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_or_a_step_that_is_not_known_is_parked_and_waits_for_who_knows_it() {
+    let store = MemoryStore::new();
+    let old = Workflow::new("kind").step("first", "a", async |state: String| {
+        Err::<String, _>(StepError::retry_after(Duration::ZERO, state))
+    });
+    let steps = builder(&store).workflow(&old).build().unwrap();
+    steps.enqueue(&old, "k", &"text".to_owned()).await.unwrap();
+    // Another release has other steps, and another state.
+    for (new, says) in [
+        (
+            Workflow::new("kind").step("other", "a", async |n: u32| Ok::<_, StepError>(n)),
+            "no step",
+        ),
+        (
+            Workflow::new("kind").step("first", "a", async |n: u32| Ok(n)),
+            "state",
+        ),
+        (
+            Workflow::new("else").step("first", "a", async |n: u32| Ok(n)),
+            "no workflow",
+        ),
+    ] {
+        let steps = builder(&store).workflow(&new).build().unwrap();
+        store.unpark("kind", &["first"]).await.unwrap();
+        let worker = steps.work();
+        sleep(MINUTE).await;
+        worker.stop().await;
+        let job = only_job(&store).await;
+        assert_eq!((job.status, job.failures), (Status::Parked, 0), "{says}");
+        let last = history(&store).await.pop().unwrap();
+        assert!(last.error.contains(says), "{}", last.error);
+    }
+    let able = Workflow::new("kind").step("first", "a", async |state: String| Ok(state));
+    let steps = builder(&store).workflow(&able).build().unwrap();
+    let _worker = steps.work();
+    sleep(MINUTE).await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn done_jobs_are_forgotten_after_their_time() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let steps = Steps::builder(store.clone())
+        .lane(Lane::new("a"))
+        .lane(Lane::new("b"))
+        .workflow(&workflow)
+        .retention(MINUTE * 60)
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE * 50).await;
+    assert!(store.job(id).await.unwrap().is_some());
+    sleep(MINUTE * 25).await;
+    assert!(store.job(id).await.unwrap().is_none());
+}

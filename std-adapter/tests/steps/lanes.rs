@@ -1,0 +1,190 @@
+//! Lanes and their breakers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store};
+use atomic_breaker_std::{Breaker, Config, State, TokioClock};
+use tokio::time::sleep;
+
+use super::support::{Do, Script, only_job, schedule};
+
+type Shared = Arc<Breaker<TokioClock>>;
+
+fn breaker(config: Config) -> Shared {
+    Arc::new(Breaker::new(config, TokioClock))
+}
+
+fn steps(
+    store: &MemoryStore,
+    script: &Script,
+    lane: Lane,
+) -> (
+    Steps<MemoryStore>,
+    atomic_breaker_std::steps::Workflow<Vec<String>>,
+) {
+    let workflow = script.workflow().schedule(schedule(20));
+    let steps = Steps::builder(store.clone())
+        .lane(lane)
+        .lane(Lane::new("b"))
+        .workflow(&workflow)
+        .build();
+    (steps.unwrap(), workflow)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_lane_is_neither_tried_nor_charged_and_goes_on_when_it_admits() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let a = breaker(Config::new().open_for(Duration::from_secs(3_600)));
+    a.trip();
+    let (steps, workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
+    let _worker = steps.work();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert!(matches!(ran, Ran::Later(_)));
+    sleep(Duration::from_secs(3_500)).await;
+    assert!(script.calls().is_empty());
+    sleep(Duration::from_secs(102)).await;
+    let job = only_job(&store).await;
+    assert_eq!((job.status, job.failures), (Status::Done, 0));
+    assert!(store.history(job.id).await.unwrap().is_empty());
+    assert_eq!(a.state(), State::Closed, "a step is a probe");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lane_that_an_operator_resets_goes_on_at_once() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let a = breaker(Config::new());
+    a.force_open();
+    let (steps, workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
+    let _worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(Duration::from_secs(3_600)).await;
+    assert!(script.calls().is_empty());
+    a.release();
+    a.reset();
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_steps_open_the_breaker_and_the_other_jobs_are_not_tried() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 5]));
+    let rules = Config::new()
+        .consecutive_failures(5)
+        .open_for(Duration::from_secs(600));
+    let a = breaker(rules);
+    let lane = Lane::new("a").at_once(1).guarded(Arc::clone(&a));
+    let (steps, workflow) = steps(&store, &script, lane);
+    let _worker = steps.work();
+    for key in 0..100 {
+        steps
+            .enqueue(&workflow, key.to_string(), &Vec::new())
+            .await
+            .unwrap();
+    }
+    sleep(Duration::from_secs(590)).await;
+    assert_eq!(script.calls().len(), 5);
+    assert_eq!(a.state(), State::Open);
+    sleep(Duration::from_secs(60)).await;
+    let counts = store.counts().await.unwrap();
+    assert_eq!(counts.of(Status::Done), 100, "{counts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_open_no_more_steps_run_than_there_are_probes() {
+    let (store, script) = (
+        MemoryStore::new(),
+        Script::new([Do::Take(Duration::from_secs(30)); 9]),
+    );
+    let rules = Config::new()
+        .open_for(Duration::from_secs(10))
+        .probes(2)
+        .close_after(2);
+    let a = breaker(rules);
+    a.trip();
+    let (steps, workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
+    let _worker = steps.work();
+    for key in 0..50 {
+        steps
+            .enqueue(&workflow, key.to_string(), &Vec::new())
+            .await
+            .unwrap();
+    }
+    sleep(Duration::from_secs(25)).await;
+    assert_eq!(script.calls().len(), 2);
+    let counts = store.counts().await.unwrap();
+    assert_eq!(counts.of(Status::Running), 2, "{counts:?}");
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(a.state(), State::Closed);
+    assert!(script.calls().len() > 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lane_whose_breaker_returns_gradually_drains_gradually() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let rules = Config::new()
+        .open_for(Duration::from_secs(10))
+        .gradual_return(10, Duration::from_secs(60));
+    let a = breaker(rules);
+    a.trip();
+    let (steps, workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
+    let _worker = steps.work();
+    for key in 0..10_000 {
+        steps
+            .enqueue(&workflow, key.to_string(), &Vec::new())
+            .await
+            .unwrap();
+    }
+    sleep(Duration::from_secs(20)).await;
+    let early = store.counts().await.unwrap().of(Status::Done);
+    assert!((1..1_000).contains(&early), "{early}");
+    sleep(Duration::from_secs(70)).await;
+    assert_eq!(store.counts().await.unwrap().of(Status::Done), 10_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_ends_a_job_is_not_the_resources_fault() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::End; 50]));
+    let a = breaker(Config::new().consecutive_failures(5));
+    let (steps, workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
+    for key in 0..50 {
+        steps
+            .run(&workflow, key.to_string(), &Vec::new())
+            .await
+            .unwrap();
+    }
+    assert_eq!(a.state(), State::Closed);
+    assert_eq!(script.calls().len(), 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_steps_of_a_lane_run_at_once_than_may() {
+    let (store, script) = (
+        MemoryStore::new(),
+        Script::new([Do::Take(Duration::from_secs(30)); 99]),
+    );
+    let (steps, workflow) = steps(&store, &script, Lane::new("a").at_once(3));
+    let _worker = steps.work();
+    for key in 0..20 {
+        steps
+            .enqueue(&workflow, key.to_string(), &Vec::new())
+            .await
+            .unwrap();
+    }
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(script.calls().len(), 3);
+    let ran = steps.run(&workflow, "one more", &Vec::new()).await.unwrap();
+    assert!(matches!(ran, Ran::Later(_)));
+    assert_eq!(script.calls().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permit_without_a_job_is_given_back_without_a_word() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let a = breaker(Config::new().open_for(Duration::from_secs(10)));
+    a.trip();
+    let (steps, _workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
+    let _worker = steps.work();
+    sleep(Duration::from_secs(100)).await;
+    assert!(a.acquire().is_ok(), "{:?}", a.snapshot());
+}

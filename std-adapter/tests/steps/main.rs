@@ -1,0 +1,31 @@
+//! Jobs that go forward through outages and restarts.
+//!
+//! | file | what |
+//! |---|---|
+//! | `contract` | what every store does alike; the tests of databases elsewhere use it, too |
+//! | `forward` | steps that succeed, fail, are rejected, hang, panic; the schedule |
+//! | `lanes` | lanes and their breakers |
+//! | `workers` | workers that stop, die, or are given up |
+//! | `settings` | what makes no sense, and what it says |
+#![cfg(feature = "steps")]
+
+mod contract;
+mod forward;
+mod lanes;
+mod settings;
+mod support;
+mod workers;
+
+use atomic_breaker_std::steps::MemoryStore;
+
+/// In time that is paused.
+fn run(promise: impl AsyncFnOnce(MemoryStore)) {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap()
+        .block_on(async { promise(MemoryStore::new()).await });
+}
+
+contract!(run);
