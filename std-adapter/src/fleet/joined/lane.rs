@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::super::{Answer, Ask, Fleet, InstanceId, Name, Reading};
+use super::super::{Answer, Ask, EngineError, Fleet, InstanceId, Name, Reading};
 
 /// How many requests are under way at most.
 const MOST: usize = 64;
@@ -17,11 +17,11 @@ pub(super) enum Reply {
         name: Name,
         ask: Ask,
         asked_ms: u64,
-        answer: Option<Answer>,
+        answer: Result<Answer, EngineError>,
     },
     Read {
         asked_ms: u64,
-        reading: Option<Reading>,
+        reading: Result<Reading, EngineError>,
     },
 }
 
@@ -49,17 +49,19 @@ impl<F: Fleet> Lane<F> {
                 name,
                 ask,
                 asked_ms,
-                answer: None,
+                answer: Err(EngineError::new(format_args!(
+                    "{MOST} requests are under way already"
+                ))),
             });
         }
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         self.under_way.spawn(async move {
-            let answer = timeout(limit, engine.ask(id, &name, ask)).await;
+            let answer = within(limit, engine.ask(id, &name, ask)).await;
             Reply::Ask {
                 name,
                 ask,
                 asked_ms,
-                answer: answer.ok().and_then(Result::ok),
+                answer,
             }
         });
         None
@@ -69,19 +71,26 @@ impl<F: Fleet> Lane<F> {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         let every_ms = u32::try_from(every_ms).unwrap_or(u32::MAX);
         self.under_way.spawn(async move {
-            let reading = timeout(limit, engine.read(id, every_ms)).await;
-            Reply::Read {
-                asked_ms,
-                reading: reading.ok().and_then(Result::ok),
-            }
+            let reading = within(limit, engine.read(id, every_ms)).await;
+            Reply::Read { asked_ms, reading }
         });
     }
 
     /// The next reply; for ever if nothing is under way. A request that panicked has none.
-    pub(super) async fn reply(&mut self) -> Option<Reply> {
+    pub(super) async fn reply(&mut self) -> Result<Reply, EngineError> {
         match self.under_way.join_next().await {
-            Some(reply) => reply.ok(),
+            Some(reply) => reply.map_err(EngineError::new),
             None => std::future::pending().await,
         }
     }
+}
+
+/// What an engine answers, or that it was too slow.
+pub(super) async fn within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    timeout(limit, answer)
+        .await
+        .unwrap_or_else(|_| Err(EngineError::new(format_args!("no answer within {limit:?}"))))
 }

@@ -2,6 +2,7 @@
 
 mod lane;
 mod link;
+mod report;
 mod seat;
 mod status;
 mod steer;
@@ -102,7 +103,7 @@ impl Joined {
 
     /// How it stands.
     pub fn status(&self) -> FleetStatus {
-        *self.status.borrow()
+        self.status.borrow().clone()
     }
 
     /// How it stands, and each change: a receiver that is slow skips to the latest.

@@ -9,10 +9,13 @@ use atomic_breaker::Transition;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::super::{Action, Context, Fleet, FleetConfig, Input, Local, Member, Name, Reading};
+use super::super::{
+    Action, Context, EngineError, Fleet, FleetConfig, Input, Local, Member, Name, Reading,
+};
 use super::FleetStatus;
 use super::lane::{Lane, Reply};
 use super::link::{Heard, Pause};
+use super::report;
 use super::seat::{Event, Shared};
 use super::steer::Steer;
 
@@ -88,8 +91,8 @@ impl<F: Fleet> Task<F> {
                 },
                 Some(heard) = self.heard.recv() => self.hear(heard),
                 reply = self.lane.reply() => match reply {
-                    Some(reply) => self.reply(reply),
-                    None => self.lose(),
+                    Ok(reply) => self.reply(reply),
+                    Err(error) => self.lose(error),
                 },
                 () = sleep_until(self.clock + Duration::from_millis(wake)) => {}
             }
@@ -156,9 +159,9 @@ impl<F: Fleet> Task<F> {
                 self.is_subscribed = true;
                 self.read_at = self.now_ms();
             }
-            Heard::Lost => {
+            Heard::Lost(error) => {
                 self.is_subscribed = false;
-                self.contact = None;
+                self.lose(error);
             }
             Heard::Message(message) => self.step(&message.name, Input::Notice(message.notice)),
         }
@@ -169,8 +172,8 @@ impl<F: Fleet> Task<F> {
             Reply::Read { asked_ms, reading } => {
                 self.is_reading = false;
                 match reading {
-                    Some(reading) => self.learn(asked_ms, reading),
-                    None => self.lose(),
+                    Ok(reading) => self.learn(asked_ms, reading),
+                    Err(error) => self.lose(error),
                 }
             }
             Reply::Ask {
@@ -179,12 +182,17 @@ impl<F: Fleet> Task<F> {
                 asked_ms,
                 answer,
             } => {
-                match answer {
-                    // Only a reading restores what was lost.
-                    Some(_) if self.contact.is_some() => self.contact = Some(self.now_ms()),
-                    Some(_) => {}
-                    None => self.lose(),
-                }
+                let answer = match answer {
+                    Ok(answer) => {
+                        // Only a reading restores what was lost.
+                        self.contact = self.contact.map(|_| self.now_ms());
+                        Some(answer)
+                    }
+                    Err(error) => {
+                        self.lose(error);
+                        None
+                    }
+                };
                 let answer = Input::Answer {
                     ask,
                     asked_ms,
@@ -196,9 +204,13 @@ impl<F: Fleet> Task<F> {
     }
 
     /// Something was not answered: nobody relies on the engine until it was read again.
-    fn lose(&mut self) {
+    fn lose(&mut self, error: EngineError) {
         self.contact = None;
-        self.status.send_modify(|status| status.unanswered += 1);
+        report::lost(&self.status.borrow(), &error);
+        self.status.send_modify(|status| {
+            status.unanswered += 1;
+            status.last_error = Some(error);
+        });
         if self.is_subscribed {
             self.read_at = self.now_ms() + self.pause.next_ms();
         }
@@ -294,8 +306,9 @@ impl<F: Fleet> Task<F> {
             breakers: self.followers.len(),
             open: self.followers.values().filter(open).count(),
             overflows: self.overflows.load(Ordering::Relaxed),
-            ..*self.status.borrow()
+            ..self.status.borrow().clone()
         };
+        report::changed(&self.status.borrow(), &now);
         self.status.send_if_modified(|status| {
             let is_new = *status != now;
             *status = now;
