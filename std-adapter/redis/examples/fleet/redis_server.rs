@@ -1,0 +1,123 @@
+//! A real Redis: on a port of its own, in a folder of its own, without persistence, ended by its handle.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub(crate) struct RedisServer {
+    child: Child,
+    folder: PathBuf,
+    pub(crate) port: u16,
+}
+
+impl RedisServer {
+    pub(crate) fn start() -> io::Result<Self> {
+        Self::start_with(&[])
+    }
+
+    /// With arguments of its own, on a port that nobody has.
+    pub(crate) fn start_with(arguments: &[&str]) -> io::Result<Self> {
+        loop {
+            // Below the ports that systems give to whoever connects.
+            match Self::start_at(fastrand::u16(10_000..30_000), arguments) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// # Errors
+    /// `AddrInUse` if another process has the port, `NotFound` if there is no such program.
+    pub(crate) fn start_at(port: u16, arguments: &[&str]) -> io::Result<Self> {
+        let folder =
+            std::env::temp_dir().join(format!("atomic-breaker-redis-{:x}", fastrand::u64(..)));
+        std::fs::create_dir_all(&folder)?;
+        let spawned = Command::new("redis-server")
+            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+            .args(["--port", &port.to_string()])
+            .arg("--dir")
+            .arg(&folder)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let child = spawned.map_err(|error| {
+            let _ = std::fs::remove_dir_all(&folder);
+            missing(error)
+        })?;
+        let mut server = Self {
+            child,
+            folder,
+            port,
+        };
+        let began = Instant::now();
+        // Whoever answers there may be somebody else's server.
+        while !server.answers()? {
+            if let Some(status) = server.child.try_wait()? {
+                let words = format!("no server on port {port}: {status}");
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, words));
+            }
+            if began.elapsed() > Duration::from_secs(20) {
+                return Err(io::Error::other("redis-server does not answer"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(server)
+    }
+
+    /// Known by the folder that no other server has.
+    fn answers(&self) -> io::Result<bool> {
+        let folder = self.command(&["CONFIG", "GET", "dir"])?;
+        // One that wants a password cannot be asked.
+        let is_ours = folder
+            .lines()
+            .any(|line| line.trim() == self.folder.to_string_lossy());
+        Ok(is_ours || folder.contains("NOAUTH"))
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("redis://127.0.0.1:{}/", self.port)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What Redis's own client answers to a command.
+    pub(crate) fn command(&self, words: &[&str]) -> io::Result<String> {
+        let done = Command::new("redis-cli")
+            .args(["-p", &self.port.to_string()])
+            .args(words)
+            .output()
+            .map_err(missing)?;
+        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    }
+
+    /// How many commands of this kind it has done, those within scripts included.
+    pub(crate) fn done(&self, command: &str) -> io::Result<u64> {
+        let stats = self.command(&["INFO", "commandstats"])?;
+        let key = format!("cmdstat_{command}:calls=");
+        let line = stats.lines().find_map(|line| line.strip_prefix(&key));
+        let calls = line.and_then(|line| line.split(',').next()?.parse().ok());
+        Ok(calls.unwrap_or(0))
+    }
+}
+
+fn missing(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::NotFound {
+        let words = "redis-server or redis-cli is missing: install Redis 7, on Debian by \
+                     `apt-get install redis-server`";
+        io::Error::new(io::ErrorKind::NotFound, words)
+    } else {
+        error
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
