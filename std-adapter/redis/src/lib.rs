@@ -41,7 +41,10 @@ use connection::Connection;
 use explain::explained;
 pub use messages::RedisMessages;
 use mirror::Mirror;
-use redis::{AsyncCommands, Client, FromRedisValue, Script, ScriptInvocation};
+use redis::{
+    AsyncCommands, Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, RedisResult,
+    Script, ScriptInvocation,
+};
 use text::{Change, Record};
 
 /// A fleet that meets in Redis 7 or later. A clone is the same.
@@ -55,7 +58,11 @@ pub struct RedisFleet {
 }
 
 impl RedisFleet {
-    /// By an address such as `redis://127.0.0.1:6379/`. Connects when it is first used.
+    /// By an address such as `redis://127.0.0.1:6379/` or `redis://user:password@host/`. Connects when it is first used:
+    /// whether it reaches the server is shown by [`FleetStatus`](atomic_breaker_std::fleet::FleetStatus), with the error.
+    ///
+    /// For TLS (`rediss://`) turn on a feature of the crate `redis`, such as `tokio-rustls-comp`. In a cluster it needs the
+    /// node that has the keys of the prefix: it follows no redirection.
     ///
     /// The prefix tells fleets in one Redis apart, whatever its databases: channels ignore them. 1 to 64 ASCII letters,
     /// digits, `-`, `_`, `.` or `:`.
@@ -67,7 +74,7 @@ impl RedisFleet {
         if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_right) {
             return Err(RedisFleetError::Prefix);
         }
-        let client = Client::open(address).map_err(RedisFleetError::Address)?;
+        let client = client(address).map_err(RedisFleetError::Address)?;
         let prefix = format!("{{{prefix}}}");
         Ok(Self {
             connection: Connection::new(client),
@@ -199,8 +206,17 @@ impl Fleet for RedisFleet {
         let mut pubsub = pubsub.map_err(|error| explained(&error))?;
         let subscribed = pubsub.subscribe(&self.channel).await;
         subscribed.map_err(|error| explained(&error))?;
-        Ok(RedisMessages::new(pubsub, self.mirror.clone()))
+        let (sink, stream) = pubsub.split();
+        RedisMessages::new(sink, stream, self.mirror.clone()).await
     }
+}
+
+/// RESP2, whatever the address says: only there a subscription that was refused can be told from one.
+fn client(address: &str) -> RedisResult<Client> {
+    let info = address.into_connection_info()?;
+    let settings = info.redis_settings().clone();
+    let settings = settings.set_protocol(ProtocolVersion::RESP2);
+    Client::open(info.set_redis_settings(settings))
 }
 
 /// Epochs that the script's numbers hold exactly.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use atomic_breaker_std::fleet::{EngineError, Message, Messages};
 use futures_util::StreamExt;
 use redis::Value;
-use redis::aio::{PubSub, PubSubSink, PubSubStream};
+use redis::aio::{PubSubSink, PubSubStream};
 use tokio::time::timeout;
 
-use crate::explain::explained;
+use crate::explain::{explained, not_subscribed};
 use crate::mirror::Mirror;
 use crate::text::Published;
 
@@ -24,12 +24,22 @@ pub struct RedisMessages {
 }
 
 impl RedisMessages {
-    pub(crate) fn new(subscribed: PubSub, mirror: Mirror) -> Self {
-        let (sink, stream) = subscribed.split();
-        Self {
-            sink,
-            stream,
-            mirror,
+    /// The client hides what the server answered to `SUBSCRIBE`. A connection that is subscribed answers `PING` by an
+    /// array, any other one by a word: in RESP2, which all addresses are taken for.
+    pub(crate) async fn new(
+        mut sink: PubSubSink,
+        stream: PubSubStream,
+        mirror: Mirror,
+    ) -> Result<Self, EngineError> {
+        let pong: Value = sink.ping().await.map_err(|error| explained(&error))?;
+        match pong {
+            Value::ServerError(error) => Err(explained(&error.into())),
+            Value::SimpleString(_) => Err(not_subscribed()),
+            _ => Ok(Self {
+                sink,
+                stream,
+                mirror,
+            }),
         }
     }
 }

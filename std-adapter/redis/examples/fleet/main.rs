@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn play(path: &Path) -> Result<(), Box<dyn Error>> {
     // What is missing is noticed before the scenes are played.
-    let redis = RedisServer::start().map_err(|error| error.to_string())?;
+    let redis = RedisServer::start_with(&[]).map_err(|error| error.to_string())?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
