@@ -14,6 +14,8 @@
 mod attacked;
 mod counted;
 mod dashboard;
+#[cfg(feature = "fleet")]
+mod fleets;
 mod keyed;
 mod keyed_logs;
 mod logs;
