@@ -259,3 +259,8 @@ impl Error for RedisFleetError {
         }
     }
 }
+
+/// The front page, whose code is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

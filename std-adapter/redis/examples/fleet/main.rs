@@ -41,6 +41,7 @@ mod table;
 mod upstream;
 
 use std::error::Error;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use progress::say;
@@ -66,6 +67,8 @@ fn play(path: &Path) -> Result<(), Box<dyn Error>> {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.map_err(|error| format!("{}: {error}", path.display()))?;
     say(&report::intro())?;
     let runs = [scene::run(None)?, scene::run(Some(&redis))?];
     say(&report::of(&runs))?;

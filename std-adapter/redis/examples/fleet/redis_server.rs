@@ -6,10 +6,19 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub(crate) struct RedisServer {
-    pub(crate) child: Child,
+    /// A shell that waits for the server, and ends it when its own input ends: however this process does.
+    shell: Child,
     folder: PathBuf,
     pub(crate) port: u16,
 }
+
+const SHELL: &str = r#"
+    exec 3<&0
+    "$@" </dev/null &
+    server=$!
+    ( read -r _ <&3; kill -9 $server ) &
+    wait $server
+"#;
 
 impl RedisServer {
     /// With arguments of its own, on a port that nobody has.
@@ -27,31 +36,34 @@ impl RedisServer {
     /// # Errors
     /// `AddrInUse` if another process has the port, `NotFound` if there is no such program.
     pub(crate) fn start_at(port: u16, arguments: &[&str]) -> io::Result<Self> {
+        Command::new("redis-server")
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status()
+            .map_err(missing)?;
         let folder =
             std::env::temp_dir().join(format!("atomic-breaker-redis-{:x}", fastrand::u64(..)));
         std::fs::create_dir_all(&folder)?;
-        let spawned = Command::new("redis-server")
+        let spawned = Command::new("sh")
+            .args(["-c", SHELL, "sh", "redis-server"])
             .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
             .args(["--port", &port.to_string()])
             .arg("--dir")
             .arg(&folder)
             .args(arguments)
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        let child = spawned.map_err(|error| {
-            let _ = std::fs::remove_dir_all(&folder);
-            missing(error)
-        })?;
         let mut server = Self {
-            child,
+            shell: spawned?,
             folder,
             port,
         };
         let began = Instant::now();
         // Whoever answers there may be somebody else's server.
         while !server.answers()? {
-            if let Some(status) = server.child.try_wait()? {
+            if let Some(status) = server.shell.try_wait()? {
                 let words = format!("no server on port {port}: {status}");
                 return Err(io::Error::new(io::ErrorKind::AddrInUse, words));
             }
@@ -77,11 +89,23 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}/", self.port)
     }
 
+    /// Its process.
+    #[allow(dead_code)]
+    pub(crate) fn id(&self) -> io::Result<u32> {
+        let info = self.command(&["INFO", "server"])?;
+        let id = info
+            .lines()
+            .find_map(|line| line.strip_prefix("process_id:"));
+        let id = id.and_then(|id| id.trim().parse().ok());
+        id.ok_or_else(|| io::Error::other("redis-server does not say who it is"))
+    }
+
     /// What Redis's own client answers to a command.
     pub(crate) fn command(&self, words: &[&str]) -> io::Result<String> {
         let done = Command::new("redis-cli")
             .args(["-p", &self.port.to_string()])
             .args(words)
+            .stdin(Stdio::null())
             .output()
             .map_err(missing)?;
         Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
@@ -109,8 +133,8 @@ fn missing(error: io::Error) -> io::Error {
 
 impl Drop for RedisServer {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -9,7 +9,10 @@ use atomic_breaker_redis::RedisFleet;
 
 use crate::redis_server::RedisServer;
 
-pub(crate) struct Server(RedisServer);
+pub(crate) struct Server {
+    server: RedisServer,
+    id: u32,
+}
 
 static SKIPPED: Once = Once::new();
 
@@ -32,7 +35,11 @@ impl Server {
 
     fn of(started: io::Result<RedisServer>) -> Option<Self> {
         match started {
-            Ok(server) => Some(Self(server)),
+            Ok(server) => {
+                // One that wants a password is not asked, and sent no signal.
+                let id = server.id().unwrap_or(0);
+                Some(Self { server, id })
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 assert!(std::env::var_os(REQUIRED).is_none(), "{error}");
                 SKIPPED.call_once(|| {
@@ -52,15 +59,16 @@ impl Server {
 
     /// `STOP`, `CONT`: by the id of this process alone.
     pub(crate) fn signal(&self, signal: &str) {
-        send(signal, self.child.id());
+        assert_ne!(self.id, 0);
+        send(signal, self.id);
     }
 
     pub(crate) fn command(&self, words: &[&str]) -> String {
-        self.0.command(words).unwrap()
+        self.server.command(words).unwrap()
     }
 
     pub(crate) fn done(&self, command: &str) -> u64 {
-        self.0.done(command).unwrap()
+        self.server.done(command).unwrap()
     }
 }
 
@@ -68,7 +76,7 @@ impl Deref for Server {
     type Target = RedisServer;
 
     fn deref(&self) -> &RedisServer {
-        &self.0
+        &self.server
     }
 }
 

@@ -1,13 +1,15 @@
 //! Ten thousand breakers that are open.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use atomic_breaker_std::fleet::{Fleet, Messages, Name};
+use atomic_breaker_redis::RedisFleet;
+use atomic_breaker_std::fleet::{Fleet, FleetConfig, Joined, Messages, Name};
 use futures_util::future::join_all;
 
 use super::ms;
 use crate::contract::{instance, pause, vote};
 use crate::figures::{figure, is_alone};
+use crate::process::until;
 use crate::server::Server;
 
 const MANY: usize = 10_000;
@@ -21,6 +23,35 @@ fn spent(server: &Server, command: &str) -> Duration {
     Duration::from_secs_f64(value.unwrap().parse::<f64>().unwrap() / 1e6)
 }
 
+async fn open_many(fleet: &RedisFleet) {
+    for some in 0..MANY / 100 {
+        let votes = (0..100).map(|one| {
+            let name = Name::new(format!("host-{some}-{one}.example")).unwrap();
+            async move { fleet.ask(instance(1), &name, vote(1)).await.unwrap() }
+        });
+        assert!(join_all(votes).await.iter().all(|answer| answer.done));
+    }
+}
+
+#[tokio::test]
+async fn fifty_that_join_at_once_are_soon_connected() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    open_many(&server.fleet()).await;
+    let began = Instant::now();
+    let all: Vec<Joined> = (0..50)
+        .map(|_| Joined::new(server.fleet(), FleetConfig::new(3)).unwrap())
+        .collect();
+    let are_connected = || all.iter().all(|joined| joined.status().is_connected);
+    until(are_connected, 60_000, "connected").await;
+    figure(
+        "10,000 open breakers: 50 instances join at once and are connected",
+        ms(began.elapsed()),
+        "at most 60 s",
+    );
+}
+
 #[tokio::test]
 async fn a_reading_costs_the_server_little_however_many_are_open() {
     let Some(server) = Server::start() else {
@@ -29,14 +60,7 @@ async fn a_reading_costs_the_server_little_however_many_are_open() {
     let fleet = server.fleet();
     let mut messages = fleet.subscribe().await.unwrap();
     tokio::spawn(async move { while messages.next().await.is_ok() {} });
-    for some in 0..MANY / 100 {
-        let votes = (0..100).map(|one| {
-            let name = Name::new(format!("host-{some}-{one}.example")).unwrap();
-            let fleet = &fleet;
-            async move { fleet.ask(instance(1), &name, vote(1)).await.unwrap() }
-        });
-        assert!(join_all(votes).await.iter().all(|answer| answer.done));
-    }
+    open_many(&fleet).await;
     let all = fleet.read(instance(1), 5_000).await.unwrap();
     assert_eq!(all.messages.len(), MANY);
     pause(100).await;
