@@ -91,7 +91,7 @@ impl World {
                 let who = load.next();
                 self.call(load, who);
             }
-            if self.now % 100 == 0 && self.told.wasted > 0 {
+            if self.now.is_multiple_of(100) && self.told.wasted > 0 {
                 let wasted = u32::try_from(self.told.wasted).unwrap_or(u32::MAX);
                 self.told.so_far.push((self.now, wasted));
             }

@@ -45,5 +45,5 @@ fn protected(run: &Run) -> Option<Duration> {
     let mut firsts: Vec<Duration> = firsts.collect::<Option<_>>()?;
     firsts.sort_unstable();
     let quorum = firsts.get(QUORUM as usize - 1)?;
-    Some(*firsts.last()? - *quorum)
+    Some(firsts.last()?.saturating_sub(*quorum))
 }

@@ -26,7 +26,8 @@ pub(crate) fn of(runs: &[Run; 2]) -> String {
         .row("open periods", |f| f.periods.to_string())
         .row("probes", |f| f.probes.to_string())
         .row("probes per period", |f| {
-            format!("{:.2}", f.probes as f64 / f.periods.max(1) as f64)
+            let hundredths = f.probes * 100 / f.periods.max(1);
+            format!("{}.{:02}", hundredths / 100, hundredths % 100)
         })
         .row("requests to Redis", |f| f.requests.to_string())
         .row("last rejection after the return", |f| latency(f.back));

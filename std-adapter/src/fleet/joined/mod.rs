@@ -57,7 +57,8 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Joins: begins to listen and to read, in tasks of the runtime that it is called in.
+    /// Joins: begins to listen and to read, in tasks of the runtime that it is called in. Does not wait for the engine:
+    /// whether it answers, and if not why, is in the [status](Self::status), and with the feature `tracing` in the log.
     ///
     /// # Errors
     /// [`JoinError`] when a number makes no sense, or when it is called outside of a runtime of tokio.
