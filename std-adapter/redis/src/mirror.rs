@@ -38,7 +38,7 @@ impl Mirror {
     pub(crate) fn new() -> Self {
         Self {
             state: Arc::default(),
-            number: watch::Sender::default(),
+            number: watch::Sender::new(0),
         }
     }
 
