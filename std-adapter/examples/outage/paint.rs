@@ -18,7 +18,7 @@ pub(crate) const GOOD: RGBColor = RGBColor(46, 125, 50);
 pub(crate) const LATE: RGBColor = RGBColor(249, 168, 37);
 pub(crate) const FAILED: RGBColor = RGBColor(198, 40, 40);
 pub(crate) const REJECTED: RGBColor = RGBColor(120, 144, 156);
-const INK: RGBColor = RGBColor(38, 50, 56);
+pub(crate) const INK: RGBColor = RGBColor(38, 50, 56);
 const RETURNING: RGBColor = RGBColor(129, 199, 132);
 
 pub(crate) const LEFT: i32 = 64;

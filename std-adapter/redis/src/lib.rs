@@ -24,36 +24,45 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod explain;
+mod messages;
+mod mirror;
 mod text;
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use atomic_breaker_std::fleet::{
-    Answer, Ask, EngineError, Fleet, InstanceId, Message, Messages, Name, Reading, Verdict,
+    Answer, Ask, EngineError, Fleet, InstanceId, Name, Reading, Verdict,
 };
 use connection::Connection;
-use futures_util::StreamExt;
-use redis::aio::{PubSubSink, PubSubStream};
-use redis::{Client, FromRedisValue, Script, ScriptInvocation, Value};
-use tokio::time::timeout;
-
-/// How long a subscription is silent before it is asked whether it lives, and how long that may take.
-const SILENCE: Duration = Duration::from_secs(5);
+use explain::explained;
+pub use messages::RedisMessages;
+use mirror::Mirror;
+use redis::{
+    AsyncCommands, Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, RedisResult,
+    Script, ScriptInvocation,
+};
+use text::{Change, Record};
 
 /// A fleet that meets in Redis 7 or later. A clone is the same.
 #[derive(Clone)]
 pub struct RedisFleet {
     connection: Connection,
+    mirror: Mirror,
     script: Arc<Script>,
     prefix: String,
     channel: String,
 }
 
 impl RedisFleet {
-    /// By an address such as `redis://127.0.0.1:6379/`. Connects when it is first used.
+    /// By an address such as `redis://127.0.0.1:6379/` or `redis://user:password@host/`. Connects when it is first used:
+    /// whether it reaches the server is shown by [`FleetStatus`](atomic_breaker_std::fleet::FleetStatus), with the error.
+    ///
+    /// For TLS (`rediss://`) turn on a feature of the crate `redis`, such as `tokio-rustls-comp`. In a cluster it needs the
+    /// node that has the keys of the prefix: it follows no redirection.
     ///
     /// The prefix tells fleets in one Redis apart, whatever its databases: channels ignore them. 1 to 64 ASCII letters,
     /// digits, `-`, `_`, `.` or `:`.
@@ -65,14 +74,19 @@ impl RedisFleet {
         if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_right) {
             return Err(RedisFleetError::Prefix);
         }
-        let client = Client::open(address).map_err(RedisFleetError::Address)?;
+        let client = client(address).map_err(RedisFleetError::Address)?;
         let prefix = format!("{{{prefix}}}");
         Ok(Self {
             connection: Connection::new(client),
+            mirror: Mirror::new(),
             script: Arc::new(Script::new(include_str!("ledger.lua"))),
             channel: format!("{prefix}:messages"),
             prefix,
         })
+    }
+
+    fn records(&self) -> String {
+        format!("{}:records", self.prefix)
     }
 
     /// The script with what every request has.
@@ -81,13 +95,14 @@ impl RedisFleet {
         votes.extend(name);
         let mut request = self.script.prepare_invoke();
         request
-            .key(format!("{}:records", self.prefix))
+            .key(self.records())
             .key(votes)
             .key(format!("{}:living", self.prefix))
             .arg(what)
             .arg(from.to_string())
             .arg(name)
-            .arg(&self.channel);
+            .arg(&self.channel)
+            .arg(text::mark(fastrand::u64(..)));
         request
     }
 
@@ -95,11 +110,28 @@ impl RedisFleet {
         &self,
         request: &ScriptInvocation<'_>,
     ) -> Result<T, EngineError> {
-        let mut used = self.connection.get().await.map_err(EngineError::new)?;
+        let mut used = self.connection.get().await.map_err(|e| explained(&e))?;
         let answer = request.invoke_async(&mut used.connection).await;
-        let answer = answer.map_err(EngineError::new)?;
+        let answer = answer.map_err(|error| explained(&error))?;
         used.answered();
         Ok(answer)
+    }
+
+    /// Reads all records, as a change was missed.
+    async fn read_records(&self) -> Result<(), EngineError> {
+        self.mirror.forget();
+        let mut used = self.connection.get().await.map_err(|e| explained(&e))?;
+        let fields: HashMap<Vec<u8>, Vec<u8>> = used
+            .connection
+            .hgetall(self.records())
+            .await
+            .map_err(|error| explained(&error))?;
+        used.answered();
+        match text::records(fields) {
+            Some((change, records)) => self.mirror.replace(change, records),
+            None => self.mirror.clear(),
+        }
+        Ok(())
     }
 }
 
@@ -115,7 +147,6 @@ impl Fleet for RedisFleet {
     type Messages = RedisMessages;
 
     async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
-        let mark = text::mark(fastrand::u64(..));
         let mut request;
         match ask {
             Ask::Vote {
@@ -126,7 +157,7 @@ impl Fleet for RedisFleet {
             } => {
                 request = self.request("vote", from, name.as_bytes());
                 request.arg(quorum).arg(window_ms).arg(open_ms);
-                request.arg(exact(known)?).arg(mark);
+                request.arg(exact(known)?);
             }
             Ask::Bid { id, lease_ms } => {
                 request = self.request("bid", from, name.as_bytes());
@@ -140,7 +171,6 @@ impl Fleet for RedisFleet {
                     Verdict::Healthy => 0,
                     Verdict::Failed { open_ms } => open_ms.max(1),
                 });
-                request.arg(mark);
             }
             Ask::Raise { id, known } => {
                 request = self.request("raise", from, name.as_bytes());
@@ -148,42 +178,45 @@ impl Fleet for RedisFleet {
                 request.arg(exact(known)?);
             }
         }
-        let (done, votes, notice): (bool, u32, Vec<u8>) = self.invoke(&request).await?;
+        let (done, votes, now, packed): (bool, u32, u64, Vec<u8>) = self.invoke(&request).await?;
         Ok(Answer {
             done,
             votes,
-            notice: text::notice(&notice),
+            notice: Record::parse(&packed).map(|record| record.notice(now)),
         })
     }
 
+    /// The records themselves are read only if a change of them was not heard.
     async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
         let mut request = self.request("read", from, b"");
         request.arg(every_ms);
-        let answer: Vec<Value> = self.invoke(&request).await?;
-        let mut values = answer.into_iter();
-        let living = values.next().ok_or_else(unreadable)?;
-        let living = u32::from_redis_value(living).map_err(EngineError::new)?;
-        let mut messages = Vec::new();
-        while let (Some(name), Some(notice)) = (values.next(), values.next()) {
-            let (Value::BulkString(name), Value::BulkString(notice)) = (name, notice) else {
-                return Err(unreadable());
-            };
-            // What somebody else has written there is not ours.
-            if let (Ok(name), Some(notice)) = (Name::new(name), text::notice(&notice)) {
-                messages.push(Message { name, notice });
-            }
+        let (living, now, change): (u32, u64, Vec<u8>) = self.invoke(&request).await?;
+        match Change::parse(&change) {
+            Some(change) if self.mirror.has(change).await => {}
+            Some(_) => self.read_records().await?,
+            None => self.mirror.clear(),
         }
+        let messages = self.mirror.messages(now);
         Ok(Reading { living, messages })
     }
 
     async fn subscribe(&self) -> Result<RedisMessages, EngineError> {
         let client = self.connection.client();
-        let mut pubsub = client.get_async_pubsub().await.map_err(EngineError::new)?;
+        let pubsub = client.get_async_pubsub().await;
+        let mut pubsub = pubsub.map_err(|error| explained(&error))?;
         let subscribed = pubsub.subscribe(&self.channel).await;
-        subscribed.map_err(EngineError::new)?;
+        subscribed.map_err(|error| explained(&error))?;
         let (sink, stream) = pubsub.split();
-        Ok(RedisMessages { sink, stream })
+        RedisMessages::new(sink, stream, self.mirror.clone()).await
     }
+}
+
+/// RESP2, whatever the address says: only there a subscription that was refused can be told from one.
+fn client(address: &str) -> RedisResult<Client> {
+    let info = address.into_connection_info()?;
+    let settings = info.redis_settings().clone();
+    let settings = settings.set_protocol(ProtocolVersion::RESP2);
+    Client::open(info.set_redis_settings(settings))
 }
 
 /// Epochs that the script's numbers hold exactly.
@@ -194,40 +227,6 @@ fn exact(epoch: u64) -> Result<u64, EngineError> {
         Err(EngineError::new(
             "an epoch of 2^53 or more: no engine gives such a one",
         ))
-    }
-}
-
-fn unreadable() -> EngineError {
-    EngineError::new("an answer that is not of this script: take another prefix")
-}
-
-/// A subscription to a [`RedisFleet`].
-pub struct RedisMessages {
-    sink: PubSubSink,
-    stream: PubSubStream,
-}
-
-impl Messages for RedisMessages {
-    async fn next(&mut self) -> Result<Message, EngineError> {
-        loop {
-            let Ok(next) = timeout(SILENCE, self.stream.next()).await else {
-                // A connection that was cut off without a word says nothing either.
-                let pong = timeout(SILENCE, self.sink.ping::<Value>()).await;
-                pong.map_err(EngineError::new)?.map_err(EngineError::new)?;
-                continue;
-            };
-            let message = next.ok_or_else(|| EngineError::new("the subscription has ended"))?;
-            // What somebody else publishes there is not ours.
-            if let Some(message) = text::message(message.get_payload_bytes()) {
-                return Ok(message);
-            }
-        }
-    }
-}
-
-impl fmt::Debug for RedisMessages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisMessages").finish_non_exhaustive()
     }
 }
 
@@ -260,3 +259,8 @@ impl Error for RedisFleetError {
         }
     }
 }
+
+/// The front page, whose code is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Answer, Ask, InstanceId, Message, Name, Reading};
 
@@ -53,14 +54,14 @@ pub trait Messages: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Result<Message, EngineError>> + Send;
 }
 
-/// Why an engine did not answer, in words.
+/// Why an engine did not answer, in words. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EngineError(String);
+pub struct EngineError(Arc<str>);
 
 impl EngineError {
     /// In the words of its client.
     pub fn new(why: impl fmt::Display) -> Self {
-        Self(why.to_string())
+        Self(why.to_string().into())
     }
 }
 

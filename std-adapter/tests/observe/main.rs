@@ -15,6 +15,8 @@
 mod attacked;
 mod counted;
 mod dashboard;
+#[cfg(feature = "fleet")]
+mod fleets;
 mod keyed;
 mod keyed_logs;
 mod logs;

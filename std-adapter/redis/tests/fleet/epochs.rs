@@ -2,7 +2,8 @@
 
 use atomic_breaker_std::fleet::{Fleet, Verdict};
 
-use crate::contract::{ask, bid, instance, judge, name, next, open, opened, vote};
+use crate::contract::{ask, bid, instance, judge, name, next, open, opened, pause, vote};
+use crate::figures::figure;
 use crate::server::Server;
 
 #[tokio::test]
@@ -20,6 +21,25 @@ async fn after_a_flush_the_next_epoch_is_later_also_for_voters_who_know_nothing(
         assert!(!bid(&fleet, 1, period.id, 100).await.done);
         assert!(!judge(&fleet, 1, period.id, Verdict::Healthy).await.done);
     }
+    figure("5 flushes: epochs that fell or returned", 0, "0");
+}
+
+#[tokio::test]
+async fn after_expiry_the_next_epoch_is_later_also_for_voters_who_know_nothing() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let fleet = server.fleet();
+    let mut last = 0;
+    for _ in 0..5 {
+        let period = open(&fleet).await;
+        assert!(period.id.epoch > last);
+        last = period.id.epoch;
+        server.command(&["PEXPIRE", "{test}:records", "1"]);
+        pause(10).await;
+        assert_eq!(fleet.read(instance(1), 5_000).await.unwrap().messages, []);
+    }
+    figure("5 expiries: epochs that fell or returned", 0, "0");
 }
 
 #[tokio::test]

@@ -3,17 +3,34 @@
 //! | file | what |
 //! |---|---|
 //! | `contract` | what every engine does alike: from the tests of the std adapter |
-//! | `server` | a server of its own for each test |
+//! | `server`, `redis_server`, `proxy` | a server of its own for each test, and what is between |
+//! | `process` | instances |
 //! | `epochs` | flushes, expiry, keys of others |
+//! | `readings` | who has heard every change reads none of the records again |
+//! | `errors` | why the server does not answer is shown |
 //! | `outages` | a server that is stopped, killed, flushed, in the midst of an outage |
-//! | `speed` | a thousand votes and a thousand subscribers, with figures |
+//! | `failover` | a replica takes over |
+//! | `prober` | a process that is killed while it probes |
+//! | `fleets` | one sick instance, clocks apart, what is written |
+//! | `alone` | what is timed: with tight limits where `tests/engines/run` runs it alone |
+//! | `figures` | figures, and their limits |
 
+mod alone;
 #[path = "../../../tests/fleet/contract/mod.rs"]
 mod contract;
 mod epochs;
+mod errors;
+mod failover;
+mod figures;
+mod fleets;
 mod outages;
+mod prober;
+mod process;
+mod proxy;
+mod readings;
+#[path = "../../examples/fleet/redis_server.rs"]
+mod redis_server;
 mod server;
-mod speed;
 
 use atomic_breaker_redis::RedisFleet;
 use server::Server;

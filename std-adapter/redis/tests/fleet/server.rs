@@ -1,17 +1,17 @@
-//! A real server: on a port of its own, in a folder of its own, without persistence, ended by its handle.
+//! A real server for each test, or a line that says that there is none.
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::io::{self, Write};
+use std::ops::Deref;
+use std::process::Command;
 use std::sync::Once;
-use std::time::{Duration, Instant};
 
 use atomic_breaker_redis::RedisFleet;
 
+use crate::redis_server::RedisServer;
+
 pub(crate) struct Server {
-    child: Child,
-    folder: PathBuf,
-    port: u16,
+    server: RedisServer,
+    id: u32,
 }
 
 static SKIPPED: Once = Once::new();
@@ -20,104 +20,70 @@ static SKIPPED: Once = Once::new();
 const REQUIRED: &str = "ATOMIC_BREAKER_NEEDS_REDIS";
 
 impl Server {
-    /// None, and a line that says so, where there is no server on this machine.
+    /// None where there is no server on this machine.
     pub(crate) fn start() -> Option<Self> {
-        // Below the ports that systems give to whoever connects.
-        let mut ports = std::iter::repeat_with(|| fastrand::u16(10_000..30_000));
-        loop {
-            match Self::spawn(ports.next()?)? {
-                Ok(server) => return Some(server),
-                Err(taken) => eprintln!("{taken}"),
-            }
-        }
+        Self::start_with(&[])
+    }
+
+    pub(crate) fn start_with(arguments: &[&str]) -> Option<Self> {
+        Self::of(RedisServer::start_with(arguments))
     }
 
     pub(crate) fn start_at(port: u16) -> Option<Self> {
-        Some(Self::spawn(port)?.unwrap())
+        Self::of(RedisServer::start_at(port, &[]))
     }
 
-    /// An error if another process has the port.
-    fn spawn(port: u16) -> Option<Result<Self, String>> {
-        let folder =
-            std::env::temp_dir().join(format!("atomic-breaker-redis-{:x}", fastrand::u64(..)));
-        std::fs::create_dir_all(&folder).unwrap();
-        let spawned = Command::new("redis-server")
-            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-            .args(["--port", &port.to_string()])
-            .arg("--dir")
-            .arg(&folder)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let Ok(child) = spawned else {
-            assert!(std::env::var_os(REQUIRED).is_none(), "no redis-server");
-            SKIPPED.call_once(|| {
-                // Not captured, as what is printed is.
-                let line = "skipped: needs redis-server, run tests/engines/run";
-                let _ = writeln!(std::io::stderr(), "{line}");
-            });
-            return None;
-        };
-        let mut server = Self {
-            child,
-            folder,
-            port,
-        };
-        let began = Instant::now();
-        // Whoever answers there may be the server of another test.
-        while !server.answers() {
-            if let Some(status) = server.child.try_wait().unwrap() {
-                return Some(Err(format!("no server on port {port}: {status}")));
+    fn of(started: io::Result<RedisServer>) -> Option<Self> {
+        match started {
+            Ok(server) => {
+                // One that wants a password is not asked, and sent no signal.
+                let id = server.id().unwrap_or(0);
+                Some(Self { server, id })
             }
-            assert!(
-                began.elapsed() < Duration::from_secs(20),
-                "it does not listen"
-            );
-            std::thread::sleep(Duration::from_millis(5));
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                assert!(std::env::var_os(REQUIRED).is_none(), "{error}");
+                SKIPPED.call_once(|| {
+                    // Not captured, as what is printed is.
+                    let line = "skipped: needs redis-server, run tests/engines/run";
+                    let _ = writeln!(io::stderr(), "{line}");
+                });
+                None
+            }
+            Err(error) => panic!("{error}"),
         }
-        Some(Ok(server))
-    }
-
-    fn answers(&self) -> bool {
-        let id = format!("process_id:{}", self.child.id());
-        let info = self.command(&["INFO", "server"]);
-        info.lines().any(|line| line.trim() == id)
     }
 
     pub(crate) fn fleet(&self) -> RedisFleet {
-        let address = format!("redis://127.0.0.1:{}/", self.port);
-        RedisFleet::new(&address, "test").unwrap()
-    }
-
-    pub(crate) const fn port(&self) -> u16 {
-        self.port
+        RedisFleet::new(&self.address(), "test").unwrap()
     }
 
     /// `STOP`, `CONT`: by the id of this process alone.
     pub(crate) fn signal(&self, signal: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill")
-            .arg(format!("-{signal}"))
-            .arg(id)
-            .status();
-        assert!(sent.unwrap().success());
+        assert_ne!(self.id, 0);
+        send(signal, self.id);
     }
 
-    /// A command of its own client.
     pub(crate) fn command(&self, words: &[&str]) -> String {
-        let done = Command::new("redis-cli")
-            .args(["-p", &self.port.to_string()])
-            .args(words)
-            .output()
-            .unwrap();
-        String::from_utf8_lossy(&done.stdout).trim().to_owned()
+        self.server.command(words).unwrap()
+    }
+
+    pub(crate) fn done(&self, command: &str) -> u64 {
+        self.server.done(command).unwrap()
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
+impl Deref for Server {
+    type Target = RedisServer;
+
+    fn deref(&self) -> &RedisServer {
+        &self.server
     }
+}
+
+pub(crate) fn send(signal: &str, id: u32) {
+    let sent = Command::new("kill")
+        .arg(format!("-{signal}"))
+        .arg(id.to_string())
+        .status();
+    assert!(sent.unwrap().success());
 }

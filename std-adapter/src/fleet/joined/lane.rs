@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::super::{Answer, Ask, Fleet, InstanceId, Name, Reading};
+use super::super::{Answer, Ask, EngineError, Fleet, InstanceId, Name, Reading};
 
 /// How many requests are under way at most.
 const MOST: usize = 64;
@@ -24,11 +24,11 @@ pub(super) enum Reply {
         name: Name,
         ask: Ask,
         asked_ms: u64,
-        answer: Option<Answer>,
+        answer: Result<Answer, EngineError>,
     },
     Read {
         asked_ms: u64,
-        reading: Option<Reading>,
+        reading: Result<Reading, EngineError>,
     },
 }
 
@@ -58,18 +58,21 @@ impl<F: Fleet> Lane<F> {
                 name,
                 ask,
                 asked_ms,
-                answer: None,
+                answer: Err(EngineError::new(format_args!(
+                    "{WAITING} requests wait already"
+                ))),
             });
         }
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         let room = Arc::clone(&self.room);
         self.under_way.spawn(async move {
-            let answer = async {
-                let _room = timeout(limit * PATIENCE, room.acquire()).await.ok()?;
-                let answer = timeout(limit, engine.ask(id, &name, ask)).await;
-                answer.ok()?.ok()
+            let turn = within(limit * PATIENCE, async {
+                room.acquire().await.map_err(EngineError::new)
+            });
+            let answer = match turn.await {
+                Ok(_room) => within(limit, engine.ask(id, &name, ask)).await,
+                Err(error) => Err(error),
             };
-            let answer = answer.await;
             Reply::Ask {
                 name,
                 ask,
@@ -84,19 +87,26 @@ impl<F: Fleet> Lane<F> {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         let every_ms = u32::try_from(every_ms).unwrap_or(u32::MAX);
         self.under_way.spawn(async move {
-            let reading = timeout(limit, engine.read(id, every_ms)).await;
-            Reply::Read {
-                asked_ms,
-                reading: reading.ok().and_then(Result::ok),
-            }
+            let reading = within(limit, engine.read(id, every_ms)).await;
+            Reply::Read { asked_ms, reading }
         });
     }
 
     /// The next reply; for ever if nothing is under way. A request that panicked has none.
-    pub(super) async fn reply(&mut self) -> Option<Reply> {
+    pub(super) async fn reply(&mut self) -> Result<Reply, EngineError> {
         match self.under_way.join_next().await {
-            Some(reply) => reply.ok(),
+            Some(reply) => reply.map_err(EngineError::new),
             None => std::future::pending().await,
         }
     }
+}
+
+/// What an engine answers, or that it was too slow.
+pub(super) async fn within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    timeout(limit, answer)
+        .await
+        .unwrap_or_else(|_| Err(EngineError::new(format_args!("no answer within {limit:?}"))))
 }

@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::Sender;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
-use super::super::{Fleet, Message, Messages};
+use super::super::{EngineError, Fleet, Message, Messages};
+use super::lane::within;
 
 /// What comes from the engine.
 pub(super) enum Heard {
     /// From now on everything is heard.
     Subscribed,
     Message(Message),
-    Lost,
+    /// There is no subscription, or no more.
+    Lost(EngineError),
 }
 
 /// The first pause before another try, and the longest.
@@ -42,19 +44,27 @@ impl Pause {
 pub(super) async fn listen<F: Fleet>(engine: Arc<F>, limit: Duration, heard: Sender<Heard>) {
     let mut pause = Pause::default();
     loop {
-        if let Ok(Ok(mut messages)) = timeout(limit, engine.subscribe()).await {
-            if heard.send(Heard::Subscribed).await.is_err() {
-                return;
-            }
-            while let Ok(message) = messages.next().await {
-                pause.start_over();
-                if heard.send(Heard::Message(message)).await.is_err() {
+        let error = match within(limit, engine.subscribe()).await {
+            Ok(mut messages) => {
+                if heard.send(Heard::Subscribed).await.is_err() {
                     return;
                 }
+                loop {
+                    match messages.next().await {
+                        Ok(message) => {
+                            pause.start_over();
+                            if heard.send(Heard::Message(message)).await.is_err() {
+                                return;
+                            }
+                        }
+                        Err(error) => break error,
+                    }
+                }
             }
-            if heard.send(Heard::Lost).await.is_err() {
-                return;
-            }
+            Err(error) => error,
+        };
+        if heard.send(Heard::Lost(error)).await.is_err() {
+            return;
         }
         sleep(Duration::from_millis(pause.next_ms())).await;
     }

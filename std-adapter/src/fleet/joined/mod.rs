@@ -3,6 +3,7 @@
 mod followers;
 mod lane;
 mod link;
+mod report;
 mod seat;
 mod seats;
 mod status;
@@ -58,7 +59,8 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Joins: begins to listen and to read, in tasks of the runtime that it is called in.
+    /// Joins: begins to listen and to read, in tasks of the runtime that it is called in. Does not wait for the engine:
+    /// whether it answers, and if not why, is in the [status](Self::status), and with the feature `tracing` in the log.
     ///
     /// # Errors
     /// [`JoinError`] when a number makes no sense, or when it is called outside of a runtime of tokio.
@@ -112,7 +114,7 @@ impl Joined {
 
     /// How it stands.
     pub fn status(&self) -> FleetStatus {
-        *self.status.borrow()
+        self.status.borrow().clone()
     }
 
     /// How it stands, and each change: a receiver that is slow skips to the latest.

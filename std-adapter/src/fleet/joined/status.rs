@@ -1,7 +1,9 @@
 //! How a joined process stands.
 
+use super::super::EngineError;
+
 /// How a joined process stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetStatus {
     /// The engine answers, and what it publishes is heard.
@@ -14,8 +16,10 @@ pub struct FleetStatus {
     pub breakers: usize,
     /// Breakers that are open by the fleet.
     pub open: usize,
-    /// Requests that had no answer within the limit, since the start.
+    /// Requests that had an error or no answer within the limit, and subscriptions that failed or ended, since the start.
     pub unanswered: u64,
+    /// Why the last of these, in the words of the engine's client: also after it was connected again.
+    pub last_error: Option<EngineError>,
     /// Events of breakers that found the queue full, since the start.
     pub overflows: u64,
     /// How often a key of a registry could not follow, as its name is too long or there was no room, since the start.

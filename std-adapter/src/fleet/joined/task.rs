@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::super::{Fleet, FleetConfig, Input, Local, Name, Notice, Reading};
+use super::super::{EngineError, Fleet, FleetConfig, Input, Local, Name, Notice, Reading};
 use super::FleetStatus;
 use super::followers::Followers;
 use super::lane::{Lane, Reply};
 use super::link::{Heard, Pause};
+use super::report;
 use super::seat::Event;
 
 pub(super) struct Task<F> {
@@ -72,8 +73,8 @@ impl<F: Fleet> Task<F> {
                 },
                 Some(heard) = self.heard.recv() => self.hear(heard),
                 reply = self.lane.reply() => match reply {
-                    Some(reply) => self.reply(reply),
-                    None => self.lose(),
+                    Ok(reply) => self.reply(reply),
+                    Err(error) => self.lose(error),
                 },
                 () = sleep_until(self.clock + Duration::from_millis(wake)) => {}
             }
@@ -138,9 +139,9 @@ impl<F: Fleet> Task<F> {
                 self.is_subscribed = true;
                 self.read_at = self.now_ms();
             }
-            Heard::Lost => {
+            Heard::Lost(error) => {
                 self.is_subscribed = false;
-                self.contact = None;
+                self.lose(error);
             }
             Heard::Message(message) => self.notice(&message.name, message.notice),
         }
@@ -151,8 +152,8 @@ impl<F: Fleet> Task<F> {
             Reply::Read { asked_ms, reading } => {
                 self.is_reading = false;
                 match reading {
-                    Some(reading) => self.learn(asked_ms, reading),
-                    None => self.lose(),
+                    Ok(reading) => self.learn(asked_ms, reading),
+                    Err(error) => self.lose(error),
                 }
             }
             Reply::Ask {
@@ -161,12 +162,17 @@ impl<F: Fleet> Task<F> {
                 asked_ms,
                 answer,
             } => {
-                match answer {
-                    // Only a reading restores what was lost.
-                    Some(_) if self.contact.is_some() => self.contact = Some(self.now_ms()),
-                    Some(_) => {}
-                    None => self.lose(),
-                }
+                let answer = match answer {
+                    Ok(answer) => {
+                        // Only a reading restores what was lost.
+                        self.contact = self.contact.map(|_| self.now_ms());
+                        Some(answer)
+                    }
+                    Err(error) => {
+                        self.lose(error);
+                        None
+                    }
+                };
                 let answer = Input::Answer {
                     ask,
                     asked_ms,
@@ -178,9 +184,13 @@ impl<F: Fleet> Task<F> {
     }
 
     /// Something was not answered: nobody relies on the engine until it was read again.
-    fn lose(&mut self) {
+    fn lose(&mut self, error: EngineError) {
         self.contact = None;
-        self.status.send_modify(|status| status.unanswered += 1);
+        report::lost(&self.status.borrow(), &error);
+        self.status.send_modify(|status| {
+            status.unanswered += 1;
+            status.last_error = Some(error);
+        });
         if self.is_subscribed {
             self.read_at = self.now_ms() + self.pause.next_ms();
         }
@@ -265,8 +275,9 @@ impl<F: Fleet> Task<F> {
             open: self.followers.open(),
             overflows: self.overflows.load(Ordering::Relaxed),
             left_alone: self.followers.left_alone(),
-            ..*self.status.borrow()
+            ..self.status.borrow().clone()
         };
+        report::changed(&self.status.borrow(), &now);
         self.status.send_if_modified(|status| {
             let is_new = *status != now;
             *status = now;

@@ -76,6 +76,44 @@ async fn a_replica_that_knows_nothing_of_the_outage_takes_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn why_it_does_not_answer_is_shown_and_remembered() {
+    let mut world = World::new(1, FleetConfig::new(1)).await;
+    assert_eq!(world.status().last_error, None);
+    for (breaks, why) in [
+        (true, "the connection was cut"),
+        (false, "no answer within 250ms"),
+    ] {
+        if breaks {
+            world.engine.cut();
+        } else {
+            world.engine.hang(true);
+        }
+        world.idle(12_000).await;
+        let status = world.status();
+        assert!(!status.is_connected && status.unanswered > 0, "{status:?}");
+        assert_eq!(status.last_error.as_ref().unwrap().to_string(), why);
+        world.engine.mend();
+        world.engine.hang(false);
+        world.idle(12_000).await;
+        let again = world.status();
+        assert!(again.is_connected, "{again:?}");
+        assert_eq!(again.last_error, status.last_error);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_was_never_reached_is_not_silent() {
+    let mut world = World::new(0, FleetConfig::new(1)).await;
+    world.engine.cut();
+    let process = Process::new(&world.engine, FleetConfig::new(1), rules(), 0);
+    world.processes.push(process);
+    world.idle(1_000).await;
+    let status = world.status();
+    assert!(!status.is_connected && status.unanswered > 0, "{status:?}");
+    assert!(status.last_error.is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn alone_they_trip_and_probe_as_without_a_fleet() {
     let mut world = World::new(10, FleetConfig::new(3)).await;
     world.engine.cut();

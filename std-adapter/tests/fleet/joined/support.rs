@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined, Seat};
+use atomic_breaker_std::fleet::{FleetConfig, FleetStatus, InProcess, Joined, Seat};
 use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{Breaker, Clock, Config, State, TokioClock};
 
@@ -132,6 +132,11 @@ impl World {
         self.run(100).await;
         assert!(self.all_are(State::Open), "{self:?}");
         self.made.clear();
+    }
+
+    /// Of the first process.
+    pub(super) fn status(&self) -> FleetStatus {
+        self.processes[0].joined.as_ref().unwrap().status()
     }
 
     pub(super) fn all_are(&self, state: State) -> bool {

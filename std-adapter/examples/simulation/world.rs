@@ -11,8 +11,8 @@ use atomic_breaker_std::{Breaker, Config, ManualClock};
 use crate::load::Load;
 
 const CALLS_PER_MS: u32 = 10;
-const FAILS_MS: u64 = 5_000;
-const BACK_MS: u64 = FAILS_MS + 60_000;
+pub(crate) const FAILS_MS: u64 = 5_000;
+pub(crate) const BACK_MS: u64 = FAILS_MS + 60_000;
 const END_MS: u64 = BACK_MS + 40_000;
 /// From an instance to the engine or back, at most; a message to all takes up to ten times as long.
 const WAY_MS: u64 = 2;
@@ -45,6 +45,8 @@ pub(crate) struct Told {
     pub(crate) requests: u64,
     /// From the server's return until nobody is rejected any more.
     pub(crate) back_ms: u64,
+    /// The calls wasted up to a time, each 100 ms from the first one.
+    pub(crate) so_far: Vec<(u64, u32)>,
 }
 
 impl World {
@@ -88,6 +90,10 @@ impl World {
             for _ in 0..CALLS_PER_MS {
                 let who = load.next();
                 self.call(load, who);
+            }
+            if self.now.is_multiple_of(100) && self.told.wasted > 0 {
+                let wasted = u32::try_from(self.told.wasted).unwrap_or(u32::MAX);
+                self.told.so_far.push((self.now, wasted));
             }
             self.now += 1;
         }

@@ -1,0 +1,58 @@
+//! The server that dies: answers every connection's byte with the same byte.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::thread;
+use std::time::Duration;
+
+use crate::child::{Process, serve_parent};
+
+/// The argument that makes this program the server.
+pub(crate) const ARGUMENT: &str = "upstream";
+
+/// Says its port. Ends with its parent.
+pub(crate) fn serve(port: u16) -> io::Result<()> {
+    let listener = listen(port)?;
+    println!("{}", listener.local_addr()?.port());
+    thread::spawn(|| serve_parent(|_| {}));
+    for mut connection in listener.incoming().flatten() {
+        let mut byte = [0];
+        let limit = Some(Duration::from_millis(100));
+        let _ = connection
+            .set_read_timeout(limit)
+            .and_then(|()| connection.read_exact(&mut byte))
+            .and_then(|()| connection.write_all(&byte));
+    }
+    Ok(())
+}
+
+/// While nobody listened at the port, a caller may by chance have been given it for its own end of a connection: waits
+/// a little for it.
+fn listen(port: u16) -> io::Result<TcpListener> {
+    let mut tries = 50;
+    loop {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => tries -= 1,
+            result => return result,
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The child process, killed when dropped.
+pub(crate) struct Upstream {
+    _process: Process,
+    pub(crate) port: u16,
+}
+
+impl Upstream {
+    /// Starts it and waits until it listens; with port 0 at a free one.
+    pub(crate) fn start(port: u16) -> io::Result<Self> {
+        let mut process = Process::start(&[ARGUMENT, &port.to_string()])?;
+        let port = process.line()?.parse().map_err(io::Error::other)?;
+        Ok(Self {
+            _process: process,
+            port,
+        })
+    }
+}

@@ -1,0 +1,43 @@
+//! What is wrong, and what to do.
+
+use atomic_breaker_std::fleet::EngineError;
+use redis::{ErrorKind, RedisError};
+
+const PASSWORD: &str = "put the password into the address, as redis://:password@host/";
+
+const RIGHTS: &str =
+    "the user needs scripts, SUBSCRIBE, HGETALL and PING, with keys and channels of {prefix}:*";
+
+/// The server would not have it; why, the client does not say.
+pub(crate) fn not_subscribed() -> EngineError {
+    EngineError::new(format_args!("no subscription: {RIGHTS}"))
+}
+
+pub(crate) fn explained(error: &RedisError) -> EngineError {
+    match advice(error) {
+        Some(advice) => EngineError::new(format_args!("{error}: {advice}")),
+        None => EngineError::new(error),
+    }
+}
+
+fn advice(error: &RedisError) -> Option<&'static str> {
+    Some(match error.code() {
+        _ if error.kind() == ErrorKind::AuthenticationFailed => {
+            "see to the user and the password in the address"
+        }
+        // As a server puts it to whoever has not said who it is and asks for a script.
+        _ if error.to_string().contains("unauthenticated") => PASSWORD,
+        Some("NOAUTH") => PASSWORD,
+        Some("WRONGPASS") => "see to the user and the password in the address",
+        Some("NOPERM") => RIGHTS,
+        Some("DENIED") => "set a password, or bind the server to its own network",
+        Some("OOM") => "give the server more memory, or a policy that evicts",
+        Some("READONLY") => "this is a replica: use the address of the primary",
+        Some("MOVED" | "ASK" | "CROSSSLOT") => {
+            "this is a node of a cluster: use the address of the one that has the keys of {prefix}"
+        }
+        Some("LOADING" | "MASTERDOWN" | "CLUSTERDOWN") => "it will answer when it is ready",
+        Some("WRONGTYPE") => "somebody else writes to these keys: take another prefix",
+        _ => return None,
+    })
+}
