@@ -92,6 +92,16 @@ fn without_a_place_in_the_stream_it_is_read_each_few_seconds() {
 }
 
 #[test]
+fn an_address_with_a_password_in_it_is_no_obstacle() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    browser.open(&site.url.replacen("http://", "http://alice:secret@", 1));
+    site.trip("a.example");
+    browser.wait_for(&row("a.example"));
+    assert_eq!(browser.log(), "[]");
+}
+
+#[test]
 fn it_is_found_without_the_slash() {
     let Some(browser) = browser() else { return };
     let site = Site::new();

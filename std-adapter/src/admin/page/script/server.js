@@ -1,6 +1,7 @@
-// What is asked of the server. The page may be found at a path with or without a slash at its end.
+// What is asked of the server. The page may be found at a path with or without a slash at its end, and under an address
+// that has a password in it, which requests may not have.
 
-const BASE = location.pathname.replace(/\/?$/, '/');
+const BASE = location.origin + location.pathname.replace(/\/?$/, '/');
 
 async function ask(path, parameters, init) {
   const query = new URLSearchParams();
