@@ -37,7 +37,7 @@
 //!         .layer(from_fn(authenticate));
 //!     Ok(Router::new().nest_service("/breakers", admin))
 //! }
-//! # app().unwrap();
+//! # assert!(app().is_ok());
 //! ```
 //!
 //! `docs/admin.md` in the repository has the fields, the requests with `curl`, what is checked, and the limits.
