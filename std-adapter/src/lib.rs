@@ -86,6 +86,7 @@
 //! | share what instances learn | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit` | `resource` |
 //! | have logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
+//! | see and control it in a browser, or by JSON | `admin::Admin` | `admin` |
 //! | have metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
 //! | know why it opened; try it without effect | `Resource`, `Enforcement` | `resource` |
 //!
@@ -109,6 +110,8 @@
 #![cfg_attr(not(feature = "mapped"), forbid(unsafe_code))]
 #![cfg_attr(feature = "mapped", deny(unsafe_code))] // allowed in `mapped/memory.rs`
 
+#[cfg(all(feature = "admin", target_has_atomic = "64"))]
+pub mod admin;
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
 #[cfg(all(feature = "client", target_has_atomic = "64"))]

@@ -50,6 +50,9 @@ mod sampler;
 
 mod text;
 
+#[cfg(all(feature = "tracing", feature = "admin"))]
+pub(crate) use text::printable;
+
 #[cfg(feature = "tracing")]
 pub use breaker_log::BreakerLog;
 #[cfg(feature = "metrics")]

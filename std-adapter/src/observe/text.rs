@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 128;
 /// A name or key as it may stand in a log line and in a label: in at most 128 bytes, without control characters and
 /// without characters that change how others are shown. Those are written as Rust escapes them, and a longer text is
 /// cut and ends in `…`. Never more than that is put together, however long the text.
-pub(super) fn printable(text: impl fmt::Display) -> String {
+pub(crate) fn printable(text: impl fmt::Display) -> String {
     let mut kept = Printable(String::new());
     // An error says that there was more.
     if write!(kept, "{text}").is_err() {

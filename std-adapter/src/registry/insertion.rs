@@ -19,6 +19,13 @@ pub(super) struct Places {
     hand: usize,
 }
 
+impl Places {
+    /// How many slots were given away at least once: the first ones.
+    pub(super) const fn fresh(&self) -> usize {
+        self.fresh
+    }
+}
+
 /// How many slots are looked at for one without counted failures, before one with some is taken.
 const LOOKS: usize = 64;
 

@@ -49,8 +49,25 @@ where
     /// All keys that have a slot, as they stand. Each is right for itself; they change while others are looked
     /// at.
     pub fn entries(&self) -> Vec<Entry<K>> {
-        let slots = self.slots[..self.capacity()].iter();
-        slots.filter_map(|slot| self.describe(slot)).collect()
+        self.iter_entries().collect()
+    }
+
+    /// [`entries`](Self::entries), one after another: a key is looked at when its turn comes. Those that get a
+    /// slot meanwhile may be missing. Calls of keys do not wait for it.
+    ///
+    /// ```
+    /// use atomic_breaker_std::registry::Registry;
+    /// use atomic_breaker_std::{Config, State};
+    ///
+    /// let hosts = Registry::new(Config::new().consecutive_failures(1))?;
+    /// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+    /// assert_eq!(hosts.iter_entries().filter(|host| host.snapshot.state() == State::Open).count(), 1);
+    /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
+    /// ```
+    pub fn iter_entries(&self) -> impl Iterator<Item = Entry<K>> {
+        // Slots that were never given away need not be looked at.
+        let slots = &self.slots[..self.places().fresh()];
+        slots.iter().filter_map(|slot| self.describe(slot))
     }
 
     /// A key, if it has a slot. One without is closed and clear.
@@ -115,8 +132,26 @@ where
         Ok(self.act(key, slot, act))
     }
 
-    /// The same, only if it has a slot.
-    #[cfg(feature = "fleet")]
+    /// [`command`](Self::command) for a key that has a slot already; `None`, and nothing is done, if it has none.
+    ///
+    /// ```
+    /// use atomic_breaker_std::Config;
+    /// use atomic_breaker_std::registry::Registry;
+    ///
+    /// let shards = Registry::new(Config::new())?;
+    /// assert!(shards.command_if_present(&7, |shard| shard.force_open()).is_none());
+    /// assert_eq!(shards.stats().keys, 0);
+    /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
+    /// ```
+    pub fn command_if_present<R>(
+        &self,
+        key: &K,
+        command: impl FnOnce(&dyn Control) -> R,
+    ) -> Option<R> {
+        self.with_known(key, |breaker| command(breaker))
+    }
+
+    /// [`with_breaker`](Self::with_breaker) for a key that has a slot already.
     pub(crate) fn with_known<R>(
         &self,
         key: &K,
@@ -141,6 +176,15 @@ where
             observer: &self.observer,
         };
         act(&self.breaker(pinned, observer))
+    }
+
+    /// Whether these rules could be set; nothing changes.
+    ///
+    /// # Errors
+    /// [`RegistryError::Config`] says which setting does not fit, and what to do.
+    pub fn check_config(&self, config: Config) -> Result<(), RegistryError> {
+        Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        Ok(())
     }
 
     /// Replaces the rules of all keys that have none of their own, while calls are under way. States are kept,
@@ -172,6 +216,32 @@ where
         let (_, slot) = self.place(key, &mut places).ok_or(RegistryError::Full)?;
         slot.set_own_rules(Some(self.table.insert(rules)?));
         Ok(())
+    }
+
+    /// [`set_config_of`](Self::set_config_of) for a key that has a slot already. Returns whether it has one; if
+    /// not, nothing changes.
+    ///
+    /// # Errors
+    /// [`RegistryError`] says which setting does not fit, and what to do.
+    pub fn set_config_if_present(&self, key: &K, config: Config) -> Result<bool, RegistryError> {
+        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        let _places = self.places();
+        let Some((_, slot)) = self.find(key) else {
+            return Ok(false);
+        };
+        slot.set_own_rules(Some(self.table.insert(rules)?));
+        Ok(true)
+    }
+
+    /// The rules of a key: its own, or those of all.
+    pub fn config_of(&self, key: &K) -> Config {
+        // Not while the slot changes hands.
+        let _places = self.places();
+        let rules = match self.find(key) {
+            Some((_, slot)) => self.rules_of(slot),
+            None => self.common(),
+        };
+        *rules.rules.config()
     }
 
     /// Takes the rules of its own from a key: those of all apply. Returns whether it had some.

@@ -7,6 +7,7 @@
 //! | `attacked` | what attacks found |
 //! | `full` | a registry without room |
 //! | `observed` | observers that panic, or call the registry themselves |
+//! | `present` | what an operator sees and does without taking a slot |
 //! | `rules` | rules that are replaced while running, rules of one key |
 //! | `threads` | ten thousand keys, eight threads |
 #![cfg(feature = "registry")]
@@ -16,6 +17,7 @@ mod eviction;
 mod full;
 mod keys;
 mod observed;
+mod present;
 mod rules;
 mod threads;
 

@@ -1,0 +1,48 @@
+//! Hosts that fail now and then, and calls to them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_std::registry::KeyedPermit;
+use atomic_breaker_std::{AnyError, AnyPermit, Failure, Outcome, call_reported};
+use tokio::time::{Instant, sleep};
+
+use super::app::Service;
+
+/// A host, and for how many seconds of how many it fails, with which words.
+const HOSTS: [(&str, u64, u64, &str); 5] = [
+    ("accounts.example", 0, 1, ""),
+    ("images.example", 60, 60, "connection refused"),
+    ("search.example", 8, 20, "503 Service Unavailable"),
+    ("mail.example", 5, 45, "timed out after 3s"),
+    ("<b>odd</b>.example", 30, 40, "certificate has expired"),
+];
+
+/// Calls each host ten times a second, and the database.
+pub(crate) async fn run(service: Arc<Service>) {
+    let started = Instant::now();
+    loop {
+        let second = started.elapsed().as_secs();
+        for (host, fails, of, words) in HOSTS {
+            let Ok(permit) = KeyedPermit::acquire(&*service.hosts, Arc::from(host)) else {
+                continue;
+            };
+            if second % of < fails {
+                let _ =
+                    permit.report_because(Outcome::Failure(Failure::new()), || words.to_owned());
+            } else {
+                let _ = permit.report(Outcome::Success);
+            }
+        }
+        let is_down = second % 30 > 20;
+        let query = async || {
+            if is_down {
+                Err("deadlock detected")
+            } else {
+                Ok(())
+            }
+        };
+        let _ = call_reported(&*service.database, &AnyError, query).await;
+        sleep(Duration::from_millis(100)).await;
+    }
+}

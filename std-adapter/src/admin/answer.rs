@@ -1,0 +1,95 @@
+//! Answers: what each of them carries.
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::response::Response;
+use serde::Serialize;
+
+/// What browsers are to hold answers to: nothing from elsewhere, nothing that was put between the lines, no markup that
+/// a script makes of text, no frame around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+    trusted-types 'none'";
+
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+/// An answer with everything that all of them carry.
+pub(super) fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (RESOURCE_POLICY, "same-origin"),
+        (OPENER_POLICY, "same-origin"),
+    ] {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(body) => answer(status, "application/json", body),
+        // Maps with keys that are no strings: there are none here.
+        Err(error) => {
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
+        }
+    }
+}
+
+/// Why a request is refused, and what to do.
+#[derive(Debug)]
+pub(super) struct Problem {
+    status: StatusCode,
+    error: String,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, error: impl Into<String>) -> Self {
+        Self {
+            status,
+            error: error.into(),
+            header: None,
+        }
+    }
+
+    pub(super) fn not_allowed(allowed: &str) -> Self {
+        let mut problem = Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            format!("this path takes {allowed}"),
+        );
+        if let Ok(allowed) = HeaderValue::from_str(allowed) {
+            problem.header = Some((ALLOW, allowed));
+        }
+        problem
+    }
+
+    pub(super) fn retry_after(mut self, seconds: u16) -> Self {
+        self.header = Some((RETRY_AFTER, seconds.into()));
+        self
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            error: &'a str,
+        }
+        let shown = serde_json::to_vec(&Shown { error: &self.error }).unwrap_or_default();
+        let mut response = answer(self.status, "application/json", shown);
+        response.headers_mut().extend(self.header);
+        response
+    }
+}

@@ -1,0 +1,194 @@
+//! Transitions as they happen: server-sent events.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{HeaderName, HeaderValue};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use http_body::Frame;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::answer::{Problem, answer};
+use super::builder::Shown;
+use super::timeline::{Since, Timeline};
+
+/// After so long a stream ends and the page asks for the next: so it is authenticated anew, a server that shuts down
+/// waits no longer, and a reader that is stuck holds no place.
+const STREAM: Duration = Duration::from_secs(20);
+/// So often something is said, so that both ends notice when the other is gone.
+const BEAT: Duration = Duration::from_secs(5);
+/// How many pieces may wait for a reader that is slow.
+const WAITING: usize = 1;
+/// When to come back to a server that has no place.
+const RETRY_SECONDS: u16 = 5;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// The stream, if there is a place for it.
+pub(super) fn stream(shown: &Shown, request: &Parts) -> Result<Response, Problem> {
+    let mut response = answer(StatusCode::OK, "text/event-stream", Body::empty());
+    // A proxy that collects would hold back what is live.
+    response
+        .headers_mut()
+        .insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    if request.method == Method::HEAD {
+        return Ok(response);
+    }
+    let Some(place) = OfStreams::take(&shown.streams, shown.most_streams) else {
+        let error = format!(
+            "{} pages are live already: close some, or raise Admin::streams; meanwhile read the status each few seconds",
+            shown.most_streams
+        );
+        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, error);
+        return Err(problem.retry_after(RETRY_SECONDS));
+    };
+    let (pieces, of_stream) = mpsc::channel(WAITING);
+    let from = request
+        .headers
+        .get(LAST_EVENT_ID)
+        .and_then(|id| id.to_str().ok());
+    let writer = Writer::new(shown.timeline.clone(), from, pieces, place);
+    tokio::spawn(writer.write());
+    *response.body_mut() = Body::new(Pieces(of_stream));
+    Ok(response)
+}
+
+/// One of a bounded number of places.
+struct OfStreams(Arc<AtomicUsize>);
+
+impl OfStreams {
+    fn take(streams: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        // A count, with no other memory that depends on it: here and below.
+        let take = |open: usize| (open < most).then_some(open + 1);
+        streams
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .ok()?;
+        Some(Self(Arc::clone(streams)))
+    }
+}
+
+impl Drop for OfStreams {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Writes one stream, in a task of its own, so that a reader that takes nothing ends as well.
+struct Writer {
+    timeline: Timeline,
+    next: u64,
+    /// The reader asked for what is not kept any more.
+    has_missed: bool,
+    pieces: mpsc::Sender<Bytes>,
+    _place: OfStreams,
+}
+
+impl Writer {
+    fn new(
+        timeline: Timeline,
+        from: Option<&str>,
+        pieces: mpsc::Sender<Bytes>,
+        place: OfStreams,
+    ) -> Self {
+        let newest = *timeline.watch().borrow();
+        let next = from.map_or(Some(newest), |from| next_after(from, timeline.run()));
+        Self {
+            next: next.unwrap_or(newest),
+            has_missed: next.is_none(),
+            timeline,
+            pieces,
+            _place: place,
+        }
+    }
+
+    async fn write(mut self) {
+        let mut news = self.timeline.watch();
+        let end = Instant::now() + STREAM;
+        let mut beat = Instant::now();
+        loop {
+            news.mark_unchanged();
+            let piece = self.piece(beat <= Instant::now());
+            if !piece.is_empty() {
+                beat = Instant::now() + BEAT;
+                tokio::select! {
+                    sent = self.pieces.send(piece.into()) => if sent.is_err() { return },
+                    () = sleep_until(end) => return,
+                }
+            }
+            tokio::select! {
+                changed = news.changed() => if changed.is_err() { return },
+                () = sleep_until(beat) => {},
+                () = sleep_until(end) => return,
+                () = self.pieces.closed() => return,
+            }
+        }
+    }
+
+    /// What there is to say.
+    fn piece(&mut self, is_beat: bool) -> String {
+        let mut piece = String::new();
+        let run = self.timeline.run();
+        let since = self.timeline.since(self.next);
+        if let (Since::Events(events), false) = (&since, self.has_missed) {
+            for event in events {
+                self.next = event.number + 1;
+                let data = serde_json::to_string(&**event).unwrap_or_default();
+                // JSON has no line breaks but between its parts, and here has none there.
+                let _ = write!(
+                    piece,
+                    "id: {run:08x}-{}\nevent: happened\ndata: {data}\n\n",
+                    event.number
+                );
+            }
+        } else {
+            // Reading it all again is less than telling it all.
+            self.next = *self.timeline.watch().borrow();
+            self.has_missed = false;
+            let last = self.next - 1;
+            let _ = write!(piece, "id: {run:08x}-{last}\nevent: reload\ndata: {{}}\n\n");
+        }
+        if piece.is_empty() && is_beat {
+            let last = self.next - 1;
+            let _ = write!(
+                piece,
+                "retry: 200\nid: {run:08x}-{last}\nevent: beat\ndata: {{}}\n\n"
+            );
+        }
+        piece
+    }
+}
+
+/// The number after that of an event of this process.
+fn next_after(id: &str, run: u32) -> Option<u64> {
+    let (of, number) = id.split_once('-')?;
+    if u32::from_str_radix(of, 16) != Ok(run) {
+        return None;
+    }
+    number.parse::<u64>().ok()?.checked_add(1)
+}
+
+/// A body of what comes through a channel.
+struct Pieces(mpsc::Receiver<Bytes>);
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = ready!(self.0.poll_recv(context));
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}

@@ -1,0 +1,92 @@
+//! The timeline, as it is asked for.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Problem;
+use super::builder::Shown;
+use super::status::contains;
+use super::timeline::Event;
+
+/// Which transitions are asked for, newest first.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Query {
+    of: Option<String>,
+    key: Option<String>,
+    search: String,
+    /// With smaller numbers than this.
+    before: u64,
+    limit: usize,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self {
+            of: None,
+            key: None,
+            search: String::new(),
+            before: u64::MAX,
+            limit: 100,
+        }
+    }
+}
+
+const MOST_EVENTS: usize = 1_000;
+/// How many are looked at under one lock.
+const AT_ONCE: usize = 256;
+
+impl Query {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        if (1..=MOST_EVENTS).contains(&self.limit) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            StatusCode::BAD_REQUEST,
+            "limit must be from 1 to 1000: read the rest with before",
+        ))
+    }
+
+    fn wants(&self, event: &Event, search: &str) -> bool {
+        let subject = &event.subject;
+        let key = subject.key.as_deref();
+        self.of.as_deref().is_none_or(|of| of == &*subject.of)
+            && self.key.as_deref().is_none_or(|wanted| key == Some(wanted))
+            && (contains(&subject.of, search) || contains(key.unwrap_or_default(), search))
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct History {
+    /// Differs from process to process: numbers of another one mean other events.
+    run: u32,
+    events: Vec<Arc<Event>>,
+    /// Whether older ones are kept that match.
+    has_more: bool,
+}
+
+pub(super) fn read(shown: &Shown, query: &Query) -> History {
+    let search = query.search.to_lowercase();
+    let mut events = Vec::new();
+    let mut before = query.before;
+    // One more says that there are more.
+    while events.len() <= query.limit {
+        let older = shown.timeline.before(before, AT_ONCE);
+        let Some(oldest) = older.last() else { break };
+        before = oldest.number;
+        events.extend(
+            older
+                .into_iter()
+                .filter(|event| query.wants(event, &search)),
+        );
+    }
+    let has_more = events.len() > query.limit;
+    events.truncate(query.limit);
+    History {
+        run: shown.timeline.run(),
+        events,
+        has_more,
+    }
+}

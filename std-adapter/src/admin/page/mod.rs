@@ -1,0 +1,32 @@
+//! The page itself: markup, style, script.
+//!
+//! Style and script are asked for by a query alone, at whatever path the page was found: so it works with and without a
+//! slash at its end, and behind proxies that take a prefix off.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("style.css");
+const ICON: &str = include_str!("icon.svg");
+const SCRIPT: &str = concat!(
+    "'use strict';\n(() => {\n",
+    include_str!("script/text.js"),
+    include_str!("script/server.js"),
+    include_str!("script/list.js"),
+    include_str!("script/history.js"),
+    include_str!("script/dialog.js"),
+    include_str!("script/rules.js"),
+    include_str!("script/live.js"),
+    "})();\n"
+);
+
+pub(super) fn answer(query: Option<&str>) -> Response {
+    let (kind, body) = match query {
+        Some("style") => ("text/css; charset=utf-8", STYLE),
+        Some("script") => ("text/javascript; charset=utf-8", SCRIPT),
+        Some("icon") => ("image/svg+xml", ICON),
+        _ => ("text/html; charset=utf-8", PAGE),
+    };
+    super::answer::answer(StatusCode::OK, kind, body)
+}

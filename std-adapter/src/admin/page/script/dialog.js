@@ -1,0 +1,149 @@
+// The dialog of one breaker: what is known of it, and commands that ask before they act.
+
+let chosen = null;
+let opener = null;
+
+const COMMANDS = [
+  ['reset', 'Reset', 'It closes, every count is cleared, and calls pass at once.', () => true],
+  ['trip', 'Trip', 'It opens for its open time, and rejects calls.', (state) => state !== 'forced-open' && state !== 'disabled'],
+  ['probe-now', 'Probe now', 'Its open time ends, and the next call is a probe.', (state) => state === 'open' || state === 'half-open'],
+  ['force-open', 'Force open', 'It rejects every call until it is released.', (state) => state !== 'forced-open'],
+  ['release', 'Release', 'It is half-open: probes find out how the resource is.', (state) => state === 'forced-open'],
+  ['disable', 'Disable', 'Every call passes, and nothing is learned, until it is enabled.', (state) => state !== 'disabled'],
+  ['enable', 'Enable', 'It is closed, and every count is cleared.', (state) => state === 'disabled'],
+];
+
+const whole = (it) => (it.key === null ? visible(it.of) : `${nameOf(it)} of ${visible(it.of)}`);
+
+function openDialog(entry) {
+  chosen = entry;
+  opener = document.activeElement;
+  setResult('');
+  confirmFirst(null);
+  byId('form').hidden = true;
+  byId('commands').replaceChildren();
+  setText(byId('dialog-title'), whole(entry));
+  showChosen();
+  byId('dialog').showModal();
+}
+
+function showChosen() {
+  const isOne = chosen.state !== undefined;
+  const facts = isOne ? factsOf(chosen) : factsOfSource(chosen);
+  byId('facts').replaceChildren(...facts.flatMap(([term, words]) =>
+    [make('dt', { textContent: term }), make('dd', { textContent: words })]));
+  showCommands(isOne);
+}
+
+function factsOf(entry) {
+  const facts = [['State', stateWords(entry)]];
+  const { since } = entry;
+  facts.push(['Since', since ? `${DAY.format(since.at)}, ${span(ago(since.at))} ago` : 'unknown']);
+  facts.push(['Why', why(entry) || (entry.state === 'closed' ? 'has not changed' : 'unknown')]);
+  if (entry.last_failure) {
+    facts.push(['Last failure', `${visible(entry.last_failure.text)} (${DAY.format(entry.last_failure.at)})`]);
+  }
+  if (counts(entry)) facts.push(['Counts', counts(entry)]);
+  if (timeLeft(entry)) facts.push(['Time left', timeLeft(entry)]);
+  if (entry.is_demanded) facts.push(['Open time', 'demanded, by Retry-After or by hand']);
+  if (entry.key !== null) facts.push(['Rules', entry.has_own_rules ? 'its own' : 'those of all']);
+  return facts;
+}
+
+/** The buttons stay the same elements for as long as the state does, so that the focus stays. */
+function showCommands(isOne) {
+  const group = byId('commands');
+  const kind = isOne ? chosen.state : 'source';
+  if (group.dataset.kind === kind && group.children.length) return;
+  group.dataset.kind = kind;
+  const hadFocus = group.contains(document.activeElement);
+  group.replaceChildren();
+  if (!status.may_change) {
+    group.append(make('p', { className: 'quiet', textContent: 'You may look and change nothing.' }));
+    return;
+  }
+  const add = (words, act) => {
+    const button = make('button', { type: 'button', textContent: words });
+    button.addEventListener('click', act);
+    group.append(button);
+  };
+  if (isOne) {
+    for (const [command, words, effect, applies] of COMMANDS) {
+      if (applies(chosen.state)) add(words, () => confirmFirst({ command, words, effect }));
+    }
+    if (chosen.key !== null) add('Change rules', () => openRules());
+  } else {
+    if (chosen.can_change_rules) add('Change rules', () => openRules());
+    if (chosen.enforced_percent !== null) add('Enforce or shadow', () => openEnforcement());
+  }
+  if (hadFocus) byId('close').focus();
+}
+
+let asked = null;
+
+/** Asks whether it is meant: what, and what comes of it. Nothing, to ask nothing. */
+function confirmFirst(what) {
+  asked = what;
+  byId('confirm').hidden = what === null;
+  byId('commands').hidden = what !== null || !byId('form').hidden;
+  if (what === null) return;
+  setResult('');
+  setText(byId('question'), `${what.words}: ${whole(chosen)}? ${what.effect}`);
+  setText(byId('yes'), what.words);
+  byId('cancel').focus();
+}
+
+async function act() {
+  const { command, request } = asked;
+  const it = chosen;
+  byId('yes').disabled = true;
+  try {
+    const answer = await change({
+      of: it.of, key: it.key, do: command, ...(it.state === undefined || request ? {} : { epoch: it.epoch }), ...request,
+    });
+    if (answer.entry) chosen = answer.entry;
+    setResult(`Done: ${answer.text}`);
+    if (!answer.changed) setResult(`Nothing changed: ${answer.text}`);
+    byId('form').hidden = true;
+  } catch (error) {
+    setResult(`Not done: ${error.message}`, true);
+  }
+  byId('yes').disabled = false;
+  confirmFirst(null);
+  await refresh();
+  if (byId('dialog').open) {
+    showChosen();
+    byId('close').focus();
+  }
+}
+
+function setResult(text, isBad) {
+  setText(byId('result'), text);
+  byId('result').classList.toggle('bad', Boolean(isBad));
+}
+
+/** The same breaker, as it stands now. */
+function followChosen() {
+  if (!byId('dialog').open || !chosen || chosen.state === undefined) return;
+  const now = status.entries.find((entry) => idOf(entry) === idOf(chosen));
+  if (now) {
+    chosen = now;
+    showChosen();
+  }
+}
+
+function listenDialog() {
+  const dialog = byId('dialog');
+  byId('close').addEventListener('click', () => dialog.close());
+  byId('cancel').addEventListener('click', () => {
+    confirmFirst(null);
+    byId('close').focus();
+  });
+  byId('yes').addEventListener('click', act);
+  dialog.addEventListener('close', () => {
+    const kept = chosen && rows.get(idOf(chosen));
+    const back = opener && opener.isConnected ? opener : kept ? kept.button : document.querySelector('.scroll');
+    chosen = null;
+    back.focus();
+  });
+}

@@ -1,0 +1,182 @@
+// The list: a page of at most 100 rows, which are kept as they are while they change, so that the focus stays.
+
+const PAGE = 100;
+const view = { search: '', of: '', state: '', order: 'state', offset: 0 };
+const rows = new Map();
+let status = null;
+let readAt = 0;
+
+/** How long ago, by the clock of the server. */
+const ago = (at) => Math.max(0, status.at - at + performance.now() - readAt);
+/** What is left of a time that ran when it was read. */
+const left = (ms) => Math.max(0, ms - (performance.now() - readAt));
+
+const isOver = (entry) => entry.state === 'open' && (entry.is_due || left(entry.wait_ms) <= 0);
+
+function timeLeft(entry) {
+  switch (entry.state) {
+    case 'open': return isOver(entry) ? 'over: the next call is a probe' : span(left(entry.wait_ms));
+    case 'half-open': return entry.wait_ms === null ? '' : `at most ${span(left(entry.wait_ms))}`;
+    case 'returning': return entry.wait_ms === null ? 'over: all pass' : `all pass in ${span(left(entry.wait_ms))}`;
+    case 'forced-open': return 'until released';
+    case 'disabled': return 'until enabled';
+    default: return '';
+  }
+}
+
+function counts(entry) {
+  const parts = [];
+  if (entry.failures) parts.push(counted(entry.failures, 'failure', 'failures'));
+  if (entry.state === 'half-open') {
+    parts.push(`${counted(entry.probes_in_flight, 'probe', 'probes')} in flight`);
+    parts.push(counted(entry.successes, 'success', 'successes'));
+  }
+  if (entry.returning_percent !== null) parts.push(`${entry.returning_percent} % pass`);
+  if (entry.trips) parts.push(counted(entry.trips, 'trip in a row', 'trips in a row'));
+  return parts.join(', ');
+}
+
+function why(entry) {
+  const parts = [];
+  if (entry.since) {
+    parts.push(entry.since.by === null ? entry.since.why : `by hand: ${visible(entry.since.by)}`);
+  } else if (entry.state !== 'closed') {
+    parts.push('unknown');
+  }
+  const isDown = entry.state === 'open' || entry.state === 'half-open';
+  if (isDown && entry.last_failure) parts.push(visible(entry.last_failure.text));
+  return parts.join(' · ');
+}
+
+const sourceOf = (name) => status.sources.find((source) => source.name === name);
+
+const stateWords = (entry) => (isOver(entry) ? 'Open, due' : stateName(entry.state));
+
+function makeRow(entry) {
+  const name = make('span', { className: 'name' });
+  const of = make('span', { className: 'row-of quiet small' });
+  // Roles that tables have by themselves, unless a narrow window lays them out as blocks.
+  const cell = (label, className) => make('td', { role: 'cell', 'data-label': label, className: className || '' });
+  const state = cell('State');
+  const since = cell('Since', 'number');
+  const because = cell('Why', 'why');
+  const count = cell('Counts');
+  const time = cell('Time left', 'number');
+  const button = make('button', { type: 'button' }, 'Manage', make('span', { className: 'hidden' }));
+  const row = make('tr', { role: 'row' }, make('th', { scope: 'row', role: 'rowheader' }, name, of), state, since,
+    because, count, time, make('td', { role: 'cell' }, button));
+  const kept = { row, name, of, state, since, because, count, time, button, entry, shown: '' };
+  button.addEventListener('click', () => openDialog(kept.entry));
+  return kept;
+}
+
+function fillRow(kept, entry) {
+  const isNews = kept.entry.epoch !== entry.epoch;
+  kept.entry = entry;
+  setText(kept.name, nameOf(entry));
+  setText(kept.of, entry.key === null ? '' : visible(entry.of));
+  setText(kept.button.lastChild, ` ${nameOf(entry)}${entry.key === null ? '' : ` of ${visible(entry.of)}`}`);
+  setText(kept.because, why(entry));
+  setText(kept.count, counts(entry));
+  kept.row.classList.toggle('fresh', isNews);
+  tickRow(kept);
+}
+
+/** What changes by itself as time goes by. */
+function tickRow(kept) {
+  const { entry } = kept;
+  const source = sourceOf(entry.of);
+  const share = source ? source.enforced_percent : null;
+  const mode = share === null || share === 100 ? '' : share === 0 ? 'shadow mode' : `${share} % enforced`;
+  const shown = `${entry.state} ${stateWords(entry)} ${mode}`;
+  if (kept.shown !== shown) {
+    kept.shown = shown;
+    kept.state.replaceChildren(stateBadge(entry.state, stateWords(entry)));
+    if (mode) kept.state.append(make('span', { className: 'row-of quiet small', textContent: mode }));
+  }
+  const at = entry.since && entry.since.at;
+  setText(kept.since, at ? `${span(ago(at))} ago` : entry.state === 'closed' ? '' : 'unknown');
+  if (at) kept.since.title = DAY.format(at);
+  else kept.since.removeAttribute('title');
+  setText(kept.time, timeLeft(entry));
+}
+
+function showRows() {
+  const body = byId('rows');
+  const focused = document.activeElement;
+  const wanted = new Set(status.entries.map(idOf));
+  for (const [id, kept] of rows) {
+    if (!wanted.has(id)) {
+      kept.row.remove();
+      rows.delete(id);
+    }
+  }
+  let place = body.firstChild;
+  for (const entry of status.entries) {
+    const id = idOf(entry);
+    if (!rows.has(id)) rows.set(id, makeRow(entry));
+    const kept = rows.get(id);
+    fillRow(kept, entry);
+    if (kept.row === place) place = place.nextSibling;
+    else if (kept.row.isConnected && body.moveBefore) body.moveBefore(kept.row, place);
+    else body.insertBefore(kept.row, place);
+  }
+  // A row that went takes the focus with it: the list itself is next to it.
+  if (focused && focused !== document.activeElement) {
+    if (focused.isConnected) focused.focus({ preventScroll: true });
+    else if (!byId('dialog').open) document.querySelector('.scroll').focus({ preventScroll: true });
+  }
+}
+
+function showStates() {
+  const group = byId('states');
+  if (!group.children.length) {
+    for (const state of ['', ...status.states.map((of) => of.state)]) {
+      const button = make('button', { type: 'button', 'aria-pressed': 'false' },
+        make('span', { textContent: state ? stateName(state) : 'All' }), ' ', make('b'));
+      button.dataset.state = state;
+      button.addEventListener('click', () => look({ state: view.state === state ? '' : state }));
+      group.append(button);
+    }
+  }
+  const total = status.states.reduce((sum, of) => sum + of.count, 0);
+  for (const button of group.children) {
+    const of = status.states.find((state) => state.state === button.dataset.state);
+    setText(button.querySelector('b'), String(of ? of.count : total));
+    button.setAttribute('aria-pressed', String(button.dataset.state === view.state));
+  }
+}
+
+function showPages() {
+  const last = Math.min(view.offset + PAGE, status.matching);
+  const some = status.matching ? `${view.offset + 1} to ${last} of ${status.matching}` : '';
+  setText(byId('page'), some);
+  byId('pages').hidden = status.matching <= PAGE;
+  byId('previous').disabled = view.offset === 0;
+  byId('next').disabled = last >= status.matching;
+  const isFiltered = view.search || view.of || view.state;
+  setText(byId('caption'), status.matching ? `${counted(status.matching, 'breaker', 'breakers')}, ${some} shown`
+    : isFiltered ? 'None matches.' : 'No key has a slot: none has failed.');
+}
+
+/** Changes what is looked at. */
+function look(changes) {
+  Object.assign(view, { offset: 0 }, changes);
+  refresh();
+}
+
+function listen() {
+  let typing = 0;
+  byId('filters').addEventListener('submit', (event) => event.preventDefault());
+  byId('search').addEventListener('input', (event) => {
+    clearTimeout(typing);
+    typing = setTimeout(() => {
+      look({ search: event.target.value });
+      readHistory();
+    }, 150);
+  });
+  byId('of').addEventListener('change', (event) => look({ of: event.target.value }));
+  byId('order').addEventListener('change', (event) => look({ order: event.target.value }));
+  byId('previous').addEventListener('click', () => look({ offset: Math.max(0, view.offset - PAGE) }));
+  byId('next').addEventListener('click', () => look({ offset: view.offset + PAGE }));
+}

@@ -1,0 +1,103 @@
+// The dialog of a registry or breaker as a whole: rules, and the share of rejections that is enforced.
+
+const setting = (value) => (value === undefined ? 'unset' : JSON.stringify(value));
+
+/** Which settings differ. */
+function differences(old, next) {
+  const names = [...new Set([...Object.keys(old), ...Object.keys(next)])];
+  return names.filter((name) => setting(old[name]) !== setting(next[name]))
+    .map((name) => `${name}: ${setting(old[name])} → ${setting(next[name])}`);
+}
+
+function factsOfSource(source) {
+  const facts = [['Kind', source.kind]];
+  if (source.keys) {
+    facts.push(['Keys', `${source.keys.known} of ${source.keys.capacity}`]);
+    facts.push(['Evicted', String(source.keys.evicted)]);
+    facts.push(['Without a slot', `${source.keys.unguarded} times`]);
+  }
+  if (source.enforced_percent !== null) facts.push(['Enforced', `${source.enforced_percent} % of rejections`]);
+  if (!source.can_change_rules) facts.push(['Rules', JSON.stringify(source.rules)]);
+  return facts;
+}
+
+function showForm(...children) {
+  byId('form').replaceChildren(...children);
+  byId('form').hidden = false;
+  byId('commands').hidden = true;
+}
+
+function leaveForm() {
+  byId('form').hidden = true;
+  confirmFirst(null);
+  byId('close').focus();
+}
+
+async function openRules() {
+  const it = chosen;
+  let rules;
+  try {
+    ({ rules } = await ask('rules', { of: it.of, key: it.key }));
+  } catch (error) {
+    setResult(error.message, true);
+    return;
+  }
+  const text = make('textarea', { rows: 12, spellcheck: false, value: JSON.stringify(rules, null, 2) });
+  const label = make('label', {}, 'Rules, as in a file: what is left out has its default', text);
+  const found = make('ul', { className: 'changes' });
+  const next = make('button', { type: 'button', textContent: 'Compare' });
+  const back = make('button', { type: 'button', textContent: 'Back' });
+  const buttons = make('div', { className: 'commands' }, back, next);
+  back.addEventListener('click', leaveForm);
+  next.addEventListener('click', () => compare(text.value, found));
+  if (it.key !== null && it.has_own_rules) {
+    const clear = make('button', { type: 'button', textContent: 'Follow the rules of all' });
+    clear.addEventListener('click', () => confirmFirst({
+      command: 'clear-rules', words: 'Follow the rules of all', effect: 'Its own rules are given up.', request: {},
+    }));
+    buttons.append(clear);
+  }
+  showForm(label, found, buttons);
+  text.focus();
+}
+
+async function compare(text, found) {
+  found.replaceChildren();
+  setResult('');
+  let rules;
+  try {
+    rules = JSON.parse(text);
+    const answer = await change({ of: chosen.of, key: chosen.key, do: 'set-rules', rules, dry_run: true });
+    const changes = differences(answer.rules.old, answer.rules.new);
+    found.append(...changes.map((line) => make('li', { textContent: line })));
+    if (!changes.length) {
+      setResult('These are the rules already.');
+      return;
+    }
+    confirmFirst({
+      command: 'set-rules', words: 'Set these rules', request: { rules },
+      effect: chosen.key === null ? 'All keys without rules of their own follow them from the next event on.'
+        : 'It follows them from the next event on, and keeps its slot.',
+    });
+  } catch (error) {
+    setResult(error.message, true);
+  }
+}
+
+function openEnforcement() {
+  const percent = make('input', { type: 'number', min: 0, max: 100, step: 1, value: chosen.enforced_percent });
+  const label = make('label', {}, 'Rejections that are enforced, in percent (0 is shadow mode)', percent);
+  const next = make('button', { type: 'button', textContent: 'Next' });
+  const back = make('button', { type: 'button', textContent: 'Back' });
+  back.addEventListener('click', leaveForm);
+  next.addEventListener('click', () => {
+    if (!percent.reportValidity() || percent.value === '') return;
+    const share = Number(percent.value);
+    confirmFirst({
+      command: 'enforce', words: `Enforce ${share} %`, request: { percent: share },
+      effect: share === 0 ? 'All calls pass, whatever the breakers say.' : 'It holds from the next rejection on.',
+    });
+  });
+  showForm(label, make('div', { className: 'commands' }, back, next));
+  percent.focus();
+}

@@ -1,0 +1,142 @@
+//! A single breaker that is shown.
+
+use std::sync::Arc;
+
+use atomic_breaker::{
+    AnyBreaker, AsRules, Breaker, Clock, Config, Control, Observer, Tally, word::Word,
+};
+
+use super::{Head, Refused, Seen, Source};
+use crate::resource::{AnyResource, Enforcement, LastFailureCell, Resource};
+
+/// What leads to a single breaker: an `Arc` or a `&'static` reference of a [`Breaker`](crate::Breaker), or of a
+/// [`Resource`], whose last failure and shadow mode are shown as well. Implement it for a handle of yours.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not lead to a breaker or a resource for as long as the admin is there",
+    note = "pass an `Arc` of a `Breaker` or `Resource`, or a `&'static` reference, as to a `static`; for a registry \
+            there is `Admin::registry`"
+)]
+pub trait Single: Send + Sync + 'static {
+    /// The breaker.
+    fn control(&self) -> &dyn Control;
+
+    /// Its rules.
+    fn config(&self) -> Config;
+
+    /// The last failure and shadow mode, where it has them.
+    fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)>;
+}
+
+macro_rules! single {
+    ($($handle:ty),*) => {$(
+        impl<C, W, T, O, R> Single for $handle
+        where
+            C: Clock + Send + Sync + 'static,
+            W: Word + Send + Sync + 'static,
+            T: Tally + Send + Sync + 'static,
+            O: Observer + Send + Sync + 'static,
+            R: AsRules<W::Bits> + Send + Sync + 'static,
+        {
+            fn control(&self) -> &dyn Control {
+                &**self
+            }
+
+            fn config(&self) -> Config {
+                *Breaker::config(self)
+            }
+
+            fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)> {
+                None
+            }
+        }
+    )*};
+}
+
+single!(&'static Breaker<C, W, T, O, R>, Arc<Breaker<C, W, T, O, R>>);
+
+macro_rules! single_resource {
+    ($($handle:ty),*) => {$(
+        impl<B: AnyBreaker + Send + Sync + 'static> Single for $handle {
+            fn control(&self) -> &dyn Control {
+                self.as_breaker()
+            }
+
+            fn config(&self) -> Config {
+                *self.as_breaker().config()
+            }
+
+            fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)> {
+                Some((AnyResource::last_failure(self), AnyResource::enforcement(self)))
+            }
+        }
+    )*};
+}
+
+single_resource!(&'static Resource<B>, Arc<Resource<B>>);
+
+pub(in crate::admin) struct OfSingle<S>(pub(in crate::admin) S);
+
+impl<S: Single> OfSingle<S> {
+    /// There are no keys here.
+    fn only(key: Option<&str>) -> Result<(), Refused> {
+        match key {
+            None => Ok(()),
+            Some(_) => Err(Refused::KeyWanted(false)),
+        }
+    }
+}
+
+impl<S: Single> Source for OfSingle<S> {
+    fn head(&self) -> Head {
+        Head {
+            kind: "breaker",
+            keys: None,
+            enforced_percent: self.enforcement().map(Enforcement::percent),
+            rules: self.0.config(),
+            can_change_rules: false,
+        }
+    }
+
+    fn visit(&self, seen: &mut dyn FnMut(Seen)) {
+        seen(Seen {
+            key: None,
+            snapshot: self.0.control().snapshot(),
+            last_failure: self
+                .0
+                .beside()
+                .and_then(|(last_failure, _)| last_failure.get()),
+            has_own_rules: true,
+        });
+    }
+
+    fn command(
+        &self,
+        key: Option<&str>,
+        command: &mut dyn FnMut(&dyn Control),
+    ) -> Result<(), Refused> {
+        Self::only(key)?;
+        command(self.0.control());
+        Ok(())
+    }
+
+    fn rules(&self, key: Option<&str>) -> Result<Config, Refused> {
+        Self::only(key)?;
+        Ok(self.0.config())
+    }
+
+    fn check_rules(&self, _: Config) -> Result<(), Refused> {
+        Err(Refused::FixedRules)
+    }
+
+    fn set_rules(&self, _: Option<&str>, _: Config) -> Result<(), Refused> {
+        Err(Refused::FixedRules)
+    }
+
+    fn clear_rules(&self, _: &str) -> Result<bool, Refused> {
+        Err(Refused::FixedRules)
+    }
+
+    fn enforcement(&self) -> Option<&Enforcement> {
+        self.0.beside().map(|(_, enforcement)| enforcement)
+    }
+}

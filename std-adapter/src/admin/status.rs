@@ -1,0 +1,274 @@
+//! States, as they are.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use atomic_breaker::{Config, Snapshot, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::Operator;
+use super::answer::Problem;
+use super::builder::Shown;
+use super::source::{Head, Seen};
+use super::text::{STATES, rank};
+use super::timeline::{Event, Made, Subject, What, unix_ms};
+
+/// Which breakers are asked for.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Query {
+    /// Of this registry or breaker alone.
+    of: Option<String>,
+    /// Whose name or key contains this, in upper or lower case.
+    search: String,
+    /// In this state.
+    state: Option<State>,
+    order: Order,
+    offset: usize,
+    limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Order {
+    /// Those first that need somebody.
+    #[default]
+    State,
+    Key,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self {
+            of: None,
+            search: String::new(),
+            state: None,
+            order: Order::State,
+            offset: 0,
+            limit: 100,
+        }
+    }
+}
+
+const MOST_ENTRIES: usize = 1_000;
+const MOST_SEARCHED: usize = 256;
+
+impl Query {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let refuse = |error| Err(Problem::new(StatusCode::BAD_REQUEST, error));
+        if !(1..=MOST_ENTRIES).contains(&self.limit) {
+            return refuse("limit must be from 1 to 1000: read the rest with offset");
+        }
+        if self.search.len() > MOST_SEARCHED {
+            return refuse("search must be at most 256 bytes");
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Status<'a> {
+    title: &'a str,
+    operator: &'a str,
+    may_change: bool,
+    /// Milliseconds since 1970, by the clock of the server.
+    at: u64,
+    sources: Vec<OfSource<'a>>,
+    /// How many there are in each state, of those that are searched for.
+    states: Vec<Count>,
+    /// How many match.
+    matching: usize,
+    offset: usize,
+    entries: Vec<Entry>,
+    #[cfg(feature = "fleet")]
+    fleets: Vec<super::source::OfFleet<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfSource<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    head: Head,
+    /// Whether a recorder was given to it.
+    is_recorded: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Count {
+    state: State,
+    count: usize,
+}
+
+/// A breaker, and what is known of how it came to be so.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    #[serde(flatten)]
+    subject: Subject,
+    #[serde(flatten)]
+    snapshot: Snapshot,
+    has_own_rules: bool,
+    last_failure: Option<Failure>,
+    /// Its last transition, if that is the one by which it is as it is.
+    since: Option<Since>,
+}
+
+#[derive(Debug, Serialize)]
+struct Failure {
+    text: Box<str>,
+    at: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Since {
+    at: u64,
+    #[serde(flatten)]
+    made: Made,
+    by: Option<Arc<str>>,
+}
+
+/// A breaker that was looked at.
+struct Row {
+    source: usize,
+    seen: Seen,
+}
+
+/// Looks at everything, and answers with what is asked for.
+pub(super) fn read<'a>(shown: &'a Shown, query: &Query, operator: &'a Operator) -> Status<'a> {
+    let (mut rows, states) = rows(shown, query);
+    sort(&mut rows, query.order);
+    let matching = rows.len();
+    let page = rows.into_iter().skip(query.offset).take(query.limit);
+    let recorded = shown.timeline.names();
+    Status {
+        title: &shown.title,
+        operator: operator.name(),
+        may_change: operator.may_change(),
+        at: unix_ms(SystemTime::now()),
+        sources: shown
+            .sources
+            .iter()
+            .map(|source| OfSource {
+                name: &source.name,
+                head: source.it.head(),
+                is_recorded: recorded.contains(&source.name),
+            })
+            .collect(),
+        states,
+        matching,
+        offset: query.offset,
+        entries: entries(shown, page),
+        #[cfg(feature = "fleet")]
+        fleets: shown
+            .fleets
+            .iter()
+            .map(super::source::OfFleet::new)
+            .collect(),
+    }
+}
+
+fn rows(shown: &Shown, query: &Query) -> (Vec<Row>, Vec<Count>) {
+    let search = query.search.to_lowercase();
+    let mut rows = Vec::new();
+    let mut counts = [0; STATES.len() + 1];
+    for (index, source) in shown.sources.iter().enumerate() {
+        if query.of.as_deref().is_some_and(|of| *of != *source.name) {
+            continue;
+        }
+        let is_named_so = contains(&source.name, &search);
+        source.it.visit(&mut |seen| {
+            let key = seen.key.as_deref().unwrap_or_default();
+            if !is_named_so && !contains(key, &search) {
+                return;
+            }
+            let state = seen.snapshot.state();
+            counts[rank(state)] += 1;
+            if query.state.is_none_or(|wanted| wanted == state) {
+                rows.push(Row {
+                    source: index,
+                    seen,
+                });
+            }
+        });
+    }
+    let states = STATES.into_iter().zip(counts);
+    let states = states.map(|(state, count)| Count { state, count });
+    (rows, states.collect())
+}
+
+/// Whether a text contains one in lower case.
+pub(super) fn contains(text: &str, search: &str) -> bool {
+    search.is_empty() || text.contains(search) || text.to_lowercase().contains(search)
+}
+
+fn sort(rows: &mut [Row], order: Order) {
+    rows.sort_unstable_by(|a, b| {
+        let by_state = match order {
+            Order::State => rank(a.seen.snapshot.state()).cmp(&rank(b.seen.snapshot.state())),
+            Order::Key => std::cmp::Ordering::Equal,
+        };
+        by_state
+            .then(a.source.cmp(&b.source))
+            .then_with(|| a.seen.key.cmp(&b.seen.key))
+    });
+}
+
+fn entries(shown: &Shown, rows: impl Iterator<Item = Row>) -> Vec<Entry> {
+    let (subjects, seen): (Vec<_>, Vec<_>) = rows
+        .map(|Row { source, mut seen }| {
+            let subject = Subject {
+                of: Arc::clone(&shown.sources[source].name),
+                key: seen.key.take().map(Into::into),
+            };
+            (subject, seen)
+        })
+        .unzip();
+    let last = shown.timeline.last_of(subjects.iter());
+    subjects
+        .into_iter()
+        .zip(seen)
+        .zip(last)
+        .map(|((subject, seen), last)| Entry {
+            subject,
+            since: last.and_then(|event| since(&event, &seen.snapshot)),
+            snapshot: seen.snapshot,
+            has_own_rules: seen.has_own_rules,
+            last_failure: seen.last_failure.map(|failure| Failure {
+                text: failure.text.clone(),
+                at: unix_ms(failure.at),
+            }),
+        })
+        .collect()
+}
+
+/// What began the epoch that it is in. Anything else does not say since when it is so.
+fn since(event: &Event, snapshot: &Snapshot) -> Option<Since> {
+    let What::Transition {
+        made: Made(made), ..
+    } = &event.what
+    else {
+        return None;
+    };
+    (made.epoch == snapshot.epoch() && made.to == snapshot.state()).then(|| Since {
+        at: unix_ms(event.at),
+        made: Made(*made),
+        by: event.by.clone(),
+    })
+}
+
+/// One breaker, after it was changed.
+pub(super) fn entry(shown: &Shown, source: usize, key: Option<&str>) -> Option<Entry> {
+    let mut found = None;
+    shown.sources[source].it.visit(&mut |seen| {
+        if seen.key.as_deref() == key {
+            found = Some(Row { source, seen });
+        }
+    });
+    entries(shown, found.into_iter()).pop()
+}
+
+/// The rules of one breaker.
+#[derive(Debug, Serialize)]
+pub(super) struct RulesOf {
+    pub(super) rules: Config,
+}

@@ -1,0 +1,90 @@
+//! What has happened.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use atomic_breaker::{Cause, Config, State, Transition};
+use serde::{Serialize, Serializer};
+
+/// Whom it concerns.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub(in crate::admin) struct Subject {
+    /// The registry, or the breaker.
+    pub(in crate::admin) of: Arc<str>,
+    /// The key of a registry.
+    pub(in crate::admin) key: Option<Arc<str>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(in crate::admin) struct Event {
+    pub(in crate::admin) number: u64,
+    #[serde(serialize_with = "as_unix_ms")]
+    pub(in crate::admin) at: SystemTime,
+    #[serde(flatten)]
+    pub(in crate::admin) subject: Subject,
+    #[serde(flatten)]
+    pub(in crate::admin) what: What,
+    /// The operator, if one did it here.
+    pub(in crate::admin) by: Option<Arc<str>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(in crate::admin) enum What {
+    Transition {
+        #[serde(flatten)]
+        made: Made,
+        /// The words of the failure that made it, where they are known.
+        failure: Option<Box<str>>,
+    },
+    /// What an operator did that is no transition.
+    Change(Change),
+}
+
+/// A transition as it is shown.
+#[derive(Debug)]
+pub(in crate::admin) struct Made(pub(in crate::admin) Transition);
+
+impl Serialize for Made {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown {
+            from: State,
+            to: State,
+            cause: Cause,
+            why: &'static str,
+            open_for_ms: Option<u32>,
+            trips: u8,
+            epoch: u16,
+        }
+        let Self(made) = self;
+        let shown = Shown {
+            from: made.from,
+            to: made.to,
+            cause: made.cause,
+            why: made.cause.text(),
+            open_for_ms: made.open_for().map(|_| made.open_for_ms),
+            trips: made.trips,
+            epoch: made.epoch,
+        };
+        shown.serialize(serializer)
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "change", rename_all = "kebab-case")]
+pub(in crate::admin) enum Change {
+    Rules { old: Config, new: Config },
+    OwnRulesCleared { old: Config, new: Config },
+    Enforcement { old_percent: u8, new_percent: u8 },
+}
+
+/// Milliseconds since 1970; 0 before.
+pub(in crate::admin) fn unix_ms(at: SystemTime) -> u64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn as_unix_ms<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(unix_ms(*at))
+}

@@ -1,0 +1,66 @@
+//! The last transition of each key, of a bounded number of keys.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use atomic_breaker::{State, Transition};
+
+use super::event::{Event, Made, Subject, What};
+
+/// Those that are closed are forgotten first, then those that have been as they are for longest.
+pub(super) struct LastOfEach {
+    most: usize,
+    events: HashMap<Subject, Arc<Event>>,
+    order: BTreeMap<(IsHeld, u64), Subject>,
+}
+
+/// Whether somebody may be waiting for it: not closed.
+type IsHeld = bool;
+
+impl LastOfEach {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            events: HashMap::new(),
+            order: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn get(&self, subject: &Subject) -> Option<Arc<Event>> {
+        self.events.get(subject).cloned()
+    }
+
+    /// Keeps it if it is a transition, and the later one of two that come in the wrong order.
+    pub(super) fn note(&mut self, event: &Arc<Event>) {
+        let Some(made) = made(event) else {
+            return;
+        };
+        if let Some(known) = self.events.get(&event.subject) {
+            if super::last::made(known).is_some_and(|known| known.is_after(made)) {
+                return;
+            }
+            self.order.remove(&place(known));
+        }
+        self.order.insert(place(event), event.subject.clone());
+        self.events.insert(event.subject.clone(), Arc::clone(event));
+        if self.events.len() > self.most {
+            if let Some((_, subject)) = self.order.pop_first() {
+                self.events.remove(&subject);
+            }
+        }
+    }
+}
+
+fn made(event: &Event) -> Option<&Transition> {
+    match &event.what {
+        What::Transition {
+            made: Made(made), ..
+        } => Some(made),
+        What::Change(_) => None,
+    }
+}
+
+fn place(event: &Event) -> (IsHeld, u64) {
+    let is_held = made(event).is_some_and(|made| made.to != State::Closed);
+    (is_held, event.number)
+}

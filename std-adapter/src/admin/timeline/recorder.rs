@@ -1,0 +1,96 @@
+//! The observer that writes the timeline.
+
+use std::fmt;
+use std::sync::Arc;
+
+use atomic_breaker::{Observer, Transition};
+
+use super::super::text;
+use super::Timeline;
+use super::event::{Made, Subject, What};
+use crate::registry::KeyedObserver;
+
+/// The most bytes of the words of a failure.
+const FAILURE_BYTES: usize = 256;
+
+/// Writes the transitions of a breaker, or of the keys of a registry, into a [`Timeline`]. A clone writes under the
+/// same name.
+#[derive(Clone)]
+pub struct Recorder {
+    timeline: Timeline,
+    name: Arc<str>,
+}
+
+impl Recorder {
+    pub(super) fn new(timeline: Timeline, name: Arc<str>) -> Self {
+        Self { timeline, name }
+    }
+
+    /// For keys that are not displayed, or not so: the same text as in
+    /// [`Admin::registry_by`](super::super::Admin::registry_by).
+    pub fn by_text<K, F: Fn(&K) -> String>(self, text: F) -> RecorderByText<F> {
+        RecorderByText {
+            recorder: self,
+            text,
+        }
+    }
+
+    fn record(&self, key: Option<String>, transition: &Transition, failure: Option<&str>) {
+        let subject = Subject {
+            of: Arc::clone(&self.name),
+            key: key.map(Into::into),
+        };
+        let failure = failure.map(|words| text::bounded(&words, FAILURE_BYTES).into());
+        let made = Made(*transition);
+        self.timeline
+            .record(subject, What::Transition { made, failure });
+    }
+}
+
+impl Observer for Recorder {
+    fn transition(&self, transition: &Transition) {
+        self.record(None, transition, None);
+    }
+}
+
+impl<K: fmt::Display> KeyedObserver<K> for Recorder {
+    fn transition(&self, key: &K, transition: &Transition) {
+        self.record(Some(text::of_key(key)), transition, None);
+    }
+
+    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+        self.record(Some(text::of_key(key)), transition, Some(last_failure));
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Recorder").field(&self.name).finish()
+    }
+}
+
+/// A [`Recorder`] for keys that are not displayed.
+#[derive(Clone)]
+pub struct RecorderByText<F> {
+    recorder: Recorder,
+    text: F,
+}
+
+impl<K, F: Fn(&K) -> String> KeyedObserver<K> for RecorderByText<F> {
+    fn transition(&self, key: &K, transition: &Transition) {
+        let key = text::of_key(&(self.text)(key));
+        self.recorder.record(Some(key), transition, None);
+    }
+
+    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+        let key = text::of_key(&(self.text)(key));
+        self.recorder
+            .record(Some(key), transition, Some(last_failure));
+    }
+}
+
+impl<F> fmt::Debug for RecorderByText<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.recorder.fmt(f)
+    }
+}

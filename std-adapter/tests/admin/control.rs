@@ -1,0 +1,231 @@
+//! What is changed.
+
+use crate::support::{App, World};
+use atomic_breaker_std::State;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn each_command_does_what_its_name_says() {
+    let world = World::new();
+    let app = world.app();
+    world.trip("a");
+    let do_it = async |command: &str| {
+        let change = json!({ "of": "hosts", "key": "a", "do": command });
+        app.change(&change).await.json()["entry"]["state"].clone()
+    };
+    assert_eq!(do_it("probe-now").await, "half-open");
+    assert_eq!(do_it("trip").await, "open");
+    assert_eq!(do_it("reset").await, "closed");
+    assert_eq!(do_it("force-open").await, "forced-open");
+    assert_eq!(do_it("release").await, "half-open");
+    assert_eq!(do_it("disable").await, "disabled");
+    assert_eq!(do_it("enable").await, "closed");
+    let tripped = app
+        .change(&json!({ "of": "hosts", "key": "a", "do": "trip", "for_ms": 90_000 }))
+        .await
+        .json();
+    assert_eq!(tripped["transition"]["open_for_ms"], 90_000);
+    assert_eq!(tripped["text"], "closed -> open: by command, for 90s");
+}
+
+#[tokio::test]
+async fn a_single_breaker_is_commanded_by_its_name() {
+    let world = World::new();
+    let app = world.app();
+    let trip = app
+        .change(&json!({ "of": "payments", "do": "force-open" }))
+        .await
+        .json();
+    assert_eq!(
+        (&trip["changed"], &trip["entry"]["state"]),
+        (&json!(true), &json!("forced-open"))
+    );
+    assert_eq!(world.payments.state(), State::ForcedOpen);
+    let keyed = json!({ "of": "payments", "key": "a", "do": "reset" });
+    assert!(
+        app.change(&keyed)
+            .await
+            .refused(400)
+            .contains("leave the key out")
+    );
+    assert_eq!(world.payments.state(), State::ForcedOpen);
+}
+
+#[tokio::test]
+async fn what_does_not_apply_changes_nothing_and_says_so() {
+    let world = World::new();
+    let app = world.app();
+    let release = app
+        .change(&json!({ "of": "payments", "do": "release" }))
+        .await
+        .json();
+    assert_eq!(release["changed"], false);
+    assert_eq!(
+        release["text"],
+        "release changes nothing while it is closed"
+    );
+    assert_eq!(app.get("/timeline").await.json()["events"], json!([]));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_made() {
+    let world = World::new();
+    let app = world.app();
+    world
+        .hosts
+        .call("healthy".to_owned(), || Ok::<_, ()>(()))
+        .unwrap();
+    for change in [
+        json!({ "do": "reset" }),
+        json!({ "do": "force-open" }),
+        json!({ "do": "trip", "for_ms": 1 }),
+        json!({ "do": "set-rules", "rules": {} }),
+        json!({ "do": "clear-rules" }),
+    ] {
+        for key in ["healthy", "never seen", ""] {
+            let mut change = change.clone();
+            change["of"] = json!("hosts");
+            change["key"] = json!(key);
+            assert!(
+                app.change(&change)
+                    .await
+                    .refused(404)
+                    .contains("no such key has a slot"),
+                "{change}"
+            );
+        }
+    }
+    assert!(
+        app.change(&json!({ "of": "host", "key": "a", "do": "reset" }))
+            .await
+            .refused(404)
+            .contains("\"host\"")
+    );
+    assert!(
+        app.change(&json!({ "of": "hosts", "do": "reset" }))
+            .await
+            .refused(400)
+            .contains("a key is missing")
+    );
+    assert!(
+        app.get("/rules?of=hosts&key=never")
+            .await
+            .refused(404)
+            .contains("no such key")
+    );
+    assert_eq!(world.hosts.stats().keys, 0);
+}
+
+#[tokio::test]
+async fn requests_that_contradict_themselves_are_refused() {
+    let app = World::new().app();
+    for (change, words) in [
+        (
+            json!({ "of": "payments", "do": "reset", "for_ms": 1 }),
+            "for_ms goes with trip",
+        ),
+        (
+            json!({ "of": "payments", "do": "trip", "for_ms": 2_144_448_001_u32 }),
+            "24.8 days",
+        ),
+        (
+            json!({ "of": "payments", "do": "trip", "for_ms": -1 }),
+            "invalid value",
+        ),
+        (
+            json!({ "of": "payments", "do": "reset", "rules": {} }),
+            "rules go with set-rules",
+        ),
+        (
+            json!({ "of": "payments", "do": "reset", "percent": 1 }),
+            "percent goes with enforce",
+        ),
+        (
+            json!({ "of": "payments", "do": "enforce" }),
+            "enforce needs percent",
+        ),
+        (
+            json!({ "of": "hosts", "do": "set-rules" }),
+            "set-rules needs rules",
+        ),
+        (
+            json!({ "of": "hosts", "do": "enforce", "percent": 1, "epoch": 1 }),
+            "epoch goes with",
+        ),
+        (json!({ "of": "payments", "do": "explode" }), "probe-now"),
+        (
+            json!({ "of": "payments", "do": "trip", "ms": 1 }),
+            "unknown field `ms`",
+        ),
+        (json!({ "do": "trip" }), "missing field `of`"),
+    ] {
+        let error = app.change(&change).await.refused(422);
+        assert!(error.contains(words), "{change}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn of_two_operators_the_second_is_told_that_it_has_changed() {
+    let world = World::new();
+    let app = world.app();
+    world.trip("a");
+    let seen = app.get("/status").await.json()["entries"][0]["epoch"].clone();
+    let hold = json!({ "of": "hosts", "key": "a", "do": "force-open", "epoch": seen });
+    let reset = json!({ "of": "hosts", "key": "a", "do": "reset", "epoch": seen });
+    assert_eq!(app.change(&hold).await.json()["changed"], true);
+    assert!(
+        app.change(&reset)
+            .await
+            .refused(409)
+            .contains("it is forced open now")
+    );
+    assert_eq!(world.hosts.state(&"a".to_owned()), State::ForcedOpen);
+}
+
+#[tokio::test]
+async fn what_is_done_by_hand_names_who_did_it() {
+    let world = World::new();
+    let app = world.app();
+    app.change(&json!({ "of": "payments", "do": "trip" }))
+        .await
+        .json();
+    world.payments.reset();
+    let events = app.get("/timeline").await.json()["events"].clone();
+    assert_eq!(
+        (&events[0]["to"], &events[0]["by"]),
+        (&json!("closed"), &Value::Null),
+        "by the program"
+    );
+    assert_eq!(
+        (&events[1]["to"], &events[1]["by"]),
+        (&json!("open"), &json!("alice"))
+    );
+    assert_eq!(events.as_array().unwrap().len(), 2, "each once");
+}
+
+#[tokio::test]
+async fn a_dry_run_changes_nothing() {
+    let world = World::new();
+    let app: App = world.app();
+    let trip = app
+        .change(&json!({ "of": "payments", "do": "trip", "dry_run": true }))
+        .await
+        .json();
+    assert_eq!(
+        (&trip["changed"], &trip["text"]),
+        (
+            &json!(false),
+            &json!("trip would be tried: it is closed now")
+        )
+    );
+    let shadow = json!({ "of": "payments", "do": "enforce", "percent": 5, "dry_run": true });
+    assert_eq!(app.change(&shadow).await.json()["changed"], false);
+    assert_eq!(
+        (
+            world.payments.state(),
+            world.payments.enforcement().percent()
+        ),
+        (State::Closed, 100)
+    );
+    assert_eq!(app.get("/timeline").await.json()["events"], json!([]));
+}

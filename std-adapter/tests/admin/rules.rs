@@ -1,0 +1,123 @@
+//! Rules and shadow mode, changed while running.
+
+use crate::support::{RULES, World};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn rules_are_compared_checked_and_set() {
+    let world = World::new();
+    let app = world.app();
+    world.fail("a");
+    let rules = json!({ "consecutive_failures": 9, "open_for_ms": 700 });
+    let dry =
+        json!({ "of": "hosts", "key": "a", "do": "set-rules", "rules": rules, "dry_run": true });
+    let answer = app.change(&dry).await.json();
+    assert_eq!(answer["changed"], false);
+    assert_eq!(answer["rules"]["old"]["consecutive_failures"], 2);
+    assert_eq!(answer["rules"]["new"]["consecutive_failures"], 9);
+    assert_eq!(world.hosts.config_of(&"a".to_owned()), RULES);
+
+    let set = json!({ "of": "hosts", "key": "a", "do": "set-rules", "rules": rules });
+    assert_eq!(
+        app.change(&set).await.json()["entry"]["has_own_rules"],
+        true
+    );
+    let shown = app.get("/rules?of=hosts&key=a").await.json();
+    assert_eq!(shown["rules"]["open_for_ms"], 700);
+    let clear = json!({ "of": "hosts", "key": "a", "do": "clear-rules" });
+    assert_eq!(
+        app.change(&clear).await.json()["entry"]["has_own_rules"],
+        false
+    );
+
+    let all = json!({ "of": "hosts", "do": "set-rules", "rules": rules });
+    assert_eq!(app.change(&all).await.json()["changed"], true);
+    assert_eq!(world.hosts.config().get_consecutive_failures(), Some(9));
+    let events = app.get("/timeline").await.json()["events"].clone();
+    let changes: Vec<_> = events
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| &event["change"])
+        .collect();
+    assert_eq!(
+        json!(changes),
+        json!(["rules", "own-rules-cleared", "rules"])
+    );
+    assert!(
+        events
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|event| event["by"] == "alice"),
+        "{events:#}"
+    );
+}
+
+#[tokio::test]
+async fn rules_that_do_not_fit_are_refused_in_words_and_change_nothing() {
+    let world = World::new();
+    let app = world.app();
+    world.fail("a");
+    for (rules, words) in [
+        (json!({ "consecutive_failures": 0 }), "set at least 1"),
+        (
+            json!({ "consecutive_failures": 5, "tally_only": true }),
+            "keep one",
+        ),
+        (json!({ "consecutive_failure": 5 }), "unknown field"),
+        (
+            json!({ "failure_ratio": { "percent": 50, "of_last": 20 } }),
+            "tally",
+        ),
+        (json!([]), "settings by name"),
+    ] {
+        for key in [json!("a"), Value::Null] {
+            let set = json!({ "of": "hosts", "key": key, "do": "set-rules", "rules": rules });
+            let error = app.change(&set).await.refused(422);
+            assert!(error.contains(words), "{rules}: {error}");
+        }
+    }
+    assert_eq!(
+        (world.hosts.config(), world.hosts.config_of(&"a".to_owned())),
+        (RULES, RULES)
+    );
+    let fixed = json!({ "of": "payments", "do": "set-rules", "rules": {} });
+    assert!(app.change(&fixed).await.refused(409).contains("Registry"));
+}
+
+#[tokio::test]
+async fn shadow_mode_is_that_of_the_whole() {
+    let world = World::new();
+    let app = world.app();
+    let shadow = json!({ "of": "hosts", "do": "enforce", "percent": 0 });
+    let answer = app.change(&shadow).await.json();
+    assert_eq!(
+        answer["text"],
+        "0 % of the rejections are enforced; before: 100 %"
+    );
+    assert_eq!(world.hosts.enforcement().percent(), 0);
+    world.trip("a");
+    assert!(
+        world.hosts.call("a".to_owned(), || Ok::<_, ()>(())).is_ok(),
+        "calls pass"
+    );
+    let events = app.get("/timeline?search=hosts").await.json()["events"].clone();
+    assert_eq!(events[1]["change"], "enforcement");
+    assert_eq!(
+        (&events[1]["old_percent"], &events[1]["by"]),
+        (&json!(100), &json!("alice"))
+    );
+    for (wrong, words) in [
+        (
+            json!({ "of": "hosts", "key": "a", "do": "enforce", "percent": 0 }),
+            "leave the key out",
+        ),
+        (
+            json!({ "of": "hosts", "do": "enforce", "percent": 101 }),
+            "101 percent",
+        ),
+    ] {
+        assert!(app.change(&wrong).await.refused(400).contains(words));
+    }
+}

@@ -1,0 +1,215 @@
+//! Commands by mouse and by keyboard, which ask before they act.
+
+use crate::browser::{Browser, ENTER, ESCAPE, TAB, browser};
+use crate::site::{Site, row};
+use atomic_breaker_std::State;
+use atomic_breaker_std::admin::Operator;
+
+fn manage(browser: &Browser, key: &str) {
+    browser.wait_for(&row(key));
+    browser.run(&format!(
+        "{}.querySelector('button').scrollIntoView({{ block: 'center' }});",
+        row(key)
+    ));
+    let index = browser.run(&format!("return {}.rowIndex;", row(key)));
+    browser.click(&format!("#rows tr:nth-child({index}) button"));
+    browser.wait_for("document.querySelector('#dialog').open");
+}
+
+#[test]
+fn a_click_resets_after_it_has_asked() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.trip("a.example");
+    site.trip("b.example");
+    browser.open(&site.url);
+    manage(&browser, "a.example");
+    browser.press("#commands", "Reset");
+    let question = browser.text("return document.querySelector('#question').textContent;");
+    assert_eq!(
+        question,
+        "Reset: a.example of hosts? It closes, every count is cleared, and calls pass at once."
+    );
+    assert_eq!(
+        site.hosts.state(&"a.example".to_owned()),
+        State::Open,
+        "it asks first"
+    );
+    browser.press("#confirm", "Cancel");
+    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Open);
+    browser.press("#commands", "Reset");
+    browser.press("#confirm", "Reset");
+    let took = browser.wait_for(&format!(
+        "{}?.innerText.includes('Closed')",
+        row("a.example")
+    ));
+    println!("a reset shows within {took:?}");
+    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
+    assert_eq!(
+        site.hosts.state(&"b.example".to_owned()),
+        State::Open,
+        "no other one"
+    );
+    let result = browser.text("return document.querySelector('#result').textContent;");
+    assert_eq!(result, "Done: open -> closed: by command");
+    let event = browser.text("return document.querySelector('#history li').innerText;");
+    assert!(event.contains("by hand: alice"), "{event}");
+    assert_eq!(browser.log(), "[]");
+}
+
+#[test]
+fn the_keyboard_alone_resets() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.trip("a.example");
+    browser.open(&site.url);
+    browser.wait_for(&row("a.example"));
+    let tab_to = |wanted: &str| {
+        for presses in 1..60 {
+            browser.keys(TAB);
+            let name = browser.name(&browser.active());
+            if name == wanted {
+                return presses;
+            }
+        }
+        panic!("no way by the tab key to {wanted:?}");
+    };
+    let presses = tab_to("Manage a.example of hosts");
+    browser.keys(ENTER);
+    browser.wait_for("document.querySelector('#dialog').open");
+    tab_to("Reset");
+    browser.keys(ENTER);
+    assert_eq!(
+        browser.name(&browser.active()),
+        "Cancel",
+        "the harmless one has the focus"
+    );
+    tab_to("Reset");
+    browser.keys(ENTER);
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
+    browser.wait_for("document.activeElement.id === 'close'");
+    browser.keys(ESCAPE);
+    browser.wait_for("!document.querySelector('#dialog').open");
+    assert_eq!(
+        browser.name(&browser.active()),
+        "Manage a.example of hosts",
+        "the focus is back"
+    );
+    println!("{presses} presses of the tab key lead to the first breaker");
+}
+
+#[test]
+fn what_another_operator_did_meanwhile_is_not_undone_unseen() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.trip("a.example");
+    browser.open(&site.url);
+    manage(&browser, "a.example");
+    browser.press("#commands", "Reset");
+    // Nothing is read any more until the button is pressed, as if it came in the same moment.
+    browser.run("window.fetch = ((fetch) => (url, init) => init && init.method ? fetch(url, init) : new Promise(() => {}))(fetch);");
+    site.hosts
+        .command(&"a.example".to_owned(), |host| host.force_open())
+        .unwrap();
+    browser.press("#confirm", "Reset");
+    browser.wait_for(
+        "document.querySelector('#result').textContent.includes('it is forced open now')",
+    );
+    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::ForcedOpen);
+}
+
+#[test]
+fn rules_are_shown_compared_and_set() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.fail("a.example");
+    browser.open(&site.url);
+    manage(&browser, "a.example");
+    browser.press("#commands", "Change rules");
+    browser.wait_for(
+        "document.querySelector('#form textarea')?.value.includes('\"consecutive_failures\": 2')",
+    );
+    let write = |rules: &str| {
+        browser.run(&format!(
+            "document.querySelector('#form textarea').value = {};",
+            serde_json::json!(rules)
+        ));
+        browser.press("#form", "Compare");
+    };
+    write(r#"{"consecutive_failures": 0}"#);
+    browser.wait_for("document.querySelector('#result').textContent.includes('set at least 1')");
+    write(r#"{"consecutive_failures": 2"#);
+    browser.wait_for("document.querySelector('#result').classList.contains('bad')");
+    write(r#"{"consecutive_failures": 7, "open_for_ms": 3600000}"#);
+    browser.wait_for("!document.querySelector('#confirm').hidden");
+    let changes = browser.text("return document.querySelector('.changes').innerText;");
+    assert_eq!(changes.trim(), "consecutive_failures: 2 → 7");
+    browser.press("#confirm", "Set these rules");
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    let rules = site.hosts.config_of(&"a.example".to_owned());
+    assert_eq!(rules.get_consecutive_failures(), Some(7));
+    assert_eq!(
+        site.hosts.config().get_consecutive_failures(),
+        Some(2),
+        "those of all stay"
+    );
+}
+
+#[test]
+fn shadow_mode_is_set_and_shown() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.trip("a.example");
+    browser.open(&site.url);
+    browser.press("#sources", "Settings of hosts");
+    browser.press("#commands", "Enforce or shadow");
+    browser.run("document.querySelector('#form input').value = '0';");
+    browser.press("#form", "Next");
+    browser.press("#confirm", "Enforce 0 %");
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    assert_eq!(site.hosts.enforcement().percent(), 0);
+    browser.press("#dialog", "Close");
+    browser.wait_for(&format!(
+        "{}.innerText.includes('shadow mode')",
+        row("a.example")
+    ));
+    browser.wait_for(
+        "document.querySelector('#sources').innerText.includes('shadow mode: calls pass')",
+    );
+}
+
+#[test]
+fn each_state_offers_what_applies_to_it() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    browser.open(&site.url);
+    let do_it = |words: &str| {
+        manage(&browser, "payments");
+        browser.press("#commands", words);
+        browser.press("#confirm", words);
+        browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+        browser.press("#dialog", "Close");
+    };
+    for (words, state) in [
+        ("Trip", State::Open),
+        ("Probe now", State::HalfOpen),
+        ("Force open", State::ForcedOpen),
+        ("Release", State::HalfOpen),
+        ("Disable", State::Disabled),
+        ("Enable", State::Closed),
+    ] {
+        do_it(words);
+        assert_eq!(site.payments.state(), state, "{words}");
+    }
+}
+
+#[test]
+fn a_viewer_is_offered_nothing() {
+    let Some(browser) = browser() else { return };
+    let site = Site::with(Operator::viewer("bob"), |admin| admin);
+    browser.open(&site.url);
+    manage(&browser, "payments");
+    let commands = browser.text("return document.querySelector('#commands').innerText;");
+    assert_eq!(commands, "You may look and change nothing.");
+}

@@ -1,0 +1,22 @@
+//! The page of the admin in headless Chromium, by `WebDriver`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `browser` | chromedriver, a session of it, and what is asked of it |
+//! | `site` | a service whose admin is on loopback |
+//! | `live` | the page follows what happens |
+//! | `commands` | commands by mouse and by keyboard, which ask before they act |
+//! | `hostile` | keys that would like to be more than text |
+//! | `many` | ten thousand keys |
+//! | `access` | names, roles, focus, contrast, narrow windows |
+//!
+//! Skipped unless `tests/engines/run page` runs them, which installs what they need.
+#![cfg(all(feature = "admin", feature = "fleet", unix))]
+
+mod access;
+mod browser;
+mod commands;
+mod hostile;
+mod live;
+mod many;
+mod site;
