@@ -168,7 +168,7 @@ async fn ten_thousand_keys_are_read_while_calls_go_on() {
         let took = started.elapsed() / READS;
         let (calls, beside) = caller.end();
         println!(
-            "a status of 10,000 keys, {query}: {took:?}; a closed call alone {alone:?}, meanwhile {beside:?}"
+            "figure: a status of 10,000 keys, {query}: {took:?}; a closed call alone {alone:?}, meanwhile {beside:?}"
         );
         assert!(took.as_millis() < 500, "{took:?}");
         assert!(calls > 1_000, "{calls} calls");

@@ -55,7 +55,7 @@ fn each_control_has_a_name_and_a_role() {
     browser.wait_for("document.querySelector('#form textarea')");
     count += check("#form").len();
     assert_eq!(browser.role(&browser.find("#result")), "status");
-    println!("{count} controls have names");
+    println!("figure: {count} controls have names");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn it_is_readable_in_light_and_dark_wide_and_narrow() {
         browser.press("#commands", "Reset");
         let lowest = lowest.min(contrast(&browser));
         browser.picture(&format!("admin-{scheme}-{name}-dialog.png"));
-        println!("{scheme}, {width} px: the lowest contrast of a text is {lowest:.2}");
+        println!("figure: {scheme}, {width} px: the lowest contrast of a text is {lowest:.2}");
         assert!(lowest >= 4.5, "{scheme} {name}: {lowest}");
     }
 }

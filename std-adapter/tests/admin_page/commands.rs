@@ -43,7 +43,7 @@ fn a_click_resets_after_it_has_asked() {
         "{}?.innerText.includes('Closed')",
         row("a.example")
     ));
-    println!("a reset shows within {took:?}");
+    println!("figure: a reset shows within {took:?}");
     assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
     assert_eq!(
         site.hosts.state(&"b.example".to_owned()),
@@ -96,7 +96,7 @@ fn the_keyboard_alone_resets() {
         "Manage a.example of hosts",
         "the focus is back"
     );
-    println!("{presses} presses of the tab key lead to the first breaker");
+    println!("figure: {presses} presses of the tab key lead to the first breaker");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn hostile_keys_stay_text_and_nothing_comes_from_elsewhere() {
     let width = "return document.documentElement.scrollWidth <= window.innerWidth;";
     assert_eq!(browser.run(width), true, "a long key widens nothing");
     println!(
-        "{} hostile keys are text, each is reset by its own button",
+        "figure: {} hostile keys are text, each is reset by its own button",
         hostile.len()
     );
 }

@@ -21,7 +21,7 @@ fn a_trip_shows_within_a_second() {
         let shown = format!("{}?.innerText.includes('Open')", row(key));
         slowest = slowest.max(browser.wait_for(&shown));
     }
-    println!("a trip shows within {slowest:?}, the slowest of 3");
+    println!("figure: a trip shows within {slowest:?}, the slowest of 3");
     assert!(slowest < Duration::from_secs(1), "{slowest:?}");
     let text = browser.text(&format!("return {}.innerText;", row("a.example")));
     assert!(
@@ -85,7 +85,7 @@ fn without_a_place_in_the_stream_it_is_read_each_few_seconds() {
     browser.wait_for("document.querySelector('#live').textContent.startsWith('not live')");
     site.trip("a.example");
     let took = browser.wait_for(&row("a.example"));
-    println!("without a stream a trip shows within {took:?}");
+    println!("figure: without a stream a trip shows within {took:?}");
     assert!(took < Duration::from_secs(7), "{took:?}");
     drop(place);
     browser.wait_for("document.querySelector('#live').textContent === 'live'");

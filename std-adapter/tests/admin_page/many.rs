@@ -61,7 +61,7 @@ fn ten_thousand_keys_stay_usable() {
         .as_u64()
         .unwrap();
     println!(
-        "10,000 keys: shown in {load:?}, searched in {search:?}, next page in {next:?}, scrolled in {scrolled} ms, \
+        "figure: 10,000 keys: shown in {load:?}, searched in {search:?}, next page in {next:?}, scrolled in {scrolled} ms, \
          200 trips at once in {burst:?}; {nodes} elements, {after} later"
     );
     for (what, took) in [
