@@ -76,7 +76,7 @@ use storage::Storage;
 ///   [`WhenFull::DropOldest`], which drops the oldest.
 /// - An entry may be sent again, with the same number and the same bytes. Numbers rise by 1 and go on after a reset,
 ///   from an empty journal, too. So a receiver keeps the last number that it has seen, ignores what is not above it,
-///   and sees from a gap how many were dropped.
+///   and sees from a gap what was dropped, or was cut off in [`send_or_keep`](Self::send_or_keep) before it was kept.
 /// - A future that is dropped is like a power cut: the next operation looks at the flash again. Until then the counts
 ///   are those from before.
 /// - A flash that fails, or holds something else, is an error that says what to do; nothing is erased but an erased

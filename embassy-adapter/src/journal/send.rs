@@ -111,30 +111,30 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     ) -> Result<Sent<E>, JournalError<F::Error>> {
         Self::check_len(bytes.len())?;
         let limit = limit.into_time_limit();
-        let mut sent = self.send_all(breaker, limit, &mut send).await?;
+        let mut done = self.send_all(breaker, limit, &mut send).await?;
         let is_rejected = breaker.as_breaker().snapshot().wait().is_some();
-        if sent.stopped.is_some() || is_rejected {
+        if done.stopped.is_some() || is_rejected {
             self.keep(bytes).await?;
-            if sent.stopped.is_none() {
+            if done.stopped.is_none() {
                 // It is the breaker that says how it rejects.
                 let rest = self.send_all(breaker, limit, send).await?;
-                sent.count += rest.count;
-                sent.stopped = rest.stopped;
+                done.count += rest.count;
+                done.stopped = rest.stopped;
             }
-            return Ok(sent);
+            return Ok(done);
         }
         // On flash before it is on air: what comes after a reset has another one.
         let number = self.use_number().await?;
         let entry = Entry { number, bytes };
         let call = wait::call_timeout(breaker, EmbassyTimer, limit, || send(entry));
         match call.await {
-            Ok(_) => sent.count += 1,
+            Ok(_) => done.count += 1,
             Err(error) => {
                 self.append(number, Some(bytes)).await?;
-                sent.stopped = Some(error);
+                done.stopped = Some(error);
             }
         }
-        Ok(sent)
+        Ok(done)
     }
 
     /// The oldest entry that waits, for those who send in their own way: without a call for each entry, or with an
