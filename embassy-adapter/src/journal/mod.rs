@@ -20,6 +20,11 @@ use open::State;
 pub use send::{Entry, Sent};
 use storage::Storage;
 
+/// The page on the journal, whose code is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/journal.md")]
+mod page {}
+
 /// A bounded queue in flash: what a radio could not send waits there through resets and power cuts, and is sent in
 /// order when the breaker lets it. `LONGEST` is the length of the longest entry in bytes, for which it keeps that
 /// much RAM.

@@ -168,9 +168,9 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
                     .acknowledged
                     .last_key_value()
                     .map(|(number, _)| *number);
-                let least = last.map_or(0, |last| last + 1);
+                let first = last.map_or(0, |last| last + 1);
                 assert!(
-                    (least..=least + self.unknown).contains(&number),
+                    (first..=first + self.unknown).contains(&number),
                     "{number} after {last:?}"
                 );
                 self.unknown = 0;
@@ -203,12 +203,12 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
     ) -> Result<(), Cut> {
         let (receiver, ambiguous) = (&mut self.receiver, &mut self.ambiguous);
         let send = async |entry: Entry<'_>| transmit(radio, receiver, ambiguous, entry);
-        let sent = run_for(
+        let ended = run_for(
             polls,
             journal.send_all(&self.breaker, TimeLimit::NONE, send),
         );
         self.breaker.reset();
-        match self.cut_or(sent)? {
+        match self.cut_or(ended)? {
             Ok(_) => Ok(()),
             Err(error) => panic!("{error}"),
         }
@@ -224,12 +224,12 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         let (receiver, ambiguous) = (&mut self.receiver, &mut self.ambiguous);
         let send = async |entry: Entry<'_>| transmit(radio, receiver, ambiguous, entry);
         let limit = TimeLimit::NONE;
-        let sent = run_for(
+        let ended = run_for(
             polls,
             journal.send_or_keep(&self.breaker, limit, bytes, send),
         );
         self.breaker.reset();
-        Ok(self.cut_or(sent)?.map(|_| ()))
+        Ok(self.cut_or(ended)?.map(|_| ()))
     }
 
     /// Everything that waits arrives; then nothing that was acknowledged is missing.

@@ -57,7 +57,7 @@ fn numbers_go_on_after_a_reset_from_an_empty_journal() {
     for _ in 0..100 {
         let mut journal = open(&chip, JournalConfig::new());
         assert_eq!((journal.waiting(), journal.next_number()), (0, expected));
-        for _ in 0..expected % 4 + 1 {
+        for _ in 0..=expected % 4 {
             assert_eq!(keep(&mut journal, "reading"), Ok(expected));
             expected += 1;
         }
@@ -279,4 +279,10 @@ fn two_journals_share_a_chip() {
     assert_eq!(entry.bytes(), b"one");
     let entry = run(other.oldest()).expect("it works").expect("it waits");
     assert_eq!(entry.bytes(), b"other");
+}
+
+#[test]
+fn a_journal_takes_the_memory_that_the_documentation_says() {
+    assert_eq!(size_of::<Journal<(), 0>>(), 60);
+    assert_eq!(size_of::<Journal<(), 32>>(), 60 + 32);
 }

@@ -28,7 +28,7 @@ struct Radio {
 }
 
 impl Radio {
-    async fn send(&self, entry: Entry<'_>) -> Result<(), &'static str> {
+    fn send(&self, entry: Entry<'_>) -> Result<(), &'static str> {
         if *self.is_down.borrow() {
             return Err("no answer");
         }
@@ -65,12 +65,12 @@ impl Device {
     }
 
     fn send_all(&mut self) -> Sent<&'static str> {
-        let send = async |entry: Entry<'_>| self.radio.send(entry).await;
+        let send = async |entry: Entry<'_>| self.radio.send(entry);
         run(self.journal.send_all(&self.breaker, TimeLimit::NONE, send)).expect("the flash works")
     }
 
     fn send_or_keep(&mut self) -> Result<Sent<&'static str>, JournalError<Cut>> {
-        let send = async |entry: Entry<'_>| self.radio.send(entry).await;
+        let send = async |entry: Entry<'_>| self.radio.send(entry);
         let (breaker, limit) = (&self.breaker, TimeLimit::NONE);
         run(self.journal.send_or_keep(breaker, limit, b"reading", send))
     }
@@ -135,7 +135,7 @@ fn an_entry_whose_sending_is_dropped_comes_again_with_its_number() {
     device.breaker.trip();
     device.breaker.clock().advance(Duration::from_secs(5));
     let hangs = async |entry: Entry<'_>| {
-        device.radio.send(entry).await?;
+        device.radio.send(entry)?;
         pending::<Result<(), &'static str>>().await
     };
     let sent = device

@@ -24,13 +24,13 @@ fn erases(len: usize, is_kept: bool) -> u64 {
     let send = async |_: Entry<'_>| Ok::<(), ()>(());
     let reading = vec![1; len];
     for _ in 0..READINGS {
-        let sent = if is_kept {
+        let done = if is_kept {
             run(journal.keep(&reading)).expect("room");
             run(journal.send_all(&breaker, TimeLimit::NONE, send))
         } else {
             run(journal.send_or_keep(&breaker, TimeLimit::NONE, &reading, send))
         };
-        assert_eq!(sent.expect("it works").count, 1);
+        assert_eq!(done.expect("it works").count, 1);
     }
     chip.erases()
 }
