@@ -25,6 +25,7 @@
 //! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], the timer behind everything here |
 //! | `ext` | [`BreakerExt`]: what embassy's timers add to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; [`wait`] describes how they wait |
 //! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` is core's |
+//! | `journal` | `Journal`: a queue in flash, for what could not be sent |
 //! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
 //!
 //! Everything of [`atomic_breaker`] that it takes is re-exported, so this crate is the only one to name.
@@ -42,6 +43,8 @@ mod clock;
 mod ext;
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 mod guarded;
+#[cfg(feature = "journal")]
+mod journal;
 #[cfg(feature = "defmt")]
 mod log;
 mod state_watch;
@@ -59,6 +62,8 @@ pub use clock::{EmbassyClock, EmbassyTimer};
 pub use ext::{BreakerExt, IntoTimeLimit};
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 pub use guarded::*;
+#[cfg(feature = "journal")]
+pub use journal::*;
 #[cfg(feature = "defmt")]
 pub use log::DefmtLog;
 pub use state_watch::StateWatch;

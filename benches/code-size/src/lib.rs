@@ -4,12 +4,19 @@
 //! is what that guard costs.
 #![no_std]
 
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+
 use atomic_breaker::{CallError, Clock, Rejected};
+use embassy_time_driver::Driver;
 
 /// A register that a driver would read.
 const DEVICE: *const u32 = 0x4000_0000 as *const u32;
 /// The counter of milliseconds.
 const COUNTER: *const u32 = 0x4000_0004 as *const u32;
+
+/// A register of the chip.
+pub const CONTROL: *mut u32 = 0x4000_0008 as *mut u32;
 
 /// The device does not answer.
 pub struct Silent;
@@ -32,6 +39,32 @@ impl Clock for Ticks {
     fn now_ms(&self) -> u32 {
         // SAFETY: never run, only measured.
         unsafe { COUNTER.read_volatile() }
+    }
+}
+
+/// The time of embassy, in somebody else's code.
+struct Time;
+
+embassy_time_driver::time_driver_impl!(static TIME: Time = Time);
+
+impl Driver for Time {
+    fn now(&self) -> u64 {
+        // SAFETY: never run, only measured.
+        u64::from(unsafe { COUNTER.read_volatile() })
+    }
+
+    fn schedule_wake(&self, _: u64, _: &Waker) {}
+}
+
+/// As little executor as there can be.
+#[inline(always)]
+pub fn run(future: impl Future<Output = u32>) -> u32 {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
     }
 }
 

@@ -7,12 +7,15 @@
 //! | `radio` | a task that sleeps in `ready()` while the radio is down, against one that polls |
 //! | `recovery` | calls that are healthy but longer than the lease close the breaker; traffic returns gradually |
 //! | `retained` | the word in RAM that survives resets, and what a loss of power leaves is not believed |
+//! | `journal` | readings in flash through resets after random instructions |
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores, really parallel, share one breaker; without embassy |
 #![no_std]
 
 mod board;
+#[cfg(feature = "microbit")]
+pub mod nvmc;
 mod time;
 
 pub use board::{hurry, on_interrupt, pend, reset, start};

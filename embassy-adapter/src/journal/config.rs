@@ -1,0 +1,70 @@
+//! What a journal does when it is full, or finds something else in its range.
+
+/// How a [`Journal`](crate::Journal) behaves.
+///
+/// ```
+/// use atomic_breaker_embassy::{JournalConfig, WhenFull};
+///
+/// let config = JournalConfig::new().when_full(WhenFull::DropOldest);
+/// # let _ = config;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use]
+pub struct JournalConfig {
+    pub(super) when_full: WhenFull,
+    pub(super) when_corrupt: WhenCorrupt,
+    pub(super) first_number: u32,
+}
+
+/// What happens to a new entry when the journal is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum WhenFull {
+    /// It is refused with [`JournalError::Full`](crate::JournalError::Full), and nothing that was kept is lost.
+    #[default]
+    Refuse,
+    /// The oldest entries are dropped, those of one page at a time, and the new one is kept.
+    DropOldest,
+}
+
+/// What happens when the range holds anything but this journal. A range that is erased is always formatted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum WhenCorrupt {
+    /// It is left as it is: [`JournalError::Corrupt`](crate::JournalError::Corrupt).
+    #[default]
+    Fail,
+    /// It is erased, and the journal begins anew.
+    Format,
+}
+
+impl JournalConfig {
+    /// Refuses when it is full, fails when it finds something else; numbers begin with 0.
+    pub const fn new() -> Self {
+        Self {
+            when_full: WhenFull::Refuse,
+            when_corrupt: WhenCorrupt::Fail,
+            first_number: 0,
+        }
+    }
+
+    /// What happens to a new entry when the journal is full.
+    pub const fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.when_full = when_full;
+        self
+    }
+
+    /// What happens when the range holds anything but this journal.
+    pub const fn when_corrupt(mut self, when_corrupt: WhenCorrupt) -> Self {
+        self.when_corrupt = when_corrupt;
+        self
+    }
+
+    /// The number of the first entry of a journal that is formatted. A journal that is found goes on with its own
+    /// numbers.
+    pub const fn first_number(mut self, number: u32) -> Self {
+        self.first_number = number;
+        self
+    }
+}

@@ -1,0 +1,144 @@
+//! Why a journal did not do what was asked.
+
+use core::fmt;
+
+/// Why a journal did not do what was asked. `E` is the error of the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum JournalError<E> {
+    /// The range, the flash and the longest entry do not fit together.
+    Misfit(Misfit),
+    /// What the range holds is not this journal.
+    Corrupt(Corruption),
+    /// The journal is full, and configured to [refuse](crate::WhenFull::Refuse). The entry was not kept.
+    Full,
+    /// The entry is longer than the journal's longest. It was not kept; or, where the flash holds it, the journal was
+    /// opened with a shorter longest entry than before.
+    TooLong {
+        /// The entry's bytes.
+        len: usize,
+        /// The bytes of the longest entry that the journal takes.
+        longest: usize,
+    },
+    /// All numbers are used: 4,294,967,295 entries. A reading each second uses them up in 136 years.
+    Exhausted,
+    /// The flash failed.
+    Flash(E),
+}
+
+/// What does not fit together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Misfit {
+    /// The range does not begin and end with a page.
+    Unaligned {
+        /// The bytes of a page.
+        page: u32,
+    },
+    /// The range has fewer than two pages.
+    TooFewPages {
+        /// The bytes of a page.
+        page: u32,
+    },
+    /// The range ends beyond the flash.
+    BeyondTheEnd {
+        /// The bytes of the flash.
+        capacity: usize,
+    },
+    /// A page does not hold the longest entry.
+    EntryTooLong {
+        /// The bytes of the longest entry that a page holds.
+        fits: u32,
+    },
+    /// The flash reads or writes in units that are no powers of two or larger than 32 bytes, or its pages hold
+    /// nothing.
+    Flash,
+}
+
+/// What the range holds instead of this journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Corruption {
+    /// No journal.
+    Garbage,
+    /// A journal of another version, another range or another flash.
+    OtherLayout,
+    /// A journal of which a whole page has become unreadable.
+    Damaged,
+}
+
+impl<E> From<Misfit> for JournalError<E> {
+    fn from(misfit: Misfit) -> Self {
+        Self::Misfit(misfit)
+    }
+}
+
+impl<E: fmt::Debug> fmt::Display for JournalError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misfit(misfit) => misfit.fmt(f),
+            Self::Corrupt(corruption) => corruption.fmt(f),
+            Self::Full => f.write_str(
+                "the journal is full: send what waits, give it more pages, or let it drop the oldest",
+            ),
+            Self::TooLong { len, longest } => write!(
+                f,
+                "an entry has {len} bytes and this journal takes {longest}: raise its longest entry"
+            ),
+            Self::Exhausted => f.write_str(
+                "all numbers are used: erase the range, and let the receiver begin anew",
+            ),
+            Self::Flash(error) => write!(f, "the flash failed: {error:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unaligned { page } => write!(
+                f,
+                "the range of a journal must begin and end at a multiple of {page} bytes, a page of this flash"
+            ),
+            Self::TooFewPages { page } => write!(
+                f,
+                "a journal needs two pages of {page} bytes or more: lengthen its range"
+            ),
+            Self::BeyondTheEnd { capacity } => write!(
+                f,
+                "the range of a journal must end within the flash, which has {capacity} bytes; addresses begin with 0 \
+                 at its begin"
+            ),
+            Self::EntryTooLong { fits } => write!(
+                f,
+                "a page of this flash holds entries of up to {fits} bytes: lower the journal's longest entry"
+            ),
+            Self::Flash => f.write_str(
+                "a journal needs a flash that reads and writes in powers of two up to 32 bytes, and pages that hold \
+                 more than their own head",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Corruption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Garbage => {
+                "the range holds something that is no journal: check the range, erase it, or open with \
+                 `WhenCorrupt::Format`"
+            }
+            Self::OtherLayout => {
+                "the range holds a journal of another version, range or flash: open it as it was, erase it, or open \
+                 with `WhenCorrupt::Format`"
+            }
+            Self::Damaged => {
+                "a page of the journal has become unreadable: erase the range, or open with `WhenCorrupt::Format`"
+            }
+        })
+    }
+}
+
+impl<E: fmt::Debug> core::error::Error for JournalError<E> {}
+impl core::error::Error for Misfit {}
+impl core::error::Error for Corruption {}

@@ -1,0 +1,160 @@
+//! What is written: entries, pages, marks.
+
+use embedded_storage_async::nor_flash::NorFlash;
+
+use super::Journal;
+use super::config::WhenFull;
+use super::error::JournalError;
+use super::layout::Head;
+use super::storage::Record;
+
+impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
+    /// Keeps an entry, and answers its number. When this returns, the entry is in flash.
+    ///
+    /// Numbers rise by 1, also over resets and when nothing waits; none is given twice. When a page is full, the next
+    /// one is erased first, which takes as long as that flash takes.
+    ///
+    /// Dropped before it returned, or where the power fails meanwhile: the entry is kept or not, and whatever was kept
+    /// before still is.
+    ///
+    /// # Errors
+    /// [`TooLong`](JournalError::TooLong); [`Full`](JournalError::Full), where it is to refuse;
+    /// [`Exhausted`](JournalError::Exhausted); [`Flash`](JournalError::Flash). In all of them the entry is not kept
+    /// (where the flash failed, it may be).
+    pub async fn keep(&mut self, entry: &[u8]) -> Result<u32, JournalError<F::Error>> {
+        Self::check_len(entry.len())?;
+        self.settle().await?;
+        let number = self.state.next;
+        self.append(number, Some(entry)).await?;
+        Ok(number)
+    }
+
+    /// Uses a number: no entry has it, and none will, but the one that the caller gives it.
+    pub(super) async fn use_number(&mut self) -> Result<u32, JournalError<F::Error>> {
+        self.settle().await?;
+        let number = self.state.next;
+        self.append(number, None).await?;
+        Ok(number)
+    }
+
+    /// Writes a record. Everything is settled before, and if it succeeds, afterwards.
+    pub(super) async fn append(
+        &mut self,
+        number: u32,
+        entry: Option<&[u8]>,
+    ) -> Result<(), JournalError<F::Error>> {
+        let after = number.checked_add(1).ok_or(JournalError::Exhausted)?;
+        let geometry = self.storage.geometry;
+        let len = geometry.record_len(entry.map(|entry| entry.len() as u32));
+        if self.state.write + len > geometry.page_of(self.state.sequence).end {
+            self.advance().await?;
+        }
+        self.is_settled = false;
+        let written = self.storage.write_record(self.state.write, number, entry);
+        written.await.map_err(JournalError::Flash)?;
+        self.state.write += len;
+        self.state.next = after;
+        self.state.waiting += u32::from(entry.is_some());
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// Begins the next page. Its head says, too, that the entries of the page after it are gone, so that there is
+    /// always one page that may be erased.
+    async fn advance(&mut self) -> Result<(), JournalError<F::Error>> {
+        let geometry = self.storage.geometry;
+        let youngest = self.state.sequence;
+        let sequence = youngest.checked_add(1).ok_or(JournalError::Exhausted)?;
+        let (oldest, mut at) = self.state.oldest;
+        // The page of the oldest would be the one after the new one.
+        let is_due = sequence - oldest >= geometry.pages - 1;
+        let mut dropped = 0;
+        if is_due && self.state.waiting > 0 {
+            if self.config.when_full == WhenFull::Refuse {
+                self.refused = self.refused.saturating_add(1);
+                return Err(JournalError::Full);
+            }
+            let end = self.end_of(oldest);
+            while let Some(record) = self.next_record(&mut at, end).await? {
+                dropped += u32::from(!record.is_done);
+            }
+        }
+        let head = Head {
+            sequence,
+            first: self.state.next,
+            dropped: self.state.dropped + dropped,
+        };
+        self.is_settled = false;
+        let begun = self.storage.begin_page(head).await;
+        self.state.write = begun.map_err(JournalError::Flash)?;
+        self.state.sequence = sequence;
+        self.state.dropped = head.dropped;
+        self.state.waiting -= dropped;
+        if is_due {
+            let page = geometry.page_of(oldest + 1);
+            self.state.oldest = (oldest + 1, page.start + geometry.head_len());
+        }
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// The oldest entry that waits; its bytes are in the buffer.
+    pub(super) async fn find_oldest(&mut self) -> Result<Option<Record>, JournalError<F::Error>> {
+        self.settle().await?;
+        while self.state.waiting > 0 {
+            let (page, mut at) = self.state.oldest;
+            let end = self.end_of(page);
+            match self.next_record(&mut at, end).await? {
+                Some(record) if record.is_done => self.state.oldest.1 = at,
+                Some(record) => return Ok(Some(record)),
+                None if page == self.state.sequence => {
+                    // It was there, and has become unreadable.
+                    self.state.waiting = 0;
+                }
+                None => {
+                    let start = self.storage.geometry.page_of(page + 1).start;
+                    self.state.oldest = (page + 1, start + self.storage.geometry.head_len());
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The oldest that waits is done.
+    pub(super) async fn finish(&mut self, record: &Record) -> Result<(), JournalError<F::Error>> {
+        self.is_settled = false;
+        let marked = self.storage.mark(record).await;
+        marked.map_err(JournalError::Flash)?;
+        self.state.oldest.1 = record.next;
+        self.state.waiting -= 1;
+        self.is_settled = true;
+        Ok(())
+    }
+
+    pub(super) async fn next_record(
+        &mut self,
+        at: &mut u32,
+        end: u32,
+    ) -> Result<Option<Record>, JournalError<F::Error>> {
+        let found = self.storage.next_record(at, end, &mut self.buffer);
+        found.await.map_err(JournalError::Flash)
+    }
+
+    /// Where the records of a page end.
+    fn end_of(&self, sequence: u32) -> u32 {
+        if sequence == self.state.sequence {
+            self.state.write
+        } else {
+            self.storage.geometry.page_of(sequence).end
+        }
+    }
+
+    pub(super) fn check_len(len: usize) -> Result<(), JournalError<F::Error>> {
+        if len <= LONGEST {
+            Ok(())
+        } else {
+            let longest = LONGEST;
+            Err(JournalError::TooLong { len, longest })
+        }
+    }
+}

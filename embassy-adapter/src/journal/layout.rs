@@ -1,0 +1,275 @@
+//! What stands where in flash: numbers and bytes, no flash.
+//!
+//! A page, in units of a grain, the least that the flash reads and writes (4 bytes at least):
+//!
+//! ```text
+//! ┌──────┬────────┬──────┬──────┬────────┬──────┬──────┬─────────────┐
+//! │ head │ header │ data │ mark │ header │ data │ mark │ ... erased  │
+//! └──────┴────────┴──────┴──────┴────────┴──────┴──────┴─────────────┘
+//! ```
+//!
+//! Each grain is written once between two erases: a mark stays erased until its entry is sent. Bytes that are no
+//! valid record, which a write that was cut off leaves, are stepped over.
+
+use core::ops::Range;
+
+use embedded_storage_async::nor_flash::NorFlash;
+
+use super::error::Misfit;
+
+/// The largest grain: 256 bits, as of an STM32H7.
+pub(super) const MAX_GRAIN: usize = 32;
+
+const HEADER: u32 = 12;
+const HEAD: usize = 32;
+const ERASED: u8 = 0xFF;
+
+/// The name of the layout; its last byte is the version.
+const MAGIC: [u8; 4] = *b"abj1";
+
+/// The length of a record that keeps nothing: its number was used.
+const NOTHING: u16 = u16::MAX;
+
+/// Where the pages are, and how they are divided.
+#[derive(Clone, Copy)]
+pub(super) struct Geometry {
+    start: u32,
+    page: u32,
+    pub(super) pages: u32,
+    pub(super) grain: u32,
+}
+
+impl Geometry {
+    pub(super) fn new<F: NorFlash>(
+        flash: &F,
+        range: Range<u32>,
+        longest: usize,
+    ) -> Result<Self, Misfit> {
+        let grain = F::READ_SIZE.max(F::WRITE_SIZE).max(4);
+        let divides = |size: usize| size > 0 && grain.is_multiple_of(size);
+        let is_supported = divides(F::READ_SIZE)
+            && divides(F::WRITE_SIZE)
+            && MAX_GRAIN.is_multiple_of(grain)
+            && F::ERASE_SIZE.is_multiple_of(grain);
+        let page = match u32::try_from(F::ERASE_SIZE) {
+            Ok(page) if is_supported && page > 0 => page,
+            _ => return Err(Misfit::Flash),
+        };
+        if !(range.start.is_multiple_of(page) && range.end.is_multiple_of(page)) {
+            return Err(Misfit::Unaligned { page });
+        }
+        if range.end as usize > flash.capacity() {
+            return Err(Misfit::BeyondTheEnd {
+                capacity: flash.capacity(),
+            });
+        }
+        let geometry = Self {
+            start: range.start,
+            page,
+            pages: range.end.saturating_sub(range.start) / page,
+            grain: grain as u32,
+        };
+        if geometry.pages < 2 {
+            return Err(Misfit::TooFewPages { page });
+        }
+        match geometry.longest_entry() {
+            Some(fits) if longest <= fits as usize => Ok(geometry),
+            Some(fits) => Err(Misfit::EntryTooLong { fits }),
+            None => Err(Misfit::Flash),
+        }
+    }
+
+    /// The longest entry that a page holds.
+    fn longest_entry(&self) -> Option<u32> {
+        let fits = self
+            .page
+            .checked_sub(self.head_len() + self.header_len() + self.grain)?;
+        Some(fits.min(u32::from(NOTHING) - 1))
+    }
+
+    pub(super) fn head_len(&self) -> u32 {
+        self.round_up(HEAD as u32)
+    }
+
+    pub(super) fn header_len(&self) -> u32 {
+        self.round_up(HEADER)
+    }
+
+    /// Up to whole grains.
+    pub(super) fn round_up(&self, bytes: u32) -> u32 {
+        // Grains are powers of two.
+        (bytes + self.grain - 1) & !(self.grain - 1)
+    }
+
+    /// What a record takes: an entry of so many bytes, or `None` for a number that was used.
+    pub(super) fn record_len(&self, entry: Option<u32>) -> u32 {
+        let kept = entry.map_or(0, |len| self.round_up(len) + self.grain);
+        self.header_len() + kept
+    }
+
+    /// The addresses of a page.
+    pub(super) fn page(&self, index: u32) -> Range<u32> {
+        let start = self.start + index * self.page;
+        start..start + self.page
+    }
+
+    /// The addresses of the page that was opened as that one.
+    pub(super) fn page_of(&self, sequence: u32) -> Range<u32> {
+        self.page(sequence % self.pages)
+    }
+}
+
+/// The head of a page: written after the page was erased, it says that everything of the page that is due to be
+/// erased next is gone.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    /// How many pages were opened before this one.
+    pub(super) sequence: u32,
+    /// The number of its first record.
+    pub(super) first: u32,
+    /// How many entries were dropped, since the journal was formatted.
+    pub(super) dropped: u32,
+}
+
+/// What the head of a page is.
+pub(super) enum FoundHead {
+    /// None: never written, or cut off.
+    None,
+    /// That of another journal: another version, range, or flash.
+    Foreign,
+    Ours(Head),
+}
+
+impl Head {
+    pub(super) fn to_bytes(self, geometry: &Geometry) -> [u8; HEAD] {
+        let mut bytes = [0; HEAD];
+        let fields = [
+            geometry.pages,
+            geometry.page,
+            geometry.grain,
+            self.sequence,
+            self.first,
+            self.dropped,
+        ];
+        bytes[..4].copy_from_slice(&MAGIC);
+        for (field, at) in fields.iter().zip((4..).step_by(4)) {
+            bytes[at..at + 4].copy_from_slice(&field.to_le_bytes());
+        }
+        let mut sum = Checksum::of_head();
+        sum.add(&bytes[..HEAD - 4]);
+        bytes[HEAD - 4..].copy_from_slice(&sum.end().to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn find(bytes: &[u8], index: u32, geometry: &Geometry) -> FoundHead {
+        let field = |at| word(bytes, at);
+        let mut sum = Checksum::of_head();
+        sum.add(&bytes[..HEAD - 4]);
+        if bytes[..3] != MAGIC[..3] || field(HEAD - 4) != sum.end() {
+            return FoundHead::None;
+        }
+        let found = (bytes[3], field(4), field(8), field(12));
+        let ours = (MAGIC[3], geometry.pages, geometry.page, geometry.grain);
+        let sequence = field(16);
+        if found != ours || sequence % geometry.pages != index {
+            return FoundHead::Foreign;
+        }
+        FoundHead::Ours(Self {
+            sequence,
+            first: field(20),
+            dropped: field(24),
+        })
+    }
+}
+
+/// What stands before the data of a record.
+pub(super) struct Header {
+    pub(super) number: u32,
+    /// `None`: the number was used, and nothing is kept.
+    pub(super) len: Option<u16>,
+    pub(super) sum: u32,
+}
+
+impl Header {
+    pub(super) fn of(number: u32, entry: Option<&[u8]>) -> Self {
+        let mut header = Self {
+            number,
+            len: entry.map(|entry| entry.len() as u16),
+            sum: 0,
+        };
+        let mut sum = header.begin_sum();
+        sum.add(entry.unwrap_or_default());
+        header.sum = sum.end();
+        header
+    }
+
+    /// The length stands there twice, once with all bits turned over: a write that was cut off leaves some bit set
+    /// in both. So it never begins with an erased grain, either.
+    pub(super) fn to_bytes(&self) -> [u8; HEADER as usize] {
+        let len = self.len.unwrap_or(NOTHING);
+        let mut bytes = [0; HEADER as usize];
+        bytes[..2].copy_from_slice(&len.to_le_bytes());
+        bytes[2..4].copy_from_slice(&(!len).to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.sum.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let lengths = word(bytes, 0);
+        let len = lengths as u16;
+        let is_whole = len == !((lengths >> 16) as u16);
+        is_whole.then(|| Self {
+            number: word(bytes, 4),
+            len: (len != NOTHING).then_some(len),
+            sum: word(bytes, 8),
+        })
+    }
+
+    /// The checksum of an entry begins with what its header says.
+    pub(super) fn begin_sum(&self) -> Checksum {
+        let mut sum = Checksum::of_record();
+        sum.add(&self.number.to_le_bytes());
+        sum.add(&self.len.unwrap_or(NOTHING).to_le_bytes());
+        sum
+    }
+}
+
+pub(super) fn is_erased(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == ERASED)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// CRC-32 as of Ethernet, bit by bit: a table would take a kilobyte.
+pub(super) struct Checksum(u32);
+
+impl Checksum {
+    fn of_head() -> Self {
+        Self(u32::MAX)
+    }
+
+    /// Another begin: with that of Ethernet an empty entry, cut off behind its length, would be right.
+    fn of_record() -> Self {
+        Self(u32::from_le_bytes(MAGIC))
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 ^= u32::from(*byte);
+            for _ in 0..8 {
+                let is_odd = self.0 & 1 != 0;
+                self.0 >>= 1;
+                if is_odd {
+                    self.0 ^= 0xEDB8_8320;
+                }
+            }
+        }
+    }
+
+    pub(super) fn end(&self) -> u32 {
+        !self.0
+    }
+}

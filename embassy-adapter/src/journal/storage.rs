@@ -1,0 +1,193 @@
+//! Heads and records, read from flash and written to it.
+
+use core::ops::Range;
+
+use embedded_storage_async::nor_flash::NorFlash;
+
+use super::layout::{FoundHead, Geometry, Head, Header, MAX_GRAIN, is_erased};
+
+/// What is read or written at a time, at most: whole grains of every size.
+const CHUNK: usize = 2 * MAX_GRAIN;
+
+/// In RAM and aligned, as drivers want what they write.
+#[repr(align(4))]
+struct Chunk([u8; CHUNK]);
+
+impl Chunk {
+    const ZEROS: Self = Self([0; CHUNK]);
+}
+
+/// The pages of a journal.
+pub(super) struct Storage<F> {
+    pub(super) flash: F,
+    pub(super) geometry: Geometry,
+}
+
+/// A record that is whole.
+pub(super) struct Record {
+    pub(super) number: u32,
+    /// The length of the entry; 0 where nothing was kept.
+    pub(super) len: usize,
+    /// Nothing is left to do: sent, or only a number.
+    pub(super) is_done: bool,
+    /// The address of its mark.
+    mark: u32,
+    /// The address after it.
+    pub(super) next: u32,
+}
+
+impl<F: NorFlash> Storage<F> {
+    pub(super) async fn head(&mut self, index: u32) -> Result<FoundHead, F::Error> {
+        let mut chunk = Chunk::ZEROS;
+        let len = self.geometry.head_len() as usize;
+        let start = self.geometry.page(index).start;
+        self.flash.read(start, &mut chunk.0[..len]).await?;
+        Ok(Head::find(&chunk.0, index, &self.geometry))
+    }
+
+    /// Erases a page and writes its head, so that where there is a head the page was erased. Answers where its records
+    /// begin.
+    pub(super) async fn begin_page(&mut self, head: Head) -> Result<u32, F::Error> {
+        let page = self.geometry.page_of(head.sequence);
+        self.flash.erase(page.start, page.end).await?;
+        self.write(page.start, &head.to_bytes(&self.geometry))
+            .await?;
+        Ok(page.start + self.geometry.head_len())
+    }
+
+    /// The first grain of a range in which anything was written.
+    pub(super) async fn first_written(
+        &mut self,
+        range: Range<u32>,
+    ) -> Result<Option<u32>, F::Error> {
+        let grain = self.geometry.grain as usize;
+        let mut at = range.start;
+        while at < range.end {
+            let mut chunk = Chunk::ZEROS;
+            let len = CHUNK.min((range.end - at) as usize);
+            self.flash.read(at, &mut chunk.0[..len]).await?;
+            let mut grains = chunk.0[..len].chunks(grain);
+            if let Some(written) = grains.position(|grain| !is_erased(grain)) {
+                return Ok(Some(at + (written * grain) as u32));
+            }
+            at += len as u32;
+        }
+        Ok(None)
+    }
+
+    /// The next record at or after `at`, its entry copied to `entry` if it fits. `None`: there is none before
+    /// `end`, and if there is room, then from `at` on.
+    pub(super) async fn next_record(
+        &mut self,
+        at: &mut u32,
+        end: u32,
+        entry: &mut [u8],
+    ) -> Result<Option<Record>, F::Error> {
+        let geometry = self.geometry;
+        let header_len = geometry.header_len();
+        while *at + header_len <= end {
+            let mut chunk = Chunk::ZEROS;
+            let bytes = &mut chunk.0[..header_len as usize];
+            self.flash.read(*at, bytes).await?;
+            if is_erased(&bytes[..geometry.grain as usize]) {
+                match self.first_written(*at + geometry.grain..end).await? {
+                    Some(written) => *at = written,
+                    None => return Ok(None),
+                }
+                continue;
+            }
+            let fits =
+                |header: &Header| geometry.record_len(header.len.map(u32::from)) <= end - *at;
+            let Some(header) = Header::from_bytes(bytes).filter(fits) else {
+                *at += geometry.grain;
+                continue;
+            };
+            let start = *at;
+            // If the rest is not whole, it is stepped over nevertheless: what it was to be is no header.
+            *at += geometry.record_len(header.len.map(u32::from));
+            if let Some(record) = self.rest_of(&header, start, *at, entry).await? {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record of that header, if its checksum is right.
+    async fn rest_of(
+        &mut self,
+        header: &Header,
+        start: u32,
+        next: u32,
+        entry: &mut [u8],
+    ) -> Result<Option<Record>, F::Error> {
+        let mut sum = header.begin_sum();
+        let len = usize::from(header.len.unwrap_or(0));
+        let data = start + self.geometry.header_len();
+        let mut chunk = Chunk::ZEROS;
+        let mut done = 0;
+        while done < len {
+            let part = CHUNK.min(len - done);
+            let whole = self.geometry.round_up(part as u32) as usize;
+            let address = data + done as u32;
+            self.flash.read(address, &mut chunk.0[..whole]).await?;
+            sum.add(&chunk.0[..part]);
+            if let Some(place) = entry.get_mut(done..done + part) {
+                place.copy_from_slice(&chunk.0[..part]);
+            }
+            done += part;
+        }
+        if sum.end() != header.sum {
+            return Ok(None);
+        }
+        let mark = next - self.geometry.grain;
+        let mut is_done = true;
+        if header.len.is_some() {
+            let bytes = &mut chunk.0[..self.geometry.grain as usize];
+            self.flash.read(mark, bytes).await?;
+            is_done = !is_erased(bytes);
+        }
+        Ok(Some(Record {
+            number: header.number,
+            len,
+            is_done,
+            mark,
+            next,
+        }))
+    }
+
+    /// Writes an entry, or that its number was used.
+    pub(super) async fn write_record(
+        &mut self,
+        at: u32,
+        number: u32,
+        entry: Option<&[u8]>,
+    ) -> Result<(), F::Error> {
+        let header = Header::of(number, entry);
+        self.write(at, &header.to_bytes()).await?;
+        let data = at + self.geometry.header_len();
+        self.write(data, entry.unwrap_or_default()).await
+    }
+
+    /// Marks a record as done.
+    pub(super) async fn mark(&mut self, record: &Record) -> Result<(), F::Error> {
+        self.write_mark(record.mark).await
+    }
+
+    /// Writes a grain of zeros.
+    pub(super) async fn write_mark(&mut self, at: u32) -> Result<(), F::Error> {
+        let grain = self.geometry.grain as usize;
+        self.write(at, &Chunk::ZEROS.0[..grain]).await
+    }
+
+    /// Fills the last grain with zeros.
+    async fn write(&mut self, mut at: u32, bytes: &[u8]) -> Result<(), F::Error> {
+        for part in bytes.chunks(CHUNK) {
+            let mut chunk = Chunk::ZEROS;
+            chunk.0[..part.len()].copy_from_slice(part);
+            let whole = self.geometry.round_up(part.len() as u32);
+            self.flash.write(at, &chunk.0[..whole as usize]).await?;
+            at += whole;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! A model of flash that follows the contract of the traits and is no kinder: power fails after any byte of a write
+//! and at any moment of an erase, and what was being written or erased is then undefined.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use embedded_storage_async::nor_flash::{
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+};
+
+use super::random::Random;
+
+/// The power has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut;
+
+impl NorFlashError for Cut {
+    fn kind(&self) -> NorFlashErrorKind {
+        NorFlashErrorKind::Other
+    }
+}
+
+/// A chip that reads `R`, writes `W` and erases `E` bytes. Clones are the same chip.
+#[derive(Clone)]
+pub(crate) struct Chip<const R: usize, const W: usize, const E: usize> {
+    inner: Rc<RefCell<Inner>>,
+}
+
+struct Inner {
+    bytes: Vec<u8>,
+    /// Bytes that may still be written or erased before the power fails.
+    left: Option<u64>,
+    spent: u64,
+    erases: u64,
+    random: Random,
+    /// Whether operations take several polls.
+    is_slow: bool,
+    /// Whether bits that are not erased may be written again, as of a `MultiwriteNorFlash`.
+    is_rewritable: bool,
+}
+
+impl Inner {
+    /// Whether the power is on for another byte.
+    fn spend(&mut self) -> Result<(), Cut> {
+        match &mut self.left {
+            Some(0) => return Err(Cut),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.spent += 1;
+        Ok(())
+    }
+
+    fn is_off(&self) -> bool {
+        self.left == Some(0)
+    }
+}
+
+impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
+    /// An erased chip.
+    pub(crate) fn new(pages: usize, seed: u64) -> Self {
+        Self::holding(vec![0xFF; pages * E], seed)
+    }
+
+    pub(crate) fn holding(bytes: Vec<u8>, seed: u64) -> Self {
+        Self {
+            inner: Rc::new(RefCell::new(Inner {
+                bytes,
+                left: None,
+                spent: 0,
+                erases: 0,
+                random: Random::new(seed),
+                is_slow: false,
+                is_rewritable: false,
+            })),
+        }
+    }
+
+    /// The power fails after so many bytes more.
+    pub(crate) fn cut_after(&self, bytes: u64) {
+        self.inner.borrow_mut().left = Some(bytes);
+    }
+
+    pub(crate) fn power_up(&self) {
+        self.inner.borrow_mut().left = None;
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.inner.borrow().is_off()
+    }
+
+    /// From now on each operation takes some polls.
+    pub(crate) fn slow_down(&self) {
+        self.inner.borrow_mut().is_slow = true;
+    }
+
+    /// From now on what is not erased may be written, and a write that is cut off leaves only bits that it was to
+    /// write.
+    pub(crate) fn allow_rewrites(&self) {
+        self.inner.borrow_mut().is_rewritable = true;
+    }
+
+    /// Bytes written and erased so far.
+    pub(crate) fn spent(&self) -> u64 {
+        self.inner.borrow().spent
+    }
+
+    /// Pages erased so far.
+    pub(crate) fn erases(&self) -> u64 {
+        self.inner.borrow().erases
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.inner.borrow().bytes.clone()
+    }
+
+    /// Its whole range.
+    pub(crate) fn range(&self) -> std::ops::Range<u32> {
+        0..self.inner.borrow().bytes.len() as u32
+    }
+
+    pub(crate) fn change(&self, change: impl FnOnce(&mut [u8])) {
+        change(&mut self.inner.borrow_mut().bytes);
+    }
+
+    /// One turn of others, if it is slow.
+    async fn pause(&self) {
+        let mut is_over = !self.inner.borrow().is_slow;
+        poll_fn(|_| {
+            if std::mem::replace(&mut is_over, true) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    fn write_byte(&self, at: usize, byte: u8) -> Result<(), Cut> {
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.spend().is_err() {
+            if inner.is_rewritable || inner.random.one_in(2) {
+                // Some of the bits.
+                inner.bytes[at] &= byte | inner.random.byte();
+            } else {
+                // "The contents of the written words are undefined."
+                let word = at - at % W;
+                for byte in &mut inner.bytes[word..word + W] {
+                    *byte = inner.random.byte();
+                }
+            }
+            return Err(Cut);
+        }
+        inner.bytes[at] &= byte;
+        Ok(())
+    }
+
+    /// "If power is lost during erase, contents of the page are undefined."
+    fn erase_page(&self, page: usize) -> Result<(), Cut> {
+        let inner = &mut *self.inner.borrow_mut();
+        for done in 0..E {
+            if inner.spend().is_ok() {
+                continue;
+            }
+            let kind = inner.random.below(5);
+            for (at, byte) in inner.bytes[page..page + E].iter_mut().enumerate() {
+                match kind {
+                    0 if at < done => *byte = 0xFF,
+                    1 if at >= E - done => *byte = 0xFF,
+                    2 => *byte |= inner.random.byte(),
+                    3 => *byte = inner.random.byte(),
+                    4 if at % 64 < 4 => *byte = 0xFF,
+                    _ => {}
+                }
+            }
+            return Err(Cut);
+        }
+        inner.bytes[page..page + E].fill(0xFF);
+        inner.erases += 1;
+        Ok(())
+    }
+
+    /// "It is not allowed to write to the same word twice."
+    fn check_writable(&self, at: usize) {
+        let inner = self.inner.borrow();
+        let is_erased = inner.bytes[at..at + W].iter().all(|byte| *byte == 0xFF);
+        let may_write = is_erased || inner.is_rewritable || inner.is_off();
+        assert!(may_write, "written twice, at {at:#x}");
+    }
+
+    fn check_power(&self) -> Result<(), Cut> {
+        if self.is_off() { Err(Cut) } else { Ok(()) }
+    }
+}
+
+impl<const R: usize, const W: usize, const E: usize> ErrorType for Chip<R, W, E> {
+    type Error = Cut;
+}
+
+impl<const R: usize, const W: usize, const E: usize> ReadNorFlash for Chip<R, W, E> {
+    const READ_SIZE: usize = R;
+
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Cut> {
+        let at = offset as usize;
+        assert!(at.is_multiple_of(R) && bytes.len().is_multiple_of(R) && !bytes.is_empty());
+        self.pause().await;
+        self.check_power()?;
+        bytes.copy_from_slice(&self.inner.borrow().bytes[at..at + bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.inner.borrow().bytes.len()
+    }
+}
+
+impl<const R: usize, const W: usize, const E: usize> MultiwriteNorFlash for Chip<R, W, E> {}
+
+impl<const R: usize, const W: usize, const E: usize> NorFlash for Chip<R, W, E> {
+    const WRITE_SIZE: usize = W;
+    const ERASE_SIZE: usize = E;
+
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), Cut> {
+        let (from, to) = (from as usize, to as usize);
+        assert!(from.is_multiple_of(E) && to.is_multiple_of(E) && from < to);
+        for page in (from..to).step_by(E) {
+            self.pause().await;
+            self.erase_page(page)?;
+            self.pause().await;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Cut> {
+        let at = offset as usize;
+        assert!(at.is_multiple_of(W) && bytes.len().is_multiple_of(W) && !bytes.is_empty());
+        for (word, part) in bytes.chunks(W).enumerate() {
+            self.pause().await;
+            let at = at + word * W;
+            self.check_writable(at);
+            for (place, byte) in part.iter().enumerate() {
+                self.write_byte(at + place, *byte)?;
+            }
+        }
+        self.pause().await;
+        Ok(())
+    }
+}

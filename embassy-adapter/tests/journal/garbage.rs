@@ -1,0 +1,150 @@
+//! Flash that holds something else: a clear error that leaves it alone, or a new journal.
+
+use atomic_breaker_embassy::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
+
+use super::flash::{Chip, Cut};
+use super::random::{Random, run};
+
+type Flash = Chip<1, 4, 256>;
+
+const FORMATTING: JournalConfig = JournalConfig::new().when_corrupt(WhenCorrupt::Format);
+
+fn try_open(
+    chip: &Flash,
+    pages: std::ops::Range<u32>,
+    config: JournalConfig,
+) -> Result<Journal<Flash, 20>, JournalError<Cut>> {
+    let range = pages.start * 256..pages.end * 256;
+    run(Journal::open(chip.clone(), range, config))
+}
+
+/// An error that changes nothing; or formatted, wherever the power fails meanwhile.
+fn check(chip: &Flash, pages: std::ops::Range<u32>, expected: Corruption) {
+    let before = chip.bytes();
+    let error = try_open(chip, pages.clone(), JournalConfig::new()).expect_err("no journal");
+    assert_eq!(error, JournalError::Corrupt(expected));
+    assert!(
+        error.to_string().contains("`WhenCorrupt::Format`"),
+        "{error}"
+    );
+    assert_eq!(chip.bytes(), before, "left alone");
+
+    for cut in 0.. {
+        chip.change(|bytes| bytes.copy_from_slice(&before));
+        chip.cut_after(cut);
+        let opened = try_open(chip, pages.clone(), FORMATTING.first_number(9));
+        let was_cut = chip.is_off();
+        chip.power_up();
+        if let Err(error) = opened {
+            assert_eq!(error, JournalError::Flash(Cut));
+        }
+        let mut journal =
+            try_open(chip, pages.clone(), FORMATTING.first_number(9)).expect("formatted");
+        assert_eq!((journal.waiting(), run(journal.keep(b"new"))), (0, Ok(9)));
+        if !was_cut {
+            return;
+        }
+    }
+}
+
+#[test]
+fn garbage_is_an_error_or_formatted() {
+    let mut random = Random::new(1);
+    let noise = (0..1024).map(|_| random.byte()).collect();
+    check(&Flash::holding(noise, 0), 0..4, Corruption::Garbage);
+    check(&Flash::holding(vec![0; 1024], 0), 0..4, Corruption::Garbage);
+    for page in 0..4 {
+        // Somebody else's page among erased ones.
+        let mut bytes = vec![0xFF; 1024];
+        bytes[page * 256 + 40..(page + 1) * 256].fill(7);
+        check(&Flash::holding(bytes, 0), 0..4, Corruption::Garbage);
+    }
+}
+
+/// A chip with a journal of some entries.
+fn used(entries: u32) -> Flash {
+    let chip = Flash::new(4, 0);
+    let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("erased");
+    for number in 0..entries {
+        run(journal.keep(b"twenty bytes, filled")).expect("room");
+        if number % 2 == 0 {
+            run(journal.remove_through(number)).expect("it works");
+        }
+    }
+    chip
+}
+
+#[test]
+fn a_journal_of_another_range_is_an_error_or_formatted() {
+    for pages in [0..3, 1..4, 0..2, 2..4] {
+        check(&used(30), pages, Corruption::OtherLayout);
+    }
+}
+
+#[test]
+fn a_journal_of_another_flash_is_an_error() {
+    let chip = used(30);
+    let other = Chip::<8, 8, 256>::holding(chip.bytes(), 0);
+    let opened = run(Journal::<_, 20>::open(
+        other,
+        chip.range(),
+        JournalConfig::new(),
+    ));
+    assert_eq!(
+        opened.err(),
+        Some(JournalError::Corrupt(Corruption::OtherLayout))
+    );
+}
+
+/// The checksum of a head, once more.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut sum = u32::MAX;
+    for byte in bytes {
+        sum ^= u32::from(*byte);
+        for _ in 0..8 {
+            sum = (sum >> 1) ^ (0xEDB8_8320 * (sum & 1));
+        }
+    }
+    !sum
+}
+
+#[test]
+fn a_journal_of_another_version_is_an_error_or_formatted() {
+    assert_eq!(checksum(b"123456789"), 0xCBF4_3926, "as of Ethernet");
+    let chip = used(5);
+    chip.change(|bytes| {
+        assert_eq!(&bytes[..4], b"abj1");
+        bytes[3] = b'0';
+        let sum = checksum(&bytes[..28]);
+        bytes[28..32].copy_from_slice(&sum.to_le_bytes());
+    });
+    check(&chip, 0..4, Corruption::OtherLayout);
+}
+
+#[test]
+fn a_page_whose_head_has_become_unreadable_is_an_error_or_formatted() {
+    // 30 entries of 36 bytes, six in a page: the youngest is the first page, and the second is due to be erased.
+    for page in [0, 2, 3] {
+        let chip = used(30);
+        chip.change(|bytes| bytes[page * 256 + 17] ^= 4);
+        check(&chip, 0..4, Corruption::Damaged);
+    }
+}
+
+#[test]
+fn an_entry_that_has_become_unreadable_is_left_out_and_shows_as_a_gap() {
+    let chip = Flash::new(4, 0);
+    let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("erased");
+    for _ in 0..3 {
+        run(journal.keep(b"twenty bytes, filled")).expect("room");
+    }
+    // The data of number 1: behind the head, a record, and a header.
+    chip.change(|bytes| bytes[32 + 36 + 12 + 3] ^= 1);
+    let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("a journal");
+    assert_eq!((journal.waiting(), journal.next_number()), (2, 3));
+    for expected in [0, 2] {
+        let entry = run(journal.oldest()).expect("it works").expect("it waits");
+        assert_eq!(entry.number(), expected);
+        assert_eq!(run(journal.remove_through(expected)), Ok(1));
+    }
+}

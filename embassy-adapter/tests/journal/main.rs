@@ -1,0 +1,12 @@
+//! The journal on a model of flash. Random histories have another seed in each run, printed; `JOURNAL_SEED` repeats
+//! one.
+
+mod cuts;
+mod device;
+mod flash;
+mod garbage;
+mod peer;
+mod queue;
+mod random;
+mod sending;
+mod wear;

@@ -1,0 +1,288 @@
+//! What is kept, what is refused or dropped, and how that is counted.
+
+use atomic_breaker_embassy::{Journal, JournalConfig, JournalError, Misfit, WhenFull};
+
+use super::flash::Chip;
+use super::random::run;
+
+type Flash = Chip<4, 4, 256>;
+
+const DROPPING: JournalConfig = JournalConfig::new().when_full(WhenFull::DropOldest);
+
+fn open(chip: &Flash, config: JournalConfig) -> Journal<Flash, 20> {
+    run(Journal::open(chip.clone(), chip.range(), config)).expect("a journal")
+}
+
+fn keep(
+    journal: &mut Journal<Flash, 20>,
+    text: &str,
+) -> Result<u32, JournalError<super::flash::Cut>> {
+    run(journal.keep(text.as_bytes()))
+}
+
+/// Takes out everything that waits.
+fn take(journal: &mut Journal<Flash, 20>) -> Vec<(u32, String)> {
+    let mut taken = Vec::new();
+    while let Some(entry) = run(journal.oldest()).expect("it works") {
+        let number = entry.number();
+        taken.push((number, String::from_utf8_lossy(entry.bytes()).into_owned()));
+        assert_eq!(run(journal.remove_through(number)), Ok(1));
+    }
+    taken
+}
+
+#[test]
+fn what_is_kept_comes_out_in_order_after_a_reset() {
+    let chip = Flash::new(4, 0);
+    let mut journal = open(&chip, JournalConfig::new());
+    assert!(journal.is_new());
+    for text in ["one", "", "three, and longer"] {
+        keep(&mut journal, text).expect("room");
+    }
+    drop(journal);
+    let mut journal = open(&chip, JournalConfig::new());
+    assert!(!journal.is_new());
+    assert_eq!((journal.waiting(), journal.next_number()), (3, 3));
+    let expected = [(0, "one"), (1, ""), (2, "three, and longer")];
+    assert_eq!(
+        take(&mut journal),
+        expected.map(|(number, text)| (number, text.to_owned()))
+    );
+}
+
+#[test]
+fn numbers_go_on_after_a_reset_from_an_empty_journal() {
+    let chip = Flash::new(3, 0);
+    let mut expected = 0;
+    for _ in 0..100 {
+        let mut journal = open(&chip, JournalConfig::new());
+        assert_eq!((journal.waiting(), journal.next_number()), (0, expected));
+        for _ in 0..=expected % 4 {
+            assert_eq!(keep(&mut journal, "reading"), Ok(expected));
+            expected += 1;
+        }
+        take(&mut journal);
+    }
+}
+
+#[test]
+fn a_full_journal_refuses_until_something_was_sent() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, JournalConfig::new());
+    let mut kept = 0;
+    while keep(&mut journal, "twenty bytes, filled") == Ok(kept) {
+        kept += 1;
+    }
+    // 36 bytes each, six behind the head of a page, and two pages of three hold entries.
+    assert_eq!((kept, journal.waiting()), (12, 12));
+    assert_eq!(keep(&mut journal, "another"), Err(JournalError::Full));
+    assert_eq!((journal.refused(), journal.dropped()), (2, 0));
+    assert_eq!(run(journal.remove_through(4)), Ok(5));
+    assert_eq!(
+        keep(&mut journal, "another"),
+        Err(JournalError::Full),
+        "the page is in use"
+    );
+    assert_eq!(run(journal.remove_through(5)), Ok(1));
+    assert_eq!(
+        keep(&mut journal, "another"),
+        Ok(12),
+        "no number for what was refused"
+    );
+    let numbers: Vec<_> = take(&mut journal).iter().map(|entry| entry.0).collect();
+    assert_eq!(numbers, (6..=12).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_full_journal_drops_the_oldest_page_and_counts_what_that_held() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, DROPPING);
+    for number in 0..13 {
+        assert_eq!(keep(&mut journal, "twenty bytes, filled"), Ok(number));
+    }
+    assert_eq!(
+        (journal.waiting(), journal.dropped(), journal.refused()),
+        (7, 6, 0)
+    );
+    run(journal.remove_through(7)).expect("it works");
+    for number in 13..19 {
+        assert_eq!(keep(&mut journal, "twenty bytes, filled"), Ok(number));
+    }
+    assert_eq!(
+        (journal.waiting(), journal.dropped()),
+        (7, 10),
+        "what was sent is not lost"
+    );
+    drop(journal);
+    let mut journal = open(&chip, DROPPING);
+    assert_eq!(
+        (journal.waiting(), journal.dropped()),
+        (7, 10),
+        "over a reset, too"
+    );
+    assert_eq!(take(&mut journal)[0].0, 12);
+}
+
+#[test]
+fn an_empty_entry_that_was_cut_off_behind_its_length_is_none() {
+    let chip = Flash::new(3, 0);
+    let start = open(&chip, JournalConfig::new());
+    assert_eq!(start.waiting(), 0);
+    // A length of 0, twice; its number and its checksum are still erased.
+    chip.change(|bytes| bytes[32..34].fill(0));
+    let mut journal = open(&chip, JournalConfig::new());
+    assert_eq!((journal.waiting(), journal.next_number()), (0, 0));
+    assert_eq!(keep(&mut journal, ""), Ok(0));
+}
+
+#[test]
+fn removing_leaves_what_came_later() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, DROPPING);
+    for _ in 0..13 {
+        keep(&mut journal, "twenty bytes, filled").expect("room");
+    }
+    assert_eq!(run(journal.remove_through(3)), Ok(0), "dropped already");
+    assert_eq!(run(journal.remove_through(8)), Ok(3));
+    assert_eq!(run(journal.remove_through(u32::MAX)), Ok(4));
+    assert_eq!(run(journal.remove_through(u32::MAX)), Ok(0));
+    assert_eq!(run(journal.oldest()), Ok(None));
+}
+
+#[test]
+fn entries_that_are_too_long_are_an_error_that_names_both_lengths() {
+    let chip = Flash::new(2, 0);
+    let mut journal = open(&chip, JournalConfig::new());
+    let too_long = JournalError::TooLong {
+        len: 21,
+        longest: 20,
+    };
+    assert_eq!(run(journal.keep(&[0; 21])), Err(too_long));
+    assert_eq!(
+        too_long.to_string(),
+        "an entry has 21 bytes and this journal takes 20: raise its longest entry"
+    );
+    assert_eq!((journal.next_number(), journal.waiting()), (0, 0));
+
+    keep(&mut journal, "ten bytes.").expect("room");
+    let range = chip.range();
+    let narrow = run(Journal::<_, 9>::open(
+        chip.clone(),
+        range.clone(),
+        JournalConfig::new(),
+    ));
+    assert_eq!(
+        narrow.err(),
+        Some(JournalError::TooLong {
+            len: 10,
+            longest: 9
+        })
+    );
+    take(&mut journal);
+    assert!(
+        run(Journal::<_, 9>::open(
+            chip.clone(),
+            range,
+            JournalConfig::new()
+        ))
+        .is_ok()
+    );
+}
+
+#[test]
+fn an_entry_may_fill_a_page() {
+    let chip = Flash::new(2, 0);
+    let range = chip.range();
+    let larger = run(Journal::<_, 209>::open(
+        chip.clone(),
+        range.clone(),
+        DROPPING,
+    ));
+    let misfit = Misfit::EntryTooLong { fits: 208 };
+    assert_eq!(larger.err(), Some(JournalError::Misfit(misfit)));
+    let mut journal = run(Journal::<_, 208>::open(chip.clone(), range, DROPPING)).expect("it fits");
+    for number in 0..5 {
+        assert_eq!(run(journal.keep(&[number as u8; 208])), Ok(number));
+        let entry = run(journal.oldest()).expect("it works").expect("it waits");
+        assert_eq!(
+            (entry.number(), entry.bytes()),
+            (number, &[number as u8; 208][..])
+        );
+    }
+    assert_eq!((journal.waiting(), journal.dropped()), (1, 4));
+}
+
+#[test]
+fn numbers_begin_where_they_are_told_and_end_with_an_error() {
+    let chip = Flash::new(2, 0);
+    let config = JournalConfig::new().first_number(u32::MAX - 2);
+    let mut journal = open(&chip, config);
+    assert_eq!(keep(&mut journal, "last but one"), Ok(u32::MAX - 2));
+    assert_eq!(keep(&mut journal, "last"), Ok(u32::MAX - 1));
+    assert_eq!(keep(&mut journal, "none"), Err(JournalError::Exhausted));
+    let mut journal = open(&chip, config);
+    assert_eq!(keep(&mut journal, "none"), Err(JournalError::Exhausted));
+    assert_eq!(take(&mut journal).len(), 2);
+}
+
+#[test]
+fn a_range_that_does_not_fit_is_an_error_that_says_which_would() {
+    let chip = Flash::new(4, 0);
+    let misfit = |range| run(Journal::<_, 20>::open(chip.clone(), range, DROPPING)).err();
+    for (range, expected, text) in [
+        (
+            0..1000,
+            Misfit::Unaligned { page: 256 },
+            "a multiple of 256 bytes",
+        ),
+        (
+            4..512,
+            Misfit::Unaligned { page: 256 },
+            "a multiple of 256 bytes",
+        ),
+        (
+            256..512,
+            Misfit::TooFewPages { page: 256 },
+            "two pages of 256 bytes or more",
+        ),
+        #[expect(clippy::reversed_empty_ranges, reason = "a mistake that is made")]
+        (
+            512..0,
+            Misfit::TooFewPages { page: 256 },
+            "two pages of 256 bytes or more",
+        ),
+        (
+            0..1280,
+            Misfit::BeyondTheEnd { capacity: 1024 },
+            "which has 1024 bytes",
+        ),
+    ] {
+        let error = misfit(range).expect("it does not fit");
+        assert_eq!(error, JournalError::Misfit(expected));
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    let chip = Chip::<1, 64, 256>::new(4, 0);
+    let journal = run(Journal::<_, 20>::open(chip.clone(), chip.range(), DROPPING));
+    assert_eq!(journal.err(), Some(JournalError::Misfit(Misfit::Flash)));
+}
+
+#[test]
+fn two_journals_share_a_chip() {
+    let chip = Flash::new(4, 0);
+    let open = |range| run(Journal::<_, 20>::open(chip.clone(), range, DROPPING)).expect("it fits");
+    let (mut one, mut other) = (open(0..512), open(512..1024));
+    for _ in 0..40 {
+        run(one.keep(b"one")).expect("room");
+        run(other.keep(b"other")).expect("room");
+    }
+    let entry = run(one.oldest()).expect("it works").expect("it waits");
+    assert_eq!(entry.bytes(), b"one");
+    let entry = run(other.oldest()).expect("it works").expect("it waits");
+    assert_eq!(entry.bytes(), b"other");
+}
+
+#[test]
+fn a_journal_takes_the_memory_that_the_documentation_says() {
+    assert_eq!(size_of::<Journal<(), 0>>(), 60);
+    assert_eq!(size_of::<Journal<(), 32>>(), 60 + 32);
+}
