@@ -27,10 +27,10 @@ struct Row {
     status: Status,
     failures: u32,
     fence: i64,
+    /// Of one that runs, when its lease is over.
     due: Duration,
     kept: Duration,
     ended: Duration,
-    lease: Duration,
     /// Its lease was over, and no step of it was done since.
     is_suspect: bool,
     /// It was claimed without others.
@@ -91,7 +91,6 @@ impl Rows {
             due: now + job.delay,
             kept: now,
             ended: now,
-            lease: now,
             is_suspect: false,
             is_alone: false,
             is_told: false,
@@ -139,12 +138,9 @@ impl Rows {
 
     fn next_due(&self, lane: &str, now: Duration) -> Option<Duration> {
         let rows = self.by_id.values().filter(|row| row.job.lane == lane);
-        let next = rows.filter_map(|row| match row.status {
-            Status::Waiting => Some(row.due),
-            Status::Running => Some(row.lease),
-            _ => None,
-        });
-        next.min().map(|due| due.saturating_sub(now))
+        let live = rows.filter(|row| !row.status.is_final());
+        let next = live.map(|row| row.due).min();
+        next.map(|due| due.saturating_sub(now))
     }
 
     fn held(&mut self, right: Right) -> Option<&mut Row> {
@@ -173,10 +169,9 @@ impl Rows {
                 row.job.state.clone_from(state);
                 row.failures = 0;
                 row.is_suspect = false;
-                row.due = now;
-                match keep {
-                    Some(lease) => row.lease = now + *lease,
-                    None => row.status = Status::Waiting,
+                row.due = now + keep.unwrap_or(Duration::ZERO);
+                if keep.is_none() {
+                    row.status = Status::Waiting;
                 }
             }
             Change::Done { state } => {
@@ -239,11 +234,7 @@ impl Row {
     }
 
     fn may_be_claimed(&self, now: Duration) -> bool {
-        match self.status {
-            Status::Waiting => self.due <= now,
-            Status::Running => self.lease <= now,
-            _ => false,
-        }
+        !self.status.is_final() && self.due <= now
     }
 
     fn claim(&mut self, id: i64, now: Duration, lease: Duration, is_alone: bool) -> Claimed {
@@ -254,7 +245,7 @@ impl Row {
         self.is_alone = is_alone;
         self.fence += 1;
         self.status = Status::Running;
-        self.lease = now + lease;
+        self.due = now + lease;
         Claimed {
             right: Right {
                 id: JobId::new(id),
@@ -301,7 +292,7 @@ impl Store for MemoryStore {
     async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
         let mut rows = self.rows();
         let until = rows.now() + lease;
-        let renew = |right: &Right| rows.held(*right).map(|row| row.lease = until).is_some();
+        let renew = |right: &Right| rows.held(*right).map(|row| row.due = until).is_some();
         Ok(rights.iter().map(renew).collect())
     }
 
