@@ -38,7 +38,7 @@ pub(crate) async fn measure<S: Store + Clone>(name: &str, store: S) {
     while let Some(kept) = keepers.join_next().await {
         kept.unwrap();
     }
-    let kept = jobs as f64 / began.elapsed().as_secs_f64();
+    let kept = each_second(jobs as usize, began);
     println!("{name}: {jobs} jobs, kept by 256 at once: {kept:.0}/s");
     for together in [1, 20, 64] {
         let (mut claims, mut saves) = (Vec::new(), Vec::new());
@@ -81,7 +81,7 @@ async fn claim_all<S: Store + Clone>(store: &S, together: u32) -> (Vec<Claimed>,
     while let Some(claimed) = claimers.join_next().await {
         all.extend(claimed.unwrap());
     }
-    let each_second = all.len() as f64 / began.elapsed().as_secs_f64();
+    let each_second = each_second(all.len(), began);
     (all, each_second)
 }
 
@@ -95,10 +95,15 @@ async fn give_back<S: Store>(store: &S, claimed: Vec<Claimed>) -> f64 {
             },
         };
         let saves: Vec<_> = together.iter().map(save).collect();
-        let saved = store.save(&saves).await.unwrap();
-        assert!(saved.iter().all(|saved| saved.is_held));
+        let came = store.save(&saves).await.unwrap();
+        assert!(came.iter().all(|saved| saved.is_held));
     }
-    claimed.len() as f64 / began.elapsed().as_secs_f64()
+    each_second(claimed.len(), began)
+}
+
+fn each_second(jobs: usize, began: Instant) -> f64 {
+    let jobs = u32::try_from(jobs).expect("fewer jobs");
+    f64::from(jobs) / began.elapsed().as_secs_f64()
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {

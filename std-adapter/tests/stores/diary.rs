@@ -50,8 +50,8 @@ impl<S: Store> Store for Diary<S> {
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        let saved = self.store.save(saves).await?;
-        let held = saves.iter().zip(&saved).filter(|(_, saved)| saved.is_held);
+        let came = self.store.save(saves).await?;
+        let held = saves.iter().zip(&came).filter(|(_, saved)| saved.is_held);
         let lines = held.filter_map(|(save, _)| {
             let Right { id, fence } = save.right;
             let before = match &save.change {
@@ -62,7 +62,7 @@ impl<S: Store> Store for Diary<S> {
             Some(format!("saved {id} {fence} {before}\n"))
         });
         self.note(&lines.collect::<String>());
-        Ok(saved)
+        Ok(came)
     }
 
     async fn unpark(&self, kind: &str, steps: &[&str]) -> Result<u64, StoreError> {

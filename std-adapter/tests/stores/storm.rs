@@ -62,7 +62,7 @@ pub(crate) async fn work(store: impl Store) {
         .build()
         .unwrap();
     let _worker = steps.work();
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Ends with the process's own handle, also when something panics.
