@@ -94,9 +94,16 @@ where
         }
         let pool = Pool::new(self.config, self.tls, self.connections, self.limit);
         let migrated = async {
-            let mut session = pool.limited(pool.get()).await?;
-            // Not limited: a new version may have much to do.
-            schema::migrate(&mut session.client, &self.schema).await?;
+            let first = async {
+                let session = pool.get().await?;
+                let is_current = schema::is_current(&session.client, &self.schema).await?;
+                Ok((session, is_current))
+            };
+            let (mut session, is_current) = pool.limited(first).await?;
+            if !is_current {
+                // Not limited: a new version may have much to do.
+                schema::migrate(&mut session.client, &self.schema).await?;
+            }
             session.answered();
             Ok(())
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId};
+use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Status};
 
 use crate::error::Fault;
 use crate::pool::Session;
@@ -24,7 +24,7 @@ pub(crate) async fn list(
     filter: &Filter,
     most: u32,
 ) -> Result<Vec<Job>, Fault> {
-    let list = sql.list(filter.status.map(|status| status.name()));
+    let list = sql.list(filter.status.map(Status::name));
     let after = filter.after.map_or(0, JobId::get);
     let rows = session
         .query(&list, &[&after, &filter.kind, &i64::from(most)])

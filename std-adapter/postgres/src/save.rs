@@ -33,7 +33,7 @@ pub(crate) async fn save(
         let first = results.len();
         results.resize(first + part.len(), NOT_HELD);
         for row in &rows {
-            let place = row.get::<_, i64>("place") as usize - 1;
+            let place = row.get::<_, i64>("place").cast_unsigned() as usize - 1;
             results[first + place] = Saved {
                 is_held: true,
                 tell: row.get("tell"),

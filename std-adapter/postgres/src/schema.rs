@@ -7,16 +7,17 @@ use crate::error::Fault;
 /// What leads from each version to the next one. Files that were released are never changed.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
 
-/// Leads a database to the latest version, in one transaction. Of several that come at once, one does it.
-pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fault> {
+/// Whether the tables are there, of the latest version: then whoever may not make any need not.
+pub(crate) async fn is_current(client: &Client, schema: &str) -> Result<bool, Fault> {
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
         return Err(Fault::Encoding(encoding));
     }
-    // Whoever may not make tables need not, if they are there.
-    if version(client, schema).await? == MIGRATIONS.len() {
-        return Ok(());
-    }
+    Ok(version(client, schema).await? == MIGRATIONS.len())
+}
+
+/// Leads a database to the latest version, in one transaction. Of several that come at once, one does it.
+pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fault> {
     let transaction = client.transaction().await?;
     // Others wait for as long as it takes.
     transaction

@@ -33,14 +33,14 @@ async fn main() {
         let folder =
             std::env::temp_dir().join(format!("atomic-breaker-diaries-{:x}", fastrand::u64(..)));
         std::fs::create_dir_all(&folder).unwrap();
+        let jobs = server.store().await;
         let storm = Storm {
             name: "PostgreSQL",
             processes: 8,
             folder: folder.clone(),
             place: server.address(),
         };
-        let store = server.store().await;
-        storm.run(store, async || server.restart().await).await;
+        storm.run(jobs, async || server.restart().await).await;
         std::fs::remove_dir_all(folder).unwrap();
     }
 }
