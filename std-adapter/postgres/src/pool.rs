@@ -169,13 +169,14 @@ where
         let _ = connection.await;
     });
     // Limits of the server's own, so that it goes on with nothing that nobody waits for. Plans that would read or sort
-    // whole tables are for others: these statements have an index each.
+    // whole tables are for others: these statements have an index each,
+    // and a plan for good: to make one takes longer than a claim.
     let limit = limit.as_millis();
     let settings = format!(
         "SET statement_timeout = {limit}; SET lock_timeout = {limit};
          SET idle_in_transaction_session_timeout = {limit};
          SET default_transaction_isolation = 'read committed';
-         SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off;
+         SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
          SET enable_hashjoin = off; SET enable_mergejoin = off"
     );
     client.batch_execute(&settings).await?;

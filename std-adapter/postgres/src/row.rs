@@ -11,8 +11,8 @@ use crate::error::Fault;
 macro_rules! columns {
     () => {
         "job.id, job.kind, job.key, job.step, job.lane, job.state, job.status, job.failures, \
-         floor(extract(epoch FROM job.due - statement_timestamp()) * 1000)::bigint AS due_ms, \
-         floor(extract(epoch FROM statement_timestamp() - job.kept) * 1000000)::bigint AS age_us, \
+         floor(date_part('epoch', job.due - statement_timestamp()) * 1000)::bigint AS due_ms, \
+         floor(date_part('epoch', statement_timestamp() - job.kept) * 1000000)::bigint AS age_us, \
          job.is_told"
     };
 }

@@ -55,6 +55,9 @@ WITH given AS MATERIALIZED (
 )
 SELECT place, tell FROM saved";
 
+/// Nobody waits until it is on disk: a claim that a crash of the server takes back is as if it had never been, and whoever
+/// got it cannot save. For that no fence comes twice: it is the time, if that is greater than one more. What is saved
+/// later is on disk only after it.
 const CLAIM: &str = concat!(
     "
 WITH found AS MATERIALIZED (
@@ -75,7 +78,7 @@ WITH found AS MATERIALIZED (
     UPDATE {schema}.job AS job SET
         status = 'running',
         due = statement_timestamp() + $3::bigint * interval '1 microsecond',
-        fence = job.fence + 1,
+        fence = greatest(job.fence + 1, floor(date_part('epoch', statement_timestamp()) * 1000000)::bigint),
         is_suspect = job.is_suspect OR job.status = 'running',
         is_alone = (SELECT count(*) FROM taken) = 1
     FROM taken WHERE job.id = taken.id
@@ -83,19 +86,21 @@ WITH found AS MATERIALIZED (
     columns!(),
     "
 )
-SELECT claimed.*, CASE
+SELECT claimed.*, one.at_ease, CASE
     WHEN (SELECT count(*) FROM taken) = $2 THEN NULL
     WHEN (SELECT count(*) FROM taken) < (SELECT count(*) FROM found) THEN 0
-    ELSE floor(extract(epoch FROM least(
+    ELSE floor(date_part('epoch', least(
         (SELECT min(due) FROM {schema}.job
          WHERE lane = $1 AND ended IS NULL AND due > statement_timestamp()),
         CASE WHEN EXISTS (SELECT FROM taken)
              THEN statement_timestamp() + $3::bigint * interval '1 microsecond' END
     ) - statement_timestamp()) * 1000000)::bigint END AS next_us
-FROM (SELECT) AS one LEFT JOIN claimed ON true
+FROM (SELECT set_config('synchronous_commit', 'off', true) AS at_ease) AS one
+LEFT JOIN claimed ON true
 ORDER BY claimed.rank"
 );
 
+/// Nor is this waited for: without it the lease is over sooner.
 const RENEW: &str = "
 WITH held AS MATERIALIZED (
     SELECT job.id
@@ -108,7 +113,7 @@ WITH held AS MATERIALIZED (
 UPDATE {schema}.job AS job
 SET due = statement_timestamp() + $3::bigint * interval '1 microsecond'
 FROM held WHERE job.id = held.id
-RETURNING job.id, job.fence";
+RETURNING job.id, job.fence, set_config('synchronous_commit', 'off', true)";
 
 impl Sql {
     pub(crate) fn new(schema: &str) -> Self {
@@ -138,7 +143,7 @@ RETURNING id"),
 UPDATE {schema}.job SET status = 'waiting', due = statement_timestamp(), ended = NULL
 WHERE status = 'parked' AND kind = $1 AND step = ANY($2::text[])"),
             history: sql("
-SELECT step, failures, error, floor(extract(epoch FROM statement_timestamp() - at) * 1000000)::bigint AS ago_us
+SELECT step, failures, error, floor(date_part('epoch', statement_timestamp() - at) * 1000000)::bigint AS ago_us
 FROM {schema}.failed WHERE job = $1 ORDER BY id"),
             retry_now: sql("
 UPDATE {schema}.job
@@ -150,7 +155,7 @@ SET status = 'cancelled', fence = fence + 1, is_suspect = false, ended = stateme
 WHERE id = $1 AND status NOT IN ('done', 'cancelled')"),
             counts: sql("SELECT lane, status, count(*) FROM {schema}.job GROUP BY lane, status"),
             oldest: sql("
-SELECT floor(extract(epoch FROM statement_timestamp() - min(due)) * 1000000)::bigint
+SELECT floor(date_part('epoch', statement_timestamp() - min(due)) * 1000000)::bigint
 FROM {schema}.job WHERE ended IS NULL AND status = 'waiting' AND due <= statement_timestamp()"),
             // No row is locked that is not deleted, and the limit holds whatever the plan.
             forget: sql("

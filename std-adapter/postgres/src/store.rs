@@ -18,6 +18,9 @@ use crate::{claim, operate, put, save};
 /// Jobs in a PostgreSQL database. A clone is the same.
 ///
 /// Its tables are in a schema of their own, so a job may be kept in [the application's own transaction](Self::put_in).
+/// What was answered outlives a crash of the server, if its settings say so, but for claims and renewed leases: without
+/// them a job goes to another worker sooner, and the right of the first one is gone.
+///
 /// Each call has a connection to itself and a time limit; a server that was restarted costs those calls that were under
 /// way, or found their connection closed, an error. A connection pooler between must give each connection a session of the
 /// server's own.

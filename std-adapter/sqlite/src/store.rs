@@ -16,7 +16,7 @@ use crate::{claim, operate, put, save};
 /// Jobs in a file of SQLite. A clone is the same.
 ///
 /// One thread has the connection and never blocks the runtime; what is asked while it commits is committed together.
-/// What was answered outlives a crash and a power cut.
+/// What was answered outlives a crash of the process, and a power cut as well, but for claims: whoever had them is gone, too.
 ///
 /// Its tables are named `atomic_breaker_*`, so the file may be that of the application: then a job is kept in
 /// [the application's own transaction](Self::put_in). The file is switched to SQLite's write-ahead log; it must be on
@@ -99,13 +99,13 @@ impl Store for SqliteStore {
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let lane = lane.to_owned();
         let claim = move |connection: &_| claim::claim(connection, &lane, most, lease);
-        self.thread.ask(Does::Write, claim).await
+        self.thread.ask(Does::Claim, claim).await
     }
 
     async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
         let rights = rights.to_vec();
         let renew = move |connection: &_| claim::renew(connection, &rights, lease);
-        self.thread.ask(Does::Write, renew).await
+        self.thread.ask(Does::Claim, renew).await
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {

@@ -12,10 +12,12 @@ use crate::error::words;
 /// How many calls are committed together, at most.
 const TOGETHER: usize = 512;
 
-/// Whether a call changes anything.
+/// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     Read,
+    /// Changes what need not outlive a power cut, as whoever relies on it does not either: who has claimed a job.
+    Claim,
     Write,
 }
 
@@ -97,18 +99,31 @@ impl Thread {
 }
 
 fn serve(connection: &Connection, asked: &Receiver<Box<dyn Call>>) {
+    let mut is_durable = true;
     while let Ok(first) = asked.recv() {
         let mut calls: Vec<_> = std::iter::once(first)
             .chain(asked.try_iter().take(TOGETHER - 1))
             .filter(|call| call.is_wanted())
             .collect();
         let mut failed = vec![None; calls.len()];
-        let all = together(connection, &mut calls, &mut failed);
+        let all = durable(connection, &calls, &mut is_durable)
+            .and_then(|()| together(connection, &mut calls, &mut failed));
         let all = all.err().map(|error| words(&error));
         for (call, failed) in calls.into_iter().zip(failed) {
             call.answer(all.as_deref().or(failed.as_deref()));
         }
     }
+}
+
+/// Whether the next commit waits for the disk. One that does keeps all those before it as well.
+fn durable(connection: &Connection, calls: &[Box<dyn Call>], is_durable: &mut bool) -> Result<()> {
+    let wanted = calls.iter().any(|call| call.does() == Does::Write);
+    if wanted != *is_durable {
+        let mode = if wanted { "FULL" } else { "NORMAL" };
+        connection.pragma_update(None, "synchronous", mode)?;
+        *is_durable = wanted;
+    }
+    Ok(())
 }
 
 /// In one transaction; what fails leaves the others as they are. An error is that of all.
@@ -117,7 +132,7 @@ fn together(
     calls: &mut [Box<dyn Call>],
     failed: &mut [Option<String>],
 ) -> Result<()> {
-    let writes = calls.iter().any(|call| call.does() == Does::Write);
+    let writes = calls.iter().any(|call| call.does() != Does::Read);
     let behavior = if writes {
         TransactionBehavior::Immediate
     } else {
@@ -126,7 +141,7 @@ fn together(
     };
     let transaction = rusqlite::Transaction::new_unchecked(connection, behavior)?;
     for (call, failed) in calls.iter_mut().zip(failed) {
-        let is_write = call.does() == Does::Write;
+        let is_write = call.does() != Does::Read;
         if is_write {
             transaction.prepare_cached("SAVEPOINT call")?.execute([])?;
         }
