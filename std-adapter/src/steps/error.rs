@@ -39,7 +39,8 @@ impl StepError {
         }
     }
 
-    /// It failed, and is not to be tried again before so long: what a `Retry-After` says. The schedule may say later.
+    /// It failed, and is not to be tried again before so long: what a `Retry-After` says. The schedule may say later;
+    /// more than ten years are taken for ten.
     pub fn retry_after(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
             error: error.into(),

@@ -202,7 +202,8 @@ pub struct Job {
     pub status: Status,
     /// How often this step was tried in vain.
     pub failures: u32,
-    /// When it is due: milliseconds from now by the store's clock, below 0 if it was then.
+    /// When it is due, or, if it runs, when its lease is over: milliseconds from now by the store's clock, below 0 if it
+    /// was then.
     pub due_in_ms: i64,
     /// How long ago it was kept.
     pub age: Duration,

@@ -12,6 +12,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, tim
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::{Admitted, Lane, failed};
+use super::schedule::LONGEST;
 use super::store::{Change, Store};
 use super::workflow::{AnyWorkflow, Came, StepContext};
 use super::{Claimed, Job, Right, Status, StepError, Stuck};
@@ -261,7 +262,7 @@ impl<D: Store> Inner<D> {
             Kind::Final => None,
             Kind::Failed(not_before) => {
                 let pause = schedule.draw(job.failures.saturating_add(1));
-                pause.map(|pause| pause.max(not_before.unwrap_or(Duration::ZERO)))
+                pause.map(|pause| pause.max(not_before.unwrap_or(Duration::ZERO).min(LONGEST)))
             }
         };
         if let Some(due_in) = pause {

@@ -37,7 +37,7 @@ pub struct Schedule {
 }
 
 /// A pause beyond it is taken for a mistake: ten years.
-const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 60 * 60);
+pub(super) const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 60 * 60);
 
 impl Schedule {
     /// Ten tries over about 36 hours.

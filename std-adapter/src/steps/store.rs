@@ -131,8 +131,9 @@ pub trait Store: Send + Sync + 'static {
         lease: Option<Duration>,
     ) -> impl Future<Output = Result<Put, StoreError>> + Send;
 
-    /// Claims up to `most` jobs of a lane that are due, or whose lease is over, the one that was due first ahead. One
-    /// whose lease was over before is claimed alone, as it may be what ends its workers. What is claimed counts as begun.
+    /// Claims up to `most` jobs of a lane that are due, or whose lease is over, the one that was due first ahead: one that
+    /// runs is due when its lease is over. One whose lease was over before is claimed alone, as it may be what ends its
+    /// workers. What is claimed counts as begun.
     ///
     /// # Errors
     /// [`StoreError`]: what was claimed comes back when the lease is over.

@@ -157,6 +157,24 @@ async fn a_retry_after_moves_the_due_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_retry_after_that_no_store_can_keep_harms_nobody() {
+    let hint = Duration::MAX;
+    let (store, script) = (MemoryStore::new(), Script::new([Do::RetryAfter(hint)]));
+    let workflow = script.workflow().schedule(schedule(3));
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
+    let ten_years_ms = 10 * 365 * 24 * 60 * 60 * 1_000;
+    let job = only_job(&store).await;
+    assert!(
+        job.status == Status::Waiting && job.due_in_ms > ten_years_ms,
+        "{job:?}"
+    );
+    let ran = steps.run(&workflow, "l", &Vec::new()).await.unwrap();
+    assert_eq!(ran, Ran::Done(done()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_step_that_panics_hangs_or_writes_nonsense_has_failed() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Panic, Do::Hang]));
     let workflow = script.workflow().schedule(schedule(9));

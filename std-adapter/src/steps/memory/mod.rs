@@ -54,7 +54,7 @@ impl Store for MemoryStore {
     async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
         let mut rows = self.rows();
         let until = rows.now() + lease;
-        let renew = |right: &Right| rows.held(*right).map(|row| row.lease = until).is_some();
+        let renew = |right: &Right| rows.held(*right).map(|row| row.due = until).is_some();
         Ok(rights.iter().map(renew).collect())
     }
 

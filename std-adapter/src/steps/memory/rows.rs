@@ -21,10 +21,10 @@ pub(super) struct Row {
     pub(super) status: Status,
     pub(super) failures: u32,
     pub(super) fence: i64,
+    /// Of one that runs, when its lease is over.
     pub(super) due: Duration,
     pub(super) kept: Duration,
     pub(super) ended: Duration,
-    pub(super) lease: Duration,
     /// Its lease was over, and no step of it was done since.
     pub(super) is_suspect: bool,
     /// It was claimed without others.
@@ -63,7 +63,6 @@ impl Rows {
             due: now + job.delay,
             kept: now,
             ended: now,
-            lease: now,
             is_suspect: false,
             is_alone: false,
             is_told: false,
@@ -111,12 +110,9 @@ impl Rows {
 
     fn next_due(&self, lane: &str, now: Duration) -> Option<Duration> {
         let rows = self.by_id.values().filter(|row| row.job.lane == lane);
-        let next = rows.filter_map(|row| match row.status {
-            Status::Waiting => Some(row.due),
-            Status::Running => Some(row.lease),
-            _ => None,
-        });
-        next.min().map(|due| due.saturating_sub(now))
+        let live = rows.filter(|row| !row.status.is_final());
+        let next = live.map(|row| row.due).min();
+        next.map(|due| due.saturating_sub(now))
     }
 
     pub(super) fn held(&mut self, right: Right) -> Option<&mut Row> {
@@ -145,10 +141,9 @@ impl Rows {
                 row.job.state.clone_from(state);
                 row.failures = 0;
                 row.is_suspect = false;
-                row.due = now;
-                match keep {
-                    Some(lease) => row.lease = now + *lease,
-                    None => row.status = Status::Waiting,
+                row.due = now + keep.unwrap_or(Duration::ZERO);
+                if keep.is_none() {
+                    row.status = Status::Waiting;
                 }
             }
             Change::Done { state } => {
@@ -211,11 +206,7 @@ impl Row {
     }
 
     fn may_be_claimed(&self, now: Duration) -> bool {
-        match self.status {
-            Status::Waiting => self.due <= now,
-            Status::Running => self.lease <= now,
-            _ => false,
-        }
+        !self.status.is_final() && self.due <= now
     }
 
     fn claim(&mut self, id: i64, now: Duration, lease: Duration, is_alone: bool) -> Claimed {
@@ -226,7 +217,7 @@ impl Row {
         self.is_alone = is_alone;
         self.fence += 1;
         self.status = Status::Running;
-        self.lease = now + lease;
+        self.due = now + lease;
         Claimed {
             right: Right {
                 id: JobId::new(id),

@@ -169,6 +169,16 @@ pub(crate) async fn of_several_that_were_lost_together_none_is_blamed_and_each_c
     }
 }
 
+pub(crate) async fn a_job_that_runs_is_due_when_its_lease_is_over(store: &impl Store) {
+    let id = put(store, "k").await;
+    let claimed = claim_one(store).await;
+    let lease_ms = LEASE.as_millis() as i64;
+    for job in [claimed.job, store.job(id).await.unwrap().unwrap()] {
+        let due = job.due_in_ms;
+        assert!(lease_ms / 2 < due && due <= lease_ms, "{due}");
+    }
+}
+
 pub(crate) async fn a_renewed_lease_holds(store: &impl Store) {
     put(store, "k").await;
     let right = claim(store, 1, SHORT).await[0].right;

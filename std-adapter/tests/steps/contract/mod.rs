@@ -32,6 +32,7 @@ macro_rules! contract {
             the_next_due_time_of_the_lane_is_told
             a_job_whose_lease_is_over_is_claimed_again_and_was_lost
             of_several_that_were_lost_together_none_is_blamed_and_each_comes_alone
+            a_job_that_runs_is_due_when_its_lease_is_over
             a_renewed_lease_holds
             a_right_that_is_gone_is_not_renewed
             a_right_that_is_gone_saves_nothing

@@ -1,0 +1,104 @@
+//! What operators and time do.
+
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Status};
+
+use crate::error::Fault;
+use crate::pool::Session;
+use crate::row::{job, micros, status, time};
+use crate::sql::Sql;
+
+pub(crate) async fn find(
+    session: &mut Session,
+    sql: &Sql,
+    id: JobId,
+) -> Result<Option<Job>, Fault> {
+    let rows = session.query(&sql.by_id, &[&id.get()]).await?;
+    rows.first().map(job).transpose()
+}
+
+pub(crate) async fn list(
+    session: &mut Session,
+    sql: &Sql,
+    filter: &Filter,
+    most: u32,
+) -> Result<Vec<Job>, Fault> {
+    let list = sql.list(filter.status.map(Status::name));
+    let after = filter.after.map_or(0, JobId::get);
+    let rows = session
+        .query(&list, &[&after, &filter.kind, &i64::from(most)])
+        .await?;
+    rows.iter().map(job).collect()
+}
+
+pub(crate) async fn history(
+    session: &mut Session,
+    sql: &Sql,
+    id: JobId,
+) -> Result<Vec<Failed>, Fault> {
+    let rows = session.query(&sql.history, &[&id.get()]).await?;
+    let failed = rows.iter().map(|row| Failed {
+        step: row.get("step"),
+        failures: u32::try_from(row.get::<_, i64>("failures")).unwrap_or(u32::MAX),
+        error: row.get("error"),
+        ago: time(row.get("ago_us")),
+    });
+    Ok(failed.collect())
+}
+
+/// By a transaction of its own, as it reads the whole table.
+pub(crate) async fn counts(session: &mut Session, sql: &Sql) -> Result<Counts, Fault> {
+    let begin = "BEGIN; SET LOCAL enable_seqscan = on";
+    session.client.batch_execute(begin).await?;
+    let rows = session.query(&sql.counts, &[]).await?;
+    let oldest = session.query(&sql.oldest, &[]).await?;
+    session.client.batch_execute("COMMIT").await?;
+    let mut jobs = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let count: i64 = row.get(2);
+        jobs.push((row.get(0), status(row.get(1))?, count.cast_unsigned()));
+    }
+    jobs.sort_unstable();
+    let oldest: Option<i64> = oldest.first().and_then(|row| row.get(0));
+    Ok(Counts {
+        jobs,
+        oldest_due: oldest.map(time),
+    })
+}
+
+pub(crate) async fn forget(
+    session: &mut Session,
+    sql: &Sql,
+    ended_before: Duration,
+    most: u32,
+) -> Result<u64, Fault> {
+    // Nothing ended before the years began.
+    const LONGEST: Duration = Duration::from_secs(2_000 * 365 * 24 * 60 * 60);
+    if ended_before > LONGEST {
+        return Ok(0);
+    }
+    let before = micros(ended_before)?;
+    session
+        .execute(&sql.forget, &[&before, &i64::from(most)])
+        .await
+}
+
+pub(crate) async fn unpark(
+    session: &mut Session,
+    sql: &Sql,
+    kind: &str,
+    steps: &[&str],
+) -> Result<u64, Fault> {
+    session.execute(&sql.unpark, &[&kind, &steps]).await
+}
+
+pub(crate) async fn retry_now(session: &mut Session, sql: &Sql, id: JobId) -> Result<bool, Fault> {
+    let changed = session.execute(&sql.retry_now, &[&id.get()]).await?;
+    Ok(changed == 1)
+}
+
+pub(crate) async fn cancel(session: &mut Session, sql: &Sql, id: JobId) -> Result<bool, Fault> {
+    let changed = session.execute(&sql.cancel, &[&id.get()]).await?;
+    Ok(changed == 1)
+}

@@ -1,0 +1,186 @@
+//! The statements. Each is a transaction of its own; all times are those of the server.
+
+use crate::row::columns;
+
+/// All statements, with the name of the schema in them.
+pub(crate) struct Sql {
+    pub(crate) insert: String,
+    pub(crate) by_key: String,
+    pub(crate) by_id: String,
+    pub(crate) claim: String,
+    pub(crate) renew: String,
+    pub(crate) save: String,
+    pub(crate) unpark: String,
+    pub(crate) history: String,
+    pub(crate) retry_now: String,
+    pub(crate) cancel: String,
+    pub(crate) counts: String,
+    pub(crate) oldest: String,
+    pub(crate) forget: String,
+    schema: String,
+}
+
+/// Jobs are locked before they are changed, by their ids, so that no two wait for one another, and as they are then.
+const SAVE: &str = "
+WITH given AS MATERIALIZED (
+    SELECT * FROM unnest(
+        $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[],
+        $7::bigint[], $8::bigint[], $9::boolean[], $10::text[], $11::boolean[]
+    ) WITH ORDINALITY
+    AS given (id, fence, status, step, lane, state, due, tries, is_next, error, tell, place)
+), held AS MATERIALIZED (
+    SELECT job.id, job.is_told
+    FROM given JOIN {schema}.job AS job ON job.id = given.id
+    WHERE job.fence = given.fence AND job.status = 'running'
+    ORDER BY job.id
+    FOR UPDATE OF job
+), saved AS (
+    UPDATE {schema}.job AS job SET
+        status = given.status,
+        step = coalesce(given.step, job.step),
+        lane = coalesce(given.lane, job.lane),
+        state = coalesce(given.state, job.state),
+        failures = CASE WHEN given.is_next THEN 0 ELSE job.failures + given.tries END,
+        is_suspect = job.is_suspect AND NOT given.is_next AND given.due IS NOT NULL,
+        due = coalesce(statement_timestamp() + given.due * interval '1 microsecond', job.due),
+        ended = CASE WHEN given.due IS NULL THEN statement_timestamp() END,
+        is_told = job.is_told OR given.tell
+    FROM held JOIN given ON given.id = held.id
+    WHERE job.id = held.id
+    RETURNING given.place, given.tell AND NOT held.is_told AS tell,
+        job.id, job.step, job.failures * given.tries AS failures, given.error
+), noted AS (
+    INSERT INTO {schema}.failed (job, step, failures, error)
+    SELECT id, step, failures, error FROM saved WHERE error IS NOT NULL
+)
+SELECT place, tell FROM saved";
+
+/// Nobody waits until it is on disk: a claim that a crash of the server takes back is as if it had never been, and whoever
+/// got it cannot save. For that no fence comes twice: it is the time, if that is greater than one more. What is saved
+/// later is on disk only after it.
+const CLAIM: &str = concat!(
+    "
+WITH found AS MATERIALIZED (
+    SELECT id, due,
+        status = 'running' AND is_alone AS is_lost,
+        status = 'running' OR is_suspect AS comes_alone
+    FROM {schema}.job
+    WHERE lane = $1 AND ended IS NULL AND due <= statement_timestamp()
+    ORDER BY due, id
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+), ranked AS MATERIALIZED (
+    SELECT *, row_number() OVER (ORDER BY due, id) AS rank FROM found
+), taken AS MATERIALIZED (
+    SELECT id, is_lost, rank FROM ranked
+    WHERE rank = 1 OR rank < (SELECT coalesce(min(rank), $2 + 1) FROM ranked WHERE comes_alone)
+), claimed AS (
+    UPDATE {schema}.job AS job SET
+        status = 'running',
+        due = statement_timestamp() + $3::bigint * interval '1 microsecond',
+        fence = greatest(job.fence + 1, floor(date_part('epoch', statement_timestamp()) * 1000000)::bigint),
+        is_suspect = job.is_suspect OR job.status = 'running',
+        is_alone = (SELECT count(*) FROM taken) = 1
+    FROM taken WHERE job.id = taken.id
+    RETURNING taken.rank, taken.is_lost, job.fence, ",
+    columns!(),
+    "
+)
+SELECT claimed.*, one.at_ease, CASE
+    WHEN (SELECT count(*) FROM taken) = $2 THEN NULL
+    WHEN (SELECT count(*) FROM taken) < (SELECT count(*) FROM found) THEN 0
+    ELSE floor(date_part('epoch', least(
+        (SELECT min(due) FROM {schema}.job
+         WHERE lane = $1 AND ended IS NULL AND due > statement_timestamp()),
+        CASE WHEN EXISTS (SELECT FROM taken)
+             THEN statement_timestamp() + $3::bigint * interval '1 microsecond' END
+    ) - statement_timestamp()) * 1000000)::bigint END AS next_us
+FROM (SELECT set_config('synchronous_commit', 'off', true) AS at_ease) AS one
+LEFT JOIN claimed ON true
+ORDER BY claimed.rank"
+);
+
+/// Nor is this waited for: without it the lease is over sooner.
+const RENEW: &str = "
+WITH held AS MATERIALIZED (
+    SELECT job.id
+    FROM unnest($1::bigint[], $2::bigint[]) AS given (id, fence)
+    JOIN {schema}.job AS job ON job.id = given.id
+    WHERE job.fence = given.fence AND job.status = 'running'
+    ORDER BY job.id
+    FOR UPDATE OF job
+)
+UPDATE {schema}.job AS job
+SET due = statement_timestamp() + $3::bigint * interval '1 microsecond'
+FROM held WHERE job.id = held.id
+RETURNING job.id, job.fence, set_config('synchronous_commit', 'off', true)";
+
+impl Sql {
+    pub(crate) fn new(schema: &str) -> Self {
+        let schema = format!("\"{schema}\"");
+        let sql = |text: &str| text.replace("{schema}", &schema);
+        Self {
+            insert: sql("
+INSERT INTO {schema}.job (kind, key, step, lane, state, status, due, fence, is_alone)
+VALUES ($1, $2, $3, $4, $5, CASE WHEN $7 THEN 'running' ELSE 'waiting' END,
+    statement_timestamp() + $6::bigint * interval '1 microsecond', $7::boolean::integer, $7)
+ON CONFLICT (kind, key) DO NOTHING
+RETURNING id"),
+            by_key: sql(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM {schema}.job AS job WHERE kind = $1 AND key = $2"
+            )),
+            by_id: sql(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM {schema}.job AS job WHERE id = $1"
+            )),
+            claim: sql(CLAIM),
+            renew: sql(RENEW),
+            save: sql(SAVE),
+            unpark: sql("
+UPDATE {schema}.job SET status = 'waiting', due = statement_timestamp(), ended = NULL
+WHERE status = 'parked' AND kind = $1 AND step = ANY($2::text[])"),
+            history: sql("
+SELECT step, failures, error, floor(date_part('epoch', statement_timestamp() - at) * 1000000)::bigint AS ago_us
+FROM {schema}.failed WHERE job = $1 ORDER BY id"),
+            retry_now: sql("
+UPDATE {schema}.job
+SET status = 'waiting', due = statement_timestamp(), failures = 0, is_suspect = false, ended = NULL
+WHERE id = $1 AND status IN ('waiting', 'dead', 'parked')"),
+            cancel: sql("
+UPDATE {schema}.job
+SET status = 'cancelled', fence = fence + 1, is_suspect = false, ended = statement_timestamp()
+WHERE id = $1 AND status NOT IN ('done', 'cancelled')"),
+            counts: sql("SELECT lane, status, count(*) FROM {schema}.job GROUP BY lane, status"),
+            oldest: sql("
+SELECT floor(date_part('epoch', statement_timestamp() - min(due)) * 1000000)::bigint
+FROM {schema}.job WHERE ended IS NULL AND status = 'waiting' AND due <= statement_timestamp()"),
+            // No row is locked that is not deleted, and the limit holds whatever the plan.
+            forget: sql("
+DELETE FROM {schema}.job WHERE id = ANY (ARRAY(
+    SELECT id FROM {schema}.job
+    WHERE status IN ('done', 'cancelled') AND ended <= statement_timestamp() - $1::bigint * interval '1 microsecond'
+    ORDER BY ended
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+))"),
+            schema,
+        }
+    }
+
+    /// In so many words, so that the index of those that are stuck serves.
+    pub(crate) fn list(&self, status: Option<&'static str>) -> String {
+        let schema = &self.schema;
+        let status = match status {
+            Some(status) => format!("AND status = '{status}'"),
+            None => String::new(),
+        };
+        format!(
+            "SELECT {} FROM {schema}.job AS job WHERE id > $1 {status} AND ($2::text IS NULL OR kind = $2)
+             ORDER BY id LIMIT $3",
+            columns!()
+        )
+    }
+}

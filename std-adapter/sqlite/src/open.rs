@@ -1,0 +1,60 @@
+//! Opens a file.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::error::Fault;
+use crate::schema;
+
+/// How long another connection may hold the right to write.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) fn open(path: &Path) -> Result<Connection, Fault> {
+    // Of one thread at a time; a path is a path, and no URI.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait))?;
+    if connection.is_readonly("main")? {
+        return Err(Fault::ReadOnly);
+    }
+    // What was answered outlives a power cut.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let mode = journal_mode(&connection)?;
+    // One in memory has nothing else.
+    if mode != "wal" && mode != "memory" {
+        return Err(Fault::NoWal(mode));
+    }
+    schema::migrate(&mut connection)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Readers and one writer at the same time. Two that change it at once are not kept waiting by SQLite itself.
+fn journal_mode(connection: &Connection) -> Result<String, Fault> {
+    let began = Instant::now();
+    loop {
+        let mode = connection.query_one("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+        match mode {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && began.elapsed() < PATIENCE =>
+            {
+                sleep(Duration::from_millis(1));
+            }
+            mode => return Ok(mode?),
+        }
+    }
+}
+
+/// Often enough that no process is kept from writing by one that writes all the time: SQLite's own pauses grow to
+/// 100 ms. Each is a little longer than asked for, so together they are no shorter than [`PATIENCE`].
+fn wait(times: i32) -> bool {
+    sleep(Duration::from_millis(1));
+    u128::try_from(times).is_ok_and(|times| times < PATIENCE.as_millis())
+}

@@ -1,0 +1,122 @@
+//! What operators and time do.
+
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Status};
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use crate::row::{Now, columns, job, status};
+
+pub(crate) fn find(connection: &Connection, id: JobId) -> Result<Option<Job>> {
+    let now = Now::get()?;
+    let mut select = connection.prepare_cached(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM atomic_breaker_job WHERE id = ?1"
+    ))?;
+    select.query_one([id.get()], |row| job(row, now)).optional()
+}
+
+pub(crate) fn list(connection: &Connection, filter: &Filter, most: u32) -> Result<Vec<Job>> {
+    let now = Now::get()?;
+    // In so many words, so that the index of those that are stuck serves.
+    let status = match filter.status {
+        Some(status) => format!("AND status = '{}'", status.name()),
+        None => String::new(),
+    };
+    let sql = format!(
+        "SELECT {} FROM atomic_breaker_job WHERE id > ?1 {status} AND (?2 IS NULL OR kind = ?2) ORDER BY id LIMIT ?3",
+        columns!()
+    );
+    let mut select = connection.prepare_cached(&sql)?;
+    let after = filter.after.map_or(0, JobId::get);
+    let jobs = select.query_map((after, &filter.kind, most), |row| job(row, now))?;
+    jobs.collect()
+}
+
+pub(crate) fn history(connection: &Connection, id: JobId) -> Result<Vec<Failed>> {
+    let now = Now::get()?;
+    let mut select = connection.prepare_cached(
+        "SELECT step, failures, error, at FROM atomic_breaker_failed WHERE job = ?1 ORDER BY id",
+    )?;
+    let history = select.query_map([id.get()], |row| {
+        Ok(Failed {
+            step: row.get(0)?,
+            failures: row.get(1)?,
+            error: row.get(2)?,
+            ago: now.since(row.get(3)?),
+        })
+    })?;
+    history.collect()
+}
+
+pub(crate) fn unpark(connection: &Connection, kind: &str, steps: &[String]) -> Result<u64> {
+    let now = Now::get()?;
+    let mut update = connection.prepare_cached(
+        "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL
+         WHERE status = 'parked' AND kind = ?1 AND step = ?2",
+    )?;
+    let mut count = 0;
+    for step in steps {
+        count += update.execute((kind, step, now.0))? as u64;
+    }
+    Ok(count)
+}
+
+pub(crate) fn retry_now(connection: &Connection, id: JobId) -> Result<bool> {
+    let now = Now::get()?;
+    let mut update = connection.prepare_cached(
+        "UPDATE atomic_breaker_job
+         SET status = 'waiting', due = ?2, failures = 0, is_suspect = 0, ended = NULL
+         WHERE id = ?1 AND status IN ('waiting', 'dead', 'parked')",
+    )?;
+    Ok(update.execute((id.get(), now.0))? == 1)
+}
+
+pub(crate) fn cancel(connection: &Connection, id: JobId) -> Result<bool> {
+    let now = Now::get()?;
+    let mut update = connection.prepare_cached(
+        "UPDATE atomic_breaker_job
+         SET status = 'cancelled', fence = fence + 1, is_suspect = 0, ended = ?2
+         WHERE id = ?1 AND status NOT IN ('done', 'cancelled')",
+    )?;
+    Ok(update.execute((id.get(), now.0))? == 1)
+}
+
+pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
+    let now = Now::get()?;
+    let mut select = connection.prepare_cached(
+        "SELECT lane, status, count(*) FROM atomic_breaker_job GROUP BY lane, status",
+    )?;
+    let jobs = select.query_map([], |row| {
+        let count: i64 = row.get(2)?;
+        Ok((row.get(0)?, status(row, 1)?, count.cast_unsigned()))
+    })?;
+    let mut jobs = jobs.collect::<Result<Vec<(String, Status, u64)>>>()?;
+    jobs.sort_unstable();
+    let mut select = connection.prepare_cached(
+        "SELECT min(due) FROM atomic_breaker_job WHERE ended IS NULL AND status = 'waiting'",
+    )?;
+    let first: Option<i64> = select.query_one([], |row| row.get(0))?;
+    let first = first.filter(|due| *due <= now.0);
+    Ok(Counts {
+        jobs,
+        oldest_due: first.map(|due| now.since(due)),
+    })
+}
+
+pub(crate) fn forget(connection: &Connection, ended_before: Duration, most: u32) -> Result<u64> {
+    let now = Now::get()?;
+    // Nothing ended so long ago.
+    let Ok(before) = i64::try_from(ended_before.as_micros()) else {
+        return Ok(0);
+    };
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM atomic_breaker_job WHERE id IN (
+             SELECT id FROM atomic_breaker_job
+             WHERE status IN ('done', 'cancelled') AND ended <= ?1
+             ORDER BY ended LIMIT ?2
+         )",
+    )?;
+    Ok(delete.execute((now.0.saturating_sub(before), most))? as u64)
+}
