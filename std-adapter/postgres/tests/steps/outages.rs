@@ -6,7 +6,7 @@ use atomic_breaker_postgres::PostgresStore;
 use atomic_breaker_std::steps::{Change, Store};
 use tokio::time::timeout;
 
-use crate::contract::{LEASE, claim_one, job, put, save};
+use crate::contract::{LEASE, claim, claim_one, job, put, save};
 use crate::server::Server;
 
 #[tokio::test]
@@ -17,6 +17,8 @@ async fn after_a_restart_one_call_fails_and_the_next_ones_do_not() {
     let store = server.store().await;
     let id = put(&store, "k").await;
     let right = claim_one(&store).await.right;
+    // What is kept is on disk, and with it all that went before.
+    put(&store, "l").await;
     server.stop();
     let error = store.job(id).await.unwrap_err();
     assert!(!error.to_string().is_empty());
@@ -24,6 +26,35 @@ async fn after_a_restart_one_call_fails_and_the_next_ones_do_not() {
     assert!(store.job(id).await.unwrap().is_some());
     let state = "1".to_owned();
     assert!(save(&store, right, Change::Done { state }).await.is_held);
+}
+
+#[tokio::test]
+async fn a_claim_that_a_crash_took_back_saves_nothing_and_its_fence_is_not_given_again() {
+    let Some(mut server) = Server::start().await else {
+        return;
+    };
+    let store = server.store().await;
+    for key in 0..5 {
+        put(&store, &key.to_string()).await;
+        let first = claim_one(&store).await.right;
+        server.restart().await;
+        // Asked by somebody else, whose connection was not cut off.
+        let other = server.store().await;
+        let second = claim(&other, 1, LEASE).await.pop();
+        let state = "1".to_owned();
+        let is_held = save(&other, first, Change::Done { state }).await.is_held;
+        assert_eq!(is_held, second.is_none(), "one of them has the right");
+        if let Some(second) = second {
+            assert_eq!(second.right.id, first.id);
+            assert_ne!(second.right.fence, first.fence);
+            let state = "2".to_owned();
+            assert!(
+                save(&other, second.right, Change::Done { state })
+                    .await
+                    .is_held
+            );
+        }
+    }
 }
 
 #[tokio::test]
