@@ -72,7 +72,9 @@ fn a_call_error_shows_what_is_behind_it() {
 
     let rejected = open(&clock).call(|| Err::<(), _>(no_answer())).unwrap_err();
     assert!(rejected.to_string().starts_with("circuit breaker is open"));
-    let source = rejected.source().and_then(|source| source.downcast_ref().copied());
+    let source = rejected
+        .source()
+        .and_then(|source| source.downcast_ref().copied());
     assert_eq!(source, rejected.rejected(), "for whoever walks the chain");
     assert_eq!(rejected.rejected().map(Rejected::state), Some(State::Open));
     assert_eq!(rejected.failed(), None);
