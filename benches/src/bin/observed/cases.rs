@@ -25,8 +25,8 @@ impl Group {
     /// What is claimed.
     pub(crate) const fn most_ns(self) -> f64 {
         match self {
-            Self::One | Self::KeysWithoutSlot => 2.0,
-            Self::KeysWithSlot => 3.0,
+            Self::One => 2.0,
+            Self::KeysWithSlot | Self::KeysWithoutSlot => 3.0,
         }
     }
 }
