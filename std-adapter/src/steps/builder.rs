@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use super::engine::{Inner, Steps};
 use super::lane::Lane;
 use super::notifier::AnyNotifier;
-use super::runner::Room;
+use super::room::Room;
 use super::saver::Saver;
 use super::workflow::{AnyWorkflow, is_name};
 use super::{LONGEST_NAME, Notifier, ScheduleError, Store, Workflow};

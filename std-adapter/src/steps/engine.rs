@@ -11,7 +11,8 @@ use tokio::sync::watch;
 
 use super::builder::{StepsBuilder, Times};
 use super::notifier::AnyNotifier;
-use super::runner::{Now, Room};
+use super::room::Room;
+use super::runner::Now;
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
 use super::worker::Worker;

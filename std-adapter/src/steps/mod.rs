@@ -12,18 +12,21 @@
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
 //! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
-//! | `worker`, `runner`, `saver` | [`Worker`]: claims jobs that are due; runs their steps; saves what came of them |
+//! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
+//! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier` | [`Notifier`]: who tells a person |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
 mod builder;
+mod ending;
 mod engine;
 mod error;
 mod job;
 mod lane;
 mod memory;
 mod notifier;
+mod room;
 mod runner;
 mod saver;
 mod schedule;

@@ -5,18 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::Outcome;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::engine::Inner;
 use super::error::Kind;
-use super::lane::{Admitted, Lane, failed};
-use super::schedule::LONGEST;
+use super::lane::failed;
+use super::room::Start;
 use super::store::{Change, Store};
 use super::workflow::{AnyWorkflow, Came, StepContext};
-use super::{Claimed, Job, Right, Status, StepError, Stuck};
-use crate::resource::Rejection;
+use super::{Claimed, Job, Right, StepError};
 
 /// How often a probe says that it is still under way: more often than any lease of one is over.
 const PROBES: Duration = Duration::from_secs(1);
@@ -26,52 +25,6 @@ fn interval(time: Duration) -> Interval {
     let mut interval = interval_at(Instant::now() + time, time);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     interval
-}
-
-/// A lane with room for its steps.
-pub(super) struct Room {
-    pub(super) lane: Lane,
-    free: Arc<Semaphore>,
-    /// A job came that is due here.
-    pub(super) came: Notify,
-}
-
-/// The right to run one step here.
-pub(super) struct Start {
-    admitted: Admitted,
-    _room: OwnedSemaphorePermit,
-}
-
-/// Why none may start.
-pub(super) enum Full {
-    /// As many run as may.
-    Room,
-    Rejected(Rejection),
-}
-
-impl Room {
-    pub(super) fn new(lane: Lane) -> Self {
-        Self {
-            free: Arc::new(Semaphore::new(lane.at_once as usize)),
-            lane,
-            came: Notify::new(),
-        }
-    }
-
-    pub(super) fn start(&self) -> Result<Start, Full> {
-        let room = Arc::clone(&self.free).try_acquire_owned();
-        let room = room.map_err(|_| Full::Room)?;
-        Ok(Start {
-            admitted: self.lane.admit().map_err(Full::Rejected)?,
-            _room: room,
-        })
-    }
-
-    /// Until there is room.
-    pub(super) async fn has_room(&self) {
-        // Never closed.
-        let _ = self.free.acquire().await;
-    }
 }
 
 /// What came of a job for now.
@@ -230,109 +183,6 @@ impl<D: Store> Inner<D> {
         let renewed = self.store.renew(&rights, self.times.lease);
         let held = timeout(self.times.lease / 3, renewed).await;
         held.is_ok_and(|held| held.is_ok_and(|held| held == [false]))
-    }
-
-    async fn park(&self, right: Right, job: &Job, why: String) -> Now {
-        let change = Change::End {
-            status: Status::Parked,
-            error: why.clone(),
-            is_try: false,
-            tell: true,
-        };
-        self.end(right, job, Status::Parked, change, why).await
-    }
-
-    async fn fail(
-        &self,
-        workflow: &dyn AnyWorkflow,
-        right: Right,
-        job: &Job,
-        error: StepError,
-    ) -> Now {
-        let words = super::kept(&error.words());
-        let schedule = workflow.schedule();
-        let pause = match error.kind {
-            Kind::Rejected(retry_in) => {
-                // Unless somebody knows better.
-                let due_in = retry_in.unwrap_or(self.times.poll);
-                self.saver.save(right, Change::Back { due_in }).await;
-                self.wake(&job.lane);
-                return Now::Later;
-            }
-            Kind::Final => None,
-            Kind::Failed(not_before) => {
-                let pause = schedule.draw(job.failures.saturating_add(1));
-                pause.map(|pause| pause.max(not_before.unwrap_or(Duration::ZERO).min(LONGEST)))
-            }
-        };
-        if let Some(due_in) = pause {
-            let change = Change::Again {
-                due_in,
-                error: words.clone(),
-                tell: schedule.tells(job.age),
-            };
-            return self.end(right, job, Status::Waiting, change, words).await;
-        }
-        let change = Change::End {
-            status: Status::Dead,
-            error: words.clone(),
-            is_try: true,
-            tell: true,
-        };
-        self.end(right, job, Status::Dead, change, words).await
-    }
-
-    /// Saves that it does not go forward, and tells somebody if that is wanted.
-    async fn end(
-        &self,
-        right: Right,
-        job: &Job,
-        status: Status,
-        change: Change,
-        error: String,
-    ) -> Now {
-        match self.saver.save(right, change).await {
-            Some(saved) if saved.is_held => {
-                if saved.tell {
-                    self.tell(Stuck {
-                        job: job.clone(),
-                        status,
-                        error: error.clone(),
-                    });
-                }
-                if status == Status::Waiting {
-                    self.wake(&job.lane);
-                    Now::Later
-                } else {
-                    Now::Ended(error)
-                }
-            }
-            _ => Now::Later,
-        }
-    }
-
-    /// A job of this lane is due at another time than it was.
-    fn wake(&self, lane: &str) {
-        if let Some(room) = self.lanes.get(lane) {
-            room.came.notify_one();
-        }
-    }
-
-    /// Three times at most, beside everything else.
-    fn tell(&self, stuck: Stuck) {
-        let Some(notifier) = self.notifier.clone() else {
-            return;
-        };
-        tokio::spawn(async move {
-            for pause in [Some(1), Some(10), None] {
-                if notifier.notify(&stuck).await.is_ok() {
-                    return;
-                }
-                if let Some(seconds) = pause {
-                    sleep(Duration::from_secs(seconds)).await;
-                }
-            }
-        });
     }
 }
 

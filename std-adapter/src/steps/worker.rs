@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::engine::Inner;
-use super::runner::{Full, Room, Start};
+use super::room::{Full, Room, Start};
 use super::store::Store;
 use crate::resource::Rejection;
 

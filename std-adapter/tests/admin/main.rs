@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `support` | a registry, a breaker, and an admin that shows them; requests and answers |
-//! | `status` | what is read of registries, breakers and fleets |
+//! | `status`, `fleets` | what is read of registries, breakers and fleets |
 //! | `control`, `rules` | what is changed, by whom, and what is refused |
 //! | `timeline` | since when and why; what is remembered, and what is not |
 //! | `events` | streams: live, bounded, ended |
@@ -20,6 +20,8 @@ mod attacked;
 mod control;
 mod docs;
 mod events;
+#[cfg(feature = "fleet")]
+mod fleets;
 mod forged;
 mod gate;
 #[cfg(feature = "tracing")]

@@ -1,20 +1,16 @@
-//! Steps that succeed, fail, are rejected, hang, panic; the schedule.
+//! Steps that succeed, fail, are rejected, hang or panic.
 
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{
-    Failed, Lane, MemoryStore, Ran, Schedule, Status, StepError, Steps, Store, Workflow,
+    Failed, Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow,
 };
 use atomic_breaker_std::{Breaker, Config, breaker};
 use tokio::time::{Instant, sleep};
 
-use super::support::{Do, Mailbox, Script, builder, only_job, schedule};
+use super::support::{Do, Script, builder, done, only_job, schedule};
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-fn done() -> Vec<String> {
-    ["first", "second", "third"].map(String::from).to_vec()
-}
 
 async fn history(store: &MemoryStore) -> Vec<Failed> {
     let job = only_job(store).await;
@@ -105,29 +101,6 @@ async fn the_same_key_is_one_job_and_its_end_is_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_limit_a_job_is_dead_and_a_person_is_told() {
-    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
-    let workflow = script.workflow().schedule(schedule(3));
-    let mail = Mailbox::default();
-    let steps = builder(&store)
-        .workflow(&workflow)
-        .notifier(mail.clone())
-        .build()
-        .unwrap();
-    let _worker = steps.work();
-    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
-    sleep(MINUTE).await;
-    let job = only_job(&store).await;
-    assert_eq!((job.status, job.failures), (Status::Dead, 3));
-    assert_eq!(script.calls().len(), 3);
-    let told = mail.told.lock().unwrap();
-    assert_eq!(
-        (told.len(), told[0].status, &*told[0].error),
-        (1, Status::Dead, "refused")
-    );
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_error_that_ends_it_is_not_tried_again() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Succeed, Do::End]));
     let workflow = script.workflow();
@@ -141,37 +114,6 @@ async fn an_error_that_ends_it_is_not_tried_again() {
     sleep(MINUTE).await;
     assert_eq!(script.calls().len(), 2);
     assert_eq!(only_job(&store).await.status, Status::Dead);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_retry_after_moves_the_due_time() {
-    let hint = Duration::from_secs(30);
-    let (store, script) = (MemoryStore::new(), Script::new([Do::RetryAfter(hint)]));
-    let workflow = script.workflow().schedule(schedule(3));
-    let steps = builder(&store).workflow(&workflow).build().unwrap();
-    let _worker = steps.work();
-    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
-    sleep(MINUTE).await;
-    let times = script.times();
-    assert_eq!(times[1] - times[0], 30_000);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_retry_after_that_no_store_can_keep_harms_nobody() {
-    let hint = Duration::MAX;
-    let (store, script) = (MemoryStore::new(), Script::new([Do::RetryAfter(hint)]));
-    let workflow = script.workflow().schedule(schedule(3));
-    let steps = builder(&store).workflow(&workflow).build().unwrap();
-    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
-    assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
-    let ten_years_ms = 10 * 365 * 24 * 60 * 60 * 1_000;
-    let job = only_job(&store).await;
-    assert!(
-        job.status == Status::Waiting && job.due_in_ms > ten_years_ms,
-        "{job:?}"
-    );
-    let ran = steps.run(&workflow, "l", &Vec::new()).await.unwrap();
-    assert_eq!(ran, Ran::Done(done()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -248,82 +190,6 @@ async fn a_job_goes_on_when_the_caller_is_gone() {
     );
     sleep(MINUTE).await;
     assert_eq!(only_job(&store).await.status, Status::Done);
-}
-
-#[tokio::test(start_paused = true)]
-async fn ten_tries_take_36_hours_and_a_person_is_told_at_the_seventh() {
-    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 20]));
-    let plain = Schedule::new().jitter_percent(0);
-    let workflow = script.workflow().schedule(plain);
-    let mail = Mailbox::default();
-    let steps = builder(&store)
-        .workflow(&workflow)
-        .notifier(mail.clone())
-        .build()
-        .unwrap();
-    let _worker = steps.work();
-    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
-    let mut told_at = None;
-    for _ in 0..40 * 60 {
-        sleep(MINUTE).await;
-        if told_at.is_none() && !mail.told.lock().unwrap().is_empty() {
-            told_at = Some(script.calls().len());
-        }
-    }
-    let times = script.times();
-    assert_eq!(times.len(), 10);
-    assert_eq!(times[1] - times[0], 10_000);
-    let seconds = (times[9] - times[0]) / 1_000;
-    assert!((129_500..129_900).contains(&seconds), "36 hours: {seconds}");
-    assert_eq!(told_at, Some(7));
-    let told = mail.told.lock().unwrap().len();
-    assert_eq!(told, 1, "also when it is dead");
-    assert_eq!(only_job(&store).await.status, Status::Dead);
-}
-
-#[tokio::test(start_paused = true)]
-async fn pauses_are_a_fifth_longer_or_shorter_and_never_the_same() {
-    let store = MemoryStore::new();
-    let script = Script::new([Do::Fail; 300]);
-    let workflow = script.workflow();
-    let steps = builder(&store).workflow(&workflow).build().unwrap();
-    let _worker = steps.work();
-    for key in 0..300 {
-        steps
-            .enqueue(&workflow, key.to_string(), &Vec::new())
-            .await
-            .unwrap();
-    }
-    sleep(Duration::from_secs(20)).await;
-    let (calls, times) = (script.calls(), script.times());
-    let second_tries = calls.iter().zip(&times).skip(300);
-    let mut pauses: Vec<u64> = second_tries
-        .filter(|(step, _)| *step == "first")
-        .map(|(_, at)| *at)
-        .collect();
-    assert_eq!(pauses.len(), 300);
-    pauses.sort_unstable();
-    assert!((8_000..8_300).contains(&pauses[0]), "{}", pauses[0]);
-    assert!((9_500..10_500).contains(&pauses[150]), "{}", pauses[150]);
-    assert!((11_700..12_100).contains(&pauses[299]), "{}", pauses[299]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_message_that_cannot_be_sent_is_tried_three_times() {
-    for (failures, told) in [(2, 1), (3, 0)] {
-        let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
-        let workflow = script.workflow();
-        let mail = Mailbox::default();
-        *mail.failures.lock().unwrap() = failures;
-        let steps = builder(&store)
-            .workflow(&workflow)
-            .notifier(mail.clone())
-            .build()
-            .unwrap();
-        steps.run(&workflow, "k", &Vec::new()).await.unwrap();
-        sleep(MINUTE).await;
-        assert_eq!(mail.told.lock().unwrap().len(), told);
-    }
 }
 
 #[tokio::test(start_paused = true)]

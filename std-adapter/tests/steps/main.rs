@@ -3,7 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `contract` | what every store does alike; the tests of databases elsewhere use it, too |
-//! | `forward` | steps that succeed, fail, are rejected, hang, panic; the schedule |
+//! | `forward` | steps that succeed, fail, are rejected, hang, panic |
+//! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `settings` | what makes no sense, and what it says |
@@ -12,6 +13,7 @@
 mod contract;
 mod forward;
 mod lanes;
+mod schedule;
 mod settings;
 mod support;
 mod workers;

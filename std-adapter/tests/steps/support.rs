@@ -106,6 +106,11 @@ pub(super) fn builder(store: &MemoryStore) -> StepsBuilder<MemoryStore> {
         .lane(Lane::new("b"))
 }
 
+/// What a job has when each step of a [`Script`] succeeded.
+pub(super) fn done() -> Vec<String> {
+    ["first", "second", "third"].map(String::from).to_vec()
+}
+
 pub(super) async fn only_job(store: &MemoryStore) -> Job {
     use atomic_breaker_std::steps::Store;
     let jobs = store.list(&Filter::default(), 9).await.unwrap();

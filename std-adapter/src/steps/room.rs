@@ -1,0 +1,54 @@
+//! Room for the steps of a lane.
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use super::lane::{Admitted, Lane};
+use crate::resource::Rejection;
+
+/// A lane with room for its steps.
+pub(super) struct Room {
+    pub(super) lane: Lane,
+    free: Arc<Semaphore>,
+    /// A job came that is due here.
+    pub(super) came: Notify,
+}
+
+/// The right to run one step here.
+pub(super) struct Start {
+    pub(super) admitted: Admitted,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Why none may start.
+pub(super) enum Full {
+    /// As many run as may.
+    Room,
+    Rejected(Rejection),
+}
+
+impl Room {
+    pub(super) fn new(lane: Lane) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(lane.at_once as usize)),
+            lane,
+            came: Notify::new(),
+        }
+    }
+
+    pub(super) fn start(&self) -> Result<Start, Full> {
+        let room = Arc::clone(&self.free).try_acquire_owned();
+        let room = room.map_err(|_| Full::Room)?;
+        Ok(Start {
+            admitted: self.lane.admit().map_err(Full::Rejected)?,
+            _room: room,
+        })
+    }
+
+    /// Until there is room.
+    pub(super) async fn has_room(&self) {
+        // Never closed.
+        let _ = self.free.acquire().await;
+    }
+}
