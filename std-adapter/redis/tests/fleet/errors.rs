@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use atomic_breaker_redis::RedisFleet;
-use atomic_breaker_std::fleet::{FleetConfig, FleetStatus, Joined};
+use atomic_breaker_std::fleet::{Fleet, FleetConfig, FleetStatus, Joined};
+use futures_util::FutureExt;
 use tokio::time::timeout;
 
-use crate::contract::open;
+use crate::contract::{instance, open};
 use crate::proxy::Proxy;
 use crate::server::Server;
 
@@ -135,6 +136,34 @@ async fn an_address_with_the_newer_protocol() {
     };
     let address = format!("redis://127.0.0.1:{}/?protocol=resp3", server.port);
     reaches(at(&address), |status| status.is_connected).await;
+}
+
+/// Connections that the server has taken so far.
+fn connections(server: &Server) -> u64 {
+    let stats = server.command(&["INFO", "stats"]);
+    let mut lines = stats.lines();
+    let found = lines.find_map(|line| line.strip_prefix("total_connections_received:"));
+    found.unwrap().trim().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_late_leaves_the_next_connection_alone() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let fleet = server.fleet();
+    open(&fleet).await;
+    let before = connections(&server);
+    // Two under way on the first connection, of which one is given up, and the other one only when there is a second.
+    let mut early = Box::pin(fleet.read(instance(1), 5_000));
+    let mut late = Box::pin(fleet.read(instance(1), 5_000));
+    assert!(early.as_mut().now_or_never().is_none() && late.as_mut().now_or_never().is_none());
+    drop(early);
+    fleet.read(instance(1), 5_000).await.unwrap();
+    drop(late);
+    fleet.read(instance(1), 5_000).await.unwrap();
+    // One, and that of whoever counts.
+    assert_eq!(connections(&server), before + 2);
 }
 
 #[tokio::test]
