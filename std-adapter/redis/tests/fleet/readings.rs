@@ -140,6 +140,7 @@ async fn what_a_server_that_took_over_has_lost_is_forgotten() {
     for step in 0..10 {
         change(&other, step).await;
     }
+    read(&fleet).await;
     server.command(&["COPY", "{test}:records", "{test}:kept"]);
     change(&other, 12).await;
     assert_eq!(read(&fleet).await, read(&server.fleet()).await);
