@@ -6,6 +6,7 @@
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
+//! | `within` | steps whose calls go through the breaker of their lane |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
@@ -16,6 +17,7 @@ mod lanes;
 mod schedule;
 mod settings;
 mod support;
+mod within;
 mod workers;
 
 use atomic_breaker_std::steps::MemoryStore;
