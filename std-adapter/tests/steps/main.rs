@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `contract` | what every store does alike; the tests of databases elsewhere use it, too |
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
+//! | `dropped` | programs that are cut short |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
@@ -12,10 +13,12 @@
 #![cfg(feature = "steps")]
 
 mod contract;
+mod dropped;
 mod forward;
 mod lanes;
 mod schedule;
 mod settings;
+mod slow_store;
 mod support;
 mod within;
 mod workers;
