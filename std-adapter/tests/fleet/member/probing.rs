@@ -2,7 +2,7 @@
 
 use atomic_breaker_std::fleet::{Action, Ask, Local, Notice, Verdict};
 
-use super::support::{GRACE_MS, Instance, id, leased, period};
+use super::support::{Instance, id, leased, period};
 
 #[test]
 fn nobody_bids_before_the_end_or_without_a_call() {
