@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 
+use super::called::Called;
 use super::engine::{Inner, Steps};
 use super::lane::Lane;
 use super::notifier::AnyNotifier;
@@ -145,6 +146,7 @@ impl<D: Store> StepsBuilder<D> {
             workflows,
             notifier: self.notifier,
             times: self.times,
+            called: Arc::new(Called::new()),
         })))
     }
 }

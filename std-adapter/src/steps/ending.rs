@@ -93,7 +93,7 @@ impl<D: Store> Inner<D> {
     }
 
     /// A job of this lane is due at another time than it was.
-    fn wake(&self, lane: &str) {
+    pub(super) fn wake(&self, lane: &str) {
         if let Some(room) = self.lanes.get(lane) {
             room.came.notify_one();
         }

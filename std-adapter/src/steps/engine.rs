@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::watch;
 
 use super::builder::{StepsBuilder, Times};
+use super::called::Called;
 use super::notifier::AnyNotifier;
-use super::room::Room;
+use super::room::{Room, Start};
 use super::runner::Now;
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
@@ -57,6 +57,7 @@ pub(super) struct Inner<D> {
     pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
     pub(super) times: Times,
+    pub(super) called: Arc<Called>,
 }
 
 /// What a job came to that was run at once.
@@ -86,8 +87,8 @@ impl<D: Store> Steps<D> {
         &self.0.store
     }
 
-    /// Keeps a job, and runs it now, as far as it goes. It goes on in a task of its own, also when this future is
-    /// dropped. If the breaker of its first step rejects, it is not tried.
+    /// Keeps a job, and runs it now, as far as it goes. It is kept and goes on in a task of its own, also when this future is
+    /// dropped, and a [worker that stops](Worker::stop) waits for it, too. If the breaker of its first step rejects, it is not tried.
     ///
     /// One of the same kind and key that is there already is not kept again: if it is done, its state is the answer,
     /// otherwise it goes on as it would.
@@ -105,30 +106,23 @@ impl<D: Store> Steps<D> {
     {
         let (job, room) = self.new_job(workflow, key, state)?;
         let start = room.start().ok();
-        let lease = start.is_some().then_some(self.0.times.lease);
-        let (id, right) = match self.put(&job, lease).await? {
-            Put::New(id, right) => (id, right),
-            Put::Exists(job) => return Ok(ran(&job)),
+        let runs = tokio::spawn(Arc::clone(&self.0).keep_and_run(job, start));
+        // Otherwise the store panicked, or the runtime is being shut down.
+        let ran = runs.await.map_err(StoreError::new);
+        let (id, now) = match ran.and_then(|ran| ran).map_err(EnqueueError::Store)? {
+            Kept::Ran(id, now) => (id, now),
+            Kept::Before(job) => return Ok(ran_before(&job)),
         };
-        let (Some(start), Some(right)) = (start, right) else {
-            room.came.notify_one();
-            return Ok(Ran::Later(id));
-        };
-        let claimed = claimed(job, right);
-        // Nobody gives it up: the sender is gone.
-        let (_, gives_up) = watch::channel(false);
-        let runs = tokio::spawn(Arc::clone(&self.0).run(start, claimed, gives_up));
-        Ok(match runs.await {
-            Ok(Now::Done(state)) => match serde_json::from_str(&state) {
+        Ok(match now {
+            Now::Done(state) => match serde_json::from_str(&state) {
                 Ok(state) => Ran::Done(state),
                 Err(error) => Ran::Ended {
                     id,
                     error: error.to_string(),
                 },
             },
-            Ok(Now::Ended(error)) => Ran::Ended { id, error },
-            // The runtime is being shut down.
-            Ok(Now::Later) | Err(_) => Ran::Later(id),
+            Now::Ended(error) => Ran::Ended { id, error },
+            Now::Later => Ran::Later(id),
         })
     }
 
@@ -189,6 +183,35 @@ impl<D: Store> Steps<D> {
     }
 }
 
+/// What became of a job that was to be run at once.
+enum Kept {
+    Ran(JobId, Now),
+    /// It was there already.
+    Before(Job),
+}
+
+impl<D: Store> Inner<D> {
+    /// In a task of its own from the beginning, so that a job that is kept is run.
+    async fn keep_and_run(
+        self: Arc<Self>,
+        job: NewJob,
+        start: Option<Start>,
+    ) -> Result<Kept, StoreError> {
+        let call = self.called.begin();
+        let lease = start.is_some().then_some(self.times.lease);
+        let (id, right) = match self.store.put(&job, lease).await? {
+            Put::New(id, right) => (id, right),
+            Put::Exists(job) => return Ok(Kept::Before(job)),
+        };
+        let (Some(start), Some(right)) = (start, right) else {
+            self.wake(&job.lane);
+            return Ok(Kept::Ran(id, Now::Later));
+        };
+        let now = Arc::clone(&self).run(start, claimed(job, right), call.order.clone());
+        Ok(Kept::Ran(id, now.await))
+    }
+}
+
 fn claimed(job: NewJob, right: Right) -> Claimed {
     Claimed {
         right,
@@ -209,7 +232,7 @@ fn claimed(job: NewJob, right: Right) -> Claimed {
     }
 }
 
-fn ran<S: DeserializeOwned>(job: &Job) -> Ran<S> {
+fn ran_before<S: DeserializeOwned>(job: &Job) -> Ran<S> {
     match job.status {
         Status::Done => match serde_json::from_str(&job.state) {
             Ok(state) => Ran::Done(state),

@@ -82,7 +82,7 @@ impl<E: Into<BoxError>> From<E> for StepError {
 }
 
 /// The rejection of a breaker, if there is one in the chain.
-fn rejection_in(error: &(dyn Error + 'static)) -> Option<Rejected> {
+pub(super) fn rejection_in(error: &(dyn Error + 'static)) -> Option<Rejected> {
     let mut link = Some(error);
     while let Some(error) = link {
         if let Some(rejected) = error.downcast_ref::<Rejected>() {

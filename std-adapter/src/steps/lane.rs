@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use atomic_breaker::{Failure, Outcome};
+use atomic_breaker::{Failure, Outcome, State};
 
+use super::StepError;
+use super::error::rejection_in;
 use crate::resource::{Admit, AnyPermit, Rejection};
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
@@ -23,6 +25,8 @@ pub struct Lane {
     pub(super) name: &'static str,
     pub(super) at_once: u32,
     gate: Option<Box<dyn Gate>>,
+    /// The calls within a step ask the breaker, too, and report to it.
+    asks_within: bool,
 }
 
 impl Lane {
@@ -32,6 +36,7 @@ impl Lane {
             name,
             at_once: 16,
             gate: None,
+            asks_within: false,
         }
     }
 
@@ -45,22 +50,55 @@ impl Lane {
     /// resource, an [end](super::StepError::end) and the rejection of another breaker are neither. A handle as layers take it:
     /// `&'static Breaker`, `Arc<Breaker>`, one of a `Resource`, or a `ByKey` of a registry.
     ///
-    /// Calls within the step that go through a breaker of their own are counted there; give this lane none then, or
-    /// another one.
+    /// If calls within the step go through this breaker, too, a failure counts twice: then it is
+    /// [`guarded_within`](Self::guarded_within).
     pub fn guarded<G>(mut self, breaker: G) -> Self
     where
         G: Admit<()> + Send + Sync + 'static,
         G::Permit: Send + 'static,
     {
         self.gate = Some(Box::new(breaker));
+        self.asks_within = false;
+        self
+    }
+
+    /// Asks this breaker before each step, and leaves the rest to the calls within the step, which go through it: they
+    /// are admitted, counted and probes, and the step itself is not. So while it is open no job is looked for.
+    ///
+    /// ```
+    /// use atomic_breaker_std::steps::{Lane, Workflow};
+    /// use atomic_breaker_std::{Breaker, Config, breaker};
+    ///
+    /// static BILLING: Breaker = breaker(Config::new());
+    ///
+    /// let lane = Lane::new("billing").guarded_within(&BILLING);
+    /// let orders = Workflow::new("order").step("invoice", "billing", async |order: u64| {
+    ///     BILLING.call_async(async || Ok::<_, std::io::Error>(())).await?;
+    ///     Ok(order)
+    /// });
+    /// # let _ = (lane, orders);
+    /// ```
+    pub fn guarded_within<G>(mut self, breaker: G) -> Self
+    where
+        G: Admit<()> + Send + Sync + 'static,
+        G::Permit: Send + 'static,
+    {
+        self.gate = Some(Box::new(breaker));
+        self.asks_within = true;
         self
     }
 
     /// The right to one step.
     pub(super) fn admit(&self) -> Result<Admitted, Rejection> {
         match &self.gate {
-            Some(gate) => gate.admit().map(|permit| Admitted(Some(permit))),
-            None => Ok(Admitted(None)),
+            Some(gate) => gate.admit().map(|permit| Admitted {
+                permit: Some(permit),
+                until_begun: self.asks_within,
+            }),
+            None => Ok(Admitted {
+                permit: None,
+                until_begun: false,
+            }),
         }
     }
 }
@@ -71,39 +109,63 @@ impl fmt::Debug for Lane {
             .field("name", &self.name)
             .field("at_once", &self.at_once)
             .field("is_guarded", &self.gate.is_some())
+            .field("asks_within", &self.asks_within)
             .finish()
     }
 }
 
 /// The right to one step. Given back without a word if it is dropped, however long it was held.
-pub(super) struct Admitted(Option<Box<dyn HeldPermit>>);
+pub(super) struct Admitted {
+    permit: Option<Box<dyn HeldPermit>>,
+    /// The calls within the step need it.
+    until_begun: bool,
+}
 
 impl Admitted {
     pub(super) fn report(mut self, outcome: Outcome, why: &str) {
-        if let Some(permit) = self.0.take() {
+        if let Some(permit) = self.permit.take() {
             permit.end(outcome, why);
+        }
+    }
+
+    /// The step begins.
+    pub(super) fn begin(&mut self) {
+        if self.until_begun {
+            self.give_back();
+        }
+    }
+
+    pub(super) fn give_back(&mut self) {
+        if let Some(permit) = self.permit.take() {
+            permit.end(Outcome::Ignored, "");
         }
     }
 
     /// A probe that is still under way keeps its slot. A call that is none goes on being measured.
     pub(super) fn renew_probe(&mut self) {
-        if let Some(permit) = &mut self.0 {
+        if let Some(permit) = &mut self.permit {
             permit.renew_probe();
         }
+    }
+
+    /// Whether a call within the step may have been rejected because this is the probe: the breaker of the lane guards
+    /// that call, too.
+    pub(super) fn may_be_why(&self, error: &StepError) -> bool {
+        let is_probe = self.permit.as_ref().is_some_and(|permit| permit.is_probe());
+        is_probe && rejection_in(error.error()).is_some_and(|why| why.state() == State::HalfOpen)
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        if let Some(permit) = self.0.take() {
-            permit.end(Outcome::Ignored, "");
-        }
+        self.give_back();
     }
 }
 
 trait HeldPermit: Send {
     fn end(self: Box<Self>, outcome: Outcome, why: &str);
     fn renew_probe(&mut self);
+    fn is_probe(&self) -> bool;
 }
 
 impl<P: AnyPermit + Send> HeldPermit for P {
@@ -116,6 +178,10 @@ impl<P: AnyPermit + Send> HeldPermit for P {
             // What does not count any more changes nothing when it is reported.
             let _ = self.renew();
         }
+    }
+
+    fn is_probe(&self) -> bool {
+        AnyPermit::is_probe(self)
     }
 }
 

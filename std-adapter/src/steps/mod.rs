@@ -12,13 +12,14 @@
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
 //! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
-//! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
+//! | `worker`, `room`, `called` | [`Worker`]: claims jobs that are due, as many as a lane has room for; jobs that are run at once |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
-//! | `notifier` | [`Notifier`]: who tells a person |
+//! | `notifier`, `report` | [`Notifier`]: who tells a person; what is logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
 mod builder;
+mod called;
 mod ending;
 mod engine;
 mod error;
@@ -26,6 +27,7 @@ mod job;
 mod lane;
 mod memory;
 mod notifier;
+mod report;
 mod room;
 mod runner;
 mod saver;

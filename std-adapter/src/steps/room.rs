@@ -1,6 +1,8 @@
 //! Room for the steps of a lane.
 
 use std::sync::Arc;
+#[cfg(feature = "tracing")]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
@@ -13,12 +15,25 @@ pub(super) struct Room {
     free: Arc<Semaphore>,
     /// A job came that is due here.
     pub(super) came: Notify,
+    /// It was logged that steps are in their own way.
+    #[cfg(feature = "tracing")]
+    is_logged: Arc<AtomicBool>,
 }
 
 /// The right to run one step here.
 pub(super) struct Start {
     pub(super) admitted: Admitted,
     _room: OwnedSemaphorePermit,
+    #[cfg(feature = "tracing")]
+    is_logged: Arc<AtomicBool>,
+}
+
+#[cfg(feature = "tracing")]
+impl Start {
+    /// Once for each lane.
+    pub(super) fn is_first_in_its_own_way(&self) -> bool {
+        !self.is_logged.swap(true, Ordering::Relaxed)
+    }
 }
 
 /// Why none may start.
@@ -34,6 +49,8 @@ impl Room {
             free: Arc::new(Semaphore::new(lane.at_once as usize)),
             lane,
             came: Notify::new(),
+            #[cfg(feature = "tracing")]
+            is_logged: Arc::default(),
         }
     }
 
@@ -43,6 +60,8 @@ impl Room {
         Ok(Start {
             admitted: self.lane.admit().map_err(Full::Rejected)?,
             _room: room,
+            #[cfg(feature = "tracing")]
+            is_logged: Arc::clone(&self.is_logged),
         })
     }
 

@@ -12,6 +12,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::failed;
+use super::report;
 use super::room::Start;
 use super::store::{Change, Store};
 use super::workflow::{AnyWorkflow, Came, StepContext};
@@ -150,6 +151,7 @@ impl<D: Store> Inner<D> {
             failures: job.failures,
         };
         let step = workflow.run(&job.step, &job.state, context);
+        start.admitted.begin();
         let mut step = Abort(tokio::spawn(timeout(self.times.limit, step)));
         let mut renews = interval(self.times.lease / 3);
         let mut probes = interval(PROBES);
@@ -166,6 +168,12 @@ impl<D: Store> Inner<D> {
             }
         };
         let failed = match came {
+            Ok(Ok(Came::Failed(error))) if start.admitted.may_be_why(&error) => {
+                report::in_its_own_way(job, start);
+                // Nothing was done, and the call is the probe now.
+                start.admitted.give_back();
+                return Box::pin(self.step(workflow, right, job, start, gives_up)).await;
+            }
             Ok(Ok(came)) => return Ended::Came(came),
             Ok(Err(_)) => format!("not done within {:?}", self.times.limit),
             Err(error) => match error.try_into_panic() {

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use super::called::{Called, Since};
 use super::engine::Inner;
 use super::room::{Full, Room, Start};
 use super::store::Store;
@@ -28,6 +29,9 @@ pub struct Worker {
     lanes: Vec<JoinHandle<()>>,
     /// Closed when the last step has ended.
     running: mpsc::Receiver<()>,
+    called: Arc<Called>,
+    /// Once it stops.
+    since: Option<Since>,
 }
 
 impl Worker {
@@ -53,10 +57,13 @@ impl Worker {
             gives_up,
             lanes,
             running: ended,
+            called: Arc::clone(&inner.called),
+            since: None,
         }
     }
 
-    /// Claims no more, and waits until the steps that run have ended. When this future is dropped, they run on.
+    /// Claims no more, and waits until the steps that run have ended, those of [`Steps::run`](super::Steps::run) that began
+    /// before among them. When this future is dropped, they run on.
     pub async fn stop(mut self) {
         self.end().await;
     }
@@ -66,18 +73,24 @@ impl Worker {
     pub async fn stop_within(mut self, time: Duration) {
         if timeout(time, self.end()).await.is_err() {
             self.gives_up.send_replace(true);
+            if let Some(since) = &self.since {
+                since.give_up();
+            }
             self.end().await;
         }
     }
 
     async fn end(&mut self) {
         self.is_stopped.send_replace(true);
+        let called = &self.called;
+        let since = self.since.get_or_insert_with(|| called.until_now());
         while let Some(lane) = self.lanes.last_mut() {
             // A panic is that of a store.
             let _ = lane.await;
             self.lanes.pop();
         }
         while self.running.recv().await.is_some() {}
+        since.end().await;
     }
 }
 

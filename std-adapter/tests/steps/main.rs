@@ -4,18 +4,23 @@
 //! |---|---|
 //! | `contract` | what every store does alike; the tests of databases elsewhere use it, too |
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
+//! | `dropped` | programs that are cut short |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
+//! | `within` | steps whose calls go through the breaker of their lane |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
 
 mod contract;
+mod dropped;
 mod forward;
 mod lanes;
 mod schedule;
 mod settings;
+mod slow_store;
 mod support;
+mod within;
 mod workers;
 
 use atomic_breaker_std::steps::MemoryStore;

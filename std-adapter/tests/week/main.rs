@@ -11,14 +11,25 @@
 //! | `guards` | guarded clients that wait for the end of the body; rules of one host; waiting for a breaker |
 //! | `middleware` | reqwest-middleware |
 //! | `mapped` | breakers that processes share |
+//! | `fleets` | processes that have joined a fleet |
+//! | `operators` | an operator who commands a key while it is called |
+//! | `shop`, `steps` | jobs of several steps, and the resource that they need |
 #![cfg(all(feature = "client", target_has_atomic = "64"))]
 
+#[cfg(feature = "fleet")]
+mod fleets;
 mod guards;
 mod layers;
 #[cfg(all(feature = "mapped", any(target_os = "linux", target_os = "android")))]
 mod mapped;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
+#[cfg(feature = "admin")]
+mod operators;
+#[cfg(feature = "steps")]
+mod shop;
+#[cfg(feature = "steps")]
+mod steps;
 #[cfg_attr(
     not(feature = "mapped"),
     expect(dead_code, reason = "what moves a clock by hand")

@@ -23,13 +23,14 @@ use random::Random;
 /// ```text
 ///              Open, remaining            its end         a call is rejected
 ///   no period ────────────────► Waiting ────────► Due ──────────────────────► Bidding
-///       ▲                          ▲               ▲ ▲                          │ │
-///       │ Closed                   │ failed:       │ │ lease over               │ │ won
-///       │                          │ Open, later   │ └────────── Taken ◄────────┘ ▼
-///       │                          └───────────────┼──────────────────────── Probing
-///       │                                          └─ nobody called ────────────┘ │
+///       ▲                          ▲                ▲                           │ │
+///       │ Closed                   │ failed:        │ lease over                │ │ won
+///       │                          │ Open, later    └─────────── Taken ◄────────┘ ▼
+///       │                          └──────────────────────────────────────── Probing
 ///       └──────────────────────────────────────────────────────────── healthy ────┘
 /// ```
+///
+/// Who won and was not called before the right ended goes on with the next call all the same, beside others who won later.
 ///
 /// Without an answer of the engine nothing is extended: the breaker's own open time ends between half a grace
 /// and a grace after the period, and it goes on alone.

@@ -125,3 +125,21 @@ async fn a_fleet_that_nobody_calls_stays_open_and_its_first_caller_probes() {
     world.run(1_000).await;
     assert!(world.all_are(State::Closed), "{world:?}");
 }
+
+/// Whoever has won the right is called when it has lapsed.
+#[tokio::test(start_paused = true)]
+async fn callers_that_come_once_a_second_share_few_probes() {
+    let mut world = World::new(20, FleetConfig::new(3)).await;
+    world.trip().await;
+    for _ in 0..150 {
+        for (number, process) in world.processes.iter().enumerate() {
+            if process.call(false) {
+                world.made.push((world.now_ms, number));
+            }
+        }
+        world.idle(1_000).await;
+    }
+    // Of four periods: 10 s, 20 s, 40 s, 40 s.
+    assert!((4..=12).contains(&world.made.len()), "{:?}", world.made);
+    assert!(world.all_are(State::Open), "{world:?}");
+}

@@ -2,7 +2,7 @@
 
 use atomic_breaker_std::fleet::{Action, Ask, Local, Notice, Verdict};
 
-use super::support::{GRACE_MS, Instance, id, leased, period};
+use super::support::{Instance, id, leased, period};
 
 #[test]
 fn nobody_bids_before_the_end_or_without_a_call() {
@@ -118,11 +118,21 @@ fn a_lost_probe_gives_its_right_up() {
 }
 
 #[test]
-fn a_winner_whom_nobody_calls_hands_the_period_back() {
+fn a_winner_that_is_called_only_after_its_right_has_ended_probes_for_all() {
     let mut instance = Instance::probing(period(5, 0));
-    let actions = instance.run_to(600);
-    assert_eq!(actions[..1], [Action::Trip { for_ms: GRACE_MS }]);
-    assert!(instance.member.wants_rejections(instance.now));
+    assert_eq!(instance.run_to(5_000), []);
+    let failed = instance.local(Local::ProbeFailed { open_ms: 20_000 });
+    assert!(
+        matches!(failed[..], [Action::Ask(Ask::Verdict { .. })]),
+        "{failed:?}"
+    );
+}
+
+#[test]
+fn a_winner_whom_nobody_calls_goes_on_alone_after_a_while() {
+    let mut instance = Instance::probing(period(5, 0));
+    assert_eq!(instance.run_to(40_000), []);
+    assert_eq!(instance.member.period(), None);
 }
 
 #[test]

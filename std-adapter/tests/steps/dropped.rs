@@ -1,0 +1,87 @@
+//! Programs that are cut short: a time-out around them, a drop in the middle.
+
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store};
+use tokio::time::{sleep, timeout};
+
+use super::slow_store::SlowStore;
+use super::support::{Do, Script, builder, only_job};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_time_out_around_run_ends_before_the_job_is_kept_and_it_goes_on() {
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let store = SlowStore {
+        memory: memory.clone(),
+        late: SECOND,
+    };
+    let steps = Steps::builder(store)
+        .lane(Lane::new("a"))
+        .lane(Lane::new("b"))
+        .workflow(&workflow)
+        .build()
+        .unwrap();
+    let run = timeout(SECOND / 2, steps.run(&workflow, "k", &Vec::new())).await;
+    assert!(run.is_err());
+    sleep(SECOND).await;
+    let job = only_job(&memory).await;
+    assert_eq!(job.status, Status::Done);
+    assert!(memory.history(job.id).await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_stops_waits_for_runs_whose_callers_have_gone() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    let run = timeout(5 * SECOND, steps.run(&workflow, "k", &Vec::new())).await;
+    assert!(run.is_err());
+    worker.stop().await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_must_go_gives_back_runs_that_do_not_end() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Hang]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    let run = tokio::spawn({
+        let (steps, workflow) = (steps.clone(), workflow.clone());
+        async move { steps.run(&workflow, "k", &Vec::new()).await.unwrap() }
+    });
+    sleep(SECOND).await;
+    worker.stop_within(5 * SECOND).await;
+    assert!(matches!(run.await.unwrap(), Ran::Later(_)));
+    let job = only_job(&store).await;
+    assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_stops_though_others_go_on_running_jobs() {
+    let store = MemoryStore::new();
+    let script = Script::new([Do::Take(2 * SECOND); 99]);
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    let server = {
+        let (steps, workflow) = (steps.clone(), workflow.clone());
+        tokio::spawn(async move {
+            for key in 0.. {
+                let (steps, workflow) = (steps.clone(), workflow.clone());
+                tokio::spawn(
+                    async move { steps.run(&workflow, key.to_string(), &Vec::new()).await },
+                );
+                sleep(SECOND).await;
+            }
+        })
+    };
+    sleep(10 * SECOND).await;
+    // Three steps of the one that has just begun.
+    assert!(timeout(7 * SECOND, worker.stop()).await.is_ok());
+    server.abort();
+}

@@ -1,0 +1,152 @@
+//! Processes that have joined a fleet, with the hosts of a guarded client or the keys of a registry.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
+use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined, Seats};
+use atomic_breaker_std::http::Origin;
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::{State, TokioClock};
+use futures_util::future::join_all;
+use http::{Request, Response};
+use tokio::time::sleep;
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+use super::SECOND;
+use super::world::{Host, config, protects, week};
+
+/// As the page on fleets shows it.
+fn client(
+    fleet: &Joined,
+    host: Host,
+) -> impl Service<Request<()>, Response = Response<u32>, Error = RequestError<io::Error>> + Clone + use<>
+{
+    let seats = fleet.seats("hosts").unwrap();
+    let guard: &'static ClientGuard<TokioClock, Seats<Origin>> =
+        ClientGuard::with(ClientConfig::new(), TokioClock, seats.clone())
+            .unwrap()
+            .leak();
+    assert!(seats.take(guard.hosts()));
+    guard.layer().layer(service_fn(move |_: Request<()>| {
+        let host = host.clone();
+        async move { host.answer().await.map(Response::new) }
+    }))
+}
+
+fn request() -> Request<()> {
+    Request::get("http://a.example/").body(()).unwrap()
+}
+
+fn join(engine: &InProcess) -> Joined {
+    Joined::new(engine.clone(), FleetConfig::new(2)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_of_guarded_clients() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let fleet: Vec<Joined> = (0..3).map(|_| join(&engine)).collect();
+    let clients: Vec<_> = fleet
+        .iter()
+        .map(|fleet| client(fleet, host.clone()))
+        .collect();
+    sleep(SECOND).await;
+    let ask = || async {
+        let asked = clients
+            .iter()
+            .map(|client| client.clone().oneshot(request()));
+        join_all(asked).await.iter().all(Result::is_ok)
+    };
+    let seen = week(&host, ask).await;
+    // Three on their own: 390.
+    protects(&seen, 150);
+    for fleet in &fleet {
+        let status = fleet.status();
+        assert_eq!(
+            (status.open, status.overflows, status.left_alone),
+            (0, 0, 0),
+            "{status:?}"
+        );
+        assert_eq!((status.breakers, status.unanswered), (0, 0), "{status:?}");
+    }
+}
+
+/// Each 1,000 requests a process leaves, and another one joins.
+#[tokio::test(start_paused = true)]
+async fn processes_that_come_and_go() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let process = || {
+        let fleet = join(&engine);
+        let client = client(&fleet, host.clone());
+        (fleet, client)
+    };
+    let fleet = std::sync::Mutex::new([process(), process(), process()]);
+    let number = AtomicU32::new(0);
+    let ask = || {
+        let number = number.fetch_add(1, Relaxed);
+        if number % 1_000 == 999 {
+            let mut fleet = fleet.lock().unwrap();
+            fleet[number as usize / 1_000 % 3] = process();
+        }
+        let clients = fleet
+            .lock()
+            .unwrap()
+            .each_ref()
+            .map(|(_, client)| client.clone());
+        async {
+            let asked = clients.into_iter().map(|client| client.oneshot(request()));
+            join_all(asked).await.iter().all(Result::is_ok)
+        }
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_of_registries_with_many_hosts_that_are_well() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let process = || {
+        let fleet = join(&engine);
+        let seats = fleet.seats("hosts").unwrap();
+        let hosts = Registry::<String>::builder(config())
+            .capacity(64)
+            .clock(TokioClock)
+            .observer(seats.clone())
+            .build();
+        let hosts = Arc::new(hosts.unwrap());
+        assert!(seats.take(Arc::clone(&hosts)));
+        (fleet, hosts)
+    };
+    let fleet = [process(), process(), process()];
+    sleep(SECOND).await;
+    let number = AtomicU32::new(0);
+    let ask = || async {
+        let number = number.fetch_add(1, Relaxed);
+        let mut is_ok = true;
+        for (_, hosts) in &fleet {
+            // Each fails once in a while.
+            let well = format!("{}.example", number % 200);
+            let answer = if number.is_multiple_of(50) {
+                Err(())
+            } else {
+                Ok(())
+            };
+            let _ = hosts.call(well, || answer);
+            let answer = hosts.call_async("a.example".to_owned(), || host.answer());
+            is_ok &= answer.await.is_ok();
+        }
+        is_ok
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 110);
+    for (fleet, hosts) in &fleet {
+        let status = fleet.status();
+        assert_eq!(
+            (status.open, status.breakers, status.left_alone),
+            (0, 0, 0),
+            "{status:?}"
+        );
+        assert_eq!(hosts.state(&"a.example".to_owned()), State::Closed);
+    }
+}
