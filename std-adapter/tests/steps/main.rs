@@ -7,12 +7,15 @@
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
 //! | `workers` | workers that stop, die, or are given up |
+//! | `deaths`, `process` | processes that die, or are cut off and come back |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
 
 mod contract;
+mod deaths;
 mod forward;
 mod lanes;
+mod process;
 mod schedule;
 mod settings;
 mod support;
