@@ -4,10 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use atomic_breaker_postgres::tokio_postgres::{self, NoTls};
 use atomic_breaker_postgres::{PostgresStore, PostgresStoreError};
 use atomic_breaker_sqlite::{SqliteStore, SqliteStoreError};
+
+use tokio::time::sleep;
 
 use super::postgres::Server;
 
@@ -103,13 +106,7 @@ impl Settings {
     pub(crate) async fn open(&self) -> Result<((File, Option<Server>), Place), Box<dyn Error>> {
         let folder = self.folder.display();
         std::fs::create_dir_all(&self.folder).map_err(|error| format!("{folder}: {error}"))?;
-        let lock = File::create(self.folder.with_extension("lock"))?;
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                return Err(format!("another one runs in {folder}: wait for its end").into());
-            }
-            result => result?,
-        }
+        let lock = lock(&self.folder.with_extension("lock")).await?;
         // Made by a user of its own, so outside of folders that are private.
         let cluster = std::env::temp_dir().join("atomic-breaker-registration");
         if self.is_fresh {
@@ -138,4 +135,20 @@ impl Settings {
             }
         }
     }
+}
+
+/// One that was killed just now may need a moment to be gone.
+async fn lock(path: &Path) -> Result<File, Box<dyn Error>> {
+    let file = File::create(path)?;
+    for _ in 0..100 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(20)).await,
+            result => return Ok(result.map(|()| file)?),
+        }
+    }
+    Err(format!(
+        "another one runs, and has {}: wait for its end",
+        path.display()
+    )
+    .into())
 }

@@ -30,23 +30,8 @@ impl Server {
             "no PostgreSQL on this machine: install the package `postgresql`, or give the address of a running one, \
              --postgres=\"host=… user=… dbname=…\"",
         )?;
-        if !folder.join("PG_VERSION").exists() {
-            let mut initdb = command(&programs.join("initdb"));
-            let settings = [
-                "--auth=trust",
-                "--username=registration",
-                "--encoding=UTF8",
-                "--locale=C",
-            ];
-            let done = initdb
-                .args(settings)
-                .arg("-D")
-                .arg(folder)
-                .current_dir("/")
-                .output()?;
-            if !done.status.success() {
-                return Err(String::from_utf8_lossy(&done.stderr).into());
-            }
+        if !folder.exists() {
+            make(&programs, folder)?;
         }
         // Whoever was killed before has left one that is about to end.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
@@ -71,6 +56,33 @@ impl Server {
             sleep(Duration::from_millis(200)).await;
         }
     }
+}
+
+/// Elsewhere first, so that what is there is whole, also if this process is killed.
+fn make(programs: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let name = |ending: &str| format!("{}-{ending}", folder.display());
+    for left in std::fs::read_dir(folder.parent().ok_or("a folder without a parent")?)?.flatten() {
+        if left.path().display().to_string().starts_with(&name("")) {
+            let _ = std::fs::remove_dir_all(left.path());
+        }
+    }
+    let new = name(&std::process::id().to_string());
+    let settings = [
+        "--auth=trust",
+        "--username=registration",
+        "--encoding=UTF8",
+        "--locale=C",
+    ];
+    let mut initdb = command(&programs.join("initdb"));
+    let done = initdb
+        .args(settings)
+        .args(["-D", &new])
+        .current_dir("/")
+        .output()?;
+    if !done.status.success() {
+        return Err(String::from_utf8_lossy(&done.stderr).into());
+    }
+    Ok(std::fs::rename(new, folder)?)
 }
 
 fn spawn(programs: &Path, folder: &Path, port: u16) -> std::io::Result<Child> {
