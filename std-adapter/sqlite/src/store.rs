@@ -62,7 +62,9 @@ impl SqliteStore {
     /// use atomic_breaker_std::steps::Workflow;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let path = std::env::temp_dir().join(format!("atomic-breaker-{}.db", std::process::id()));
+    /// # let folder = std::env::temp_dir().join(format!("atomic-breaker-sqlite-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # let path = folder.join("jobs.db");
     /// # let orders: Workflow<u64> = Workflow::new("order").step("bill", "billing", async |order| Ok(order));
     /// let store = SqliteStore::open(&path)?;
     ///
@@ -74,7 +76,7 @@ impl SqliteStore {
     /// SqliteStore::put_in(&transaction, &orders.job(order.to_string(), &order)?)?;
     /// transaction.commit()?;
     /// # drop((store, connection));
-    /// # std::fs::remove_file(path)?;
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok(()) }
     /// ```
     ///

@@ -104,6 +104,24 @@ impl<S> Workflow<S> {
 impl<S: 'static> Workflow<S> {
     /// One step more. Its name is kept with jobs that are to do it, its lane is that of the resource that it needs: 1 to 64
     /// bytes each.
+    ///
+    /// A function will do, or a closure. One that needs something of yours clones it for each run, as the compiler takes
+    /// no `async` closure that captures:
+    ///
+    /// ```
+    /// # use atomic_breaker_std::steps::Workflow;
+    /// # #[derive(Clone)] struct Client;
+    /// # impl Client { async fn send(&self, _: &str) -> Result<(), std::io::Error> { Ok(()) } }
+    /// # let client = Client;
+    /// let welcome = Workflow::new("welcome").step("mail", "mail", move |to: String| {
+    ///     let client = client.clone();
+    ///     async move {
+    ///         client.send(&to).await?;
+    ///         Ok(to)
+    ///     }
+    /// });
+    /// # let _ = welcome;
+    /// ```
     #[must_use]
     pub fn step<F, R>(self, name: &'static str, lane: &'static str, run: F) -> Self
     where

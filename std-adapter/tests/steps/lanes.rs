@@ -1,9 +1,11 @@
 //! Lanes and their breakers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store};
+use atomic_breaker_std::steps::{
+    Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow,
+};
 use atomic_breaker_std::{Breaker, Config, State, TokioClock};
 use tokio::time::sleep;
 
@@ -19,10 +21,7 @@ fn steps(
     store: &MemoryStore,
     script: &Script,
     lane: Lane,
-) -> (
-    Steps<MemoryStore>,
-    atomic_breaker_std::steps::Workflow<Vec<String>>,
-) {
+) -> (Steps<MemoryStore>, Workflow<Vec<String>>) {
     let workflow = script.workflow().schedule(schedule(20));
     let steps = Steps::builder(store.clone())
         .lane(lane)
@@ -176,6 +175,38 @@ async fn no_more_steps_of_a_lane_run_at_once_than_may() {
     let ran = steps.run(&workflow, "one more", &Vec::new()).await.unwrap();
     assert!(matches!(ran, Ran::Later(_)));
     assert_eq!(script.calls().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lane_runs_its_jobs_in_the_order_in_which_they_came() {
+    let store = MemoryStore::new();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let ran = Arc::clone(&order);
+    let step = move |number: u32| {
+        let ran = Arc::clone(&ran);
+        async move {
+            ran.lock().unwrap().push(number);
+            sleep(Duration::from_secs(1)).await;
+            Ok::<_, StepError>(number)
+        }
+    };
+    let workflow = Workflow::new("kind").step("only", "a", step);
+    let all: Vec<_> = (0..4)
+        .map(|_| {
+            let steps = Steps::builder(store.clone()).lane(Lane::new("a").at_once(1));
+            steps.workflow(&workflow).build().unwrap()
+        })
+        .collect();
+    // The keys say nothing of the order.
+    for number in 0..200_u32 {
+        let key = number.reverse_bits().to_string();
+        all[0].enqueue(&workflow, key, &number).await.unwrap();
+        sleep(Duration::from_millis(1)).await;
+    }
+    let _workers: Vec<_> = all.iter().map(Steps::work).collect();
+    sleep(Duration::from_secs(200)).await;
+    let order = order.lock().unwrap();
+    assert!(order.len() == 200 && order.is_sorted(), "{order:?}");
 }
 
 #[tokio::test(start_paused = true)]

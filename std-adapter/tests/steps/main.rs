@@ -9,13 +9,16 @@
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `workers` | workers that stop, die, or are given up |
+//! | `deaths`, `process` | processes that die, or are cut off and come back |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
 
 mod contract;
+mod deaths;
 mod dropped;
 mod forward;
 mod lanes;
+mod process;
 mod schedule;
 mod settings;
 mod slow_store;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{MemoryStore, Ran, Schedule, Status};
+use atomic_breaker_std::steps::{MemoryStore, Ran, Schedule, Status, Store};
 use tokio::time::sleep;
 
 use super::support::{Do, Mailbox, Script, builder, done, only_job, schedule};
@@ -85,7 +85,15 @@ async fn ten_tries_take_36_hours_and_a_person_is_told_at_the_seventh() {
     }
     let times = script.times();
     assert_eq!(times.len(), 10);
-    assert_eq!(times[1] - times[0], 10_000);
+    let pauses: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    for (at, pause) in (0..).zip(pauses) {
+        // Each is longer by the same factor, also the last one, which is a day.
+        let wanted = Duration::from_secs(10).mul_f64(3.112_f64.powi(at));
+        let difference = Duration::from_millis(pause).abs_diff(wanted);
+        assert!(difference.as_millis() < 20, "{at}: {pause}");
+    }
+    let last = Duration::from_millis(times[9] - times[8]).as_secs();
+    assert!((87_900..88_000).contains(&last), "24.4 hours: {last}");
     let seconds = (times[9] - times[0]) / 1_000;
     assert!((129_500..129_900).contains(&seconds), "36 hours: {seconds}");
     assert_eq!(told_at, Some(7));
@@ -119,6 +127,29 @@ async fn pauses_are_a_fifth_longer_or_shorter_and_never_the_same() {
     assert!((8_000..8_300).contains(&pauses[0]), "{}", pauses[0]);
     assert!((9_500..10_500).contains(&pauses[150]), "{}", pauses[150]);
     assert!((11_700..12_100).contains(&pauses[299]), "{}", pauses[299]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_job_is_kept_with_its_history_and_never_tried_again() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
+    let workflow = script.workflow().schedule(schedule(3));
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE * 60 * 24).await;
+    worker.stop().await;
+    let _worker = steps.work();
+    sleep(MINUTE).await;
+    let job = only_job(&store).await;
+    assert_eq!((job.status, script.calls().len()), (Status::Dead, 3));
+    let failed = store.history(job.id).await.unwrap();
+    let failures: Vec<_> = failed.iter().map(|failed| failed.failures).collect();
+    assert_eq!(failures, [1, 2, 3]);
+    // Until somebody says so, with as many tries as a new one.
+    assert!(store.retry_now(job.id).await.unwrap());
+    sleep(MINUTE).await;
+    let job = only_job(&store).await;
+    assert_eq!((job.status, script.calls().len()), (Status::Dead, 6));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `contract` | what every store does alike: from the tests of the std adapter |
 //! | `files` | files of others, of other versions, that cannot be opened or written |
+//! | `full` | a disk that is full, and has room again |
 //! | `sharing` | several stores on one file; transactions of the application's own |
 //! | `folder` | a folder for the files of a test |
 
@@ -11,6 +12,8 @@
 mod contract;
 mod files;
 mod folder;
+#[cfg(target_os = "linux")]
+mod full;
 mod sharing;
 
 use atomic_breaker_sqlite::SqliteStore;

@@ -1,0 +1,139 @@
+//! A PostgreSQL of its own: Debian's programs, a folder that stays, and a server that ends with this process.
+
+use std::error::Error;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use atomic_breaker_postgres::tokio_postgres::{self, NoTls};
+use tokio::time::sleep;
+
+/// Ended when this is dropped, and however this process ends: then its input ends, for which a shell waits.
+pub(crate) struct Server {
+    shell: Child,
+    pub(crate) address: String,
+}
+
+const SHELL: &str = r#"
+    exec 3<&0
+    "$@" </dev/null &
+    server=$!
+    ( read -r _ <&3; kill -QUIT $server ) &
+    wait $server
+"#;
+
+impl Server {
+    /// Over the database in this folder, which is made if it is not there.
+    pub(crate) async fn start(folder: &Path) -> Result<Self, Box<dyn Error>> {
+        let programs = programs().ok_or(
+            "no PostgreSQL on this machine: install the package `postgresql`, or give the address of a running one, \
+             --postgres=\"host=… user=… dbname=…\"",
+        )?;
+        if !folder.exists() {
+            make(&programs, folder)?;
+        }
+        // Whoever was killed before has left one that is about to end.
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+            .local_addr()?
+            .port();
+        let address = format!("host=127.0.0.1 port={port} user=registration dbname=postgres");
+        let began = Instant::now();
+        loop {
+            let mut server = Self {
+                shell: spawn(&programs, folder, port)?,
+                address: address.clone(),
+            };
+            while server.shell.try_wait()?.is_none() {
+                if tokio_postgres::connect(&address, NoTls).await.is_ok() {
+                    return Ok(server);
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+            if began.elapsed() > Duration::from_secs(20) {
+                return Err(format!("no server starts over {}", folder.display()).into());
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+/// Elsewhere first, so that what is there is whole, also if this process is killed.
+fn make(programs: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let name = |ending: &str| format!("{}-{ending}", folder.display());
+    for left in std::fs::read_dir(folder.parent().ok_or("a folder without a parent")?)?.flatten() {
+        if left.path().display().to_string().starts_with(&name("")) {
+            let _ = std::fs::remove_dir_all(left.path());
+        }
+    }
+    let new = name(&std::process::id().to_string());
+    let settings = [
+        "--auth=trust",
+        "--username=registration",
+        "--encoding=UTF8",
+        "--locale=C",
+    ];
+    let mut initdb = command(&programs.join("initdb"));
+    let done = initdb
+        .args(settings)
+        .args(["-D", &new])
+        .current_dir("/")
+        .output()?;
+    if !done.status.success() {
+        return Err(String::from_utf8_lossy(&done.stderr).into());
+    }
+    Ok(std::fs::rename(new, folder)?)
+}
+
+fn spawn(programs: &Path, folder: &Path, port: u16) -> std::io::Result<Child> {
+    let mut server = command(&programs.join("postgres"));
+    server.arg("-D").arg(folder);
+    server.args(["-p", &port.to_string(), "-h", "127.0.0.1", "-k", ""]);
+    Command::new("sh")
+        .args(["-c", SHELL, "sh"])
+        .arg(server.get_program())
+        .args(server.get_args())
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its input ends.
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
+}
+
+/// Where Debian and others put the programs of the server, the latest version first.
+fn programs() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let latest = versions
+        .map(|each| each.path())
+        .max_by_key(|path| number(path));
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<_> = latest.map(|path| path.join("bin")).into_iter().collect();
+    folders.extend(std::env::split_paths(&paths));
+    folders
+        .into_iter()
+        .find(|folder| folder.join("initdb").is_file())
+}
+
+/// As an ordinary user: the server does not run as root.
+fn command(program: &Path) -> Command {
+    let is_root = Command::new("id").arg("-u").output();
+    if is_root.is_ok_and(|id| id.stdout == b"0\n") {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
+        command.arg(program);
+        return command;
+    }
+    Command::new(program)
+}
