@@ -15,6 +15,7 @@ use super::room::Room;
 use super::runner::Now;
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
+use super::watch::{Asked, Watch};
 use super::worker::Worker;
 use super::workflow::AnyWorkflow;
 use super::{Claimed, Job, JobError, JobId, NewJob, Right, Status, Workflow};
@@ -57,6 +58,7 @@ pub(super) struct Inner<D> {
     pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
     pub(super) times: Times,
+    pub(super) watch: Arc<Watch>,
 }
 
 /// What a job came to that was run at once.
@@ -176,7 +178,23 @@ impl<D: Store> Steps<D> {
         lease: Option<std::time::Duration>,
     ) -> Result<Put, EnqueueError> {
         let put = self.0.store.put(job, lease).await;
-        put.map_err(EnqueueError::Store)
+        put.map_err(|error| {
+            self.0.watch.store_failed(Asked::Put, &error);
+            EnqueueError::Store(error)
+        })
+    }
+
+    /// Has workers of this process look for jobs of this kind now, in place of by their next
+    /// [poll](StepsBuilder::poll): for whoever keeps a job by the store itself, within a transaction, as soon as that is
+    /// committed. Jobs that these steps keep themselves need none of it.
+    ///
+    /// Changes nothing where the workflow is not known here, and in other processes: they find the job by their poll.
+    pub fn wake<S>(&self, workflow: &Workflow<S>) {
+        let workflow = self.0.workflows.get(workflow.kind());
+        let steps = workflow.map(|workflow| workflow.steps());
+        if let Some((_, lane)) = steps.and_then(|steps| steps.first().copied()) {
+            self.0.wake(lane);
+        }
     }
 
     /// Takes up whatever is due, in tasks of the runtime that this is called in, until it is
