@@ -197,6 +197,19 @@ impl<D: Store> Steps<D> {
         }
     }
 
+    #[cfg(feature = "admin")]
+    pub(crate) fn wake_lane(&self, lane: &str) {
+        self.0.wake(lane);
+    }
+
+    /// The kinds of jobs that are known here, in order.
+    #[cfg(feature = "admin")]
+    pub(crate) fn kinds(&self) -> Vec<&'static str> {
+        let mut kinds: Vec<_> = self.0.workflows.keys().copied().collect();
+        kinds.sort_unstable();
+        kinds
+    }
+
     /// Takes up whatever is due, in tasks of the runtime that this is called in, until it is
     /// [stopped](Worker::stop) or dropped.
     ///
