@@ -33,6 +33,7 @@ pub(crate) enum Asked {
     Save,
     Unpark,
     Forget,
+    #[cfg(feature = "metrics")]
     Counts,
 }
 
@@ -44,6 +45,10 @@ pub(super) struct Watch {
     log: log::Log,
 }
 
+#[cfg_attr(
+    not(all(feature = "metrics", feature = "tracing")),
+    expect(clippy::unused_self, reason = "nobody counts, or nobody logs")
+)]
 impl Watch {
     pub(super) fn new(#[cfg(feature = "metrics")] meter: Option<Arc<JobMeter>>) -> Self {
         Self {
@@ -136,6 +141,7 @@ impl Asked {
             Self::Save => "save",
             Self::Unpark => "unpark",
             Self::Forget => "forget",
+            #[cfg(feature = "metrics")]
             Self::Counts => "counts",
         }
     }

@@ -118,6 +118,15 @@ impl App {
     }
 }
 
+/// Somebody cancels a job with this key.
+#[cfg(feature = "tracing")]
+pub(crate) async fn cancel(key: &str) {
+    let office = Office::new();
+    let id = office.order(key).await;
+    let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
+    office.app().change_job(&change).await.json();
+}
+
 /// The keys of the jobs that are listed.
 fn keys(answer: &Value) -> Vec<&str> {
     let jobs = answer["jobs"].as_array().unwrap();
