@@ -13,7 +13,7 @@ const JOB_COMMANDS = [
 const wholeJob = (job) => `${visible(job.key)} (${visible(job.kind)}, job ${job.id})`;
 
 function openJob(job) {
-  chosenJob = { of: jobsView.of, ...job };
+  chosenJob = job;
   jobReadAt = jobsReadAt;
   jobOpener = document.activeElement;
   setJobResult('');

@@ -152,30 +152,33 @@ function setJobsNotice(text) {
   byId('jobs-notice').hidden = !text;
 }
 
+/** Why jobs could not be counted, if so. */
 async function readJobCounts(asked) {
   try {
     const answer = await ask('jobs/counts', { of: jobsView.of });
-    if (asked !== jobsAsked) return;
+    if (asked !== jobsAsked) return '';
     jobCounts = answer;
     showJobCounts();
     showJobsCaption();
+    return '';
   } catch (error) {
-    if (asked === jobsAsked) setJobsNotice(`Jobs could not be counted: ${error.message}`);
+    return `Jobs could not be counted: ${error.message}`;
   }
 }
 
+/** Why jobs could not be read, if so. */
 async function readJobs(asked) {
   const { of, search, kind, status: wanted, pages } = jobsView;
   try {
     const answer = await ask('jobs', { of, search, kind, status: wanted, after: pages[pages.length - 1], limit: PAGE });
-    if (asked !== jobsAsked) return;
-    jobsShown = answer.jobs;
+    if (asked !== jobsAsked) return '';
+    jobsShown = answer.jobs.map((job) => ({ of, ...job }));
     jobsNext = answer.next_after;
     jobsReadAt = performance.now();
-    setJobsNotice('');
     showJobs();
+    return '';
   } catch (error) {
-    if (asked === jobsAsked) setJobsNotice(`Jobs could not be read: ${error.message}`);
+    return `Jobs could not be read: ${error.message}`;
   }
 }
 
@@ -185,17 +188,21 @@ async function refreshJobs() {
   jobsAsked += 1;
   const asked = jobsAsked;
   jobsReading = true;
+  let errors;
   // What needs somebody is looked at first.
   if (jobsView.status === null) {
-    await readJobCounts(asked);
+    errors = [await readJobCounts(asked)];
+    if (asked !== jobsAsked) return;
     const has = (status) => jobCounts && jobCounts.statuses.some((it) => it.status === status && it.count);
-    if (asked === jobsAsked && jobsView.status === null) jobsView.status = FIRST.find(has) || '';
-    await readJobs(asked);
+    jobsView.status = FIRST.find(has) || '';
+    errors.unshift(await readJobs(asked));
   } else {
-    await Promise.all([readJobs(asked), readJobCounts(asked)]);
+    errors = await Promise.all([readJobs(asked), readJobCounts(asked)]);
   }
   if (asked !== jobsAsked) return;
   showJobCounts();
+  // Once, so that what stays the same is not said again.
+  setJobsNotice(errors.find((error) => error) || '');
   jobsReading = false;
 }
 
@@ -222,7 +229,14 @@ function listenJobs() {
     typing = setTimeout(() => lookAtJobs({ search: event.target.value }), 300);
   });
   byId('jobs-of').addEventListener('change', (event) => {
+    // Nothing of the others stays.
     jobCounts = null;
+    jobsShown = [];
+    jobsNext = null;
+    showJobs();
+    setText(byId('jobs-caption'), 'Reading');
+    byId('lanes').replaceChildren();
+    setText(byId('jobs-oldest'), '');
     lookAtJobs({ of: event.target.value, kind: '', status: null });
     showKinds();
   });
