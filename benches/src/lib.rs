@@ -7,6 +7,7 @@
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
 //! | `cargo run --release -p benches --bin layers` | layers of tower, breakers by key, the share within a time, the retry budget; ends with 1 if a claim does not hold |
 //! | `cargo run --release -p benches --bin observed` | what log and metrics cost a closed call; ends with 1 if a claim does not hold |
+//! | `cargo run --release -p benches --bin mapped` | breakers in memory that processes share, beside those of one process |
 //! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |
 //! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, by criterion |
 //! | `.ci/locked-counts` | instructions and bytes of code, exact, compared with what is locked |

@@ -171,7 +171,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// fails is no journal, either.
     async fn erase_all(&mut self) -> Result<(), JournalError<F::Error>> {
         let geometry = self.storage.geometry;
-        while let (Some(oldest), _) = self.head(u32::lt).await? {
+        // Once for each page: flash that is worn out may keep its heads.
+        for _ in 0..geometry.pages {
+            let (Some(oldest), _) = self.head(u32::lt).await? else {
+                break;
+            };
             self.erase(geometry.page_of(oldest.sequence)).await?;
         }
         for index in 0..geometry.pages {

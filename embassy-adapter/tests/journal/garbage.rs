@@ -1,6 +1,7 @@
 //! Flash that holds something else: a clear error that leaves it alone, or a new journal.
 
 use atomic_breaker_embassy::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
+use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use super::flash::{Chip, Cut};
 use super::random::{Random, run};
@@ -147,4 +148,52 @@ fn an_entry_that_has_become_unreadable_is_left_out_and_shows_as_a_gap() {
         assert_eq!(entry.number(), expected);
         assert_eq!(run(journal.remove_through(expected)), Ok(1));
     }
+}
+
+/// Flash that erases nothing any more, and says nothing about it.
+struct Worn {
+    chip: Flash,
+    erases: u32,
+}
+
+impl ErrorType for Worn {
+    type Error = Cut;
+}
+
+impl ReadNorFlash for Worn {
+    const READ_SIZE: usize = Flash::READ_SIZE;
+
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Cut> {
+        self.chip.read(offset, bytes).await
+    }
+
+    fn capacity(&self) -> usize {
+        self.chip.capacity()
+    }
+}
+
+impl NorFlash for Worn {
+    const WRITE_SIZE: usize = Flash::WRITE_SIZE;
+    const ERASE_SIZE: usize = Flash::ERASE_SIZE;
+
+    async fn erase(&mut self, _: u32, _: u32) -> Result<(), Cut> {
+        self.erases += 1;
+        assert!(self.erases <= 9, "erased again and again");
+        Ok(())
+    }
+
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Cut> {
+        self.chip.write(offset, bytes).await
+    }
+}
+
+#[test]
+fn formatting_ends_on_flash_that_erases_nothing() {
+    let chip = used(30);
+    chip.change(|bytes| bytes[2 * 256 + 17] ^= 4);
+    chip.allow_rewrites();
+    let range = chip.range();
+    let worn = Worn { chip, erases: 0 };
+    let opened = run(Journal::<_, 20>::open(worn, range, FORMATTING));
+    assert!(opened.is_ok_and(|journal| journal.is_new()));
 }

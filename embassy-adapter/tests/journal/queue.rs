@@ -165,28 +165,17 @@ fn entries_that_are_too_long_are_an_error_that_names_both_lengths() {
     assert_eq!((journal.next_number(), journal.waiting()), (0, 0));
 
     keep(&mut journal, "ten bytes.").expect("room");
-    let range = chip.range();
-    let narrow = run(Journal::<_, 9>::open(
-        chip.clone(),
-        range.clone(),
-        JournalConfig::new(),
-    ));
-    assert_eq!(
-        narrow.err(),
-        Some(JournalError::TooLong {
-            len: 10,
-            longest: 9
-        })
-    );
+    let open_narrow = || {
+        let opened = Journal::<_, 9>::open(chip.clone(), chip.range(), JournalConfig::new());
+        run(opened)
+    };
+    let too_long = JournalError::TooLong {
+        len: 10,
+        longest: 9,
+    };
+    assert_eq!(open_narrow().err(), Some(too_long));
     take(&mut journal);
-    assert!(
-        run(Journal::<_, 9>::open(
-            chip.clone(),
-            range,
-            JournalConfig::new()
-        ))
-        .is_ok()
-    );
+    assert!(open_narrow().is_ok());
 }
 
 #[test]

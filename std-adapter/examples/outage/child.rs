@@ -1,7 +1,10 @@
 //! This program once more, as a child process: what both sides need.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// The parent's side. The process is killed when this is dropped.
 pub(crate) struct Process {
@@ -64,4 +67,17 @@ pub(crate) fn serve_parent(mut told: impl FnMut(&str)) -> ! {
         told(&line);
     }
     std::process::exit(0)
+}
+
+/// Listens at the port, and waits a little for it: while nobody listened there, a caller on this
+/// machine may by chance have been given it for its own end of a connection.
+pub(crate) fn listen(port: u16) -> io::Result<TcpListener> {
+    let mut tries = 50;
+    loop {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => tries -= 1,
+            result => return result,
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
 }

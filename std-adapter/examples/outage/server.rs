@@ -1,11 +1,11 @@
 //! The TCP server: this program once more, as a child process.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::child::{Process, serve_parent};
+use super::child::{Process, listen, serve_parent};
 use super::scenario::{Mode, SLOW};
 use super::warmth::{Strength, Warmth};
 
@@ -34,19 +34,6 @@ pub(crate) fn serve(mode: Mode, port: u16) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Listens at the port, and waits a little for it: while nobody listened there, a caller on this
-/// machine may by chance have been given it for its own end of a connection.
-fn listen(port: u16) -> io::Result<TcpListener> {
-    let mut tries = 50;
-    loop {
-        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => tries -= 1,
-            result => return result,
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn answer(mut connection: TcpStream, mode: Mode) -> io::Result<()> {

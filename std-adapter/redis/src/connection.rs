@@ -8,9 +8,16 @@ use redis::{Client, RedisResult};
 #[derive(Clone)]
 pub(crate) struct Connection {
     client: Client,
-    current: Arc<Mutex<Option<MultiplexedConnection>>>,
+    current: Arc<Mutex<Current>>,
     /// Held by the one who connects.
     connects: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Default)]
+struct Current {
+    connection: Option<MultiplexedConnection>,
+    /// How many there were: tells this one from those before it.
+    number: u64,
 }
 
 impl Connection {
@@ -26,7 +33,7 @@ impl Connection {
         &self.client
     }
 
-    fn current(&self) -> MutexGuard<'_, Option<MultiplexedConnection>> {
+    fn current(&self) -> MutexGuard<'_, Current> {
         // Nothing that panics is done under the lock.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,29 +41,37 @@ impl Connection {
     /// A connection for one request. It is closed for all, unless the request says that it was
     /// [answered](InUse::answered): one that hangs is not asked again.
     pub(crate) async fn get(&self) -> RedisResult<InUse<'_>> {
-        let connection = self.connect().await?;
+        let _mine = self.connects.lock().await;
+        if let Some(current) = self.in_use() {
+            return Ok(current);
+        }
+        let connection = self.client.get_multiplexed_async_connection().await?;
+        let mut current = self.current();
+        current.number += 1;
+        current.connection = Some(connection.clone());
         Ok(InUse {
             of: self,
             connection,
+            number: current.number,
             is_answered: false,
         })
     }
 
-    async fn connect(&self) -> RedisResult<MultiplexedConnection> {
-        let _mine = self.connects.lock().await;
-        let current = self.current().clone();
-        if let Some(connection) = current {
-            return Ok(connection);
-        }
-        let connection = self.client.get_multiplexed_async_connection().await?;
-        *self.current() = Some(connection.clone());
-        Ok(connection)
+    fn in_use(&self) -> Option<InUse<'_>> {
+        let current = self.current();
+        Some(InUse {
+            of: self,
+            connection: current.connection.clone()?,
+            number: current.number,
+            is_answered: false,
+        })
     }
 }
 
 pub(crate) struct InUse<'a> {
     of: &'a Connection,
     pub(crate) connection: MultiplexedConnection,
+    number: u64,
     is_answered: bool,
 }
 
@@ -68,8 +83,13 @@ impl InUse<'_> {
 
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
-        if !self.is_answered {
-            *self.of.current() = None;
+        if self.is_answered {
+            return;
+        }
+        let mut current = self.of.current();
+        // Others may have connected again already.
+        if current.number == self.number {
+            current.connection = None;
         }
     }
 }

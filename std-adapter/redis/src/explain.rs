@@ -5,8 +5,8 @@ use redis::{ErrorKind, RedisError};
 
 const PASSWORD: &str = "put the password into the address, as redis://:password@host/";
 
-const RIGHTS: &str =
-    "the user needs scripts, SUBSCRIBE, HGETALL and PING, with keys and channels of {prefix}:*";
+const RIGHTS: &str = "the user needs keys and channels of {prefix}:*, and +@scripting +@hash +@sortedset +@pubsub \
+                      +del +pexpire +pttl +time +ping";
 
 /// The server would not have it; why, the client does not say.
 pub(crate) fn not_subscribed() -> EngineError {
@@ -27,6 +27,8 @@ fn advice(error: &RedisError) -> Option<&'static str> {
         }
         // As a server puts it to whoever has not said who it is and asks for a script.
         _ if error.to_string().contains("unauthenticated") => PASSWORD,
+        // What a script does is looked at, too.
+        _ if error.to_string().contains("user executing the script") => RIGHTS,
         Some("NOAUTH") => PASSWORD,
         Some("WRONGPASS") => "see to the user and the password in the address",
         Some("NOPERM") => RIGHTS,

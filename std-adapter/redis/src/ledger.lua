@@ -38,9 +38,15 @@ end
 
 -- A few of the others are looked at, so that those that have expired do not gather.
 local function sweep()
-  for _, other in ipairs(redis.call('HRANDFIELD', KEYS[1], 5)) do
-    if other ~= '' and other ~= name and not parse(redis.call('HGET', KEYS[1], other)) then
-      redis.call('HDEL', KEYS[1], other)
+  local found = redis.pcall('HRANDFIELD', KEYS[1], 5, 'WITHVALUES')
+  if found.err then
+    -- Redis 6.0, where any number is a place to go on from.
+    local place = tonumber(string.sub(random, 1, 8), 16)
+    found = redis.call('HSCAN', KEYS[1], text(place), 'COUNT', 10)[2]
+  end
+  for i = 1, math.min(#found, 20), 2 do
+    if found[i] ~= '' and found[i] ~= name and not parse(found[i + 1]) then
+      redis.call('HDEL', KEYS[1], found[i])
     end
   end
 end

@@ -47,7 +47,7 @@ use redis::{
 };
 use text::{Change, Record};
 
-/// A fleet that meets in Redis 7 or later. A clone is the same.
+/// A fleet that meets in Redis. A clone is the same.
 #[derive(Clone)]
 pub struct RedisFleet {
     connection: Connection,
@@ -186,13 +186,14 @@ impl Fleet for RedisFleet {
         })
     }
 
-    /// The records themselves are read only if a change of them was not heard.
+    /// The records themselves are read only if a change of them was not heard, or if the server has lost one that was.
     async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
+        let heard = self.mirror.heard();
         let mut request = self.request("read", from, b"");
         request.arg(every_ms);
         let (living, now, change): (u32, u64, Vec<u8>) = self.invoke(&request).await?;
         match Change::parse(&change) {
-            Some(change) if self.mirror.has(change).await => {}
+            Some(change) if change.number >= heard && self.mirror.has(change).await => {}
             Some(_) => self.read_records().await?,
             None => self.mirror.clear(),
         }

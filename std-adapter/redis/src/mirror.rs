@@ -53,6 +53,11 @@ impl Mirror {
         self.number.send_replace(state.number());
     }
 
+    /// The number of the last change that was heard; 0 if something was missed.
+    pub(crate) fn heard(&self) -> u64 {
+        self.state().number()
+    }
+
     /// Whether everything up to this change was heard, or is within a moment.
     pub(crate) async fn has(&self, change: Change) -> bool {
         let mut number = self.number.subscribe();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Problem;
 use super::builder::Shown;
-use super::status::contains;
+use super::status::{check_search, contains};
 use super::timeline::Event;
 
 /// Which transitions are asked for, newest first.
@@ -40,13 +40,13 @@ const AT_ONCE: usize = 256;
 
 impl Query {
     pub(super) fn check(&self) -> Result<(), Problem> {
-        if (1..=MOST_EVENTS).contains(&self.limit) {
-            return Ok(());
+        if !(1..=MOST_EVENTS).contains(&self.limit) {
+            return Err(Problem::new(
+                StatusCode::BAD_REQUEST,
+                "limit must be from 1 to 1000: read the rest with before",
+            ));
         }
-        Err(Problem::new(
-            StatusCode::BAD_REQUEST,
-            "limit must be from 1 to 1000: read the rest with before",
-        ))
+        check_search(&self.search)
     }
 
     fn wants(&self, event: &Event, search: &str) -> bool {

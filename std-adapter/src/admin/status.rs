@@ -56,15 +56,24 @@ const MOST_SEARCHED: usize = 256;
 
 impl Query {
     pub(super) fn check(&self) -> Result<(), Problem> {
-        let refuse = |error| Err(Problem::new(StatusCode::BAD_REQUEST, error));
         if !(1..=MOST_ENTRIES).contains(&self.limit) {
-            return refuse("limit must be from 1 to 1000: read the rest with offset");
+            return Err(Problem::new(
+                StatusCode::BAD_REQUEST,
+                "limit must be from 1 to 1000: read the rest with offset",
+            ));
         }
-        if self.search.len() > MOST_SEARCHED {
-            return refuse("search must be at most 256 bytes");
-        }
-        Ok(())
+        check_search(&self.search)
     }
+}
+
+pub(super) fn check_search(search: &str) -> Result<(), Problem> {
+    if search.len() <= MOST_SEARCHED {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::BAD_REQUEST,
+        "search must be at most 256 bytes",
+    ))
 }
 
 #[derive(Debug, Serialize)]

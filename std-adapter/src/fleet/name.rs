@@ -87,7 +87,6 @@ pub struct NameError(Wrong);
 enum Wrong {
     /// In bytes.
     Length(usize),
-
     Slash,
 }
 
@@ -101,7 +100,6 @@ impl fmt::Display for NameError {
                 f,
                 "a name of {long} bytes is too long for a fleet: give it 1 to {LONGEST} bytes, as by a hash"
             ),
-
             Wrong::Slash => f.write_str(
                 "the name of a registry in a fleet has a slash, which stands between it and its keys: give it one without",
             ),

@@ -231,18 +231,15 @@ where
             self.tell_outcome(key, outcome);
             return None;
         }
-        let words = Words::new(why);
-        let breaker = self.breaker(slot, self.observer_of(key, place, &words));
+        let breaker = self.breaker(slot, ());
         let permit = breaker.resume(as_token(granted, started_ms));
-        if permit.is_probe() {
+        let (is_probe, token) = (permit.is_probe(), permit.into_token());
+        if is_probe {
             // Nobody granted it a slot, so it has none to give back.
-            let _ = permit.into_token();
             self.tell_outcome(key, outcome);
             return None;
         }
-        let made = permit.report(outcome)?;
-        self.explain(place, slot, &made, &words);
-        Some(made)
+        self.report_observed(key, place, token, outcome, why)
     }
 }
 

@@ -134,6 +134,14 @@ async fn a_query_that_makes_no_sense_says_so() {
             .refused(400)
             .contains("1 to 1000")
     );
+    for path in ["status", "timeline"] {
+        let long = "x".repeat(257);
+        let refused = app.get(&format!("/{path}?search={long}")).await;
+        assert!(refused.refused(400).contains("256 bytes"));
+        let search = &long[1..];
+        let answer = app.get(&format!("/{path}?search={search}")).await;
+        answer.json();
+    }
     assert!(
         app.get("/status?limit=1001")
             .await

@@ -1,11 +1,10 @@
 //! The server that dies: answers every connection's byte with the same byte.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 use std::time::Duration;
 
-use crate::child::{Process, serve_parent};
+use crate::child::{Process, listen, serve_parent};
 
 /// The argument that makes this program the server.
 pub(crate) const ARGUMENT: &str = "upstream";
@@ -24,19 +23,6 @@ pub(crate) fn serve(port: u16) -> io::Result<()> {
             .and_then(|()| connection.write_all(&byte));
     }
     Ok(())
-}
-
-/// While nobody listened at the port, a caller may by chance have been given it for its own end of a connection: waits
-/// a little for it.
-fn listen(port: u16) -> io::Result<TcpListener> {
-    let mut tries = 50;
-    loop {
-        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => tries -= 1,
-            result => return result,
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The child process, killed when dropped.

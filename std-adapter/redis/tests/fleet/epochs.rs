@@ -1,13 +1,14 @@
 //! Flushes, expiry, and keys that somebody else has written.
 
-use atomic_breaker_std::fleet::{Fleet, Verdict};
+use atomic_breaker_redis::RedisFleet;
+use atomic_breaker_std::fleet::{Ask, Fleet, Period, Verdict};
 
 use crate::contract::{ask, bid, instance, judge, name, next, open, opened, pause, vote};
 use crate::figures::figure;
 use crate::server::Server;
 
-#[tokio::test]
-async fn after_a_flush_the_next_epoch_is_later_also_for_voters_who_know_nothing() {
+/// Five periods, after each of which the server forgets.
+async fn epochs_rise(what: &str, forget: impl AsyncFn(&Server, &RedisFleet, Period)) {
     let Some(server) = Server::start() else {
         return;
     };
@@ -17,29 +18,29 @@ async fn after_a_flush_the_next_epoch_is_later_also_for_voters_who_know_nothing(
         let period = open(&fleet).await;
         assert!(period.id.epoch > last);
         last = period.id.epoch;
-        server.command(&["FLUSHALL"]);
-        assert!(!bid(&fleet, 1, period.id, 100).await.done);
-        assert!(!judge(&fleet, 1, period.id, Verdict::Healthy).await.done);
+        forget(&server, &fleet, period).await;
     }
-    figure("5 flushes: epochs that fell or returned", 0, "0");
+    figure(&format!("5 {what}: epochs that fell or returned"), 0, "0");
+}
+
+#[tokio::test]
+async fn after_a_flush_the_next_epoch_is_later_also_for_voters_who_know_nothing() {
+    epochs_rise("flushes", async |server, fleet, period| {
+        server.command(&["FLUSHALL"]);
+        assert!(!bid(fleet, 1, period.id, 100).await.done);
+        assert!(!judge(fleet, 1, period.id, Verdict::Healthy).await.done);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn after_expiry_the_next_epoch_is_later_also_for_voters_who_know_nothing() {
-    let Some(server) = Server::start() else {
-        return;
-    };
-    let fleet = server.fleet();
-    let mut last = 0;
-    for _ in 0..5 {
-        let period = open(&fleet).await;
-        assert!(period.id.epoch > last);
-        last = period.id.epoch;
+    epochs_rise("expiries", async |server, fleet, _| {
         server.command(&["PEXPIRE", "{test}:records", "1"]);
         pause(10).await;
         assert_eq!(fleet.read(instance(1), 5_000).await.unwrap().messages, []);
-    }
-    figure("5 expiries: epochs that fell or returned", 0, "0");
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -81,10 +82,14 @@ async fn what_others_wrote_or_published_is_passed_over() {
     for nonsense in [
         "",
         "|",
-        "O 1 2|x",
-        "C 99999999999999999999 a|x",
-        "C 1 zz|x",
-        "C 1 a",
+        "||||",
+        "|1:a|1|1:a:1:2:2:1:-:0:0:3|",
+        "|1|1|1:a:1:2:2:1:-:0:0:3|payments",
+        "x|1:a|1|1:a:1:2:2:1:-:0:0:3|payments",
+        "|1:a|x|1:a:1:2:2:1:-:0:0:3|payments",
+        "|1:a|1|9007199254740992:a:1:2:2:1:-:0:0:3|payments",
+        "|1:a|1|1:a:1:2:2:1:-:0:0|payments",
+        "|1:a|1|1:a:1:2:2:1:-:0:0:3:4|payments",
     ] {
         server.command(&["PUBLISH", "{test}:messages", nonsense]);
     }
@@ -108,4 +113,52 @@ async fn a_key_of_another_kind_is_an_error() {
     server.command(&["SET", "{test}:records", "text"]);
     let error = fleet.ask(instance(1), &name(), vote(1)).await.unwrap_err();
     assert!(error.to_string().contains("WRONGTYPE"), "{error}");
+}
+
+#[tokio::test]
+async fn no_command_is_needed_that_redis_6_0_lacks() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let fleet = server.fleet();
+    let mut messages = fleet.subscribe().await.unwrap();
+    let first = open(&fleet).await;
+    assert!(bid(&fleet, 1, first.id, 100).await.done);
+    let raise = Ask::Raise {
+        id: first.id,
+        known: first.id.epoch + 7,
+    };
+    assert!(ask(&fleet, 1, raise).await.done);
+    assert!(judge(&fleet, 1, first.id, Verdict::Healthy).await.done);
+    next(&mut messages).await;
+    assert_ne!(
+        server
+            .fleet()
+            .read(instance(1), 5_000)
+            .await
+            .unwrap()
+            .messages,
+        []
+    );
+    let done = server.command(&["INFO", "commandstats"]);
+    let commands: Vec<_> = done
+        .lines()
+        .filter_map(|line| line.strip_prefix("cmdstat_")?.split(':').next())
+        .collect();
+    assert!(commands.len() > 15, "{commands:?}");
+    for command in commands {
+        // Tried without: there is another way.
+        if command == "hrandfield" {
+            continue;
+        }
+        let docs = server.command(&["COMMAND", "DOCS", command]);
+        let mut lines = docs.lines().skip_while(|line| *line != "since");
+        let since = lines.nth(1).unwrap_or_else(|| panic!("{command}: {docs}"));
+        let major = since
+            .split('.')
+            .next()
+            .and_then(|it| it.parse::<u32>().ok());
+        let is_old = major.is_some_and(|major| major < 6) || since.starts_with("6.0.");
+        assert!(is_old, "{command} is there since {since}");
+    }
 }

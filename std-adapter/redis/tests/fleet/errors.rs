@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use atomic_breaker_redis::RedisFleet;
-use atomic_breaker_std::fleet::{FleetConfig, FleetStatus, Joined};
+use atomic_breaker_std::fleet::{Fleet, FleetConfig, FleetStatus, Joined, Verdict};
+use futures_util::FutureExt;
 use tokio::time::timeout;
 
-use crate::contract::open;
+use crate::contract::{bid, instance, judge, open};
 use crate::proxy::Proxy;
 use crate::server::Server;
 
@@ -74,13 +75,51 @@ async fn a_password_that_is_missing_or_wrong_and_one_that_is_right() {
 
 #[tokio::test]
 async fn a_user_who_may_too_little() {
-    for allowed in [["~other:*", "&*"], ["~*", "&other:*"]] {
-        let user = ["--user", "app", "on", ">word", "+@all"];
-        let Some(server) = Server::start_with(&[&user[..], &allowed].concat()) else {
+    for allowed in [
+        &["~other:*", "&*", "+@all"][..],
+        &["~*", "&other:*", "+@all"],
+        &["~*", "&*", "+@pubsub", "+ping"],
+        &["~*", "&*", "+@pubsub", "+ping", "+@scripting"],
+    ] {
+        let Some(server) = with_user(allowed) else {
             return;
         };
-        let error = error_of(at(&format!("redis://app:word@127.0.0.1:{}/", server.port))).await;
+        let error = error_of(of_user(&server)).await;
         assert!(error.contains("{prefix}:*"), "{error}");
+    }
+}
+
+/// A server with a user who may nothing else.
+fn with_user(allowed: &[&str]) -> Option<Server> {
+    let user = ["--user", "app", "on", ">word"];
+    Server::start_with(&[&user[..], allowed].concat())
+}
+
+fn of_user(server: &Server) -> RedisFleet {
+    at(&format!("redis://app:word@127.0.0.1:{}/", server.port))
+}
+
+#[tokio::test]
+async fn a_user_who_may_what_the_documentation_says() {
+    let readme = include_str!("../../README.md");
+    let mut lines = readme.lines();
+    let rights = lines.find_map(|line| line.strip_prefix("| rights of the user |"));
+    let rights = rights.unwrap().replace("{prefix}", "{test}");
+    let words = rights.split(|char: char| " `,;|".contains(char));
+    let rights: Vec<_> = words
+        .filter(|word| word.starts_with(['~', '&', '+']))
+        .collect();
+    assert!(rights.len() > 5, "{rights:?}");
+    let Some(server) = with_user(&rights) else {
+        return;
+    };
+    let fleet = of_user(&server);
+    reaches(fleet.clone(), |status| status.is_connected).await;
+    for _ in 0..2 {
+        let period = open(&fleet).await;
+        assert!(bid(&fleet, 1, period.id, 100).await.done);
+        assert!(judge(&fleet, 1, period.id, Verdict::Healthy).await.done);
+        fleet.read(instance(1), 5_000).await.unwrap();
     }
 }
 
@@ -135,6 +174,34 @@ async fn an_address_with_the_newer_protocol() {
     };
     let address = format!("redis://127.0.0.1:{}/?protocol=resp3", server.port);
     reaches(at(&address), |status| status.is_connected).await;
+}
+
+/// Connections that the server has taken so far.
+fn connections(server: &Server) -> u64 {
+    let stats = server.command(&["INFO", "stats"]);
+    let mut lines = stats.lines();
+    let found = lines.find_map(|line| line.strip_prefix("total_connections_received:"));
+    found.unwrap().trim().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_late_leaves_the_next_connection_alone() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let fleet = server.fleet();
+    open(&fleet).await;
+    let before = connections(&server);
+    // Two under way on the first connection, of which one is given up, and the other one only when there is a second.
+    let mut early = Box::pin(fleet.read(instance(1), 5_000));
+    let mut late = Box::pin(fleet.read(instance(1), 5_000));
+    assert!(early.as_mut().now_or_never().is_none() && late.as_mut().now_or_never().is_none());
+    drop(early);
+    fleet.read(instance(1), 5_000).await.unwrap();
+    drop(late);
+    fleet.read(instance(1), 5_000).await.unwrap();
+    // One, and that of whoever counts.
+    assert_eq!(connections(&server), before + 2);
 }
 
 #[tokio::test]

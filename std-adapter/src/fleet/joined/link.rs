@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::super::{EngineError, Fleet, Message, Messages};
@@ -44,28 +45,44 @@ impl Pause {
 pub(super) async fn listen<F: Fleet>(engine: Arc<F>, limit: Duration, heard: Sender<Heard>) {
     let mut pause = Pause::default();
     loop {
-        let error = match within(limit, engine.subscribe()).await {
-            Ok(mut messages) => {
-                if heard.send(Heard::Subscribed).await.is_err() {
-                    return;
-                }
-                loop {
-                    match messages.next().await {
-                        Ok(message) => {
-                            pause.start_over();
-                            if heard.send(Heard::Message(message)).await.is_err() {
-                                return;
-                            }
-                        }
-                        Err(error) => break error,
-                    }
-                }
-            }
-            Err(error) => error,
+        // In a task of its own, as an engine that panics is lost like one that fails.
+        let mut subscription = JoinSet::new();
+        subscription.spawn(hear(Arc::clone(&engine), limit, heard.clone()));
+        let Some(ended) = subscription.join_next().await else {
+            return;
         };
+        let (has_heard, error) =
+            ended.unwrap_or_else(|panicked| (false, EngineError::new(panicked)));
+        if has_heard {
+            pause.start_over();
+        }
         if heard.send(Heard::Lost(error)).await.is_err() {
             return;
         }
         sleep(Duration::from_millis(pause.next_ms())).await;
+    }
+}
+
+/// One subscription: whether a message came by it, and why it ended.
+async fn hear<F: Fleet>(
+    engine: Arc<F>,
+    limit: Duration,
+    heard: Sender<Heard>,
+) -> (bool, EngineError) {
+    let mut messages = match within(limit, engine.subscribe()).await {
+        Ok(messages) => messages,
+        Err(error) => return (false, error),
+    };
+    let mut has_heard = false;
+    let mut next = Heard::Subscribed;
+    loop {
+        if let Err(gone) = heard.send(next).await {
+            return (has_heard, EngineError::new(gone));
+        }
+        next = match messages.next().await {
+            Ok(message) => Heard::Message(message),
+            Err(error) => return (has_heard, error),
+        };
+        has_heard = true;
     }
 }

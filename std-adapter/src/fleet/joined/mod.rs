@@ -112,9 +112,11 @@ impl Joined {
         Ok(Seats::new(name, self.queue.clone()))
     }
 
-    /// How it stands.
+    /// How it stands. Not connected, once the runtime that it was joined in has ended.
     pub fn status(&self) -> FleetStatus {
-        self.status.borrow().clone()
+        let mut status = self.status.borrow().clone();
+        status.is_connected &= self.status.has_changed().is_ok();
+        status
     }
 
     /// How it stands, and each change: a receiver that is slow skips to the latest.

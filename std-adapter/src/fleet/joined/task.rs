@@ -74,7 +74,11 @@ impl<F: Fleet> Task<F> {
                 Some(heard) = self.heard.recv() => self.hear(heard),
                 reply = self.lane.reply() => match reply {
                     Ok(reply) => self.reply(reply),
-                    Err(error) => self.lose(error),
+                    Err(error) => {
+                        // It may have been the reading.
+                        self.is_reading = false;
+                        self.lose(error);
+                    }
                 },
                 () = sleep_until(self.clock + Duration::from_millis(wake)) => {}
             }
@@ -128,7 +132,7 @@ impl<F: Fleet> Task<F> {
 
     /// What runs already is learned soon.
     fn read_soon(&mut self) {
-        if self.contact.is_some() {
+        if self.contact.is_some() || self.is_reading {
             self.read_at = self.now_ms();
         }
     }
@@ -186,7 +190,9 @@ impl<F: Fleet> Task<F> {
     /// Something was not answered: nobody relies on the engine until it was read again.
     fn lose(&mut self, error: EngineError) {
         self.contact = None;
-        report::lost(&self.status.borrow(), &error);
+        // Copied, as whoever takes events may look at the status.
+        let before = self.status.borrow().clone();
+        report::lost(&before, &error);
         self.status.send_modify(|status| {
             status.unanswered += 1;
             status.last_error = Some(error);
@@ -203,9 +209,12 @@ impl<F: Fleet> Task<F> {
         let now = self.now_ms();
         self.contact = Some(now);
         self.pause.start_over();
-        // A tenth sooner or later, so that a fleet does not ask in step.
-        let poll = self.config.poll_ms;
-        self.read_at = now + fastrand::u64(poll * 9 / 10..=poll * 11 / 10);
+        // Unless the next one was asked for while this one was under way.
+        if self.read_at == u64::MAX {
+            // A tenth sooner or later, so that a fleet does not ask in step.
+            let poll = self.config.poll_ms;
+            self.read_at = now + fastrand::u64(poll * 9 / 10..=poll * 11 / 10);
+        }
         self.status.send_modify(|status| {
             status.living = reading.living;
             status.is_below_quorum = reading.living < self.config.quorum;
@@ -269,15 +278,16 @@ impl<F: Fleet> Task<F> {
     }
 
     fn show(&self) {
+        let before = self.status.borrow().clone();
         let now = FleetStatus {
             is_connected: self.is_connected(),
             breakers: self.followers.count(),
             open: self.followers.open(),
             overflows: self.overflows.load(Ordering::Relaxed),
             left_alone: self.followers.left_alone(),
-            ..self.status.borrow().clone()
+            ..before.clone()
         };
-        report::changed(&self.status.borrow(), &now);
+        report::changed(&before, &now);
         self.status.send_if_modified(|status| {
             let is_new = *status != now;
             *status = now;

@@ -1,6 +1,7 @@
 //! Processes that have joined a fleet, in one runtime whose time is paused.
 
 mod engine_lost;
+mod faulty;
 mod keys;
 mod operators;
 mod outage;

@@ -61,7 +61,7 @@ impl Process {
     }
 }
 
-async fn idle(ms: u64) {
+pub(super) async fn idle(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
@@ -77,7 +77,7 @@ fn count(all: &[Process], host: &str, state: State) -> usize {
 }
 
 /// Votes of three that nobody here is.
-async fn open_elsewhere(engine: &InProcess, name: &[u8]) {
+pub(super) async fn open_elsewhere(engine: &InProcess, name: &[u8]) {
     let name = Name::new(name).unwrap();
     for voter in 1..=3 {
         let vote = Ask::Vote {

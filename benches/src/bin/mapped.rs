@@ -1,0 +1,132 @@
+//! What a call costs whose breaker lies in memory that processes share, beside one of this process alone; in one run, by
+//! one and by two threads.
+//!
+//! ```console
+//! cargo run --release -p benches --bin mapped
+//! ```
+//!
+//! Prints Markdown and needs two cores; takes a minute where other programs run, as disturbed laps are run again.
+//! Threads stand for processes: what these share is the memory.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use atomic_breaker_std::mapped::{MappedSlab, for_forks};
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::{AnyPermit, BootClock, Breaker, Config, Observer, Outcome, word::Word};
+use benches::paired::Paired;
+use benches::rounds::{Case, measure_paired};
+use benches::table::Table;
+
+const ROUNDS: usize = 101;
+
+/// More failures in a row than two threads make in a lap.
+const MANY: u32 = 60_000;
+const LAP: u64 = MANY as u64 / 3;
+
+const RULES: Config = Config::new()
+    .consecutive_failures(MANY)
+    .open_for(Duration::from_hours(1));
+
+/// 64 keys of 37 bytes, as names of hosts in a cluster are.
+static HOSTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let name = |host| format!("shard-{host:02}.search.internal.example:8443");
+    (0..64).map(|host| &*name(host).leak()).collect()
+});
+
+fn cases() -> Vec<Case> {
+    let own = || Breaker::new(RULES, BootClock);
+    let mapped = || for_forks(RULES).expect("room");
+    vec![
+        Case::new("closed, of this process", move || closed(own())),
+        Case::new("closed, mapped", move || closed(mapped())),
+        Case::new("failing, of this process", move || failing(own())).at_most(LAP),
+        Case::new("failing, mapped", move || failing(mapped())).at_most(LAP),
+        Case::new("rejected, of this process", move || rejected(own())),
+        Case::new("rejected, mapped", move || rejected(mapped())),
+        Case::new("closed, by key, `Registry`, keys with a slot", by_registry),
+        Case::new("closed, by key, `MappedSlab`", by_slab),
+    ]
+}
+
+fn closed<W: Word, O: Observer>(breaker: Breaker<BootClock, W, (), O>) -> impl Fn(u64) {
+    move |calls| {
+        for _ in 0..calls {
+            black_box(&breaker).acquire().expect("closed").success();
+        }
+    }
+}
+
+fn failing<W: Word, O: Observer>(breaker: Breaker<BootClock, W, (), O>) -> impl Fn(u64) {
+    move |calls| {
+        for _ in 0..calls {
+            black_box(&breaker).acquire().expect("closed").failure();
+        }
+    }
+}
+
+fn rejected<W: Word, O: Observer>(breaker: Breaker<BootClock, W, (), O>) -> impl Fn(u64) {
+    breaker.trip();
+    move |calls| {
+        for _ in 0..calls {
+            assert!(black_box(&breaker).acquire().is_err());
+        }
+    }
+}
+
+fn by_registry() -> impl Fn(u64) {
+    let hosts = Registry::<&'static str>::builder(RULES).capacity(128);
+    let hosts = hosts.build().expect("constant rules");
+    for host in &**HOSTS {
+        let _ = hosts.call(host, || Err::<(), _>("once"));
+        let clear = hosts.call(host, || Ok::<_, Infallible>(()));
+        clear.expect("closed");
+    }
+    move |calls| {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..calls {
+            let host = HOSTS[random.usize(..HOSTS.len())];
+            let permit = black_box(&hosts).acquire(host).expect("closed");
+            permit.report(Outcome::Success);
+        }
+    }
+}
+
+fn by_slab() -> impl Fn(u64) {
+    let hosts = MappedSlab::builder(RULES).capacity(128);
+    let hosts = hosts.for_forks().expect("room");
+    move |calls| {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..calls {
+            let host = HOSTS[random.usize(..HOSTS.len())];
+            let breaker = black_box(&hosts).breaker(host).expect("a slot");
+            breaker.acquire().expect("closed").success();
+        }
+    }
+}
+
+fn main() {
+    let count = cases().len();
+    let by = |threads| cases().into_iter().map(move |case| case.by(threads));
+    let all: Vec<_> = by(1).chain(by(2)).collect();
+    let paired = measure_paired(&all, ROUNDS);
+
+    let Paired {
+        laps, disturbed, ..
+    } = paired;
+    println!(
+        "Nanoseconds per call as each thread sees it: median of {ROUNDS} interleaved rounds (quartiles). {disturbed} of \
+         {laps} laps were disturbed by other programs, each time that they were run.\n"
+    );
+    let mut table = Table::new(["", "1 thread", "each of 2 threads"]);
+    for (index, case) in all[..count].iter().enumerate() {
+        table.row([
+            case.name.clone(),
+            paired.figure(index).to_string(),
+            paired.figure(index + count).to_string(),
+        ]);
+    }
+    println!("{table}");
+}
