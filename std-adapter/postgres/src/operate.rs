@@ -24,10 +24,12 @@ pub(crate) async fn list(
     filter: &Filter,
     most: u32,
 ) -> Result<Vec<Job>, Fault> {
-    let list = sql.list(filter.status.map(Status::name));
+    let is_one = filter.kind.is_some() && filter.key.is_some();
+    let list = sql.list(filter.status.map(Status::name), is_one);
     let after = filter.after.map_or(0, JobId::get);
+    let most = i64::from(most);
     let rows = session
-        .query(&list, &[&after, &filter.kind, &i64::from(most)])
+        .query(&list, &[&after, &filter.kind, &filter.key, &most])
         .await?;
     rows.iter().map(job).collect()
 }
@@ -55,14 +57,21 @@ pub(crate) async fn counts(session: &mut Session, sql: &Sql) -> Result<Counts, F
     let oldest = session.query(&sql.oldest, &[]).await?;
     session.client.batch_execute("COMMIT").await?;
     let mut jobs = Vec::with_capacity(rows.len());
+    let mut due = Vec::new();
     for row in &rows {
-        let count: i64 = row.get(2);
-        jobs.push((row.get(0), status(row.get(1))?, count.cast_unsigned()));
+        let lane: String = row.get(0);
+        let [count, of_them]: [i64; 2] = [row.get(2), row.get(3)];
+        if of_them > 0 {
+            due.push((lane.clone(), of_them.cast_unsigned()));
+        }
+        jobs.push((lane, status(row.get(1))?, count.cast_unsigned()));
     }
     jobs.sort_unstable();
+    due.sort_unstable();
     let oldest: Option<i64> = oldest.first().and_then(|row| row.get(0));
     Ok(Counts {
         jobs,
+        due,
         oldest_due: oldest.map(time),
     })
 }

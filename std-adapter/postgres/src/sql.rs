@@ -153,7 +153,9 @@ WHERE id = $1 AND status IN ('waiting', 'dead', 'parked')"),
 UPDATE {schema}.job
 SET status = 'cancelled', fence = fence + 1, is_suspect = false, ended = statement_timestamp()
 WHERE id = $1 AND status NOT IN ('done', 'cancelled')"),
-            counts: sql("SELECT lane, status, count(*) FROM {schema}.job GROUP BY lane, status"),
+            counts: sql("
+SELECT lane, status, count(*), count(*) FILTER (WHERE status = 'waiting' AND due <= statement_timestamp())
+FROM {schema}.job GROUP BY lane, status"),
             oldest: sql("
 SELECT floor(date_part('epoch', statement_timestamp() - min(due)) * 1000000)::bigint
 FROM {schema}.job WHERE ended IS NULL AND status = 'waiting' AND due <= statement_timestamp()"),
@@ -170,16 +172,21 @@ DELETE FROM {schema}.job WHERE id = ANY (ARRAY(
         }
     }
 
-    /// In so many words, so that the index of those that are stuck serves.
-    pub(crate) fn list(&self, status: Option<&'static str>) -> String {
+    /// In so many words, so that the index of those that are stuck serves, or that of kinds and keys.
+    pub(crate) fn list(&self, status: Option<&'static str>, is_one: bool) -> String {
         let schema = &self.schema;
+        let of = if is_one {
+            "kind = $2 AND key = $3"
+        } else {
+            "($2::text IS NULL OR kind = $2) AND ($3::text IS NULL OR key = $3)"
+        };
         let status = match status {
             Some(status) => format!("AND status = '{status}'"),
             None => String::new(),
         };
         format!(
-            "SELECT {} FROM {schema}.job AS job WHERE id > $1 {status} AND ($2::text IS NULL OR kind = $2)
-             ORDER BY id LIMIT $3",
+            "SELECT {} FROM {schema}.job AS job WHERE id > $1 {status} AND {of}
+             ORDER BY id LIMIT $4",
             columns!()
         )
     }

@@ -89,7 +89,8 @@ impl PostgresStore {
 
     /// Keeps a job within a transaction of the caller's, on a connection of the caller's to the same database. It is there
     /// when that is committed, and never was if it is rolled back. Workers find it by their
-    /// [poll](atomic_breaker_std::steps::StepsBuilder::poll).
+    /// [poll](atomic_breaker_std::steps::StepsBuilder::poll), those of this process at once when they are
+    /// [woken](atomic_breaker_std::steps::Steps::wake) after the commit.
     ///
     /// ```no_run
     /// use atomic_breaker_postgres::PostgresStore;

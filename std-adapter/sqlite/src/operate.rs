@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Status};
+use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId};
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::row::{Now, columns, job, status};
@@ -24,13 +24,20 @@ pub(crate) fn list(connection: &Connection, filter: &Filter, most: u32) -> Resul
         Some(status) => format!("AND status = '{}'", status.name()),
         None => String::new(),
     };
+    // So that the index of kinds and keys serves.
+    let of = match (&filter.kind, &filter.key) {
+        (Some(_), Some(_)) => "kind = ?2 AND key = ?3",
+        _ => "(?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR key = ?3)",
+    };
     let sql = format!(
-        "SELECT {} FROM atomic_breaker_job WHERE id > ?1 {status} AND (?2 IS NULL OR kind = ?2) ORDER BY id LIMIT ?3",
+        "SELECT {} FROM atomic_breaker_job WHERE id > ?1 {status} AND {of} ORDER BY id LIMIT ?4",
         columns!()
     );
     let mut select = connection.prepare_cached(&sql)?;
     let after = filter.after.map_or(0, JobId::get);
-    let jobs = select.query_map((after, &filter.kind, most), |row| job(row, now))?;
+    let jobs = select.query_map((after, &filter.kind, &filter.key, most), |row| {
+        job(row, now)
+    })?;
     jobs.collect()
 }
 
@@ -86,14 +93,21 @@ pub(crate) fn cancel(connection: &Connection, id: JobId) -> Result<bool> {
 pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
     let now = Now::get()?;
     let mut select = connection.prepare_cached(
-        "SELECT lane, status, count(*) FROM atomic_breaker_job GROUP BY lane, status",
+        "SELECT lane, status, count(*), sum(status = 'waiting' AND due <= ?1)
+         FROM atomic_breaker_job GROUP BY lane, status",
     )?;
-    let jobs = select.query_map([], |row| {
-        let count: i64 = row.get(2)?;
-        Ok((row.get(0)?, status(row, 1)?, count.cast_unsigned()))
-    })?;
-    let mut jobs = jobs.collect::<Result<Vec<(String, Status, u64)>>>()?;
+    let (mut jobs, mut due) = (Vec::new(), Vec::new());
+    let mut rows = select.query([now.0])?;
+    while let Some(row) = rows.next()? {
+        let lane: String = row.get(0)?;
+        let [count, of_them]: [i64; 2] = [row.get(2)?, row.get(3)?];
+        if of_them > 0 {
+            due.push((lane.clone(), of_them.cast_unsigned()));
+        }
+        jobs.push((lane, status(row, 1)?, count.cast_unsigned()));
+    }
     jobs.sort_unstable();
+    due.sort_unstable();
     let mut select = connection.prepare_cached(
         "SELECT min(due) FROM atomic_breaker_job WHERE ended IS NULL AND status = 'waiting'",
     )?;
@@ -101,6 +115,7 @@ pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
     let first = first.filter(|due| *due <= now.0);
     Ok(Counts {
         jobs,
+        due,
         oldest_due: first.map(|due| now.since(due)),
     })
 }

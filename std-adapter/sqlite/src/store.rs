@@ -51,7 +51,8 @@ impl SqliteStore {
 
     /// Keeps a job within a transaction of the caller's, on a connection of the caller's to the same file, which a store
     /// has opened before. It is there when that is committed, and never was if it is rolled back. Workers find it by
-    /// their [poll](atomic_breaker_std::steps::StepsBuilder::poll).
+    /// their [poll](atomic_breaker_std::steps::StepsBuilder::poll), those of this process at once when they are
+    /// [woken](atomic_breaker_std::steps::Steps::wake) after the commit.
     ///
     /// Begin the transaction as `Immediate`: one that reads before it writes is rejected by SQLite if somebody else
     /// writes in between.

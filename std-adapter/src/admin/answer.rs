@@ -77,6 +77,13 @@ impl Problem {
         problem
     }
 
+    /// The same, with more words at the end.
+    #[cfg(feature = "steps")]
+    pub(super) fn add(mut self, words: &str) -> Self {
+        self.error.push_str(words);
+        self
+    }
+
     pub(super) fn retry_after(mut self, seconds: u16) -> Self {
         self.header = Some((RETRY_AFTER, seconds.into()));
         self

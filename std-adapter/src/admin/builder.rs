@@ -9,11 +9,15 @@ use axum::Router;
 use tokio::sync::Semaphore;
 
 use super::gate::Gate;
+#[cfg(feature = "steps")]
+use super::jobs::OfSteps;
 use super::source::{OfRegistry, OfSingle, Single, Source, displayed};
 use super::{AdminError, Timeline, router, text};
 #[cfg(feature = "fleet")]
 use crate::fleet::{FleetStatus, Joined};
 use crate::registry::AnyRegistry;
+#[cfg(feature = "steps")]
+use crate::steps::{Steps, Store};
 
 /// What is shown, and to whom; [`router`](Self::router) makes an axum router of it, which a service nests behind
 /// its own authentication. The [module](super) shows a whole program.
@@ -24,6 +28,8 @@ pub struct Admin {
     sources: Vec<Named<Box<dyn Source>>>,
     #[cfg(feature = "fleet")]
     fleets: Vec<Named<tokio::sync::watch::Receiver<FleetStatus>>>,
+    #[cfg(feature = "steps")]
+    steps: Vec<Named<OfSteps>>,
     hosts: Option<Vec<String>>,
     origins: Vec<String>,
     is_unauthenticated: bool,
@@ -43,6 +49,8 @@ pub(super) struct Shown {
     pub(super) sources: Vec<Named<Box<dyn Source>>>,
     #[cfg(feature = "fleet")]
     pub(super) fleets: Vec<Named<tokio::sync::watch::Receiver<FleetStatus>>>,
+    #[cfg(feature = "steps")]
+    pub(super) steps: Vec<Named<OfSteps>>,
     pub(super) gate: Gate,
     /// How many requests may look at all keys at the same time.
     pub(super) readers: Arc<Semaphore>,
@@ -64,6 +72,8 @@ impl Admin {
             sources: Vec::new(),
             #[cfg(feature = "fleet")]
             fleets: Vec::new(),
+            #[cfg(feature = "steps")]
+            steps: Vec::new(),
             hosts: None,
             origins: Vec::new(),
             is_unauthenticated: false,
@@ -125,6 +135,33 @@ impl Admin {
         self
     }
 
+    /// Shows the jobs of durable steps, whatever their store: the page has a tab for them, where they are tried again and
+    /// cancelled. Of their states it is shown how large they are.
+    ///
+    /// Keys and the words of errors are shown to whoever gets in.
+    #[cfg(feature = "steps")]
+    pub fn steps<D: Store>(mut self, name: impl Into<Arc<str>>, steps: &Steps<D>) -> Self {
+        self.steps.push(Named {
+            name: name.into(),
+            it: OfSteps::new(steps, false),
+        });
+        self
+    }
+
+    /// [`steps`](Self::steps), with the states of jobs: to everybody who gets in, also to those who may look only.
+    #[cfg(feature = "steps")]
+    pub fn steps_with_states<D: Store>(
+        mut self,
+        name: impl Into<Arc<str>>,
+        steps: &Steps<D>,
+    ) -> Self {
+        self.steps.push(Named {
+            name: name.into(),
+            it: OfSteps::new(steps, true),
+        });
+        self
+    }
+
     /// What the page calls itself: service and environment, for those who have several open.
     pub fn title(mut self, title: impl fmt::Display) -> Self {
         self.title = text::bounded(&title, MAX_NAME);
@@ -179,6 +216,8 @@ impl Admin {
         check_names(self.sources.iter().map(|source| &source.name))?;
         #[cfg(feature = "fleet")]
         check_names(self.fleets.iter().map(|fleet| &fleet.name))?;
+        #[cfg(feature = "steps")]
+        check_names(self.steps.iter().map(|steps| &steps.name))?;
         for recorded in self.timeline.names() {
             if !self.sources.iter().any(|source| source.name == recorded) {
                 return Err(AdminError::NotShown(recorded.to_string()));
@@ -202,6 +241,8 @@ impl Admin {
             sources: self.sources,
             #[cfg(feature = "fleet")]
             fleets: self.fleets,
+            #[cfg(feature = "steps")]
+            steps: self.steps,
             gate,
             readers: Arc::new(Semaphore::new(READERS)),
             streams: Arc::default(),

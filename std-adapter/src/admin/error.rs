@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AdminError {
-    /// Two registries, breakers or fleets have this name.
+    /// Two registries, breakers, fleets or [`Steps`](super::Admin::steps) have this name.
     NameTaken(String),
     /// A name is empty or longer than 128 bytes.
     BadName(String),
@@ -27,7 +27,8 @@ impl fmt::Display for AdminError {
             Self::NameTaken(name) => {
                 write!(
                     f,
-                    "the name {name:?} is given twice: give each registry, breaker and fleet its own"
+                    "the name {name:?} is given twice: give each registry and breaker its own, and so each fleet \
+                     and all steps"
                 )
             }
             Self::BadName(name) => {

@@ -52,6 +52,7 @@
 //! | `router` | from a path to what answers it |
 //! | `status`, `history`, `events` | what is read: states, the timeline, both live |
 //! | `control` | what is changed |
+//! | `jobs` | jobs of durable steps: read, tried again, cancelled |
 //! | `answer`, `text` | what each answer carries; texts that may come from outside |
 //! | `page` | the page itself: markup, style, script |
 
@@ -62,6 +63,8 @@ mod error;
 mod events;
 mod gate;
 mod history;
+#[cfg(feature = "steps")]
+mod jobs;
 mod operator;
 mod page;
 mod router;
@@ -77,7 +80,7 @@ pub use source::Single;
 pub use timeline::{Recorder, RecorderByText, Timeline};
 
 /// The code of the page in the repository, compiled and run.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "steps"))]
 mod pages {
     #[doc = include_str!("../../../docs/admin.md")]
     mod admin {}

@@ -15,9 +15,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
+use super::Operator;
 use super::answer::{Problem, json};
 use super::builder::Shown;
 use super::gate::{self, Gate};
+#[cfg(feature = "steps")]
+use super::jobs;
 use super::status::RulesOf;
 use super::{control, events, history, page, status};
 
@@ -78,14 +81,7 @@ async fn serve(shown: Arc<Shown>, request: &Parts, body: Body) -> Result<Respons
             events::stream(&shown, request)
         }
         "/control" => {
-            gate::method(request, CHANGE)?;
-            shown.gate.change(request)?;
-            if !operator.may_change() {
-                return Err(Problem::new(
-                    StatusCode::FORBIDDEN,
-                    format!("{:?} may look and change nothing", operator.name()),
-                ));
-            }
+            check_change(&shown, &operator, request)?;
             let request = control::Request::read(&whole(body).await?)?;
             look(shown, move |shown| {
                 match control::obey(shown, &operator, &request) {
@@ -95,15 +91,35 @@ async fn serve(shown: Arc<Shown>, request: &Parts, body: Body) -> Result<Respons
             })
             .await
         }
+        #[cfg(feature = "steps")]
+        path if jobs::PATHS.contains(&path) => jobs::serve(&shown, &operator, request, body).await,
         _ => Err(Problem::new(
             StatusCode::NOT_FOUND,
-            "there is no such path: GET status, timeline, rules and events, POST control",
+            "there is no such path: GET status, timeline, rules and events, POST control; of steps GET jobs, \
+             jobs/counts and job, POST jobs/control",
         )),
     }
 }
 
+/// Whether a request may change something.
+pub(super) fn check_change(
+    shown: &Shown,
+    operator: &Operator,
+    request: &Parts,
+) -> Result<(), Problem> {
+    gate::method(request, CHANGE)?;
+    shown.gate.change(request)?;
+    if operator.may_change() {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        format!("{:?} may look and change nothing", operator.name()),
+    ))
+}
+
 /// What is asked for by a read that is no visit of the page.
-fn query<T: DeserializeOwned>(request: &Parts) -> Result<T, Problem> {
+pub(super) fn query<T: DeserializeOwned>(request: &Parts) -> Result<T, Problem> {
     gate::method(request, READ)?;
     Gate::same_site(request)?;
     of_uri(&request.uri).map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.body_text()))
@@ -113,7 +129,7 @@ fn of_uri<T: DeserializeOwned>(uri: &Uri) -> Result<T, QueryRejection> {
     Query::try_from_uri(uri).map(|Query(query)| query)
 }
 
-async fn whole(body: Body) -> Result<axum::body::Bytes, Problem> {
+pub(super) async fn whole(body: Body) -> Result<axum::body::Bytes, Problem> {
     match timeout(BODY_TIME, to_bytes(body, BODY)).await {
         Ok(Ok(body)) => Ok(body),
         Ok(Err(_)) => Err(Problem::new(

@@ -92,6 +92,8 @@ pub(super) struct Status<'a> {
     entries: Vec<Entry>,
     #[cfg(feature = "fleet")]
     fleets: Vec<super::source::OfFleet<'a>>,
+    #[cfg(feature = "steps")]
+    steps: Vec<super::jobs::Head<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -173,6 +175,8 @@ pub(super) fn read<'a>(shown: &'a Shown, query: &Query, operator: &'a Operator) 
             .iter()
             .map(super::source::OfFleet::new)
             .collect(),
+        #[cfg(feature = "steps")]
+        steps: shown.steps.iter().map(super::jobs::Head::new).collect(),
     }
 }
 

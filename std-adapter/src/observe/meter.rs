@@ -96,7 +96,7 @@ static METERS: Mutex<BTreeMap<String, Arc<Meter>>> = Mutex::new(BTreeMap::new())
 const _: () = assert!(size_of::<Meter>() <= 17_920);
 
 /// The most names; further ones are counted together.
-const MOST_NAMES: usize = 1_000;
+pub(super) const MOST_NAMES: usize = 1_000;
 
 pub(super) fn all() -> Vec<Arc<Meter>> {
     lock(&METERS).values().map(Arc::clone).collect()

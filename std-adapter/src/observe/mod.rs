@@ -6,6 +6,7 @@
 //! | `RegistryLog` | a registry | `tracing`, `registry` | the same, with the key |
 //! | `BreakerMetrics` | a breaker | `metrics` | counters, and a gauge of the state |
 //! | `RegistryMetrics` | a registry | `metrics`, `registry` | the same, and the keys that opened |
+//! | `JobMetrics` | durable steps | `metrics`, `steps` | what becomes of jobs, how many there are |
 //!
 //! A pair observes, too: `.observer((BreakerLog::new("payments"), BreakerMetrics::new("payments")))`. Fields of events
 //! and names of metrics are listed in `docs/observability.md` of the repository.
@@ -18,12 +19,17 @@
 //! | `lane`, `counts` | a lane of its own for each thread, to count in; the counters |
 //! | `meter` | what is counted under one name |
 //! | `breaker_metrics`, `registry_metrics` | the observers that count |
-//! | `series`, `publish` | the metrics by name; how they reach the recorder |
+//! | `job_metrics`, `job_meter` | jobs of durable steps, counted |
+//! | `series`, `publish`, `publish_jobs` | the metrics by name; how they reach the recorder |
 
 #[cfg(feature = "metrics")]
 mod breaker_metrics;
 #[cfg(feature = "metrics")]
 mod counts;
+#[cfg(all(feature = "metrics", feature = "steps"))]
+mod job_meter;
+#[cfg(all(feature = "metrics", feature = "steps"))]
+mod job_metrics;
 #[cfg(feature = "metrics")]
 mod lane;
 #[cfg(feature = "metrics")]
@@ -34,6 +40,8 @@ mod lane;
 mod meter;
 #[cfg(feature = "metrics")]
 mod publish;
+#[cfg(all(feature = "metrics", feature = "steps"))]
+mod publish_jobs;
 #[cfg(all(feature = "metrics", feature = "registry"))]
 mod registry_metrics;
 #[cfg(feature = "metrics")]
@@ -50,13 +58,17 @@ mod sampler;
 
 mod text;
 
-#[cfg(all(feature = "tracing", feature = "admin"))]
+#[cfg(all(feature = "metrics", feature = "steps"))]
+pub(crate) use job_meter::JobMeter;
+#[cfg(all(feature = "tracing", any(feature = "admin", feature = "steps")))]
 pub(crate) use text::printable;
 
 #[cfg(feature = "tracing")]
 pub use breaker_log::BreakerLog;
 #[cfg(feature = "metrics")]
 pub use breaker_metrics::BreakerMetrics;
+#[cfg(all(feature = "metrics", feature = "steps"))]
+pub use job_metrics::JobMetrics;
 #[cfg(feature = "metrics")]
 pub use publish::{publish, publish_each_second};
 #[cfg(all(feature = "tracing", feature = "registry"))]
@@ -69,6 +81,7 @@ pub use registry_metrics::RegistryMetrics;
     doctest,
     feature = "metrics",
     feature = "registry",
+    feature = "steps",
     feature = "tracing"
 ))]
 mod pages {

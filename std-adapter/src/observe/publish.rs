@@ -17,7 +17,7 @@ use super::meter::{self, Meter};
 use super::series::{self, Series};
 use super::text::{Mode, cause_name, state_name};
 
-/// Hands all that `BreakerMetrics` and `RegistryMetrics` have counted to the recorder of the `metrics` facade: for each
+/// Hands all that `BreakerMetrics`, `RegistryMetrics` and `JobMetrics` have counted to the recorder of the `metrics` facade: for each
 /// scrape, before the recorder renders its page. Where nobody can be called then, there is
 /// [`publish_each_second`].
 ///
@@ -94,6 +94,13 @@ fn publish_after(interval: Duration) {
         series::describe(recorder);
         for meter in &meters {
             publish_meter(recorder, meter, interval);
+        }
+        #[cfg(feature = "steps")]
+        {
+            series::describe_jobs(recorder);
+            for meter in super::job_meter::all() {
+                super::publish_jobs::publish(recorder, &meter);
+            }
         }
     });
 }

@@ -9,6 +9,20 @@ pub(super) const BREAKERS: &str = "circuit_breaker.breakers";
 pub(super) const KEY_OPENED: &str = "circuit_breaker.key.opened";
 pub(super) const KEY_REJECTIONS: &str = "circuit_breaker.key.rejections";
 pub(super) const KEY_OPEN: &str = "circuit_breaker.key.open";
+#[cfg(feature = "steps")]
+pub(super) const JOBS: &str = "circuit_breaker.jobs";
+#[cfg(feature = "steps")]
+pub(super) const JOB_OLDEST_DUE: &str = "circuit_breaker.job.oldest_due";
+#[cfg(feature = "steps")]
+pub(super) const JOB_TRIES: &str = "circuit_breaker.job.tries";
+#[cfg(feature = "steps")]
+pub(super) const JOB_ENDED: &str = "circuit_breaker.job.ended";
+#[cfg(feature = "steps")]
+pub(super) const JOB_LOST: &str = "circuit_breaker.job.lost";
+#[cfg(feature = "steps")]
+pub(super) const JOB_TOLD: &str = "circuit_breaker.job.told";
+#[cfg(feature = "steps")]
+pub(super) const JOB_STORE_ERRORS: &str = "circuit_breaker.job.store_errors";
 
 const NAME: &str = "circuit_breaker.name";
 pub(super) const OUTCOME: &str = "circuit_breaker.outcome";
@@ -16,6 +30,14 @@ pub(super) const ENFORCEMENT: &str = "circuit_breaker.enforcement";
 pub(super) const STATE: &str = "circuit_breaker.state";
 pub(super) const CAUSE: &str = "circuit_breaker.cause";
 pub(super) const KEY: &str = "circuit_breaker.key";
+#[cfg(feature = "steps")]
+pub(super) const KIND: &str = "circuit_breaker.kind";
+#[cfg(feature = "steps")]
+pub(super) const LANE: &str = "circuit_breaker.lane";
+#[cfg(feature = "steps")]
+pub(super) const STATUS: &str = "circuit_breaker.status";
+#[cfg(feature = "steps")]
+pub(super) const OPERATION: &str = "circuit_breaker.operation";
 
 static METADATA: Metadata<'_> = Metadata::new("atomic_breaker", Level::INFO, None);
 
@@ -55,6 +77,38 @@ pub(super) fn describe(recorder: &dyn Recorder) {
     }
 }
 
+/// The same for those of jobs.
+#[cfg(feature = "steps")]
+pub(super) fn describe_jobs(recorder: &dyn Recorder) {
+    let counters = [
+        (JOB_TRIES, "Tries of steps, by how they ended."),
+        (JOB_ENDED, "Jobs that ended in this process, by how."),
+        (
+            JOB_LOST,
+            "Rights to jobs that were gone before what came of them was saved.",
+        ),
+        (
+            JOB_TOLD,
+            "Jobs that a person was told of, or that nobody could be told of.",
+        ),
+        (
+            JOB_STORE_ERRORS,
+            "Calls of the store that failed or were not answered in time.",
+        ),
+    ];
+    for (name, text) in counters {
+        recorder.describe_counter(KeyName::from(name), Some(Unit::Count), text.into());
+    }
+    let text = "How many jobs stand how, by the lane of their next step; not a number when the store does not answer.";
+    recorder.describe_gauge(KeyName::from(JOBS), Some(Unit::Count), text.into());
+    let text = "For how many seconds the job that waits the longest has been due; 0 if none is.";
+    recorder.describe_gauge(
+        KeyName::from(JOB_OLDEST_DUE),
+        Some(Unit::Seconds),
+        text.into(),
+    );
+}
+
 /// The series of one name of a meter.
 #[derive(Clone, Copy)]
 pub(super) struct Series<'a> {
@@ -83,10 +137,18 @@ impl Series<'_> {
         labels: [(&'static str, SharedString); N],
         value: u64,
     ) {
+        self.measure(name, labels, value as f64);
+    }
+
+    /// Sets a gauge.
+    pub(super) fn measure<const N: usize>(
+        self,
+        name: &'static str,
+        labels: [(&'static str, SharedString); N],
+        value: f64,
+    ) {
         let key = self.key(name, labels);
-        self.recorder
-            .register_gauge(&key, &METADATA)
-            .set(value as f64);
+        self.recorder.register_gauge(&key, &METADATA).set(value);
     }
 
     fn key<const N: usize>(

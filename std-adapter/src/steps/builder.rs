@@ -16,8 +16,11 @@ use super::lane::Lane;
 use super::notifier::AnyNotifier;
 use super::room::Room;
 use super::saver::Saver;
+use super::watch::Watch;
 use super::workflow::{AnyWorkflow, is_name};
 use super::{LONGEST_NAME, Notifier, ScheduleError, Store, Workflow};
+#[cfg(feature = "metrics")]
+use crate::observe::JobMetrics;
 
 /// What is to be run, and how: made by [`Steps::builder`].
 #[must_use]
@@ -26,6 +29,8 @@ pub struct StepsBuilder<D> {
     lanes: Vec<Lane>,
     workflows: Vec<Arc<dyn AnyWorkflow>>,
     notifier: Option<Arc<dyn AnyNotifier>>,
+    #[cfg(feature = "metrics")]
+    metrics: Option<JobMetrics>,
     times: Times,
 }
 
@@ -35,6 +40,9 @@ pub(super) struct Times {
     pub(super) limit: Duration,
     pub(super) poll: Duration,
     pub(super) retention: Duration,
+    /// How often a worker asks how many jobs there are.
+    #[cfg(feature = "metrics")]
+    pub(super) count: Option<Duration>,
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -47,11 +55,15 @@ impl<D: Store> StepsBuilder<D> {
             lanes: Vec::new(),
             workflows: Vec::new(),
             notifier: None,
+            #[cfg(feature = "metrics")]
+            metrics: None,
             times: Times {
                 lease: MINUTE,
                 limit: Duration::from_secs(10 * 60),
                 poll: Duration::from_secs(1),
                 retention: Duration::from_secs(7 * 24 * 60 * 60),
+                #[cfg(feature = "metrics")]
+                count: None,
             },
         }
     }
@@ -74,6 +86,13 @@ impl<D: Store> StepsBuilder<D> {
     /// Who tells a person of jobs that do not go forward; nobody unless set.
     pub fn notifier(mut self, notifier: impl Notifier) -> Self {
         self.notifier = Some(Arc::new(notifier));
+        self
+    }
+
+    /// Has jobs counted for the `metrics` facade.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self, metrics: JobMetrics) -> Self {
+        self.metrics = Some(metrics);
         self
     }
 
@@ -108,7 +127,7 @@ impl<D: Store> StepsBuilder<D> {
     /// # Errors
     /// [`StepsError`] says what is wrong.
     pub fn build(self) -> Result<Steps<D>, StepsError> {
-        let times = &self.times;
+        let times = self.times;
         if times.lease < Duration::from_secs(1) || times.lease > DAY {
             return Err(StepsError::Time("a lease outside of 1 s to a day"));
         }
@@ -117,6 +136,12 @@ impl<D: Store> StepsBuilder<D> {
         }
         if times.poll < Duration::from_millis(1) || times.poll > MINUTE * 60 {
             return Err(StepsError::Time("a poll outside of 1 ms to an hour"));
+        }
+        #[cfg(feature = "metrics")]
+        if self.metrics.as_ref().is_some_and(|of| !of.is_valid()) {
+            return Err(StepsError::Time(
+                "counting jobs outside of each 1 s to a day",
+            ));
         }
         let mut lanes = HashMap::new();
         for lane in self.lanes {
@@ -139,16 +164,50 @@ impl<D: Store> StepsBuilder<D> {
         }
         let runtime = Handle::try_current().map_err(|_| StepsError::NoRuntime)?;
         let store = Arc::new(self.store);
+        #[cfg(feature = "metrics")]
+        let (times, watch) = {
+            let meter = self.metrics.map(|of| meter(&of, &workflows, &lanes));
+            let (meter, count) = meter.map_or((None, None), |(meter, count)| (Some(meter), count));
+            let times = Times {
+                count,
+                ..self.times
+            };
+            (times, Arc::new(Watch::new(meter)))
+        };
+        #[cfg(not(feature = "metrics"))]
+        let (times, watch) = (self.times, Arc::new(Watch::new()));
         Ok(Steps(Arc::new(Inner {
-            saver: Saver::new(Arc::clone(&store), self.times.lease, &runtime),
+            saver: Saver::new(
+                Arc::clone(&store),
+                Arc::clone(&watch),
+                times.lease,
+                &runtime,
+            ),
             store,
             lanes,
             workflows,
             notifier: self.notifier,
-            times: self.times,
+            times,
+            watch,
             called: Arc::new(Called::new()),
         })))
     }
+}
+
+/// Where jobs are counted, and how often a worker asks how many there are.
+#[cfg(feature = "metrics")]
+fn meter(
+    metrics: &JobMetrics,
+    workflows: &HashMap<&'static str, Arc<dyn AnyWorkflow>>,
+    lanes: &HashMap<&'static str, Arc<Room>>,
+) -> (Arc<crate::observe::JobMeter>, Option<Duration>) {
+    let kinds = workflows.iter().map(|(kind, workflow)| {
+        let steps = workflow.steps();
+        (*kind, steps.into_iter().map(|(_, lane)| lane).collect())
+    });
+    let mut lanes: Vec<_> = lanes.keys().copied().collect();
+    lanes.sort_unstable();
+    metrics.meter(&kinds.collect::<Vec<_>>(), &lanes)
 }
 
 fn check(

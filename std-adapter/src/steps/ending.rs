@@ -1,5 +1,6 @@
 //! Jobs that do not go forward for now, or never will.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -8,7 +9,7 @@ use super::engine::Inner;
 use super::error::Kind;
 use super::runner::Now;
 use super::schedule::LONGEST;
-use super::store::{Change, Store};
+use super::store::{Change, Saved, Store};
 use super::workflow::AnyWorkflow;
 use super::{Job, Right, Status, StepError, Stuck};
 
@@ -36,7 +37,7 @@ impl<D: Store> Inner<D> {
             Kind::Rejected(retry_in) => {
                 // Unless somebody knows better.
                 let due_in = retry_in.unwrap_or(self.times.poll);
-                self.saver.save(right, Change::Back { due_in }).await;
+                self.save(right, job, Change::Back { due_in }).await;
                 self.wake(&job.lane);
                 return Now::Later;
             }
@@ -72,8 +73,11 @@ impl<D: Store> Inner<D> {
         change: Change,
         error: String,
     ) -> Now {
-        match self.saver.save(right, change).await {
+        match self.save(right, job, change).await {
             Some(saved) if saved.is_held => {
+                if status != Status::Waiting {
+                    self.watch.ended(job, status, &error);
+                }
                 if saved.tell {
                     self.tell(Stuck {
                         job: job.clone(),
@@ -92,6 +96,15 @@ impl<D: Store> Inner<D> {
         }
     }
 
+    /// Saves what came of a job; if the right to it is gone, nothing changes.
+    pub(super) async fn save(&self, right: Right, job: &Job, change: Change) -> Option<Saved> {
+        let saved = self.saver.save(right, change).await;
+        if !saved.is_some_and(|saved| saved.is_held) {
+            self.watch.lost(job);
+        }
+        saved
+    }
+
     /// A job of this lane is due at another time than it was.
     pub(super) fn wake(&self, lane: &str) {
         if let Some(room) = self.lanes.get(lane) {
@@ -104,13 +117,15 @@ impl<D: Store> Inner<D> {
         let Some(notifier) = self.notifier.clone() else {
             return;
         };
+        let watch = Arc::clone(&self.watch);
         tokio::spawn(async move {
             for pause in [Some(1), Some(10), None] {
-                if notifier.notify(&stuck).await.is_ok() {
-                    return;
-                }
-                if let Some(seconds) = pause {
-                    sleep(Duration::from_secs(seconds)).await;
+                let Err(error) = notifier.notify(&stuck).await else {
+                    return watch.told(&stuck, None);
+                };
+                match pause {
+                    Some(seconds) => sleep(Duration::from_secs(seconds)).await,
+                    None => watch.told(&stuck, Some(&error)),
                 }
             }
         });

@@ -15,6 +15,7 @@ use super::room::{Room, Start};
 use super::runner::Now;
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
+use super::watch::{Asked, Watch};
 use super::worker::Worker;
 use super::workflow::AnyWorkflow;
 use super::{Claimed, Job, JobError, JobId, NewJob, Right, Status, Workflow};
@@ -58,6 +59,7 @@ pub(super) struct Inner<D> {
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
     pub(super) times: Times,
     pub(super) called: Arc<Called>,
+    pub(super) watch: Arc<Watch>,
 }
 
 /// What a job came to that was run at once.
@@ -87,8 +89,9 @@ impl<D: Store> Steps<D> {
         &self.0.store
     }
 
-    /// Keeps a job, and runs it now, as far as it goes. It is kept and goes on in a task of its own, also when this future is
-    /// dropped, and a [worker that stops](Worker::stop) waits for it, too. If the breaker of its first step rejects, it is not tried.
+    /// Keeps a job, and runs it now, as far as it goes. It is kept and goes on in a task of its own, also when this future
+    /// is dropped, and a [worker that stops](Worker::stop) waits for it, too. If the breaker of its first step rejects, it
+    /// is not tried.
     ///
     /// One of the same kind and key that is there already is not kept again: if it is done, its state is the answer,
     /// otherwise it goes on as it would.
@@ -169,8 +172,34 @@ impl<D: Store> Steps<D> {
         job: &NewJob,
         lease: Option<std::time::Duration>,
     ) -> Result<Put, EnqueueError> {
-        let put = self.0.store.put(job, lease).await;
+        let put = self.0.put(job, lease).await;
         put.map_err(EnqueueError::Store)
+    }
+
+    /// Has workers of this process look for jobs of this kind now, in place of by their next
+    /// [poll](StepsBuilder::poll): for whoever keeps a job by the store itself, within a transaction, as soon as that is
+    /// committed. Jobs that these steps keep themselves need none of it.
+    ///
+    /// Changes nothing where the workflow is not known here, and in other processes: they find the job by their poll.
+    pub fn wake<S>(&self, workflow: &Workflow<S>) {
+        let workflow = self.0.workflows.get(workflow.kind());
+        let steps = workflow.map(|workflow| workflow.steps());
+        if let Some((_, lane)) = steps.and_then(|steps| steps.first().copied()) {
+            self.0.wake(lane);
+        }
+    }
+
+    #[cfg(feature = "admin")]
+    pub(crate) fn wake_lane(&self, lane: &str) {
+        self.0.wake(lane);
+    }
+
+    /// The kinds of jobs that are known here, in order.
+    #[cfg(feature = "admin")]
+    pub(crate) fn kinds(&self) -> Vec<&'static str> {
+        let mut kinds: Vec<_> = self.0.workflows.keys().copied().collect();
+        kinds.sort_unstable();
+        kinds
     }
 
     /// Takes up whatever is due, in tasks of the runtime that this is called in, until it is
@@ -191,6 +220,15 @@ enum Kept {
 }
 
 impl<D: Store> Inner<D> {
+    async fn put(
+        &self,
+        job: &NewJob,
+        lease: Option<std::time::Duration>,
+    ) -> Result<Put, StoreError> {
+        let put = self.store.put(job, lease).await;
+        put.inspect_err(|error| self.watch.store_failed(Asked::Put, error))
+    }
+
     /// In a task of its own from the beginning, so that a job that is kept is run.
     async fn keep_and_run(
         self: Arc<Self>,
@@ -199,7 +237,7 @@ impl<D: Store> Inner<D> {
     ) -> Result<Kept, StoreError> {
         let call = self.called.begin();
         let lease = start.is_some().then_some(self.times.lease);
-        let (id, right) = match self.store.put(&job, lease).await? {
+        let (id, right) = match self.put(&job, lease).await? {
             Put::New(id, right) => (id, right),
             Put::Exists(job) => return Ok(Kept::Before(job)),
         };

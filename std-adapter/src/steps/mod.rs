@@ -14,7 +14,8 @@
 //! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
 //! | `worker`, `room`, `called` | [`Worker`]: claims jobs that are due, as many as a lane has room for; jobs that are run at once |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
-//! | `notifier`, `report` | [`Notifier`]: who tells a person; what is logged |
+//! | `notifier` | [`Notifier`]: who tells a person |
+//! | `watch`, `report` | what is counted and logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
@@ -33,6 +34,7 @@ mod runner;
 mod saver;
 mod schedule;
 mod store;
+mod watch;
 mod worker;
 mod workflow;
 
@@ -48,6 +50,8 @@ pub use memory::MemoryStore;
 pub use notifier::{Notifier, Stuck};
 pub use schedule::{Schedule, ScheduleError};
 pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
+#[cfg(feature = "metrics")]
+pub(crate) use watch::{Asked, Tried};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 

@@ -15,8 +15,9 @@ use super::lane::failed;
 use super::report;
 use super::room::Start;
 use super::store::{Change, Store};
+use super::watch::{Asked, Tried};
 use super::workflow::{AnyWorkflow, Came, StepContext};
-use super::{Claimed, Job, Right, StepError};
+use super::{Claimed, Job, Right, Status, StepError};
 
 /// How often a probe says that it is still under way: more often than any lease of one is over.
 const PROBES: Duration = Duration::from_secs(1);
@@ -71,6 +72,7 @@ impl<D: Store> Inner<D> {
             return self.park(right, &job, why).await;
         };
         if is_lost {
+            self.watch.tried(&job, Tried::Lapsed);
             let lost = StepError::from("the worker that ran it was lost");
             return self.fail(&*workflow, right, &job, lost).await;
         }
@@ -78,33 +80,43 @@ impl<D: Store> Inner<D> {
             let step = self.step(&*workflow, right, &job, &mut start, gives_up.clone());
             let came = match step.await {
                 Ended::Came(came) => came,
-                Ended::Lost => return Now::Later,
+                Ended::Lost => {
+                    self.watch.lost(&job);
+                    return Now::Later;
+                }
                 Ended::GivenUp => {
                     let due_in = Duration::ZERO;
-                    self.saver.save(right, Change::Back { due_in }).await;
+                    self.watch.tried(&job, Tried::GivenBack);
+                    self.save(right, &job, Change::Back { due_in }).await;
                     return Now::Later;
                 }
             };
             let change = match came {
                 Came::Unreadable(why) => return self.park(right, &job, why).await,
                 Came::Failed(error) => {
+                    self.watch.tried(&job, tried(error.kind));
                     start
                         .admitted
                         .report(outcome_of(error.kind), &error.words());
                     return self.fail(&*workflow, right, &job, error).await;
                 }
                 Came::Done(state) => {
+                    self.watch.tried(&job, Tried::Success);
                     start.admitted.report(Outcome::Success, "");
                     let change = Change::Done {
                         state: state.clone(),
                     };
-                    let saved = self.saver.save(right, change).await;
+                    let saved = self.save(right, &job, change).await;
                     return match saved {
-                        Some(saved) if saved.is_held => Now::Done(state),
+                        Some(saved) if saved.is_held => {
+                            self.watch.ended(&job, Status::Done, "");
+                            Now::Done(state)
+                        }
                         _ => Now::Later,
                     };
                 }
                 Came::Next { step, lane, state } => {
+                    self.watch.tried(&job, Tried::Success);
                     start.admitted.report(Outcome::Success, "");
                     step.clone_into(&mut job.step);
                     lane.clone_into(&mut job.lane);
@@ -125,7 +137,7 @@ impl<D: Store> Inner<D> {
                 state,
                 keep: next.is_ok().then_some(self.times.lease),
             };
-            let saved = self.saver.save(right, change).await;
+            let saved = self.save(right, &job, change).await;
             match next {
                 Ok(next) if saved.is_some_and(|saved| saved.is_held) => start = next,
                 _ => {
@@ -189,8 +201,14 @@ impl<D: Store> Inner<D> {
     async fn is_lost(&self, right: Right) -> bool {
         let rights = [right];
         let renewed = self.store.renew(&rights, self.times.lease);
-        let held = timeout(self.times.lease / 3, renewed).await;
-        held.is_ok_and(|held| held.is_ok_and(|held| held == [false]))
+        match timeout(self.times.lease / 3, renewed).await {
+            Ok(Ok(held)) => return held == [false],
+            Ok(Err(error)) => self.watch.store_failed(Asked::Renew, &error),
+            Err(_) => self
+                .watch
+                .store_failed(Asked::Renew, &"no answer within a third of the lease"),
+        }
+        false
     }
 }
 
@@ -198,6 +216,13 @@ impl<D: Store> Inner<D> {
 async fn until_given_up(gives_up: &mut watch::Receiver<bool>) {
     if gives_up.wait_for(|gives_up| *gives_up).await.is_err() {
         std::future::pending::<()>().await;
+    }
+}
+
+const fn tried(kind: Kind) -> Tried {
+    match kind {
+        Kind::Failed(_) | Kind::Final => Tried::Failure,
+        Kind::Rejected(_) => Tried::Rejected,
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Right;
 use super::store::{Change, Save, Saved, Store};
+use super::watch::{Asked, Watch};
 
 /// How many go together at most.
 const TOGETHER: usize = 256;
@@ -22,9 +23,14 @@ type Waiting = (Save, oneshot::Sender<Saved>);
 pub(super) struct Saver(mpsc::Sender<Waiting>);
 
 impl Saver {
-    pub(super) fn new<D: Store>(store: Arc<D>, lease: Duration, runtime: &Handle) -> Self {
+    pub(super) fn new<D: Store>(
+        store: Arc<D>,
+        watch: Arc<Watch>,
+        lease: Duration,
+        runtime: &Handle,
+    ) -> Self {
         let (waiting, taken) = mpsc::channel(TOGETHER);
-        runtime.spawn(save_all(store, lease, taken));
+        runtime.spawn(save_all(store, watch, lease, taken));
         Self(waiting)
     }
 
@@ -36,10 +42,15 @@ impl Saver {
     }
 }
 
-async fn save_all<D: Store>(store: Arc<D>, lease: Duration, mut taken: mpsc::Receiver<Waiting>) {
+async fn save_all<D: Store>(
+    store: Arc<D>,
+    watch: Arc<Watch>,
+    lease: Duration,
+    mut taken: mpsc::Receiver<Waiting>,
+) {
     let mut together = Vec::new();
     while taken.recv_many(&mut together, TOGETHER).await > 0 {
-        save(&*store, Instant::now() + lease, &mut together).await;
+        save(&*store, &watch, Instant::now() + lease, &mut together).await;
         // Those that could not be saved.
         together.clear();
     }
@@ -47,11 +58,11 @@ async fn save_all<D: Store>(store: Arc<D>, lease: Duration, mut taken: mpsc::Rec
 
 /// Until all are saved, or the lease is over. What was saved without an answer is not held any more when it is saved
 /// again, as the right ends with each save but that which keeps it.
-async fn save<D: Store>(store: &D, until: Instant, together: &mut Vec<Waiting>) {
+async fn save<D: Store>(store: &D, watch: &Watch, until: Instant, together: &mut Vec<Waiting>) {
     let mut pause = PAUSE;
     loop {
         let saves: Vec<Save> = together.iter().map(|(save, _)| save.clone()).collect();
-        if let Some(all) = saved(store, until, &saves).await {
+        if let Some(all) = saved(store, watch, until, &saves).await {
             for ((_, answer), saved) in together.drain(..).zip(all) {
                 // Whoever asked may have gone.
                 let _ = answer.send(saved);
@@ -60,7 +71,7 @@ async fn save<D: Store>(store: &D, until: Instant, together: &mut Vec<Waiting>) 
         }
         // One that the database does not take must not keep the others.
         for (save, answer) in std::mem::take(together) {
-            match saved(store, until, std::slice::from_ref(&save))
+            match saved(store, watch, until, std::slice::from_ref(&save))
                 .await
                 .as_deref()
             {
@@ -78,6 +89,19 @@ async fn save<D: Store>(store: &D, until: Instant, together: &mut Vec<Waiting>) 
     }
 }
 
-async fn saved<D: Store>(store: &D, until: Instant, saves: &[Save]) -> Option<Vec<Saved>> {
-    timeout_at(until, store.save(saves)).await.ok()?.ok()
+async fn saved<D: Store>(
+    store: &D,
+    watch: &Watch,
+    until: Instant,
+    saves: &[Save],
+) -> Option<Vec<Saved>> {
+    match timeout_at(until, store.save(saves)).await {
+        Ok(Ok(all)) => {
+            watch.store_answered();
+            return Some(all);
+        }
+        Ok(Err(error)) => watch.store_failed(Asked::Save, &error),
+        Err(_) => watch.store_failed(Asked::Save, &"no answer before the lease was over"),
+    }
+    None
 }

@@ -93,6 +93,8 @@ pub struct Claim {
 pub struct Counts {
     /// By lane and status, those that are none left out.
     pub jobs: Vec<(String, Status, u64)>,
+    /// By lane, how many of those that wait are due now, lanes without any left out.
+    pub due: Vec<(String, u64)>,
     /// For how long the job that waits the longest has been due.
     pub oldest_due: Option<Duration>,
 }
@@ -112,6 +114,8 @@ pub struct Filter {
     pub status: Option<Status>,
     /// Of this kind only.
     pub kind: Option<String>,
+    /// Of this key only. With a kind that is one job at most, and as quick as to look for an id.
+    pub key: Option<String>,
     /// Whose id is greater.
     pub after: Option<JobId>,
 }

@@ -7,12 +7,15 @@ use std::time::Duration;
 use atomic_breaker::State;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+#[cfg(feature = "metrics")]
+use tokio::time::Instant;
 use tokio::time::{sleep, timeout};
 
 use super::called::{Called, Since};
 use super::engine::Inner;
 use super::room::{Full, Room, Start};
 use super::store::Store;
+use super::watch::Asked;
 use crate::resource::Rejection;
 
 /// How many are claimed at a time, at most.
@@ -52,6 +55,11 @@ impl Worker {
             stops,
             keep_house(Arc::clone(inner)),
         )));
+        #[cfg(feature = "metrics")]
+        if let (Some(meter), Some(each)) = (&inner.watch.meter, inner.times.count) {
+            let counts = count(Arc::clone(inner), Arc::clone(meter), each);
+            lanes.push(tokio::spawn(until_stopped(is_stopped.subscribe(), counts)));
+        }
         Self {
             is_stopped,
             gives_up,
@@ -204,7 +212,10 @@ async fn claim<D: Store>(
     let claim = inner
         .store
         .claim(room.lane.name, most as u32, inner.times.lease);
-    let claim = claim.await.map_err(|_| ())?;
+    let claim = claim
+        .await
+        .map_err(|error| inner.watch.store_failed(Asked::Claim, &error))?;
+    inner.watch.store_answered();
     let fewer = claim.jobs.len() < most;
     for (start, claimed) in starts.into_iter().zip(claim.jobs) {
         let (inner, runs) = (Arc::clone(inner), runs.clone());
@@ -227,12 +238,35 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
     for workflow in inner.workflows.values() {
         let steps: Vec<_> = workflow.steps().into_iter().map(|(step, _)| step).collect();
         // Tried again by the next worker that starts.
-        let _ = inner.store.unpark(workflow.kind(), &steps).await;
+        if let Err(error) = inner.store.unpark(workflow.kind(), &steps).await {
+            inner.watch.store_failed(Asked::Unpark, &error);
+        }
     }
     loop {
         let forgotten = inner.store.forget(inner.times.retention, FORGOTTEN).await;
-        if forgotten.unwrap_or(0) < u64::from(FORGOTTEN) {
+        let forgotten = forgotten.unwrap_or_else(|error| {
+            inner.watch.store_failed(Asked::Forget, &error);
+            0
+        });
+        if forgotten < u64::from(FORGOTTEN) {
             sleep(spread(Duration::from_secs(600))).await;
         }
+    }
+}
+
+/// Asks again and again how many jobs there are. An answer is shown until two have been missed.
+#[cfg(feature = "metrics")]
+async fn count<D: Store>(
+    inner: Arc<Inner<D>>,
+    meter: Arc<crate::observe::JobMeter>,
+    each: Duration,
+) {
+    loop {
+        let began = Instant::now();
+        match inner.store.counts().await {
+            Ok(counts) => meter.see(counts, (each + began.elapsed()) * 3),
+            Err(error) => inner.watch.store_failed(Asked::Counts, &error),
+        }
+        sleep(spread(each)).await;
     }
 }

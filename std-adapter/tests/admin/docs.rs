@@ -21,7 +21,24 @@ fn commands() -> Vec<&'static str> {
     lines
         .map(str::trim)
         .filter(|line| line.starts_with("curl"))
+        .filter(|line| cfg!(feature = "steps") || !line.contains("/job"))
         .collect()
+}
+
+/// Steps with a job that waits.
+#[cfg(feature = "steps")]
+async fn orders() -> atomic_breaker_std::steps::Steps<atomic_breaker_std::steps::MemoryStore> {
+    use atomic_breaker_std::steps::{Lane, MemoryStore, StepError, Steps, Workflow};
+    let orders = Workflow::new("order").step("invoice", "billing", async |state: u32| {
+        Ok::<_, StepError>(state)
+    });
+    let steps = Steps::builder(MemoryStore::new())
+        .lane(Lane::new("billing"))
+        .workflow(&orders)
+        .build()
+        .unwrap();
+    steps.enqueue(&orders, "order-7", &7).await.unwrap();
+    steps
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -36,7 +53,10 @@ async fn the_commands_of_the_page_work() {
     }
     let world = World::new();
     world.trip("a.example");
-    let admin = world.app();
+    let admin = world.admin();
+    #[cfg(feature = "steps")]
+    let admin = admin.steps("orders", &orders().await);
+    let admin = App::of(admin);
     let address = App(Router::new().nest_service("/breakers", admin.0))
         .serve()
         .await;

@@ -38,6 +38,8 @@ async fn each_change_is_logged_with_who_did_it() {
     app.change(&json!({ "of": "hosts", "key": "not logged here", "do": "reset" }))
         .await
         .refused(404);
+    #[cfg(feature = "steps")]
+    crate::jobs::cancel("cancelled\nhere").await;
     let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let line = lines
         .lines()
@@ -53,4 +55,18 @@ async fn each_change_is_logged_with_who_did_it() {
         assert!(line.contains(part), "{part} in {line}");
     }
     assert!(!lines.contains("not logged here"), "nothing was changed");
+    #[cfg(feature = "steps")]
+    {
+        let is_ours = |line: &&str| line.contains("cancelled\\\\nhere");
+        let line = lines.lines().find(is_ours).expect(&lines);
+        for part in [
+            "INFO atomic_breaker::admin: it is cancelled",
+            "circuit_breaker.name=\"office\"",
+            "circuit_breaker.job=1",
+            "circuit_breaker.command=\"cancel\"",
+            "circuit_breaker.operator=\"alice\"",
+        ] {
+            assert!(line.contains(part), "{part} in {line}");
+        }
+    }
 }

@@ -13,6 +13,7 @@
 //! | `nested` | below a path, behind proxies, over HTTP/2 |
 //! | `settings` | what contradicts itself |
 //! | `attacked` | growth, floods, many keys while calls run |
+//! | `jobs` | jobs of durable steps, read and changed |
 //! | `docs` | the commands of `docs/admin.md` |
 #![cfg(feature = "admin")]
 
@@ -20,10 +21,15 @@ mod attacked;
 mod control;
 mod docs;
 mod events;
+#[cfg(feature = "steps")]
+#[path = "../support/faulty_store.rs"]
+mod faulty_store;
 #[cfg(feature = "fleet")]
 mod fleets;
 mod forged;
 mod gate;
+#[cfg(feature = "steps")]
+mod jobs;
 #[cfg(feature = "tracing")]
 mod logged;
 mod nested;

@@ -159,7 +159,7 @@ fn fill(site: &Site) {
 }
 
 /// The lowest contrast of any text with what is behind it, by WCAG 2.
-fn contrast(browser: &Browser) -> f64 {
+pub(crate) fn contrast(browser: &Browser) -> f64 {
     let script = r"
         const parse = (color) => (color.match(/[\d.]+/g) || []).map(Number);
         const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)

@@ -8,6 +8,7 @@
 //! | `commands` | commands by mouse and by keyboard, which ask before they act |
 //! | `hostile` | keys that would like to be more than text |
 //! | `many` | ten thousand keys |
+//! | `jobs` | the tab of durable steps |
 //! | `access` | names, roles, focus, contrast, narrow windows |
 //!
 //! Skipped unless `tests/engines/run page` runs them, which installs what they need.
@@ -16,7 +17,12 @@
 mod access;
 mod browser;
 mod commands;
+#[cfg(feature = "steps")]
+#[path = "../support/faulty_store.rs"]
+mod faulty_store;
 mod hostile;
+#[cfg(feature = "steps")]
+mod jobs;
 mod live;
 mod many;
 mod site;

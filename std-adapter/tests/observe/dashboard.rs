@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use atomic_breaker_std::observe::{BreakerMetrics, RegistryMetrics};
+use atomic_breaker_std::observe::{BreakerMetrics, JobMetrics, RegistryMetrics};
 use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::steps::{Lane, MemoryStore, StepError, Steps, Workflow};
 use serde_json::Value;
 
-use crate::support::{Page, RULES};
+use crate::support::{Page, RULES, SECOND};
 
 const DASHBOARD: &str = include_str!("../../../docs/grafana.json");
 const PAGE: &str = include_str!("../../../docs/observability.md");
@@ -19,7 +20,25 @@ fn emitted() -> BTreeSet<String> {
     let hosts = Arc::new(hosts.unwrap());
     metrics.watch(&hosts);
     let _breaker = BreakerMetrics::new("dashboard");
-    words(&Page::now().0)
+    let page = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap()
+        .block_on(async {
+            let workflow = Workflow::new("kind")
+                .step("step", "lane", async |state: u32| Ok::<_, StepError>(state));
+            let steps = Steps::builder(MemoryStore::new())
+                .lane(Lane::new("lane"))
+                .workflow(&workflow)
+                .metrics(JobMetrics::new("dashboard"))
+                .build()
+                .unwrap();
+            let _worker = steps.work();
+            tokio::time::sleep(SECOND).await;
+            Page::now()
+        });
+    words(&page.0)
 }
 
 /// All words that begin as ours do.
@@ -95,6 +114,9 @@ fn the_page_lists_every_name_and_no_other() {
         "circuit_breaker_last_failure",
         "circuit_breaker_rejections_left_out",
         "circuit_breaker_retry_in",
+        "circuit_breaker_job",
+        "circuit_breaker_step",
+        "circuit_breaker_events_left_out",
     ];
     let mut all = emitted();
     all.extend(fields.map(str::to_owned));

@@ -5,6 +5,7 @@
 //! | `support` | a subscriber and a recorder that keep what they get |
 //! | `logs`, `keyed_logs` | events of a breaker, of a registry |
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
+//! | `jobs` | metrics and events of durable steps |
 //! | `published` | recorders that come late, are replaced, call back |
 //! | `attacked` | threads that come and go, many and hostile keys, observers that panic |
 //! | `../observe_process.rs` | new keys, and the thread that publishes, in a process of their own |
@@ -14,9 +15,15 @@
 
 mod attacked;
 mod counted;
+#[cfg(feature = "steps")]
 mod dashboard;
+#[cfg(feature = "steps")]
+#[path = "../support/faulty_store.rs"]
+mod faulty_store;
 #[cfg(feature = "fleet")]
 mod fleets;
+#[cfg(feature = "steps")]
+mod jobs;
 mod keyed;
 mod keyed_logs;
 mod logs;

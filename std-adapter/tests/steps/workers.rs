@@ -189,3 +189,28 @@ async fn many_workers_run_each_step_once() {
     assert_eq!(counts.of(Status::Done), 1_000, "{counts:?}");
     assert_eq!(script.calls().len(), 3_000);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_was_kept_by_the_store_is_taken_up_at_once_when_somebody_says_so() {
+    for is_woken in [false, true] {
+        let (store, script) = (MemoryStore::new(), Script::new([]));
+        let workflow = script.workflow();
+        let poll = Duration::from_secs(600);
+        let steps = builder(&store).workflow(&workflow).poll(poll);
+        let steps = steps.build().unwrap();
+        let _worker = steps.work();
+        sleep(Duration::from_secs(1)).await;
+        let job = workflow.job("k", &Vec::new()).unwrap();
+        store.put(&job, None).await.unwrap();
+        // Of a workflow that is not known here it changes nothing.
+        steps.wake(&Workflow::<u32>::new("unknown"));
+        if is_woken {
+            steps.wake(&workflow);
+        }
+        sleep(Duration::from_secs(1)).await;
+        let is_done = only_job(&store).await.status == Status::Done;
+        assert_eq!(is_done, is_woken);
+        sleep(Duration::from_secs(700)).await;
+        assert_eq!(only_job(&store).await.status, Status::Done, "by its poll");
+    }
+}

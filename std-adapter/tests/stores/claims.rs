@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use atomic_breaker_std::steps::{Change, Claimed, NewJob, Save, StepError, Store, Workflow};
+use atomic_breaker_std::steps::{
+    Change, Claimed, NewJob, Save, Status, StepError, Store, Workflow,
+};
 use tokio::task::JoinSet;
 
 use super::number;
@@ -21,7 +23,7 @@ fn job(lane: &'static str, key: u64) -> NewJob {
         .unwrap()
 }
 
-/// The median of five rounds each; in each all that may be claimed are, exactly once, and given back.
+/// How long it takes to count them, too. The median of five rounds each; in each all that may be claimed are, exactly once, and given back.
 pub(crate) async fn measure<S: Store + Clone>(name: &str, store: S) {
     let jobs = number("ATOMIC_BREAKER_CLAIMS", 2_000);
     let began = Instant::now();
@@ -40,6 +42,14 @@ pub(crate) async fn measure<S: Store + Clone>(name: &str, store: S) {
     }
     let kept = each_second(jobs as usize, began);
     println!("{name}: {jobs} jobs, kept by 256 at once: {kept:.0}/s");
+    let mut counted = Vec::new();
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let counts = store.counts().await.unwrap();
+        counted.push(began.elapsed().as_secs_f64() * 1_000.0);
+        assert_eq!(counts.of(Status::Waiting), jobs);
+    }
+    println!("{name}: {jobs} jobs counted in {:.0} ms", median(counted));
     for together in [1, 20, 64] {
         let (mut claims, mut saves) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {

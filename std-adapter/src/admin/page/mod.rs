@@ -17,6 +17,9 @@ const SCRIPT: &str = concat!(
     include_str!("script/history.js"),
     include_str!("script/dialog.js"),
     include_str!("script/rules.js"),
+    include_str!("script/jobs.js"),
+    include_str!("script/job.js"),
+    include_str!("script/tabs.js"),
     include_str!("script/live.js"),
     "})();\n"
 );

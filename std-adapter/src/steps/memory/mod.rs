@@ -92,6 +92,7 @@ impl Store for MemoryStore {
                     .kind
                     .as_ref()
                     .is_none_or(|kind| *kind == row.job.kind)
+                && filter.key.as_ref().is_none_or(|key| *key == row.job.key)
         });
         Ok(jobs
             .take(most as usize)
@@ -151,16 +152,20 @@ impl Store for MemoryStore {
         for row in rows.by_id.values() {
             *jobs.entry((row.job.lane.clone(), row.status)).or_default() += 1;
         }
-        let waiting = rows
-            .by_id
-            .values()
-            .filter(|row| row.status == Status::Waiting && row.due <= now);
+        let mut due: BTreeMap<String, u64> = BTreeMap::new();
+        let mut oldest_due = None;
+        let waiting = rows.by_id.values();
+        for row in waiting.filter(|row| row.status == Status::Waiting && row.due <= now) {
+            *due.entry(row.job.lane.clone()).or_default() += 1;
+            oldest_due = oldest_due.max(Some(now.saturating_sub(row.due)));
+        }
         Ok(Counts {
             jobs: jobs
                 .into_iter()
                 .map(|((lane, status), count)| (lane, status, count))
                 .collect(),
-            oldest_due: waiting.map(|row| now.saturating_sub(row.due)).max(),
+            due: due.into_iter().collect(),
+            oldest_due,
         })
     }
 

@@ -49,6 +49,7 @@ macro_rules! contract {
             a_job_is_tried_again_when_somebody_says_so
             a_cancelled_job_is_not_saved_any_more
             jobs_are_listed_page_by_page
+            a_job_is_found_by_its_key
             jobs_are_counted_by_lane_and_status
             what_is_done_is_forgotten_in_time_and_its_key_is_free
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::steps::{Change, Filter, JobId, Status, Store};
 
-use super::{LEASE, SHORT, again, claim, claim_one, keys, pause, put, save};
+use super::{LEASE, SHORT, again, claim, claim_one, job, keys, pause, put, save};
 
 async fn end(store: &impl Store, key: &str, status: Status) -> JobId {
     let id = put(store, key).await;
@@ -92,6 +92,30 @@ pub(crate) async fn jobs_are_listed_page_by_page(store: &impl Store) {
     assert!(store.list(&filter, 9).await.unwrap().is_empty());
 }
 
+pub(crate) async fn a_job_is_found_by_its_key(store: &impl Store) {
+    for key in ["a", "b", "B", "b "] {
+        put(store, key).await;
+    }
+    let mut filter = Filter {
+        key: Some("b".to_owned()),
+        ..Filter::default()
+    };
+    for kind in [None, Some("kind".to_owned())] {
+        filter.kind = kind;
+        let found = store.list(&filter, 9).await.unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].key, "b");
+        filter.after = Some(found[0].id);
+        assert!(store.list(&filter, 9).await.unwrap().is_empty());
+        filter.after = None;
+    }
+    filter.kind = Some("other".to_owned());
+    assert!(store.list(&filter, 9).await.unwrap().is_empty());
+    filter.kind = Some("kind".to_owned());
+    filter.status = Some(Status::Dead);
+    assert!(store.list(&filter, 9).await.unwrap().is_empty());
+}
+
 pub(crate) async fn jobs_are_counted_by_lane_and_status(store: &impl Store) {
     let counts = store.counts().await.unwrap();
     assert_eq!((counts.jobs.len(), counts.oldest_due), (0, None));
@@ -101,10 +125,12 @@ pub(crate) async fn jobs_are_counted_by_lane_and_status(store: &impl Store) {
         put(store, key).await;
     }
     claim_one(store).await;
+    store.put(&job("later").delay(LEASE), None).await.unwrap();
     pause(SHORT).await;
     let counts = store.counts().await.unwrap();
+    assert_eq!(counts.due, [("a".to_owned(), 2)]);
     assert!(counts.oldest_due.unwrap() >= SHORT, "{counts:?}");
-    assert_eq!(counts.of(Status::Waiting), 2);
+    assert_eq!(counts.of(Status::Waiting), 3);
     assert!(counts.jobs.contains(&("a".to_owned(), Status::Running, 1)));
     assert_eq!((counts.of(Status::Done), counts.of(Status::Dead)), (1, 1));
     assert_eq!(counts.of(Status::Cancelled), 0);

@@ -73,6 +73,7 @@ function show() {
   showPages();
   showSources();
   followChosen();
+  showTabs();
 }
 
 function card(list, index, lines, button) {
@@ -167,6 +168,7 @@ function connect() {
 
 function tick() {
   if (!status || document.hidden) return;
+  tickJobs();
   for (const kept of rows.values()) tickRow(kept);
   if (byId('dialog').open && chosen && chosen.state !== undefined) showChosen();
   if (stream && heardAt && performance.now() - heardAt > SILENT_MS) setLive(false, 'not live: nothing is heard');
@@ -175,6 +177,9 @@ function tick() {
 function start() {
   listen();
   listenDialog();
+  listenJobs();
+  listenJob();
+  listenTabs();
   byId('older').addEventListener('click', () => {
     mostEvents = Math.min(MOST, mostEvents + STEP);
     readHistory();
@@ -189,6 +194,7 @@ function start() {
     connect();
     refresh();
     readHistory();
+    refreshJobs();
   };
   document.addEventListener('visibilitychange', wake);
   setInterval(tick, 1000);
@@ -196,6 +202,7 @@ function start() {
   setInterval(() => {
     if (document.hidden) return;
     refresh();
+    refreshJobs();
     if (!stream) connect();
   }, EACH_MS);
   wake();

@@ -26,8 +26,10 @@ async function ask(path, parameters, init) {
   return answer;
 }
 
-const change = (request) => ask('control', null, {
+const changeAt = (path, request) => ask(path, null, {
   method: 'POST',
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify(request),
 });
+
+const change = (request) => changeAt('control', request);

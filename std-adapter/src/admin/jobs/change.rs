@@ -1,0 +1,158 @@
+//! What is changed: jobs are tried again, or cancelled.
+
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::super::Operator;
+use super::super::answer::Problem;
+use super::super::builder::Shown;
+use super::read::Entry;
+use super::{absent, counts, of};
+use crate::steps::{Job, JobId, Status};
+
+/// A change, as it is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Request {
+    of: String,
+    id: Id,
+    r#do: Command,
+    /// How it stood when the operator looked.
+    #[serde(default)]
+    status: Option<String>,
+}
+
+/// As the list has it, or as a number.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Id {
+    Number(i64),
+    Text(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Command {
+    RetryNow,
+    Cancel,
+}
+
+impl Request {
+    pub(super) fn read(body: &[u8]) -> Result<Self, Problem> {
+        serde_json::from_slice(body)
+            .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+    }
+
+    fn id(&self) -> Result<JobId, Problem> {
+        let id = match &self.id {
+            Id::Number(id) => Some(*id),
+            Id::Text(text) => text.parse().ok(),
+        };
+        let error = "id must be a whole number: take that of the list";
+        id.map(JobId::new)
+            .ok_or_else(|| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error))
+    }
+}
+
+impl Command {
+    #[cfg(feature = "tracing")]
+    const fn name(self) -> &'static str {
+        match self {
+            Self::RetryNow => "retry-now",
+            Self::Cancel => "cancel",
+        }
+    }
+
+    /// Why it cannot be done to a job that stands so.
+    const fn hindrance(self) -> &'static str {
+        match self {
+            Self::RetryNow => "one that waits, is parked or dead can be tried again",
+            Self::Cancel => "one that is neither done nor cancelled can be cancelled",
+        }
+    }
+
+    const fn done(self) -> &'static str {
+        match self {
+            Self::RetryNow => "it is due now, with as many tries as a new one",
+            Self::Cancel => "it is cancelled; a step that runs cannot save what it does any more",
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    changed: bool,
+    text: &'static str,
+    /// The job after it, if the store said.
+    job: Option<Entry>,
+}
+
+pub(super) async fn obey(
+    shown: &Shown,
+    operator: &Operator,
+    request: &Request,
+) -> Result<Answer, Problem> {
+    let (id, command) = (request.id()?, request.r#do);
+    let steps = of(shown, &request.of)?;
+    let jobs = &steps.it.jobs;
+    let job = steps.ask(jobs.job(id)).await?.ok_or_else(|| absent(id))?;
+    if request
+        .status
+        .as_deref()
+        .is_some_and(|seen| seen != job.status.name())
+    {
+        return Err(changed(&job));
+    }
+    let done = match command {
+        Command::RetryNow => steps.ask(jobs.retry_now(id)).await,
+        Command::Cancel => steps.ask(jobs.cancel(id)).await,
+    };
+    counts::forget(steps);
+    let is_done = done.map_err(|problem| problem.add("; it may be done or not: look again"))?;
+    let after = steps.ask(jobs.job(id)).await.ok().flatten();
+    if !is_done {
+        let status = after.as_ref().map_or(job.status, |job| job.status);
+        return Err(refused(command, status));
+    }
+    if command == Command::RetryNow {
+        jobs.wake(&job.lane);
+    }
+    log(operator, request, &job);
+    Ok(Answer {
+        changed: true,
+        text: command.done(),
+        job: after.as_ref().map(Entry::new),
+    })
+}
+
+fn changed(job: &Job) -> Problem {
+    let status = job.status.name();
+    let error = format!("it has changed since you looked: it is {status} now; look again");
+    Problem::new(StatusCode::CONFLICT, error)
+}
+
+fn refused(command: Command, status: Status) -> Problem {
+    let error = format!("it is {}: {}", status.name(), command.hindrance());
+    Problem::new(StatusCode::CONFLICT, error)
+}
+
+#[cfg(feature = "tracing")]
+fn log(operator: &Operator, request: &Request, job: &Job) {
+    use crate::observe::printable;
+    tracing::event!(
+        target: "atomic_breaker::admin",
+        tracing::Level::INFO,
+        circuit_breaker.name = printable(&request.of),
+        circuit_breaker.job = job.id.get(),
+        circuit_breaker.kind = printable(&job.kind),
+        circuit_breaker.key = printable(&job.key),
+        circuit_breaker.command = request.r#do.name(),
+        circuit_breaker.operator = printable(operator.name()),
+        "{}",
+        request.r#do.done()
+    );
+}
+
+#[cfg(not(feature = "tracing"))]
+const fn log(_: &Operator, _: &Request, _: &Job) {}

@@ -1,0 +1,246 @@
+// The list of jobs: a page of at most 100, asked of their store while the tab is looked at, and not otherwise.
+
+const jobsView = { of: '', search: '', kind: '', status: null, pages: [''] };
+const jobRows = new Map();
+let jobsShown = [];
+let jobsNext = null;
+let jobsReadAt = 0;
+let jobCounts = null;
+/** Which question is the latest: answers to others come too late. */
+let jobsAsked = 0;
+let jobsReading = false;
+
+const STATUSES = {
+  'waiting': ['Waiting', '…'],
+  'running': ['Running', '▶'],
+  'dead': ['Dead', '✕'],
+  'parked': ['Parked', '■'],
+  'done': ['Done', '✓'],
+  'cancelled': ['Cancelled', '○'],
+};
+/** Those first that need somebody. */
+const FIRST = ['dead', 'parked', 'waiting', 'running'];
+
+const statusName = (status) => (STATUSES[status] || [visible(status)])[0];
+
+function statusBadge(status) {
+  const known = STATUSES[status];
+  return make('span', { className: known ? `state ${status}` : 'state' },
+    make('i', { 'aria-hidden': 'true', textContent: known ? known[1] : '?' }), statusName(status));
+}
+
+const jobsTab = () => !byId('jobs').hidden;
+
+const passed = (readAt) => performance.now() - readAt;
+
+function dueOf(job, readAt) {
+  const ms = job.due_in_ms - passed(readAt);
+  if (job.status === 'waiting') return ms > 0 ? `in ${span(ms)}` : `for ${span(-ms)}`;
+  if (job.status === 'running') return ms > 0 ? `lease of ${span(ms)}` : `lease over for ${span(-ms)}`;
+  return '';
+}
+
+function makeJobRow(job) {
+  const cell = (label, className) => make('td', { role: 'cell', 'data-label': label, className: className || '' });
+  const state = cell('Status');
+  const step = cell('Step', 'name');
+  const due = cell('Due', 'number');
+  const failures = cell('Failures', 'number');
+  const age = cell('Kept', 'number');
+  const hidden = ` ${visible(job.key)}, job ${job.id}`;
+  const button = make('button', { type: 'button' }, 'Manage', make('span', { className: 'hidden', textContent: hidden }));
+  const name = make('span', { className: 'name', textContent: visible(job.key) });
+  const of = make('span', { className: 'row-of quiet small', textContent: `${visible(job.kind)}, job ${job.id}` });
+  const row = make('tr', { role: 'row' }, make('th', { scope: 'row', role: 'rowheader' }, name, of), state, step, due,
+    failures, age, make('td', { role: 'cell' }, button));
+  const kept = { row, state, step, due, failures, age, button, job, shown: '' };
+  button.addEventListener('click', () => openJob(kept.job));
+  return kept;
+}
+
+function fillJobRow(kept, job) {
+  kept.job = job;
+  if (kept.shown !== job.status) {
+    kept.shown = job.status;
+    kept.state.replaceChildren(statusBadge(job.status));
+  }
+  setText(kept.step, `${visible(job.step)}, lane ${visible(job.lane)}`);
+  setText(kept.failures, job.failures ? `${job.failures}${job.is_told ? ', told' : ''}` : '');
+  tickJobRow(kept);
+}
+
+function tickJobRow(kept) {
+  setText(kept.due, dueOf(kept.job, jobsReadAt));
+  setText(kept.age, `${span(kept.job.age_ms + passed(jobsReadAt))} ago`);
+}
+
+function tickJobs() {
+  if (!jobsTab()) return;
+  for (const kept of jobRows.values()) tickJobRow(kept);
+}
+
+function showJobs() {
+  const body = byId('jobs-rows');
+  const focused = document.activeElement;
+  const wanted = new Set(jobsShown.map((job) => job.id));
+  for (const [id, kept] of jobRows) {
+    if (!wanted.has(id)) {
+      kept.row.remove();
+      jobRows.delete(id);
+    }
+  }
+  let place = body.firstChild;
+  for (const job of jobsShown) {
+    if (!jobRows.has(job.id)) jobRows.set(job.id, makeJobRow(job));
+    const kept = jobRows.get(job.id);
+    fillJobRow(kept, job);
+    if (kept.row === place) place = place.nextSibling;
+    else body.insertBefore(kept.row, place);
+  }
+  if (focused && !focused.isConnected && !byId('job').open) byId('jobs-scroll').focus({ preventScroll: true });
+  const number = jobsView.pages.length;
+  byId('jobs-pages').hidden = number === 1 && jobsNext === null;
+  byId('jobs-previous').disabled = number === 1;
+  byId('jobs-next').disabled = jobsNext === null;
+  setText(byId('jobs-page'), `Page ${number}`);
+  showJobsCaption();
+}
+
+function showJobsCaption() {
+  const count = jobsShown.length;
+  const isWhole = jobCounts && !jobsView.search && !jobsView.kind;
+  const of = isWhole ? jobCounts.statuses.filter((it) => !jobsView.status || it.status === jobsView.status) : [];
+  const total = of.reduce((sum, it) => sum + it.count, 0);
+  const words = isWhole ? `${counted(count, 'job', 'jobs')} of ${Math.max(total, count)}` : counted(count, 'job', 'jobs');
+  const isFiltered = jobsView.search || jobsView.kind || jobsView.status;
+  setText(byId('jobs-caption'), count ? `${words} shown, by number` : isFiltered ? 'None matches.' : 'There are no jobs.');
+}
+
+function showJobCounts() {
+  const group = byId('jobs-statuses');
+  if (!group.children.length) {
+    for (const status of ['', ...Object.keys(STATUSES)]) {
+      const button = make('button', { type: 'button', 'aria-pressed': 'false' },
+        make('span', { textContent: status ? statusName(status) : 'All' }), ' ', make('b'));
+      button.dataset.status = status;
+      button.addEventListener('click', () => lookAtJobs({ status: jobsView.status === status ? '' : status }));
+      group.append(button);
+    }
+  }
+  for (const button of group.children) {
+    const { status } = button.dataset;
+    const of = jobCounts ? jobCounts.statuses.filter((it) => !status || it.status === status) : [];
+    const count = of.reduce((sum, it) => sum + it.count, 0);
+    setText(button.querySelector('b'), jobCounts ? String(count) : '');
+    button.setAttribute('aria-pressed', String(status === (jobsView.status || '')));
+  }
+  if (!jobCounts) return;
+  const oldest = jobCounts.oldest_due_ms;
+  setText(byId('jobs-oldest'), oldest === null ? 'None is due.' : `${jobCounts.due} due, the oldest for ${span(oldest)}.`);
+  const list = byId('lanes');
+  while (list.children.length > jobCounts.lanes.length) list.lastChild.remove();
+  jobCounts.lanes.forEach((of, index) => {
+    const lines = [[visible(of.lane), 'name']];
+    lines.push([`${of.due} due, ${of.waiting - of.due} wait, ${of.running} run`, 'quiet']);
+    if (of.dead || of.parked) lines.push([`${of.dead} dead, ${of.parked} parked`, 'warn']);
+    card(list, index, lines);
+  });
+}
+
+function setJobsNotice(text) {
+  setText(byId('jobs-notice'), text);
+  byId('jobs-notice').hidden = !text;
+}
+
+/** Why jobs could not be counted, if so. */
+async function readJobCounts(asked) {
+  try {
+    const answer = await ask('jobs/counts', { of: jobsView.of });
+    if (asked !== jobsAsked) return '';
+    jobCounts = answer;
+    showJobCounts();
+    showJobsCaption();
+    return '';
+  } catch (error) {
+    return `Jobs could not be counted: ${error.message}`;
+  }
+}
+
+/** Why jobs could not be read, if so. */
+async function readJobs(asked) {
+  const { of, search, kind, status: wanted, pages } = jobsView;
+  try {
+    const answer = await ask('jobs', { of, search, kind, status: wanted, after: pages[pages.length - 1], limit: PAGE });
+    if (asked !== jobsAsked) return '';
+    jobsShown = answer.jobs.map((job) => ({ of, ...job }));
+    jobsNext = answer.next_after;
+    jobsReadAt = performance.now();
+    showJobs();
+    return '';
+  } catch (error) {
+    return `Jobs could not be read: ${error.message}`;
+  }
+}
+
+/** Reads what is looked at; while that is under way, a question that is the same is not asked again. */
+async function refreshJobs() {
+  if (!jobsTab() || document.hidden || jobsReading || !jobsView.of) return;
+  jobsAsked += 1;
+  const asked = jobsAsked;
+  jobsReading = true;
+  let errors;
+  // What needs somebody is looked at first.
+  if (jobsView.status === null) {
+    errors = [await readJobCounts(asked)];
+    if (asked !== jobsAsked) return;
+    const has = (status) => jobCounts && jobCounts.statuses.some((it) => it.status === status && it.count);
+    jobsView.status = FIRST.find(has) || '';
+    errors.unshift(await readJobs(asked));
+  } else {
+    errors = await Promise.all([readJobs(asked), readJobCounts(asked)]);
+  }
+  if (asked !== jobsAsked) return;
+  showJobCounts();
+  // Once, so that what stays the same is not said again.
+  setJobsNotice(errors.find((error) => error) || '');
+  jobsReading = false;
+}
+
+/** Changes what is looked at, from its first page. */
+function lookAtJobs(changes) {
+  Object.assign(jobsView, { pages: [''] }, changes);
+  jobsReading = false;
+  showJobCounts();
+  refreshJobs();
+}
+
+function showKinds() {
+  const steps = (status.steps || []).find((it) => it.name === jobsView.of);
+  const kinds = steps ? steps.kinds : [];
+  const options = [['', 'all'], ...kinds.map((kind) => [kind, visible(kind)])];
+  byId('jobs-kind').replaceChildren(...options.map(([value, textContent]) => make('option', { value, textContent })));
+}
+
+function listenJobs() {
+  let typing = 0;
+  byId('jobs-filters').addEventListener('submit', (event) => event.preventDefault());
+  byId('jobs-search').addEventListener('input', (event) => {
+    clearTimeout(typing);
+    typing = setTimeout(() => lookAtJobs({ search: event.target.value }), 300);
+  });
+  byId('jobs-of').addEventListener('change', (event) => {
+    // Nothing of the others stays.
+    jobCounts = null;
+    jobsShown = [];
+    jobsNext = null;
+    showJobs();
+    setText(byId('jobs-caption'), 'Reading');
+    byId('lanes').replaceChildren();
+    setText(byId('jobs-oldest'), '');
+    lookAtJobs({ of: event.target.value, kind: '', status: null });
+    showKinds();
+  });
+  byId('jobs-kind').addEventListener('change', (event) => lookAtJobs({ kind: event.target.value }));
+  byId('jobs-previous').addEventListener('click', () => lookAtJobs({ pages: jobsView.pages.slice(0, -1) }));
+  byId('jobs-next').addEventListener('click', () => lookAtJobs({ pages: [...jobsView.pages, jobsNext] }));
+}

@@ -1,0 +1,166 @@
+//! Events of `tracing`: few of each kind, however many jobs.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::{Job, Status, Stuck};
+use super::Asked;
+use crate::observe::printable;
+
+/// How many events of one kind are logged within a second.
+const MOST: u64 = 10;
+
+/// How often it is logged that a store fails.
+const STORE_EACH: Duration = Duration::from_secs(60);
+
+#[derive(Default)]
+pub(super) struct Log {
+    ended: Sparse,
+    lost: Sparse,
+    told: Sparse,
+    store: Mutex<Store>,
+    /// It was logged that the store fails, and not yet that it answers. No other memory depends on it.
+    is_store_down: AtomicBool,
+}
+
+#[derive(Default)]
+struct Store {
+    logged: Option<Instant>,
+    left_out: u64,
+}
+
+macro_rules! warn_of {
+    ($job:expr, $left_out:expr, $error:expr, $($message:tt)*) => {
+        tracing::event!(
+            target: "atomic_breaker::steps",
+            tracing::Level::WARN,
+            circuit_breaker.job = $job.id.get(),
+            circuit_breaker.kind = printable(&$job.kind),
+            circuit_breaker.key = printable(&$job.key),
+            circuit_breaker.step = printable(&$job.step),
+            circuit_breaker.lane = printable(&$job.lane),
+            circuit_breaker.events_left_out = some($left_out),
+            error = $error,
+            $($message)*
+        )
+    };
+}
+
+impl Log {
+    pub(super) fn ended(&self, job: &Job, status: Status, error: &str) {
+        if !matches!(status, Status::Dead | Status::Parked) {
+            return;
+        }
+        if let Some(left_out) = self.ended.take() {
+            warn_of!(
+                job,
+                left_out,
+                printable(error),
+                "a job is {}",
+                status.name()
+            );
+        }
+    }
+
+    pub(super) fn lost(&self, job: &Job) {
+        if let Some(left_out) = self.lost.take() {
+            let none: Option<&str> = None;
+            warn_of!(
+                job,
+                left_out,
+                none,
+                "the right to a job was gone before what came of it was saved"
+            );
+        }
+    }
+
+    pub(super) fn told_nobody(&self, stuck: &Stuck, error: &dyn fmt::Display) {
+        if let Some(left_out) = self.told.take() {
+            warn_of!(
+                stuck.job,
+                left_out,
+                printable(error),
+                "nobody could be told that a job is {}",
+                stuck.status.name()
+            );
+        }
+    }
+
+    pub(super) fn store_failed(&self, asked: Asked, error: &dyn fmt::Display) {
+        let left_out = {
+            let mut store = lock(&self.store);
+            let now = Instant::now();
+            if store.logged.is_some_and(|at| now - at < STORE_EACH) {
+                store.left_out += 1;
+                return;
+            }
+            store.logged = Some(now);
+            std::mem::take(&mut store.left_out)
+        };
+        self.is_store_down.store(true, Ordering::Relaxed);
+        tracing::event!(
+            target: "atomic_breaker::steps",
+            tracing::Level::WARN,
+            circuit_breaker.operation = asked.name(),
+            circuit_breaker.events_left_out = some(left_out),
+            error = printable(error),
+            "the store of jobs fails"
+        );
+    }
+
+    pub(super) fn store_answered(&self) {
+        let is_down = &self.is_store_down;
+        if is_down.load(Ordering::Relaxed) && is_down.swap(false, Ordering::Relaxed) {
+            tracing::event!(
+                target: "atomic_breaker::steps",
+                tracing::Level::INFO,
+                "the store of jobs answers"
+            );
+        }
+    }
+}
+
+/// Which events of one kind are logged: the first ones of each second.
+#[derive(Default)]
+struct Sparse(Mutex<Second>);
+
+#[derive(Default)]
+struct Second {
+    began: Option<Instant>,
+    logged: u64,
+    left_out: u64,
+}
+
+impl Sparse {
+    /// Whether this one is to be logged: then, how many were left out since the last one that was.
+    fn take(&self) -> Option<u64> {
+        let mut second = lock(&self.0);
+        let now = Instant::now();
+        if second
+            .began
+            .is_none_or(|began| now - began >= Duration::from_secs(1))
+        {
+            second.began = Some(now);
+            second.logged = 0;
+        }
+        if second.logged == MOST {
+            second.left_out += 1;
+            return None;
+        }
+        second.logged += 1;
+        Some(std::mem::take(&mut second.left_out))
+    }
+}
+
+fn some(count: u64) -> Option<u64> {
+    (count != 0).then_some(count)
+}
+
+/// What is done under the lock leaves it whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,84 @@
+//! Stores that fail, hang, or are slow to count.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{Status, Steps};
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{Office, keys};
+use crate::faulty_store::{Fault, FaultyStore};
+use crate::support::App;
+
+const PATHS: [&str; 3] = [
+    "/jobs?of=office",
+    "/jobs/counts?of=office",
+    "/job?of=office&id=1",
+];
+
+#[tokio::test]
+async fn an_error_of_the_store_is_told_in_its_words_which_are_bounded() {
+    let office = Office::new();
+    let app = office.app();
+    let id = office.order("k").await;
+    let error = "connection refused ".repeat(1_000);
+    office.store.set(Some(Fault::Error(error)));
+    for path in PATHS {
+        let error = app.get(path).await.refused(503);
+        assert!(error.starts_with("the store of \"office\" failed: connection refused"));
+        assert!(error.len() < 600, "{}", error.len());
+    }
+    let cancel = json!({ "of": "office", "id": id.to_string(), "do": "cancel" });
+    app.change_job(&cancel).await.refused(503);
+    office.store.set(None);
+    assert_eq!(keys(&app.jobs("").await), ["k"], "it is back");
+    assert_eq!(office.status(id).await, Status::Waiting);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_is_waited_for_five_seconds_however_many_ask() {
+    let office = Office::new();
+    let other = FaultyStore::default();
+    let steps = Steps::builder(other).build().unwrap();
+    let app = App::of(office.admin().steps("other", &steps));
+    office.store.set(Some(Fault::Silence));
+    let began = Instant::now();
+    let asked = (0..300).map(|number| app.get(PATHS[number % 3]));
+    let answers = join_all(asked).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
+    for answer in answers {
+        let error = answer.refused(503);
+        assert!(error.contains("not answered within 5 s"), "{error}");
+    }
+    let cancel = json!({ "of": "office", "id": "1", "do": "cancel" });
+    let hangs = app.change_job(&cancel);
+    let began = Instant::now();
+    let (hangs, status, other) = tokio::join!(hangs, app.get("/status"), async {
+        let answer = app.get("/jobs?of=other").await;
+        (answer, began.elapsed())
+    });
+    hangs.refused(503);
+    assert_eq!(status.json()["steps"][0]["name"], "office");
+    other.0.json();
+    assert_eq!(other.1, Duration::ZERO, "nobody else waits");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_pages_have_a_store_count_once_in_two_seconds() {
+    let office = Office::new();
+    let app = office.app();
+    let id = office.order("k").await;
+    for _ in 0..20 {
+        join_all((0..10).map(|_| app.get("/jobs/counts?of=office"))).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    let counted = office.store.counted.load(Ordering::Relaxed);
+    assert!((4..=6).contains(&counted), "{counted} times in 10 s");
+    app.get("/jobs/counts?of=office").await.json();
+    let cancel = json!({ "of": "office", "id": id.to_string(), "do": "cancel" });
+    app.change_job(&cancel).await.json();
+    let counts = app.get("/jobs/counts?of=office").await.json();
+    assert_eq!(counts["due"], 0, "what was changed is seen at once");
+}

@@ -1,0 +1,113 @@
+//! Names, roles, contrast, narrow windows.
+
+use atomic_breaker_std::steps::{Status, Store};
+use serde_json::json;
+
+use super::{LEASE, Shop, manage, row};
+use crate::access::contrast;
+use crate::browser::browser;
+
+fn fill(shop: &Shop) {
+    shop.order("running");
+    let claimed = shop.store.jobs.claim("billing", 1, LEASE);
+    assert_eq!(shop.runtime.block_on(claimed).unwrap().jobs.len(), 1);
+    shop.order(
+        "an-order-with-a-rather-long-key-of-somebody-who-likes-to-say-everything-in-one-word",
+    );
+    shop.ended("dead", Status::Dead, "503 Service Unavailable");
+    shop.ended(
+        "parked",
+        Status::Parked,
+        "no workflow \"order\" is known here",
+    );
+}
+
+#[test]
+fn each_control_has_a_name_and_a_role() {
+    let Some(browser) = browser() else { return };
+    let shop = Shop::new();
+    fill(&shop);
+    shop.open(&browser);
+    browser.press("#jobs-statuses", "All 4");
+    browser.wait_for(&row("running"));
+    let check = |within: &str| {
+        let mut names = Vec::new();
+        let controls = ":is(button, input, select, textarea, table, [tabindex='0'])";
+        let shown = ":not([hidden], [hidden] *)";
+        for element in browser.all(&format!("{within} {controls}{shown}")) {
+            let (name, role) = (browser.name(&element), browser.role(&element));
+            let markup = browser.markup(&element);
+            assert!(!name.trim().is_empty(), "{role} without a name: {markup}");
+            names.push((role, name));
+        }
+        names
+    };
+    let names = check("main");
+    for (role, name) in [
+        ("tab", "Breakers"),
+        ("tab", "Jobs"),
+        ("searchbox", "Key or id"),
+        ("combobox", "Of"),
+        ("combobox", "Kind"),
+        ("table", "4 jobs of 4 shown, by number"),
+        ("button", "Manage dead, job 3"),
+        ("button", "Parked 1"),
+    ] {
+        let wanted = (role.to_owned(), name.to_owned());
+        assert!(names.contains(&wanted), "{wanted:?} {names:?}");
+    }
+    for (css, role) in [
+        ("#jobs", "tabpanel"),
+        ("#tabs", "tablist"),
+        ("#jobs-rows th", "rowheader"),
+    ] {
+        assert_eq!(browser.role(&browser.find(css)), role, "{css}");
+    }
+    manage(&browser, "dead");
+    assert_eq!(browser.role(&browser.find("#job")), "dialog");
+    assert_eq!(browser.name(&browser.find("#job")), "dead (order, job 3)");
+    assert_eq!(browser.role(&browser.find("#job-result")), "status");
+    let count = names.len() + check("#job").len();
+    println!("figure: {count} controls of the jobs have names");
+}
+
+#[test]
+fn it_is_readable_in_light_and_dark_wide_and_narrow() {
+    let Some(browser) = browser() else { return };
+    let shop = Shop::new();
+    fill(&shop);
+    for (scheme, width, name) in [
+        ("light", 1_280, "wide"),
+        ("dark", 1_280, "wide"),
+        ("light", 390, "narrow"),
+        ("dark", 390, "narrow"),
+    ] {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        browser.devtools("Emulation.setEmulatedMedia", &features);
+        let window =
+            json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        browser.devtools("Emulation.setDeviceMetricsOverride", &window);
+        // The tab is in the address.
+        browser.go("about:blank");
+        browser.go(&format!("{}#jobs", shop.site.url));
+        browser.wait_for(&row("dead"));
+        browser.press("#jobs-statuses", "All 4");
+        browser.wait_for(&row("running"));
+        let overflow = browser
+            .run("return document.documentElement.scrollWidth - window.innerWidth;")
+            .as_i64()
+            .unwrap();
+        assert!(overflow <= 0, "{scheme} {name}: {overflow} px too wide");
+        let lowest = contrast(&browser);
+        browser.picture(&format!("jobs-{scheme}-{name}.png"));
+        manage(&browser, "dead");
+        browser.wait_for("document.querySelector('#job-history').innerText.includes('503')");
+        browser.press("#job-commands", "Retry now");
+        let lowest = lowest.min(contrast(&browser));
+        browser.picture(&format!("jobs-{scheme}-{name}-dialog.png"));
+        println!(
+            "figure: jobs, {scheme}, {width} px: the lowest contrast of a text is {lowest:.2}"
+        );
+        assert!(lowest >= 4.5, "{scheme} {name}: {lowest}");
+    }
+}

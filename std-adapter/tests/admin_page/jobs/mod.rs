@@ -1,0 +1,136 @@
+//! The tab of durable steps.
+//!
+//! | file | what |
+//! |---|---|
+//! | `commands` | tried again and cancelled, by mouse and by keyboard |
+//! | `hostile` | keys and errors that would like to be more than text |
+//! | `many` | ten thousand jobs |
+//! | `gone` | a store that is gone |
+//! | `access` | names, roles, contrast, narrow windows |
+
+mod access;
+mod commands;
+mod gone;
+mod hostile;
+mod many;
+
+use std::time::Duration;
+
+use atomic_breaker_std::admin::{Admin, Operator};
+use atomic_breaker_std::steps::{
+    Change, JobId, Lane, Put, Save, Status, StepError, Steps, Store, Workflow,
+};
+use tokio::runtime::Runtime;
+
+use crate::browser::Browser;
+use crate::faulty_store::FaultyStore;
+use crate::site::Site;
+
+const LEASE: Duration = Duration::from_secs(600);
+
+fn orders() -> Workflow<String> {
+    Workflow::new("order").step("invoice", "billing", async |state: String| {
+        Ok::<_, StepError>(state)
+    })
+}
+
+/// A site that shows jobs; nobody works.
+struct Shop {
+    site: Site,
+    store: FaultyStore,
+    runtime: Runtime,
+}
+
+impl Shop {
+    fn new() -> Self {
+        Self::with(Operator::new("alice"), |admin, steps| {
+            admin.steps("shop", steps)
+        })
+    }
+
+    fn with(operator: Operator, show: impl FnOnce(Admin, &Steps<FaultyStore>) -> Admin) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let store = FaultyStore::default();
+        let steps = runtime.block_on(async {
+            Steps::builder(store.clone())
+                .lane(Lane::new("billing"))
+                .workflow(&orders())
+                .build()
+                .unwrap()
+        });
+        let site = Site::with(operator, |admin| show(admin, &steps));
+        Self {
+            site,
+            store,
+            runtime,
+        }
+    }
+
+    fn order(&self, key: &str) -> JobId {
+        let job = orders().job(key, &"secret".to_owned()).unwrap();
+        let put = self.runtime.block_on(self.store.jobs.put(&job, None));
+        match put.unwrap() {
+            Put::New(id, _) => id,
+            exists @ Put::Exists(_) => panic!("{exists:?}"),
+        }
+    }
+
+    /// One that ended so, by this error.
+    fn ended(&self, key: &str, status: Status, error: &str) -> JobId {
+        let job = orders().job(key, &"secret".to_owned()).unwrap();
+        self.runtime.block_on(async {
+            let put = self.store.jobs.put(&job, Some(LEASE)).await.unwrap();
+            let Put::New(id, Some(right)) = put else {
+                panic!("{put:?}");
+            };
+            let change = Change::End {
+                status,
+                error: error.to_owned(),
+                is_try: true,
+                tell: true,
+            };
+            self.store
+                .jobs
+                .save(&[Save { right, change }])
+                .await
+                .unwrap();
+            id
+        })
+    }
+
+    fn status(&self, id: JobId) -> Status {
+        let job = self.runtime.block_on(self.store.jobs.job(id));
+        job.unwrap().unwrap().status
+    }
+
+    /// The tab, with what it shows first.
+    fn open(&self, browser: &Browser) {
+        browser.open(&self.site.url);
+        browser.click("#tab-jobs");
+        browser.wait_for("document.querySelector('#jobs-caption').textContent");
+    }
+}
+
+/// The row of a job.
+fn row(key: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('#jobs-rows tr')].find((row) => row.querySelector('.name').textContent === {})",
+        serde_json::json!(key)
+    )
+}
+
+fn manage(browser: &Browser, key: &str) {
+    browser.wait_for(&row(key));
+    browser.run(&format!(
+        "{}.querySelector('button').scrollIntoView({{ block: 'center' }});",
+        row(key)
+    ));
+    let index = browser.run(&format!("return {}.rowIndex;", row(key)));
+    browser.click(&format!("#jobs-rows tr:nth-child({index}) button"));
+    browser.wait_for("document.querySelector('#job').open");
+}
+
+fn result(browser: &Browser) -> String {
+    browser.wait_for("document.querySelector('#job-result').textContent");
+    browser.text("return document.querySelector('#job-result').textContent;")
+}

@@ -1,0 +1,157 @@
+//! What an operator must know.
+
+use atomic_breaker_std::steps::{JobId, StepError, Store, Workflow};
+use tracing::Level;
+
+use super::{Person, builder, pass, run, workflow};
+use crate::faulty_store::{Fault, FaultyStore};
+use crate::support::{Logged, SECOND, logged};
+
+/// What is logged of jobs by this, in virtual time.
+fn events(what: impl AsyncFnOnce(FaultyStore)) -> Vec<Logged> {
+    let all = logged(|| run(async || what(FaultyStore::default()).await));
+    let is_ours = |event: &Logged| event.target == "atomic_breaker::steps";
+    all.into_iter().filter(is_ours).collect()
+}
+
+#[test]
+fn a_job_that_is_dead_is_logged_with_what_it_is_and_its_error_in_one_line() {
+    let events = events(async |store| {
+        let steps = builder(&store, "jobs-log").build().unwrap();
+        let worker = steps.work();
+        let key = "<i>\u{202e}order\n7".to_owned() + &"x".repeat(200);
+        steps
+            .enqueue(&workflow(), key, &"fail".to_owned())
+            .await
+            .unwrap();
+        pass(10 * SECOND).await;
+        worker.stop().await;
+    });
+    let [event] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(event.level, Level::WARN);
+    assert_eq!(event.get("message"), Some("a job is dead"));
+    assert_eq!(event.get("error"), Some("refused\\nby <b>them</b>"));
+    let fields = ["job", "kind", "lane", "step"].map(|field| event.get(field).unwrap());
+    assert_eq!(fields, ["1", "kind", "a", "first"]);
+    let key = event.get("key").unwrap();
+    assert!(
+        key.starts_with("<i>\\u{202e}order\\n7xxx") && key.len() <= 128,
+        "{key}"
+    );
+}
+
+#[test]
+fn a_job_that_is_parked_is_logged() {
+    let events = events(async |store| {
+        let steps = builder(&store, "jobs-log").build().unwrap();
+        let of_another = Workflow::new("unknown")
+            .step("x", "a", async |state: String| Ok::<_, StepError>(state));
+        let job = of_another.job("k", &"go".to_owned()).unwrap();
+        store.put(&job, None).await.unwrap();
+        let worker = steps.work();
+        pass(SECOND).await;
+        worker.stop().await;
+    });
+    let [event] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(event.get("message"), Some("a job is parked"));
+    assert!(
+        event
+            .get("error")
+            .unwrap()
+            .contains("no workflow \"unknown\"")
+    );
+}
+
+#[test]
+fn a_thousand_jobs_that_die_at_once_are_few_lines_that_say_how_many_there_were() {
+    let events = events(async |store| {
+        let steps = builder(&store, "jobs-log").build().unwrap();
+        let worker = steps.work();
+        for number in 0..1_000 {
+            let key = number.to_string();
+            steps
+                .enqueue(&workflow(), key, &"end".to_owned())
+                .await
+                .unwrap();
+        }
+        pass(60 * SECOND).await;
+        steps
+            .enqueue(&workflow(), "last", &"end".to_owned())
+            .await
+            .unwrap();
+        pass(SECOND).await;
+        worker.stop().await;
+    });
+    assert!(events.len() < 100, "{}", events.len());
+    let left_out = |event: &Logged| -> usize {
+        let count = event.get("events_left_out");
+        count.map_or(0, |count| count.parse().unwrap())
+    };
+    let left_out: usize = events.iter().map(left_out).sum();
+    assert_eq!(events.len() + left_out, 1_001, "none is lost");
+}
+
+#[test]
+fn it_is_logged_when_nobody_can_be_told() {
+    let events = events(async |store| {
+        let steps = builder(&store, "jobs-log").notifier(Person(false));
+        let steps = steps.build().unwrap();
+        let ran = steps.run(&workflow(), "k", &"end".to_owned()).await;
+        ran.unwrap();
+        pass(60 * SECOND).await;
+    });
+    let [_, event] = &events[..] else {
+        panic!("{events:?}");
+    };
+    let message = "nobody could be told that a job is dead";
+    assert_eq!(event.get("message"), Some(message));
+    assert_eq!(event.get("error"), Some("no mail"));
+}
+
+#[test]
+fn a_right_that_is_gone_is_logged() {
+    let events = events(async |store| {
+        let steps = builder(&store, "jobs-log").build().unwrap();
+        let worker = steps.work();
+        steps
+            .enqueue(&workflow(), "k", &"hang".to_owned())
+            .await
+            .unwrap();
+        pass(SECOND).await;
+        assert!(store.cancel(JobId::new(1)).await.unwrap());
+        pass(60 * SECOND).await;
+        worker.stop().await;
+    });
+    let [event] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert!(
+        event
+            .get("message")
+            .unwrap()
+            .starts_with("the right to a job was gone")
+    );
+    assert_eq!((event.get("job"), event.get("error")), (Some("1"), None));
+}
+
+#[test]
+fn a_store_that_fails_is_logged_each_minute_and_that_it_answers_again() {
+    let events = events(async |store| {
+        let steps = builder(&store, "jobs-log").build().unwrap();
+        store.set(Some(Fault::Error("connection refused".to_owned())));
+        let worker = steps.work();
+        pass(150 * SECOND).await;
+        store.set(None);
+        pass(60 * SECOND).await;
+        worker.stop().await;
+    });
+    let levels: Vec<_> = events.iter().map(|event| event.level).collect();
+    assert_eq!(levels, [Level::WARN, Level::WARN, Level::WARN, Level::INFO]);
+    assert_eq!(events[0].get("error"), Some("connection refused"));
+    assert!(events[0].get("operation").is_some());
+    assert!(events[1].get("events_left_out").is_some());
+}
