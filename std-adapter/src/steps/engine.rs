@@ -68,8 +68,8 @@ pub enum Ran<S> {
     Later(JobId),
     /// It makes no sense to try again: a step [said so](super::StepError::end), or the state is not readable.
     Ended {
-        /// The job, which is kept as it is.
-        id: JobId,
+        /// The job, which is kept as it is; none if the first try of [`call_or_keep`](Steps::call_or_keep) ended it.
+        id: Option<JobId>,
         /// In words.
         error: String,
     },
@@ -122,11 +122,14 @@ impl<D: Store> Steps<D> {
             Ok(Now::Done(state)) => match serde_json::from_str(&state) {
                 Ok(state) => Ran::Done(state),
                 Err(error) => Ran::Ended {
-                    id,
+                    id: Some(id),
                     error: error.to_string(),
                 },
             },
-            Ok(Now::Ended(error)) => Ran::Ended { id, error },
+            Ok(Now::Ended(error)) => Ran::Ended {
+                id: Some(id),
+                error,
+            },
             // The runtime is being shut down.
             Ok(Now::Later) | Err(_) => Ran::Later(id),
         })
@@ -155,7 +158,7 @@ impl<D: Store> Steps<D> {
         })
     }
 
-    fn new_job<S: Serialize>(
+    pub(super) fn new_job<S: Serialize>(
         &self,
         workflow: &Workflow<S>,
         key: impl Into<String>,
@@ -189,7 +192,7 @@ impl<D: Store> Steps<D> {
     }
 }
 
-fn claimed(job: NewJob, right: Right) -> Claimed {
+pub(super) fn claimed(job: NewJob, right: Right) -> Claimed {
     Claimed {
         right,
         job: Job {
@@ -209,18 +212,18 @@ fn claimed(job: NewJob, right: Right) -> Claimed {
     }
 }
 
-fn ran<S: DeserializeOwned>(job: &Job) -> Ran<S> {
+pub(super) fn ran<S: DeserializeOwned>(job: &Job) -> Ran<S> {
     match job.status {
         Status::Done => match serde_json::from_str(&job.state) {
             Ok(state) => Ran::Done(state),
             Err(error) => Ran::Ended {
-                id: job.id,
+                id: Some(job.id),
                 error: error.to_string(),
             },
         },
         Status::Waiting | Status::Running => Ran::Later(job.id),
         status => Ran::Ended {
-            id: job.id,
+            id: Some(job.id),
             error: format!("it is {}", status.name()),
         },
     }
@@ -251,6 +254,16 @@ pub enum EnqueueError {
     Store(StoreError),
     /// These steps do not know the workflow: it was not given to the builder.
     Unknown(&'static str),
+    /// [`call_or_keep`](Steps::call_or_keep) was asked for a workflow of more than one step.
+    Steps(&'static str),
+    /// What was [called](Steps::call_or_keep) did not succeed, and the store failed when it was to be kept: it may be kept
+    /// or not.
+    NotKept {
+        /// Why it was not done: the source of this error, which has a rejection in its chain if there was one.
+        why: Box<dyn Error + Send + Sync>,
+        /// Why it may not be kept.
+        store: StoreError,
+    },
 }
 
 impl fmt::Display for EnqueueError {
@@ -264,6 +277,11 @@ impl fmt::Display for EnqueueError {
                     "workflow {kind:?} is not known here: give it to the builder"
                 )
             }
+            Self::Steps(kind) => write!(
+                f,
+                "workflow {kind:?} has more than one step, and `call_or_keep` is for one: use `run`"
+            ),
+            Self::NotKept { why, store } => write!(f, "{why}; and it may not be kept: {store}"),
         }
     }
 }
@@ -273,7 +291,8 @@ impl Error for EnqueueError {
         match self {
             Self::Job(error) => error.source(),
             Self::Store(error) => error.source(),
-            Self::Unknown(_) => None,
+            Self::Unknown(_) | Self::Steps(_) => None,
+            Self::NotKept { why, .. } => Some(&**why),
         }
     }
 }

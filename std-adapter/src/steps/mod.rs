@@ -15,6 +15,7 @@
 //! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier` | [`Notifier`]: who tells a person |
+//! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
@@ -23,6 +24,7 @@ mod ending;
 mod engine;
 mod error;
 mod job;
+mod keep;
 mod lane;
 mod memory;
 mod notifier;

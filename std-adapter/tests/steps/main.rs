@@ -6,12 +6,16 @@
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
+//! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
 
 mod contract;
+mod failing_store;
 mod forward;
+mod keep_calls;
+mod keep_dropped;
 mod lanes;
 mod schedule;
 mod settings;

@@ -1,0 +1,19 @@
+//! Work that is called first, and kept only if it did not succeed.
+//!
+//! ```text
+//!  call_or_keep ──► lane ──► step ──► done: nothing is written
+//!                    │ rejects  │ failed for now
+//!                    └────┬─────┘
+//!                         ▼
+//!                       Store ──► a worker, when it is due
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `call` | [`Steps::call_or_keep`](super::Steps::call_or_keep) |
+//! | `refused` | what was not done, and how it is kept |
+//! | `unheard` | what its caller must hear, or else is kept |
+
+mod call;
+mod refused;
+mod unheard;
