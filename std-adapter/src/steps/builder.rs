@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 
 use super::engine::{Inner, Steps};
+use super::keep::Calls;
 use super::lane::Lane;
 use super::notifier::AnyNotifier;
 use super::room::Room;
@@ -144,6 +145,7 @@ impl<D: Store> StepsBuilder<D> {
             lanes,
             workflows,
             notifier: self.notifier,
+            calls: Calls::new(),
             times: self.times,
         })))
     }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::builder::{StepsBuilder, Times};
+use super::keep::Calls;
 use super::notifier::AnyNotifier;
 use super::room::Room;
 use super::runner::Now;
@@ -56,6 +57,7 @@ pub(super) struct Inner<D> {
     pub(super) lanes: HashMap<&'static str, Arc<Room>>,
     pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
+    pub(super) calls: Calls,
     pub(super) times: Times,
 }
 

@@ -43,6 +43,8 @@ pub use job::{
     Claimed, Failed, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME,
     NewJob, Right, Status, kept,
 };
+#[cfg(all(feature = "keep", target_has_atomic = "64"))]
+pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
 pub use notifier::{Notifier, Stuck};
@@ -52,6 +54,6 @@ pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 
 /// The page on durable steps, whose code is compiled and run.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "keep"))]
 #[doc = include_str!("../../../docs/steps.md")]
 mod page {}

@@ -1,6 +1,7 @@
 //! `call_or_keep`: what succeeds, is rejected, fails, or ends.
 
 use std::error::Error;
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -132,18 +133,24 @@ static INNER: Breaker = breaker(Config::new().open_for(Duration::from_secs(20)))
 #[tokio::test(start_paused = true)]
 async fn a_rejection_within_the_step_is_no_try_and_due_when_that_breaker_said() {
     INNER.trip();
-    let workflow = Workflow::new("kind").step("only", "a", async |state: String| {
-        INNER.call(|| Ok::<_, std::io::Error>(()))?;
+    let plain = Workflow::new("kind").step("only", "a", async |state: String| {
+        INNER.call(|| Ok::<_, io::Error>(()))?;
         Ok::<_, StepError>(state)
     });
-    let store = MemoryStore::new();
-    let steps = builder(&store).workflow(&workflow).build().unwrap();
-    let ran = call(&steps, &workflow, "k").await;
-    let job = only_job(&store).await;
-    assert_eq!(ran, Ran::Later(job.id));
-    assert_eq!((job.status, job.failures), (Status::Waiting, 0));
-    assert!((10_000..=20_000).contains(&job.due_in_ms), "{job:?}");
-    assert!(store.history(job.id).await.unwrap().is_empty());
+    let within = Workflow::new("kind").step("only", "a", async |state: String| {
+        INNER.acquire().map_err(io::Error::other)?.success();
+        Ok::<_, StepError>(state)
+    });
+    for workflow in [plain, within] {
+        let store = MemoryStore::new();
+        let steps = builder(&store).workflow(&workflow).build().unwrap();
+        let ran = call(&steps, &workflow, "k").await;
+        let job = only_job(&store).await;
+        assert_eq!(ran, Ran::Later(job.id));
+        assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+        assert!((10_000..=20_000).contains(&job.due_in_ms), "{job:?}");
+        assert!(store.history(job.id).await.unwrap().is_empty());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::steps::{MemoryStore, Status, Steps, Store};
 use futures_util::FutureExt;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::failing_store::FailingStore;
 use super::keep_calls::one_step;
@@ -96,4 +96,26 @@ async fn what_a_store_did_not_take_is_kept_when_it_does_if_nobody_heard_of_it() 
     sleep(MINUTE).await;
     let job = only_job(&store.memory).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_ends_can_wait_for_what_nobody_waits_for() {
+    let script = Script::new([Do::Take(MINUTE), Do::End]);
+    let store = MemoryStore::new();
+    let workflow = one_step(&script);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    steps.calls_ended().await;
+    let began = Instant::now();
+    let state = "k".to_owned();
+    let call = steps.call_or_keep(&workflow, "k", &state);
+    assert!(timeout(SECOND, call).await.is_err());
+    steps.calls_ended().await;
+    assert_eq!(began.elapsed(), MINUTE);
+    // Also for the store to keep what nobody heard of.
+    let mut call = Box::pin(steps.call_or_keep(&workflow, "k", &state));
+    assert!(call.as_mut().now_or_never().is_none());
+    sleep(SECOND).await;
+    drop(call);
+    steps.calls_ended().await;
+    assert_eq!(only_job(&store).await.status, Status::Dead);
 }

@@ -83,9 +83,11 @@ impl<D: Store> Steps<D> {
         let start = room.start();
         let (answer, answered) = oneshot::channel();
         let inner = Arc::clone(&self.0);
+        let under_way = inner.calls.begin();
         tokio::spawn(async move {
             // If the caller has gone it is dropped, which `Unheard` knows.
             let _ = answer.send(inner.call(start, job).await);
+            drop(under_way);
         });
         match answered.await.unwrap_or(Called::ShutDown) {
             Called::Done(state) => Ok(match serde_json::from_str(&state) {

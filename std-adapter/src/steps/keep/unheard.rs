@@ -52,7 +52,11 @@ impl<D: Store> Drop for Unheard<D> {
     fn drop(&mut self) {
         if let Some(refused) = self.refused.take() {
             let inner = Arc::clone(&self.inner);
-            self.runtime.spawn(keep_at_last(inner, refused));
+            let under_way = inner.calls.begin();
+            self.runtime.spawn(async move {
+                keep_at_last(inner, refused).await;
+                drop(under_way);
+            });
         }
     }
 }
