@@ -153,14 +153,18 @@ async fn settings_that_make_no_sense_are_told_so() {
         ),
         (KeepConfig::new().most(0), "at least 1"),
     ] {
-        let error = keep.layer(&steps, &later).unwrap_err();
+        let error = keep.layer::<_, String>(&steps, &later).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
     }
     let unknown = KeepConfig::new().replay::<KeepBody<String>, _, _>("unknown", "server", server);
-    let error = KeepConfig::new().layer(&steps, &unknown).unwrap_err();
+    let error = KeepConfig::new()
+        .layer::<_, String>(&steps, &unknown)
+        .unwrap_err();
     assert_eq!(error, KeepConfigError::Unknown("unknown"));
     let empty = Workflow::new("empty");
-    let error = KeepConfig::new().layer(&steps, &empty).unwrap_err();
+    let error = KeepConfig::new()
+        .layer::<_, String>(&steps, &empty)
+        .unwrap_err();
     assert_eq!(error, KeepConfigError::Steps("empty"));
 }
 

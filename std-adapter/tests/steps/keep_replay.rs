@@ -120,7 +120,7 @@ async fn a_new_process_sends_what_the_old_one_kept() {
         kept(old.send(post("/", key, key)).await);
     }
     drop(old);
-    let new = Process::over(store, &server, &KeepConfig::new());
+    let new: Process = Process::over(store, &server, &KeepConfig::new());
     let worker = new.steps.work();
     sleep(SECOND * 3).await;
     worker.stop().await;

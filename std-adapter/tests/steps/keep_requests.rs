@@ -3,14 +3,16 @@
 use std::error::Error;
 use std::time::Duration;
 
+use atomic_breaker_std::http::HttpClassifier;
 use atomic_breaker_std::retry::MayRepeat;
 use atomic_breaker_std::steps::requests::{Answer, KeepBody, KeepConfig, NotKept};
-use atomic_breaker_std::steps::{MemoryStore, Status, Store};
-use atomic_breaker_std::{Rejection, State};
+use atomic_breaker_std::steps::{Lane, MemoryStore, Status, Steps, Store};
+use atomic_breaker_std::tower::BreakerLayer;
+use atomic_breaker_std::{Breaker, Config, Rejection, State, breaker};
 use http::Request;
 use tokio::time::{sleep, timeout};
 use tower::util::MapResponseLayer;
-use tower::{Layer, ServiceExt};
+use tower::{Layer, ServiceBuilder, ServiceExt};
 
 use super::keep_server::{Process, Say, Server, kept, now, post};
 use super::support::schedule;
@@ -242,4 +244,24 @@ async fn a_failure_without_a_second_try_is_not_kept() {
     let response = now(process.send(post("/", "k", "")).await);
     let why = response.extensions().get::<NotKept>();
     assert!(matches!(why, Some(NotKept::NoTries)), "{why:?}");
+}
+
+static SERVER: Breaker = breaker(Config::new());
+
+#[tokio::test(start_paused = true)]
+async fn a_request_can_be_made_in_a_task_whatever_is_below() {
+    let server = Server::new([Say::Status(503)]);
+    let keep = KeepConfig::new();
+    let later = keep.replay::<KeepBody<String>, _, _>("later", "server", server.clone());
+    let steps = Steps::builder(MemoryStore::new())
+        .lane(Lane::new("server").guarded(&SERVER))
+        .workflow(&later)
+        .build()
+        .unwrap();
+    let client = ServiceBuilder::new()
+        .layer(keep.layer(&steps, &later).unwrap())
+        .layer(BreakerLayer::new(&SERVER).report(HttpClassifier::new()))
+        .service(server);
+    let task = tokio::spawn(async move { client.clone().oneshot(post("/", "k", "")).await });
+    kept(task.await.unwrap());
 }

@@ -12,7 +12,7 @@ use atomic_breaker_std::steps::requests::{
     Answer, KeepBody, KeepConfig, KeepError, KeepService, KeptRequest,
 };
 use atomic_breaker_std::steps::{Filter, Job, JobId, Lane, MemoryStore, Steps, Store, Workflow};
-use atomic_breaker_std::tower::{BreakerLayer, BreakerService};
+use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{Breaker, Config, TokioClock};
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
@@ -110,14 +110,13 @@ where
 }
 
 pub(super) type Shared = Arc<Breaker<TokioClock>>;
-type Client = KeepService<BreakerService<Server, Shared, HttpClassifier>, MemoryStore>;
 
-/// One process: its steps, and its client of the server.
-pub(super) struct Process {
+/// One process: its steps, and its client of the server, for requests with bodies of type `Q`.
+pub(super) struct Process<Q: Body = String> {
     pub(super) breaker: Shared,
     pub(super) store: MemoryStore,
     pub(super) steps: Steps<MemoryStore>,
-    pub(super) client: Client,
+    pub(super) client: KeepService<MemoryStore, Q, String>,
     pub(super) mailbox: Mailbox,
 }
 
@@ -125,7 +124,10 @@ pub(super) fn rules() -> Config {
     Config::new().open_for(Duration::from_secs(600)).probes(1)
 }
 
-impl Process {
+impl<Q> Process<Q>
+where
+    Q: Body<Data: Send, Error: std::fmt::Debug + Send> + Unpin + Send + 'static,
+{
     pub(super) fn new(server: &Server, keep: &KeepConfig) -> Self {
         Self::over(MemoryStore::new(), server, keep)
     }
@@ -160,14 +162,10 @@ impl Process {
         }
     }
 
-    pub(super) async fn send<B>(
+    pub(super) async fn send(
         &self,
-        request: Request<B>,
-    ) -> Result<Answer<Response<String>>, KeepError>
-    where
-        B: Body<Data: Send, Error: std::fmt::Debug + Send> + Unpin + Send + 'static,
-        KeepBody<B>: Body<Data: Send, Error: std::fmt::Debug + Send>,
-    {
+        request: Request<Q>,
+    ) -> Result<Answer<Response<String>>, KeepError> {
         self.client.clone().oneshot(request).await
     }
 

@@ -105,7 +105,8 @@ impl KeepConfig {
         self
     }
 
-    /// Keeps requests whose query has this name, with its values; as written, without decoding.
+    /// Allows this name in the query of requests that are kept, with its values; as written, without decoding. With any
+    /// other name in it a request is not kept.
     pub fn query(mut self, name: &str) -> Self {
         if let Some(names) = &mut self.queries {
             names.push(name.to_owned());
@@ -160,11 +161,11 @@ impl KeepConfig {
     ///
     /// # Errors
     /// [`KeepConfigError`] says what is wrong.
-    pub fn layer<D: Store>(
+    pub fn layer<D: Store, Q>(
         &self,
         steps: &Steps<D>,
         later: &Workflow<KeptRequest>,
-    ) -> Result<KeepLayer<D>, KeepConfigError> {
+    ) -> Result<KeepLayer<D, Q>, KeepConfigError> {
         self.check()?;
         KeepLayer::new(self.clone(), steps, later)
     }

@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
+use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
@@ -37,7 +38,9 @@ type BoxError = Box<dyn Error + Send + Sync>;
 ///
 /// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is waited for. The
 /// future of each request is boxed.
-pub struct KeepLayer<D>(Arc<Shared<D>>);
+///
+/// `Q` is the body of the requests.
+pub struct KeepLayer<D, Q>(Arc<Shared<D>>, PhantomData<fn(Q)>);
 
 pub(super) struct Shared<D> {
     pub(super) config: KeepConfig,
@@ -46,7 +49,7 @@ pub(super) struct Shared<D> {
     pub(super) bound: Bound,
 }
 
-impl<D: Store> KeepLayer<D> {
+impl<D: Store, Q> KeepLayer<D, Q> {
     pub(super) fn new(
         config: KeepConfig,
         steps: &Steps<D>,
@@ -60,22 +63,23 @@ impl<D: Store> KeepLayer<D> {
             return Err(KeepConfigError::Unknown(kind));
         }
         let bound = Bound::new(config.most);
-        Ok(Self(Arc::new(Shared {
+        let shared = Shared {
             config,
             inner: Arc::clone(&steps.0),
             later: later.clone(),
             bound,
-        })))
+        };
+        Ok(Self(Arc::new(shared), PhantomData))
     }
 }
 
-impl<D> Clone for KeepLayer<D> {
+impl<D, Q> Clone for KeepLayer<D, Q> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self(Arc::clone(&self.0), PhantomData)
     }
 }
 
-impl<D> fmt::Debug for KeepLayer<D> {
+impl<D, Q> fmt::Debug for KeepLayer<D, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeepLayer")
             .field("config", &self.0.config)
@@ -84,47 +88,59 @@ impl<D> fmt::Debug for KeepLayer<D> {
     }
 }
 
-impl<S, D> Layer<S> for KeepLayer<D> {
-    type Service = KeepService<S, D>;
+impl<S, D, Q, B> Layer<S> for KeepLayer<D, Q>
+where
+    S: Service<Request<KeepBody<Q>>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+    Q: Body<Data: Send, Error: Send> + Unpin + Send + 'static,
+    B: Send + 'static,
+{
+    type Service = KeepService<D, Q, B>;
 
     fn layer(&self, inner: S) -> Self::Service {
+        let inner = Mutex::new(inner);
         KeepService {
-            inner,
+            client: Arc::new(move |request| {
+                let client = inner.lock().unwrap_or_else(PoisonError::into_inner);
+                let answer = Oneshot::new(client.clone(), request);
+                Box::pin(async move { answer.await.map_err(Into::into) })
+            }),
             shared: Arc::clone(&self.0),
         }
     }
 }
 
+/// Not named in the service, so that its requests can be made in tasks whatever it holds.
+type Client<Q, B> = dyn Fn(Request<KeepBody<Q>>) -> Sent<B> + Send + Sync;
+
 /// The service of a [`KeepLayer`].
-pub struct KeepService<S, D> {
-    inner: S,
+pub struct KeepService<D, Q: Body, B> {
+    client: Arc<Client<Q, B>>,
     shared: Arc<Shared<D>>,
 }
 
-impl<S: Clone, D> Clone for KeepService<S, D> {
+impl<D, Q: Body, B> Clone for KeepService<D, Q, B> {
     fn clone(&self) -> Self {
         Self {
-            inner: self.inner.clone(),
+            client: Arc::clone(&self.client),
             shared: Arc::clone(&self.shared),
         }
     }
 }
 
-impl<S: fmt::Debug, D> fmt::Debug for KeepService<S, D> {
+impl<D, Q: Body, B> fmt::Debug for KeepService<D, Q, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeepService")
-            .field("inner", &self.inner)
+            .field("config", &self.shared.config)
             .finish_non_exhaustive()
     }
 }
 
 type Answered<B> = Pin<Box<dyn Future<Output = Result<Answer<Response<B>>, KeepError>> + Send>>;
 
-impl<S, D, Q, B> Service<Request<Q>> for KeepService<S, D>
+impl<D, Q, B> Service<Request<Q>> for KeepService<D, Q, B>
 where
-    S: Service<Request<KeepBody<Q>>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send + 'static,
     D: Store,
     Q: Body<Data: Send, Error: Send> + Unpin + Send + 'static,
     B: Send + 'static,
@@ -140,13 +156,13 @@ where
 
     fn call(&mut self, request: Request<Q>) -> Self::Future {
         let shared = Arc::clone(&self.shared);
-        let client = self.inner.clone();
+        let client = Arc::clone(&self.client);
         let (parts, body) = request.into_parts();
         if !(shared.config.may)(&parts) {
             let request = Request::from_parts(parts, KeepBody::unread(body));
             return Box::pin(async move {
-                let answer = Oneshot::new(client, request).await;
-                shared.config.unchanged(answer.map_err(Into::into), None)
+                let answer = client(request).await;
+                shared.config.unchanged(answer, None)
             });
         }
         Box::pin(async move {
@@ -161,18 +177,13 @@ where
                 Ok(whole) => whole,
                 Err((why, body)) => {
                     let request = Request::from_parts(parts, body);
-                    let answer = Oneshot::new(client, request).await;
-                    return shared
-                        .config
-                        .unchanged(answer.map_err(Into::into), Some(why));
+                    let answer = client(request).await;
+                    return shared.config.unchanged(answer, Some(why));
                 }
             };
             let keeping = Keeping::new(&shared, &parts, headers, body.clone());
             let request = Request::from_parts(parts, KeepBody::whole(body));
-            let sent: Sent<B> = Box::pin(async move {
-                let answer = Oneshot::new(client, request).await;
-                answer.map_err(Into::into)
-            });
+            let sent = client(request);
             keeping.send(shared, sent).await
         })
     }
