@@ -83,6 +83,7 @@
 //! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
 //! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
+//! | have what was refused done later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
 //! | share what instances learn | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit` | `resource` |
 //! | have logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |

@@ -152,6 +152,17 @@ impl<S: StatusRule, X> HttpClassifier<S, X> {
     }
 }
 
+#[cfg(all(feature = "keep", target_has_atomic = "64"))]
+impl<S, X> HttpClassifier<S, X> {
+    /// What an error says.
+    pub(crate) fn error<E: ?Sized>(&self, error: &E) -> Outcome
+    where
+        X: ErrorRule<E>,
+    {
+        self.errors.outcome(error)
+    }
+}
+
 impl<T: ResponseHead, E, S: StatusRule, X: ErrorRule<E>> Classify<T, E> for HttpClassifier<S, X> {
     fn classify(&self, result: &Result<T, E>) -> Outcome {
         match result {

@@ -52,6 +52,13 @@ impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
     }
 }
 
+/// An error of whatever type.
+impl ErrorRule<dyn Error + Send + Sync> for UsualErrors {
+    fn outcome(&self, error: &(dyn Error + Send + Sync + 'static)) -> Outcome {
+        known(error).unwrap_or_else(|| Failure::new().into())
+    }
+}
+
 /// What is known of an error by it or one of its causes.
 fn known(error: &(dyn Error + 'static)) -> Option<Outcome> {
     causes_of(error).find_map(|cause| {

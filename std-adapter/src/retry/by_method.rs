@@ -44,7 +44,7 @@ impl<B> Idempotent<Request<B>> for ByMethod {
     fn is_idempotent(&self, request: &Request<B>) -> bool {
         match request.extensions().get() {
             Some(MayRepeat(word)) => *word,
-            None => is_idempotent(request.method()) || has_key(request.headers()),
+            None => is_idempotent(request.method()) || idempotency_key(request.headers()).is_some(),
         }
     }
 }
@@ -58,15 +58,15 @@ fn is_idempotent(method: &Method) -> bool {
     )
 }
 
+/// The `Idempotency-Key`, if there is exactly one that says something.
 #[cfg(feature = "http")]
-fn has_key(headers: &HeaderMap) -> bool {
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Option<&str> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let (Some(key), None) = (keys.next(), keys.next()) else {
-        return false;
+        return None;
     };
     // Fails for all that is not visible ASCII, blank or tab.
-    let Ok(key) = key.to_str() else {
-        return false;
-    };
-    !key.trim().trim_matches('"').trim().is_empty() && !key.contains(',')
+    let key = key.to_str().ok()?;
+    let says_nothing = key.trim().trim_matches('"').trim().is_empty() || key.contains(',');
+    (!says_nothing).then_some(key)
 }

@@ -81,6 +81,8 @@ pub use budget_config::BudgetConfig;
 pub use by_method::ByMethod;
 #[cfg(feature = "http")]
 pub use by_method::MayRepeat;
+#[cfg(feature = "keep")]
+pub(crate) use by_method::idempotency_key;
 pub use config::RetryConfig;
 pub use error::RetryConfigError;
 pub use hint::{NoHint, RetryHint};

@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 
 use super::called::Called;
 use super::engine::{Inner, Steps};
+use super::keep::Calls;
 use super::lane::Lane;
 use super::notifier::AnyNotifier;
 use super::room::Room;
@@ -190,6 +191,7 @@ impl<D: Store> StepsBuilder<D> {
             times,
             watch,
             called: Arc::new(Called::new()),
+            calls: Calls::new(),
         })))
     }
 }

@@ -11,7 +11,7 @@ use super::runner::Now;
 use super::schedule::LONGEST;
 use super::store::{Change, Saved, Store};
 use super::workflow::AnyWorkflow;
-use super::{Job, Right, Status, StepError, Stuck};
+use super::{Job, Right, Schedule, Status, StepError, Stuck};
 
 impl<D: Store> Inner<D> {
     pub(super) async fn park(&self, right: Right, job: &Job, why: String) -> Now {
@@ -29,7 +29,7 @@ impl<D: Store> Inner<D> {
         workflow: &dyn AnyWorkflow,
         right: Right,
         job: &Job,
-        error: StepError,
+        error: &StepError,
     ) -> Now {
         let words = super::kept(&error.words());
         let schedule = workflow.schedule();
@@ -42,10 +42,8 @@ impl<D: Store> Inner<D> {
                 return Now::Later;
             }
             Kind::Final => None,
-            Kind::Failed(not_before) => {
-                let pause = schedule.draw(job.failures.saturating_add(1));
-                pause.map(|pause| pause.max(not_before.unwrap_or(Duration::ZERO).min(LONGEST)))
-            }
+            Kind::Failed(not_before) => due_in(schedule, job, not_before),
+            Kind::NotBefore(not_before) => due_in(schedule, job, Some(not_before)),
         };
         if let Some(due_in) = pause {
             let change = Change::Again {
@@ -130,4 +128,10 @@ impl<D: Store> Inner<D> {
             }
         });
     }
+}
+
+/// `None` if that was the last try.
+fn due_in(schedule: &Schedule, job: &Job, not_before: Option<Duration>) -> Option<Duration> {
+    let pause = schedule.draw(job.failures.saturating_add(1))?;
+    Some(pause.max(not_before.unwrap_or(Duration::ZERO).min(LONGEST)))
 }

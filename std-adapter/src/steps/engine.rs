@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::builder::{StepsBuilder, Times};
 use super::called::Called;
+use super::keep::Calls;
 use super::notifier::AnyNotifier;
 use super::room::{Room, Start};
 use super::runner::Now;
@@ -57,6 +58,7 @@ pub(super) struct Inner<D> {
     pub(super) lanes: HashMap<&'static str, Arc<Room>>,
     pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
+    pub(super) calls: Calls,
     pub(super) times: Times,
     pub(super) called: Arc<Called>,
     pub(super) watch: Arc<Watch>,
@@ -71,8 +73,8 @@ pub enum Ran<S> {
     Later(JobId),
     /// It makes no sense to try again: a step [said so](super::StepError::end), or the state is not readable.
     Ended {
-        /// The job, which is kept as it is.
-        id: JobId,
+        /// The job, which is kept as it is; none if the first try of [`call_or_keep`](Steps::call_or_keep) ended it.
+        id: Option<JobId>,
         /// In words.
         error: String,
     },
@@ -120,11 +122,14 @@ impl<D: Store> Steps<D> {
             Now::Done(state) => match serde_json::from_str(&state) {
                 Ok(state) => Ran::Done(state),
                 Err(error) => Ran::Ended {
-                    id,
+                    id: Some(id),
                     error: error.to_string(),
                 },
             },
-            Now::Ended(error) => Ran::Ended { id, error },
+            Now::Ended(error) => Ran::Ended {
+                id: Some(id),
+                error,
+            },
             Now::Later => Ran::Later(id),
         })
     }
@@ -152,7 +157,7 @@ impl<D: Store> Steps<D> {
         })
     }
 
-    fn new_job<S: Serialize>(
+    pub(super) fn new_job<S: Serialize>(
         &self,
         workflow: &Workflow<S>,
         key: impl Into<String>,
@@ -220,7 +225,7 @@ enum Kept {
 }
 
 impl<D: Store> Inner<D> {
-    async fn put(
+    pub(super) async fn put(
         &self,
         job: &NewJob,
         lease: Option<std::time::Duration>,
@@ -250,7 +255,7 @@ impl<D: Store> Inner<D> {
     }
 }
 
-fn claimed(job: NewJob, right: Right) -> Claimed {
+pub(super) fn claimed(job: NewJob, right: Right) -> Claimed {
     Claimed {
         right,
         job: Job {
@@ -270,18 +275,18 @@ fn claimed(job: NewJob, right: Right) -> Claimed {
     }
 }
 
-fn ran_before<S: DeserializeOwned>(job: &Job) -> Ran<S> {
+pub(super) fn ran_before<S: DeserializeOwned>(job: &Job) -> Ran<S> {
     match job.status {
         Status::Done => match serde_json::from_str(&job.state) {
             Ok(state) => Ran::Done(state),
             Err(error) => Ran::Ended {
-                id: job.id,
+                id: Some(job.id),
                 error: error.to_string(),
             },
         },
         Status::Waiting | Status::Running => Ran::Later(job.id),
         status => Ran::Ended {
-            id: job.id,
+            id: Some(job.id),
             error: format!("it is {}", status.name()),
         },
     }
@@ -312,6 +317,16 @@ pub enum EnqueueError {
     Store(StoreError),
     /// These steps do not know the workflow: it was not given to the builder.
     Unknown(&'static str),
+    /// [`call_or_keep`](Steps::call_or_keep) was asked for a workflow of more than one step.
+    Steps(&'static str),
+    /// What was [called](Steps::call_or_keep) did not succeed, and the store failed when it was to be kept: it may be kept
+    /// or not.
+    NotKept {
+        /// Why it was not done: the source of this error, which has a rejection in its chain if there was one.
+        why: Box<dyn Error + Send + Sync>,
+        /// Why it may not be kept.
+        store: StoreError,
+    },
 }
 
 impl fmt::Display for EnqueueError {
@@ -325,6 +340,11 @@ impl fmt::Display for EnqueueError {
                     "workflow {kind:?} is not known here: give it to the builder"
                 )
             }
+            Self::Steps(kind) => write!(
+                f,
+                "workflow {kind:?} has more than one step, and `call_or_keep` is for one: use `run`"
+            ),
+            Self::NotKept { why, store } => write!(f, "{why}; and it may not be kept: {store}"),
         }
     }
 }
@@ -334,7 +354,8 @@ impl Error for EnqueueError {
         match self {
             Self::Job(error) => error.source(),
             Self::Store(error) => error.source(),
-            Self::Unknown(_) => None,
+            Self::Unknown(_) | Self::Steps(_) => None,
+            Self::NotKept { why, .. } => Some(&**why),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use atomic_breaker::Rejected;
@@ -24,6 +25,8 @@ pub struct StepError {
 pub(super) enum Kind {
     /// It is tried again, not before so long.
     Failed(Option<Duration>),
+    /// The same, but its resource is not asked to rest for so long: others may have more of a share of it.
+    NotBefore(Duration),
     /// It makes no sense to try again.
     Final,
     /// A breaker within the step rejected it; come back in so long, if that is known.
@@ -40,7 +43,8 @@ impl StepError {
     }
 
     /// It failed, and is not to be tried again before so long: what a `Retry-After` says. The schedule may say later;
-    /// more than ten years are taken for ten.
+    /// more than ten years are taken for ten. The lane's breaker opens for that time, too, up to its
+    /// [`max_retry_after`](crate::Config::max_retry_after).
     pub fn retry_after(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
             error: error.into(),
@@ -48,9 +52,22 @@ impl StepError {
         }
     }
 
+    /// The same, for this job alone: what the `Retry-After` of a 429 says, whose quota others may not share. The
+    /// lane's breaker counts a failure like any other.
+    pub fn not_before(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            error: error.into(),
+            kind: Kind::NotBefore(time),
+        }
+    }
+
     /// The error.
     pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
         &*self.error
+    }
+
+    pub(super) fn into_error(self) -> BoxError {
+        self.error
     }
 
     /// The error with what caused it, for the history.
@@ -91,7 +108,12 @@ pub(super) fn rejection_in(error: &(dyn Error + 'static)) -> Option<Rejected> {
         if let Some(rejection) = error.downcast_ref::<Rejection>() {
             return Some(rejection.rejected);
         }
-        link = error.source();
+        // One in an `io::Error` is not its source.
+        let inner = error.downcast_ref().and_then(io::Error::get_ref);
+        link = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
     }
     None
 }

@@ -88,6 +88,11 @@ impl Lane {
         self
     }
 
+    #[cfg(all(feature = "keep", target_has_atomic = "64"))]
+    pub(super) const fn is_guarded(&self) -> bool {
+        self.gate.is_some()
+    }
+
     /// The right to one step.
     pub(super) fn admit(&self) -> Result<Admitted, Rejection> {
         match &self.gate {

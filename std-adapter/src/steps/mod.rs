@@ -15,6 +15,7 @@
 //! | `worker`, `room`, `called` | [`Worker`]: claims jobs that are due, as many as a lane has room for; jobs that are run at once |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier` | [`Notifier`]: who tells a person |
+//! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `watch`, `report` | what is counted and logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
@@ -25,6 +26,7 @@ mod ending;
 mod engine;
 mod error;
 mod job;
+mod keep;
 mod lane;
 mod memory;
 mod notifier;
@@ -45,6 +47,8 @@ pub use job::{
     Claimed, Failed, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME,
     NewJob, Right, Status, kept,
 };
+#[cfg(all(feature = "keep", target_has_atomic = "64"))]
+pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
 pub use notifier::{Notifier, Stuck};
@@ -56,6 +60,6 @@ pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 
 /// The page on durable steps, whose code is compiled and run.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "keep"))]
 #[doc = include_str!("../../../docs/steps.md")]
 mod page {}

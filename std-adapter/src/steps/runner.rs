@@ -38,7 +38,7 @@ pub(super) enum Now {
 }
 
 /// How a step ended.
-enum Ended {
+pub(super) enum Ended {
     Came(Came),
     /// Somebody else has the right, or will have.
     Lost,
@@ -74,10 +74,10 @@ impl<D: Store> Inner<D> {
         if is_lost {
             self.watch.tried(&job, Tried::Lapsed);
             let lost = StepError::from("the worker that ran it was lost");
-            return self.fail(&*workflow, right, &job, lost).await;
+            return self.fail(&*workflow, right, &job, &lost).await;
         }
         loop {
-            let step = self.step(&*workflow, right, &job, &mut start, gives_up.clone());
+            let step = self.step(&*workflow, Some(right), &job, &mut start, gives_up.clone());
             let came = match step.await {
                 Ended::Came(came) => came,
                 Ended::Lost => {
@@ -98,7 +98,7 @@ impl<D: Store> Inner<D> {
                     start
                         .admitted
                         .report(outcome_of(error.kind), &error.words());
-                    return self.fail(&*workflow, right, &job, error).await;
+                    return self.fail(&*workflow, right, &job, &error).await;
                 }
                 Came::Done(state) => {
                     self.watch.tried(&job, Tried::Success);
@@ -148,17 +148,17 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// Runs one step, and renews the lease meanwhile.
-    async fn step(
+    /// Runs one step, and renews the lease meanwhile, if the job is kept.
+    pub(super) async fn step(
         &self,
         workflow: &dyn AnyWorkflow,
-        right: Right,
+        right: Option<Right>,
         job: &Job,
         start: &mut Start,
         mut gives_up: watch::Receiver<bool>,
     ) -> Ended {
         let context = StepContext {
-            id: job.id,
+            id: right.map(|right| right.id),
             key: job.key.clone(),
             failures: job.failures,
         };
@@ -198,7 +198,10 @@ impl<D: Store> Inner<D> {
     }
 
     /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
-    async fn is_lost(&self, right: Right) -> bool {
+    async fn is_lost(&self, right: Option<Right>) -> bool {
+        let Some(right) = right else {
+            return false;
+        };
         let rights = [right];
         let renewed = self.store.renew(&rights, self.times.lease);
         match timeout(self.times.lease / 3, renewed).await {
@@ -219,16 +222,17 @@ async fn until_given_up(gives_up: &mut watch::Receiver<bool>) {
     }
 }
 
-const fn tried(kind: Kind) -> Tried {
+pub(super) const fn tried(kind: Kind) -> Tried {
     match kind {
-        Kind::Failed(_) | Kind::Final => Tried::Failure,
+        Kind::Failed(_) | Kind::NotBefore(_) | Kind::Final => Tried::Failure,
         Kind::Rejected(_) => Tried::Rejected,
     }
 }
 
-fn outcome_of(kind: Kind) -> Outcome {
+pub(super) fn outcome_of(kind: Kind) -> Outcome {
     match kind {
         Kind::Failed(retry_after) => failed(retry_after),
+        Kind::NotBefore(_) => failed(None),
         // Not the resource's fault, or nothing was done.
         Kind::Final | Kind::Rejected(_) => Outcome::Ignored,
     }

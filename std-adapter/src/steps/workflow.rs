@@ -14,9 +14,9 @@ use super::{JobId, Schedule, StepError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepContext {
-    /// The job.
-    pub id: JobId,
-    /// What makes it one.
+    /// The job; none in the first try of [`Steps::call_or_keep`](super::Steps::call_or_keep), as nothing is kept then.
+    pub id: Option<JobId>,
+    /// What makes it one: the same in each try.
     pub key: String,
     /// How often this step was tried in vain.
     pub failures: u32,

@@ -8,6 +8,9 @@
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
+//! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
+//! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
+//! | `keep_clients` | a real client and a real server |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths`, `process` | processes that die, or are cut off and come back |
 //! | `settings` | what makes no sense, and what it says |
@@ -16,7 +19,24 @@
 mod contract;
 mod deaths;
 mod dropped;
+mod failing_store;
 mod forward;
+#[cfg(feature = "keep")]
+mod keep_bodies;
+mod keep_calls;
+#[cfg(all(feature = "keep", feature = "client", feature = "reqwest"))]
+mod keep_clients;
+mod keep_dropped;
+#[cfg(feature = "keep")]
+mod keep_limits;
+#[cfg(feature = "keep")]
+mod keep_replay;
+#[cfg(feature = "keep")]
+mod keep_requests;
+#[cfg(feature = "keep")]
+mod keep_secrets;
+#[cfg(feature = "keep")]
+mod keep_server;
 mod lanes;
 mod process;
 mod schedule;

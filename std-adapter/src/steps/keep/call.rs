@@ -1,0 +1,185 @@
+//! Calls first, and keeps what did not succeed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker::Outcome;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{oneshot, watch};
+
+use super::super::engine::{EnqueueError, Inner, Ran, Steps, claimed, ran_before};
+use super::super::room::{Full, Start};
+use super::super::runner::{Ended, outcome_of, tried};
+use super::super::store::{Store, StoreError};
+use super::super::watch::Tried;
+use super::super::workflow::Came;
+use super::super::{JobId, NewJob, Right, StepError, Workflow};
+use super::refused::{Kept, Refused};
+use super::unheard::Unheard;
+
+impl<D: Store> Steps<D> {
+    /// Does the only step of a workflow now, and keeps a job only if that did not succeed: what succeeds at once costs no
+    /// write.
+    ///
+    /// | now | the answer | the job |
+    /// |---|---|---|
+    /// | success | [`Ran::Done`] | none |
+    /// | its lane rejects it, or has no room | [`Ran::Later`] | due when its lane admits; that was no try |
+    /// | a breaker within the step rejects it | [`Ran::Later`] | due when that breaker said; that was no try |
+    /// | failed, panicked, or over the time limit | [`Ran::Later`] | due by the schedule, or [later](StepError::retry_after); that was the first try |
+    /// | [`StepError::end`], or no try is left | [`Ran::Ended`] | none |
+    ///
+    /// It goes on in a task of its own, also when this future is dropped, by a time-out around it say: then it is done, or
+    /// kept, and what ended is kept, too, as dead, so that a person is told. A [worker that stops](super::super::Worker::stop)
+    /// waits for it, and what does not end within its time is kept. Until it has failed nothing of it is
+    /// kept: what a process that dies has under way is lost with its caller. [`run`](Self::run) keeps it first.
+    ///
+    /// **Nothing looks for a job of the same key before the call**: if one waits, this call is made all the same, and the
+    /// job later. Steps must bear that, as they may run again in any case. Whoever wants each key done in
+    /// order asks [`run`](Self::run). When it is to be kept and there is a job of that key already, there is no
+    /// second one; what that one has come to is the answer.
+    ///
+    /// ```
+    /// use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Steps, Store, Workflow};
+    /// use atomic_breaker_std::{Breaker, Config, breaker};
+    ///
+    /// static MAIL: Breaker = breaker(Config::new());
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| {
+    ///     # let send_mail = async |_: &str| Ok::<_, std::io::Error>(());
+    ///     send_mail(&to).await?;
+    ///     Ok(to)
+    /// });
+    /// let steps = Steps::builder(MemoryStore::new())
+    ///     .lane(Lane::new("mail").guarded(&MAIL))
+    ///     .workflow(&welcome)
+    ///     .build()?;
+    ///
+    /// let ann = "ann@example.com".to_owned();
+    /// assert!(matches!(steps.call_or_keep(&welcome, "user-7", &ann).await?, Ran::Done(_)));
+    /// assert!(steps.store().counts().await?.jobs.is_empty());
+    ///
+    /// MAIL.trip();
+    /// let bob = "bob@example.com".to_owned();
+    /// assert!(matches!(steps.call_or_keep(&welcome, "user-8", &bob).await?, Ran::Later(_)));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`EnqueueError::NotKept`] when it was not done, and the store failed; with the others nothing was tried.
+    pub async fn call_or_keep<S>(
+        &self,
+        workflow: &Workflow<S>,
+        key: impl Into<String>,
+        state: &S,
+    ) -> Result<Ran<S>, EnqueueError>
+    where
+        S: Serialize + DeserializeOwned + Send + 'static,
+    {
+        let (job, room) = self.new_job(workflow, key, state)?;
+        if workflow.0.steps.len() > 1 {
+            return Err(EnqueueError::Steps(workflow.kind()));
+        }
+        let start = room.start();
+        let (answer, answered) = oneshot::channel();
+        let inner = Arc::clone(&self.0);
+        let under_way = inner.calls.begin();
+        let call = inner.called.begin();
+        tokio::spawn(async move {
+            // If the caller has gone it is dropped, which `Unheard` knows.
+            let _ = answer.send(inner.call(start, job, call.order.clone()).await);
+            drop((under_way, call));
+        });
+        match answered.await.unwrap_or(Called::ShutDown) {
+            Called::Done(state) => Ok(match serde_json::from_str(&state) {
+                Ok(state) => Ran::Done(state),
+                Err(error) => Ran::Ended {
+                    id: None,
+                    error: error.to_string(),
+                },
+            }),
+            Called::Kept(Kept::New(id)) => Ok(Ran::Later(id)),
+            Called::Kept(Kept::Exists(job)) => Ok(ran_before(&job)),
+            Called::Unheard(unheard) => unheard.hear(),
+            Called::ShutDown => Err(EnqueueError::NotKept {
+                why: "it was broken off".into(),
+                store: StoreError::new("the runtime is being shut down, or the store panicked"),
+            }),
+        }
+    }
+}
+
+/// What a call came to.
+enum Called<D: Store> {
+    Done(String),
+    Kept(Kept),
+    Unheard(Unheard<D>),
+    /// The runtime goes down, and takes it along.
+    ShutDown,
+}
+
+impl<D: Store> Inner<D> {
+    async fn call(
+        self: Arc<Self>,
+        start: Result<Start, Full>,
+        job: NewJob,
+        gives_up: watch::Receiver<bool>,
+    ) -> Called<D> {
+        let refused = match start {
+            Ok(start) => match self.first_try(start, &job, gives_up).await {
+                Some(Ok(state)) => return Called::Done(state),
+                Some(Err(error)) => Refused::failed(job, error),
+                None => Refused::not_tried(job, Duration::ZERO, "it was given up to stop"),
+            },
+            // The lane itself knows when it admits.
+            Err(Full::Rejected(rejection)) => Refused::not_tried(job, Duration::ZERO, rejection),
+            Err(Full::Room) => {
+                let why = format!("lane {:?} has no room", job.lane);
+                Refused::not_tried(job, Duration::ZERO, why)
+            }
+        };
+        if self.ends(&refused) {
+            return Called::Unheard(Unheard::new(self, refused, None));
+        }
+        match self.keep(&refused).await {
+            Ok(kept) => Called::Kept(kept),
+            Err(store) => Called::Unheard(Unheard::new(self, refused, Some(store))),
+        }
+    }
+
+    /// `None` if it was given up.
+    async fn first_try(
+        &self,
+        mut start: Start,
+        job: &NewJob,
+        gives_up: watch::Receiver<bool>,
+    ) -> Option<Result<String, StepError>> {
+        let workflow = Arc::clone(self.workflows.get(&*job.kind)?);
+        let nothing = Right {
+            id: JobId::new(0),
+            fence: 0,
+        };
+        let job = claimed(job.clone(), nothing).job;
+        let step = self.step(&*workflow, None, &job, &mut start, gives_up);
+        Some(match step.await {
+            Ended::Came(Came::Done(state) | Came::Next { state, .. }) => {
+                self.watch.tried(&job, Tried::Success);
+                start.admitted.report(Outcome::Success, "");
+                Ok(state)
+            }
+            Ended::Came(Came::Failed(error)) => {
+                self.watch.tried(&job, tried(error.kind));
+                let outcome = outcome_of(error.kind);
+                start.admitted.report(outcome, &error.words());
+                Err(error)
+            }
+            Ended::Came(Came::Unreadable(why)) => Err(StepError::end(why)),
+            Ended::Lost | Ended::GivenUp => {
+                self.watch.tried(&job, Tried::GivenBack);
+                return None;
+            }
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! The body of a request, read as far as it may be kept.
+
+#[cfg(feature = "reqwest")]
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+
+use super::NotKept;
+
+/// The body that a service below a [`KeepLayer`](super::KeepLayer) gets: one that was read as a whole, or the beginning that
+/// was read and the rest as it comes. Made of bytes for a replay.
+pub struct KeepBody<B: Body> {
+    read: Bytes,
+    trailers: Option<HeaderMap>,
+    failed: Option<B::Error>,
+    rest: Option<B>,
+}
+
+impl<B: Body> KeepBody<B> {
+    /// Read as a whole.
+    pub(super) const fn whole(read: Bytes) -> Self {
+        Self {
+            read,
+            trailers: None,
+            failed: None,
+            rest: None,
+        }
+    }
+
+    /// Not read.
+    pub(super) const fn unread(body: B) -> Self {
+        Self {
+            read: Bytes::new(),
+            trailers: None,
+            failed: None,
+            rest: Some(body),
+        }
+    }
+}
+
+impl<B: Body + Unpin> KeepBody<B> {
+    /// Reads so many bytes at most: all of them, or why it cannot be kept and what is to be sent all the same.
+    pub(super) async fn read(mut body: B, most: usize) -> Result<Bytes, (NotKept, Self)> {
+        let mut read = BytesMut::new();
+        let mut trailers = None;
+        let mut failed = None;
+        let why = loop {
+            let left = (most - read.len()) as u64;
+            if body.size_hint().lower() > left {
+                break NotKept::Large(most);
+            }
+            match poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+                None => return Ok(read.freeze()),
+                Some(Err(error)) => {
+                    failed = Some(error);
+                    break NotKept::Broken;
+                }
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(mut data) => {
+                        read.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+                        if read.len() > most {
+                            break NotKept::Large(most);
+                        }
+                    }
+                    Err(frame) => {
+                        trailers = frame.into_trailers().ok();
+                        break NotKept::Trailers;
+                    }
+                },
+            }
+        };
+        let read = read.freeze();
+        let is_over = failed.is_some();
+        let body = Self {
+            read,
+            trailers,
+            failed,
+            rest: (!is_over).then_some(body),
+        };
+        Err((why, body))
+    }
+}
+
+impl<B: Body> From<Vec<u8>> for KeepBody<B> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::whole(bytes.into())
+    }
+}
+
+/// For `HttpClient`.
+#[cfg(feature = "reqwest")]
+impl<B> From<KeepBody<B>> for reqwest::Body
+where
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>> + Send + Sync>,
+    B: Unpin + Send + Sync + 'static,
+{
+    fn from(body: KeepBody<B>) -> Self {
+        match body.rest {
+            // Which can be sent again, by redirects say.
+            None if body.trailers.is_none() && body.failed.is_none() => body.read.into(),
+            _ => Self::wrap(body),
+        }
+    }
+}
+
+// Nothing but the rest is pinned.
+impl<B: Body + Unpin> Unpin for KeepBody<B> {}
+
+impl<B: Body + Unpin> Body for KeepBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.get_mut();
+        if !this.read.is_empty() {
+            let read = std::mem::take(&mut this.read);
+            return Poll::Ready(Some(Ok(Frame::data(read))));
+        }
+        if let Some(trailers) = this.trailers.take() {
+            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+        }
+        if let Some(error) = this.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let Some(rest) = &mut this.rest else {
+            return Poll::Ready(None);
+        };
+        let frame = Pin::new(rest).poll_frame(context);
+        let copied =
+            |frame: Frame<B::Data>| frame.map_data(|mut data| data.copy_to_bytes(data.remaining()));
+        frame.map(|frame| frame.map(|frame| frame.map(copied)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.read.is_empty()
+            && self.trailers.is_none()
+            && self.failed.is_none()
+            && self.rest.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let read = self.read.len() as u64;
+        let Some(rest) = &self.rest else {
+            return SizeHint::with_exact(read);
+        };
+        let after = rest.size_hint();
+        let mut hint = SizeHint::new();
+        // The upper one first, as it may not be below the other.
+        if let Some(upper) = after.upper().and_then(|upper| upper.checked_add(read)) {
+            hint.set_upper(upper);
+        }
+        hint.set_lower(after.lower().saturating_add(read));
+        hint
+    }
+}
+
+/// Another one of the same.
+impl<B: Body<Error: Clone> + Clone> Clone for KeepBody<B> {
+    fn clone(&self) -> Self {
+        Self {
+            read: self.read.clone(),
+            trailers: self.trailers.clone(),
+            failed: self.failed.clone(),
+            rest: self.rest.clone(),
+        }
+    }
+}
+
+impl<B: Body> fmt::Debug for KeepBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepBody")
+            .field("read_bytes", &self.read.len())
+            .field("is_whole", &self.rest.is_none())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,189 @@
+//! Which requests are kept, what of them, and how many.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use http::request::Parts;
+
+use super::super::super::{Steps, Store, Workflow};
+use super::judge::Judge;
+use super::rule::may_be_kept;
+use super::{KeepConfigError, KeepLayer, KeptRequest};
+use crate::http::{ErrorRule, HttpClassifier, StatusRule};
+
+type May = dyn Fn(&Parts) -> bool + Send + Sync;
+type Key = dyn Fn(&Parts) -> String + Send + Sync;
+
+/// Which requests are kept, what of them, and how many. One goes with one kind of jobs.
+///
+/// | | unless set |
+/// |---|---|
+/// | [`keep_if`](Self::keep_if): which | those with an `Idempotency-Key` whose method is none of GET, HEAD, OPTIONS and TRACE |
+/// | [`header`](Self::header): what of them | `content-type`, `content-encoding`, `idempotency-key` |
+/// | [`query`](Self::query) | only requests without one are kept |
+/// | [`largest_body`](Self::largest_body) | 64 KiB |
+/// | [`most`](Self::most): how many | 10,000 |
+/// | [`key`](Self::key): of one there is one job | the `Idempotency-Key` with method and URI, otherwise one of its own |
+/// | [`classify`](Self::classify): what is a failure for now | 5xx, 408, 429 and errors that are not the caller's own |
+///
+/// **What is kept is not encrypted**, path and body included. User name and password of a URI are never kept. Headers that
+/// are not allowed are not sent again, so allow those that the server needs, and have the client of the replay add
+/// secrets.
+///
+/// **What is kept is sent later**, after whatever was sent since: of two PUTs the older one may come last. A request whose
+/// order counts is not to be kept.
+#[derive(Clone)]
+#[must_use]
+pub struct KeepConfig {
+    pub(super) may: Arc<May>,
+    pub(super) key: Option<Arc<Key>>,
+    pub(super) headers: Vec<Allowed>,
+    /// Any, if there is no list.
+    pub(super) queries: Option<Vec<String>>,
+    pub(super) largest_body: usize,
+    pub(super) most: u64,
+    pub(super) judge: Judge,
+}
+
+/// A header that is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Allowed {
+    pub(super) name: String,
+    pub(super) is_secret: bool,
+}
+
+impl Allowed {
+    fn new(name: &str, is_secret: bool) -> Self {
+        Self {
+            name: name.to_ascii_lowercase(),
+            is_secret,
+        }
+    }
+}
+
+impl KeepConfig {
+    /// As in the table.
+    pub fn new() -> Self {
+        let headers = ["content-type", "content-encoding", "idempotency-key"];
+        Self {
+            may: Arc::new(may_be_kept),
+            key: None,
+            headers: headers.map(|name| Allowed::new(name, false)).to_vec(),
+            queries: Some(Vec::new()),
+            largest_body: 64 << 10,
+            most: 10_000,
+            judge: Judge::usual(),
+        }
+    }
+
+    /// Which requests may be kept, in place of those that say so by an `Idempotency-Key`. They are sent again, perhaps
+    /// more than once, and later than others: the server must bear that.
+    ///
+    /// ```
+    /// use atomic_breaker_std::steps::requests::KeepConfig;
+    ///
+    /// let events = KeepConfig::new().keep_if(|request| request.uri.path() == "/events");
+    /// # let _ = events;
+    /// ```
+    pub fn keep_if(mut self, may: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> Self {
+        self.may = Arc::new(may);
+        self
+    }
+
+    /// Keeps this header, too. [`layer`](Self::layer) refuses the names of secrets (`authorization`,
+    /// `proxy-authorization`, `cookie`, `set-cookie`, `x-api-key`, `x-auth-token`), and those that belong to one
+    /// connection. A request whose value is marked as sensitive is not kept.
+    pub fn header(mut self, name: &str) -> Self {
+        self.headers.push(Allowed::new(name, false));
+        self
+    }
+
+    /// Keeps this header, too, though it is a secret: whoever reads the store reads it.
+    pub fn secret_header(mut self, name: &str) -> Self {
+        self.headers.push(Allowed::new(name, true));
+        self
+    }
+
+    /// Allows this name in the query of requests that are kept, with its values; as written, without decoding. With any
+    /// other name in it a request is not kept.
+    pub fn query(mut self, name: &str) -> Self {
+        if let Some(names) = &mut self.queries {
+            names.push(name.to_owned());
+        }
+        self
+    }
+
+    /// Keeps requests with any query, though there may be secrets in it: whoever reads the store reads it.
+    pub fn any_query(mut self) -> Self {
+        self.queries = None;
+        self
+    }
+
+    /// The largest body that is kept, in bytes: up to 512 KiB. So much of each request that may be kept is read before it
+    /// is sent; of a larger one the rest follows as it comes.
+    pub const fn largest_body(mut self, bytes: usize) -> Self {
+        self.largest_body = bytes;
+        self
+    }
+
+    /// How many jobs of the lane may be there that are neither done nor cancelled, 1 or more: those that wait, run, or have
+    /// ended without success. So give the lane to these jobs alone.
+    ///
+    /// They are counted while requests are to be kept, all jobs of the store at most once in 10 s, and this process counts
+    /// what it keeps in between. If it is the only one, it keeps no more than that; of several each may keep as many more
+    /// as the others did since its last count.
+    pub const fn most(mut self, jobs: u64) -> Self {
+        self.most = jobs;
+        self
+    }
+
+    /// The key of a request: of one there is one job, for as long as it is kept; 1 to 255 bytes. **Where several tenants
+    /// send their own `Idempotency-Key`, put the tenant in**: `authorization` is not kept, so nothing else tells two
+    /// like requests apart, and the second is taken for the first.
+    pub fn key(mut self, key: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
+        self.key = Some(Arc::new(key));
+        self
+    }
+
+    /// What is a failure for now, of the first try and of the replays; and how long a `Retry-After` may be. What it ignores
+    /// or calls a success is an answer.
+    pub fn classify<S, X>(mut self, http: HttpClassifier<S, X>) -> Self
+    where
+        S: StatusRule + Send + Sync + 'static,
+        X: ErrorRule<dyn Error + Send + Sync> + Send + Sync + 'static,
+    {
+        self.judge = Judge::of(http);
+        self
+    }
+
+    /// The layer above a breaker: keeps as jobs of this workflow, which [`replay`](Self::replay) made.
+    ///
+    /// # Errors
+    /// [`KeepConfigError`] says what is wrong.
+    pub fn layer<D: Store, Q>(
+        &self,
+        steps: &Steps<D>,
+        later: &Workflow<KeptRequest>,
+    ) -> Result<KeepLayer<D, Q>, KeepConfigError> {
+        self.check()?;
+        KeepLayer::new(self.clone(), steps, later)
+    }
+}
+
+impl Default for KeepConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for KeepConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepConfig")
+            .field("headers", &self.headers)
+            .field("queries", &self.queries)
+            .field("largest_body", &self.largest_body)
+            .field("most", &self.most)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! What is a failure for now.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker::Outcome;
+use http::{HeaderMap, Response, StatusCode};
+
+use super::super::super::StepError;
+use super::super::super::error::rejection_in;
+use crate::http::{ErrorRule, HttpClassifier, StatusRule, UsualErrors, UsualStatuses, text_of};
+
+type AnError = dyn Error + Send + Sync;
+type Rule =
+    dyn Fn(Result<(StatusCode, &HeaderMap), &AnError>) -> (Outcome, Option<Duration>) + Send + Sync;
+
+/// What an answer means.
+#[derive(Clone)]
+pub(super) struct Judge(Arc<Rule>);
+
+/// Why a request is not done.
+pub(super) enum Undone {
+    /// A breaker rejected it; come back in so long, if that is known.
+    Rejected(Option<Duration>),
+    /// It may succeed later.
+    Failed(StepError),
+}
+
+impl Judge {
+    pub(super) fn usual() -> Self {
+        Self::of(HttpClassifier::with_rules(UsualStatuses, UsualErrors))
+    }
+
+    pub(super) fn of<S, X>(http: HttpClassifier<S, X>) -> Self
+    where
+        S: StatusRule + Send + Sync + 'static,
+        X: ErrorRule<AnError> + Send + Sync + 'static,
+    {
+        Self(Arc::new(move |answer| match answer {
+            Ok(head) => (http.response(&head), http.retry_hint(&head)),
+            Err(error) => (http.error(error), None),
+        }))
+    }
+
+    /// What is not done, but may be later.
+    pub(super) fn undone<B>(&self, answer: &Result<Response<B>, Box<AnError>>) -> Option<Undone> {
+        let head = match answer {
+            Ok(response) => Ok((response.status(), response.headers())),
+            Err(error) => match rejection_in(&**error) {
+                Some(rejected) => return Some(Undone::Rejected(rejected.retry_in())),
+                None => Err(&**error),
+            },
+        };
+        let (Outcome::Failure(failure), hint) = (self.0)(head) else {
+            return None;
+        };
+        let words = match head {
+            Ok((status, _)) => status.to_string(),
+            // Without the URL, whose query may hold secrets.
+            Err(error) => text_of(error),
+        };
+        Some(Undone::Failed(match (failure.min_open_time(), hint) {
+            (Some(time), _) => StepError::retry_after(time, words),
+            (None, Some(time)) => StepError::not_before(time, words),
+            (None, None) => words.into(),
+        }))
+    }
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Judge")
+    }
+}

@@ -1,0 +1,219 @@
+//! The layer above a breaker.
+
+use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use http_body::Body;
+use tower::util::Oneshot;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::super::super::engine::Inner;
+use super::super::super::{Steps, Store, Workflow};
+use super::bound::Bound;
+use super::keeping::{Keeping, Sent};
+use super::{Answer, KeepBody, KeepConfig, KeepConfigError, KeepError, KeptRequest, NotKept};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Keeps the requests that a breaker below rejects, or that fail for now, as jobs: made by
+/// [`KeepConfig::layer`].
+///
+/// | the service below | the answer |
+/// |---|---|
+/// | a response that is no failure | [`Answer::Now`] |
+/// | the rejection of a breaker, found in the chain of the error | [`Answer::Kept`]; that was no try |
+/// | a response or an error that is a failure for now | [`Answer::Kept`]; that was the first try, due again by the schedule and not before its `Retry-After` |
+/// | the same, of a request that may not be kept | unchanged |
+/// | the same, of one that may be, but is too large, or one too many | unchanged, with a [`NotKept`] that names the limit: [`KeepError::not_kept`], or among the extensions of the response |
+/// | another error | unchanged, within a [`KeepError`] |
+///
+/// A request that may be kept goes on in a task of its own from when its body was read, also when the caller has gone,
+/// by a time-out above this layer say: it is done, or kept. So the service below needs a time limit.
+///
+/// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is waited for. The
+/// future of each request is boxed.
+///
+/// `Q` is the body of the requests.
+pub struct KeepLayer<D, Q>(Arc<Shared<D>>, PhantomData<fn(Q)>);
+
+pub(super) struct Shared<D> {
+    pub(super) config: KeepConfig,
+    pub(super) inner: Arc<Inner<D>>,
+    pub(super) later: Workflow<KeptRequest>,
+    pub(super) bound: Bound,
+}
+
+impl<D: Store, Q> KeepLayer<D, Q> {
+    pub(super) fn new(
+        config: KeepConfig,
+        steps: &Steps<D>,
+        later: &Workflow<KeptRequest>,
+    ) -> Result<Self, KeepConfigError> {
+        let kind = later.kind();
+        if later.0.steps.len() != 1 {
+            return Err(KeepConfigError::Steps(kind));
+        }
+        if !steps.0.workflows.contains_key(kind) {
+            return Err(KeepConfigError::Unknown(kind));
+        }
+        let bound = Bound::new(config.most);
+        let shared = Shared {
+            config,
+            inner: Arc::clone(&steps.0),
+            later: later.clone(),
+            bound,
+        };
+        Ok(Self(Arc::new(shared), PhantomData))
+    }
+}
+
+impl<D, Q> Clone for KeepLayer<D, Q> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0), PhantomData)
+    }
+}
+
+impl<D, Q> fmt::Debug for KeepLayer<D, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepLayer")
+            .field("config", &self.0.config)
+            .field("later", &self.0.later)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S, D, Q, B> Layer<S> for KeepLayer<D, Q>
+where
+    S: Service<Request<KeepBody<Q>>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+    Q: Body<Data: Send, Error: Send> + Unpin + Send + 'static,
+    B: Send + 'static,
+{
+    type Service = KeepService<D, Q, B>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        let inner = Mutex::new(inner);
+        KeepService {
+            client: Arc::new(move |request| {
+                let client = inner.lock().unwrap_or_else(PoisonError::into_inner);
+                let answer = Oneshot::new(client.clone(), request);
+                Box::pin(async move { answer.await.map_err(Into::into) })
+            }),
+            shared: Arc::clone(&self.0),
+        }
+    }
+}
+
+/// Not named in the service, so that its requests can be made in tasks whatever it holds.
+type Client<Q, B> = dyn Fn(Request<KeepBody<Q>>) -> Sent<B> + Send + Sync;
+
+/// The service of a [`KeepLayer`].
+pub struct KeepService<D, Q: Body, B> {
+    client: Arc<Client<Q, B>>,
+    shared: Arc<Shared<D>>,
+}
+
+impl<D, Q: Body, B> Clone for KeepService<D, Q, B> {
+    fn clone(&self) -> Self {
+        Self {
+            client: Arc::clone(&self.client),
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<D, Q: Body, B> fmt::Debug for KeepService<D, Q, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepService")
+            .field("config", &self.shared.config)
+            .finish_non_exhaustive()
+    }
+}
+
+type Answered<B> = Pin<Box<dyn Future<Output = Result<Answer<Response<B>>, KeepError>> + Send>>;
+
+impl<D, Q, B> Service<Request<Q>> for KeepService<D, Q, B>
+where
+    D: Store,
+    Q: Body<Data: Send, Error: Send> + Unpin + Send + 'static,
+    B: Send + 'static,
+{
+    type Response = Answer<Response<B>>;
+    type Error = KeepError;
+    type Future = Answered<B>;
+
+    /// Always ready: a request that is rejected may be kept.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), KeepError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Q>) -> Self::Future {
+        let shared = Arc::clone(&self.shared);
+        let client = Arc::clone(&self.client);
+        let (parts, body) = request.into_parts();
+        if !(shared.config.may)(&parts) {
+            let request = Request::from_parts(parts, KeepBody::unread(body));
+            return Box::pin(async move {
+                let answer = client(request).await;
+                shared.config.unchanged(answer, None)
+            });
+        }
+        Box::pin(async move {
+            let allowed = shared.config.allowed(&parts);
+            let read = match allowed {
+                Ok(headers) => KeepBody::read(body, shared.config.largest_body)
+                    .await
+                    .map(|body| (headers, body)),
+                Err(why) => Err((why, KeepBody::unread(body))),
+            };
+            let (headers, body) = match read {
+                Ok(whole) => whole,
+                Err((why, body)) => {
+                    let request = Request::from_parts(parts, body);
+                    let answer = client(request).await;
+                    return shared.config.unchanged(answer, Some(why));
+                }
+            };
+            let keeping = Keeping::new(&shared, &parts, headers, body.clone());
+            let request = Request::from_parts(parts, KeepBody::whole(body));
+            let sent = client(request);
+            keeping.send(shared, sent).await
+        })
+    }
+}
+
+impl KeepConfig {
+    /// Neither kept nor to be kept.
+    fn unchanged<B>(
+        &self,
+        answer: Result<Response<B>, BoxError>,
+        why: Option<NotKept>,
+    ) -> Result<Answer<Response<B>>, KeepError> {
+        // Of what succeeded nothing was to be kept.
+        let why = why.filter(|_| self.judge.undone(&answer).is_some());
+        not_kept(answer, why)
+    }
+}
+
+/// The answer as it is, with the reason why it is not kept.
+pub(super) fn not_kept<B>(
+    answer: Result<Response<B>, BoxError>,
+    why: Option<NotKept>,
+) -> Result<Answer<Response<B>>, KeepError> {
+    match answer {
+        Ok(mut response) => {
+            if let Some(why) = why {
+                response.extensions_mut().insert(why);
+            }
+            Ok(Answer::Now(response))
+        }
+        Err(error) => Err(KeepError::new(error, why)),
+    }
+}

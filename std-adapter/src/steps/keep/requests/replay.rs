@@ -1,0 +1,72 @@
+//! Sends a request again.
+
+use std::error::Error;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use http::{Request, Response, StatusCode};
+use tower::util::Oneshot;
+use tower_service::Service;
+
+use super::super::super::{StepError, Workflow};
+use super::judge::{Judge, Undone};
+use super::{KeepConfig, KeptRequest};
+use crate::http::text_of;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+impl KeepConfig {
+    /// The workflow that sends kept requests again: its kind and its lane, both kept with each job, and the client, which
+    /// adds what is not kept, such as `authorization`. One step: its schedule may be set.
+    ///
+    /// | the answer | the job |
+    /// |---|---|
+    /// | 2xx, "303 See Other" | done |
+    /// | 5xx, 408, 429, an error: what the [classifier](Self::classify) calls a failure | tried again by the schedule, not before its `Retry-After` |
+    /// | the rejection of a breaker | due when it said; that was no try |
+    /// | any other status; an error that is the request's own fault | dead: a person is told |
+    ///
+    /// The `Retry-After` of a 503 is one for the lane's breaker, too; that of a 429 is not, as with
+    /// [`HttpClassifier`](crate::http::HttpClassifier). The body of the response is dropped.
+    pub fn replay<Q, S, B>(
+        &self,
+        kind: &'static str,
+        lane: &'static str,
+        client: S,
+    ) -> Workflow<KeptRequest>
+    where
+        S: Service<Request<Q>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        Q: From<Vec<u8>> + Send + 'static,
+        B: Send + 'static,
+    {
+        let client = Mutex::new(client);
+        let judge = self.judge.clone();
+        Workflow::new(kind).step("send", lane, move |kept: KeptRequest| {
+            let client = client.lock().unwrap_or_else(PoisonError::into_inner);
+            let sent = Oneshot::new(client.clone(), kept.to_request());
+            let judge = judge.clone();
+            async move { came(&judge, kept, sent.await.map_err(Into::into)) }
+        })
+    }
+}
+
+fn came<B>(
+    judge: &Judge,
+    kept: KeptRequest,
+    answer: Result<Response<B>, BoxError>,
+) -> Result<KeptRequest, StepError> {
+    match (judge.undone(&answer), answer) {
+        (Some(Undone::Failed(error)), _) => Err(error),
+        // The rejection is in it.
+        (Some(Undone::Rejected(_)), Err(error)) => Err(error.into()),
+        (_, Err(error)) => Err(StepError::end(text_of(&*error))),
+        (_, Ok(response)) => match response.status() {
+            status if status.is_success() || status == StatusCode::SEE_OTHER => {
+                Ok(kept.done(status))
+            }
+            status => Err(StepError::end(status.to_string())),
+        },
+    }
+}
