@@ -147,6 +147,7 @@ impl<D: Store> StepsBuilder<D> {
             notifier: self.notifier,
             times: self.times,
             called: Arc::new(Called::new()),
+            telling: Arc::new(Called::new()),
         })))
     }
 }

@@ -104,7 +104,9 @@ impl<D: Store> Inner<D> {
         let Some(notifier) = self.notifier.clone() else {
             return;
         };
+        let telling = self.telling.begin();
         tokio::spawn(async move {
+            let _telling = telling;
             for pause in [Some(1), Some(10), None] {
                 if notifier.notify(&stuck).await.is_ok() {
                     return;

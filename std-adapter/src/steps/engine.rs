@@ -58,6 +58,8 @@ pub(super) struct Inner<D> {
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
     pub(super) times: Times,
     pub(super) called: Arc<Called>,
+    /// Messages to a person that are under way.
+    pub(super) telling: Arc<Called>,
 }
 
 /// What a job came to that was run at once.

@@ -16,8 +16,10 @@
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier`, `report` | [`Notifier`]: who tells a person; what is logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
+//! | `answer` | a store that panics has failed |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
+mod answer;
 mod builder;
 mod called;
 mod ending;

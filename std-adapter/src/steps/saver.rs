@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Right;
+use super::answer::answer;
 use super::store::{Change, Save, Saved, Store};
 
 /// How many go together at most.
@@ -79,5 +80,8 @@ async fn save<D: Store>(store: &D, until: Instant, together: &mut Vec<Waiting>) 
 }
 
 async fn saved<D: Store>(store: &D, until: Instant, saves: &[Save]) -> Option<Vec<Saved>> {
-    timeout_at(until, store.save(saves)).await.ok()?.ok()
+    timeout_at(until, answer(store.save(saves)))
+        .await
+        .ok()?
+        .ok()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store};
+use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store, Workflow};
 use atomic_breaker_std::{Breaker, Config, State, TokioClock};
 use tokio::time::sleep;
 
@@ -19,10 +19,7 @@ fn steps(
     store: &MemoryStore,
     script: &Script,
     lane: Lane,
-) -> (
-    Steps<MemoryStore>,
-    atomic_breaker_std::steps::Workflow<Vec<String>>,
-) {
+) -> (Steps<MemoryStore>, Workflow<Vec<String>>) {
     let workflow = script.workflow().schedule(schedule(20));
     let steps = Steps::builder(store.clone())
         .lane(lane)
@@ -187,4 +184,22 @@ async fn a_permit_without_a_job_is_given_back_without_a_word() {
     let _worker = steps.work();
     sleep(Duration::from_secs(100)).await;
     assert!(a.acquire().is_ok(), "{:?}", a.snapshot());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_goes_on_in_the_only_room_of_its_lane() {
+    let store = MemoryStore::new();
+    let workflow = Workflow::new("kind")
+        .step("first", "a", async |n: u32| Ok(n + 1))
+        .step("second", "a", async |n: u32| Ok(n + 1));
+    let steps = Steps::builder(store)
+        .lane(Lane::new("a").at_once(1))
+        .workflow(&workflow)
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    // A worker waits for that room.
+    sleep(Duration::from_secs(1)).await;
+    let ran = steps.run(&workflow, "k", &0).await.unwrap();
+    assert_eq!(ran, Ran::Done(2));
 }

@@ -5,6 +5,8 @@
 //! | `contract` | what every store does alike; the tests of databases elsewhere use it, too |
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
 //! | `dropped` | programs that are cut short |
+//! | `faults` | stores that panic or hang |
+//! | `parked` | jobs that nobody can run, for a while or for long |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
@@ -14,8 +16,10 @@
 
 mod contract;
 mod dropped;
+mod faults;
 mod forward;
 mod lanes;
+mod parked;
 mod schedule;
 mod settings;
 mod slow_store;
@@ -36,3 +40,10 @@ fn run(promise: impl AsyncFnOnce(MemoryStore)) {
 }
 
 contract!(run);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn hundreds_of_claimers_get_each_job_once() {
+    let store = MemoryStore::new();
+    let stores = [(); 4].map(|()| store.clone());
+    contract::each_job_is_claimed_once_by_hundreds(&stores).await;
+}
