@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Status};
 
+use tokio_postgres::types::ToSql;
+
 use crate::error::Fault;
 use crate::pool::Session;
 use crate::row::{job, micros, status, time};
@@ -76,14 +78,15 @@ pub(crate) async fn counts(session: &mut Session, sql: &Sql) -> Result<Counts, F
     })
 }
 
+/// Nothing ended before the years began.
+const LONGEST: Duration = Duration::from_secs(2_000 * 365 * 24 * 60 * 60);
+
 pub(crate) async fn forget(
     session: &mut Session,
     sql: &Sql,
     ended_before: Duration,
     most: u32,
 ) -> Result<u64, Fault> {
-    // Nothing ended before the years began.
-    const LONGEST: Duration = Duration::from_secs(2_000 * 365 * 24 * 60 * 60);
     if ended_before > LONGEST {
         return Ok(0);
     }
@@ -98,8 +101,15 @@ pub(crate) async fn unpark(
     sql: &Sql,
     kind: &str,
     steps: &[&str],
+    parked_before: Duration,
+    most: u32,
 ) -> Result<u64, Fault> {
-    session.execute(&sql.unpark, &[&kind, &steps]).await
+    if parked_before > LONGEST {
+        return Ok(0);
+    }
+    let before = micros(parked_before)?;
+    let values: [&(dyn ToSql + Sync); 4] = [&kind, &steps, &before, &i64::from(most)];
+    session.execute(&sql.unpark, &values).await
 }
 
 pub(crate) async fn retry_now(session: &mut Session, sql: &Sql, id: JobId) -> Result<bool, Fault> {

@@ -11,11 +11,6 @@ use crate::pool::Session;
 use crate::row::micros;
 use crate::sql::Sql;
 
-const NOT_HELD: Saved = Saved {
-    is_held: false,
-    tell: false,
-};
-
 /// One statement, as long as no job is in there twice: then several in one transaction.
 pub(crate) async fn save(
     session: &mut Session,
@@ -31,7 +26,7 @@ pub(crate) async fn save(
         let columns = Columns::new(part)?;
         let rows = columns.save(session, sql).await?;
         let first = results.len();
-        results.resize(first + part.len(), NOT_HELD);
+        results.resize(first + part.len(), Saved::NOT_HELD);
         for row in &rows {
             let place = row.get::<_, i64>("place").cast_unsigned() as usize - 1;
             results[first + place] = Saved {

@@ -48,10 +48,15 @@ WITH given AS MATERIALIZED (
     FROM held JOIN given ON given.id = held.id
     WHERE job.id = held.id
     RETURNING given.place, given.tell AND NOT held.is_told AS tell,
-        job.id, job.step, job.failures * given.tries AS failures, given.error
+        job.id, job.step, job.status, job.failures * given.tries AS failures, given.error
 ), noted AS (
     INSERT INTO {schema}.failed (job, step, failures, error)
-    SELECT id, step, failures, error FROM saved WHERE error IS NOT NULL
+    SELECT id, step, failures, error FROM saved
+    WHERE error IS NOT NULL AND NOT (status = 'parked' AND EXISTS (
+        SELECT FROM {schema}.failed AS before
+        WHERE before.job = saved.id AND before.step = saved.step
+            AND before.failures = saved.failures AND before.error = saved.error
+    ))
 )
 SELECT place, tell FROM saved";
 
@@ -121,9 +126,10 @@ impl Sql {
         let sql = |text: &str| text.replace("{schema}", &schema);
         Self {
             insert: sql("
-INSERT INTO {schema}.job (kind, key, step, lane, state, status, due, fence, is_alone)
+INSERT INTO {schema}.job (kind, key, step, lane, state, status, due, fence, is_alone, kept)
 VALUES ($1, $2, $3, $4, $5, CASE WHEN $7 THEN 'running' ELSE 'waiting' END,
-    statement_timestamp() + $6::bigint * interval '1 microsecond', $7::boolean::integer, $7)
+    statement_timestamp() + $6::bigint * interval '1 microsecond', $7::boolean::integer, $7,
+    statement_timestamp() + CASE WHEN $7 THEN 0 ELSE $6::bigint END * interval '1 microsecond')
 ON CONFLICT (kind, key) DO NOTHING
 RETURNING id"),
             by_key: sql(concat!(
@@ -141,7 +147,14 @@ RETURNING id"),
             save: sql(SAVE),
             unpark: sql("
 UPDATE {schema}.job SET status = 'waiting', due = statement_timestamp(), ended = NULL
-WHERE status = 'parked' AND kind = $1 AND step = ANY($2::text[])"),
+WHERE id = ANY (ARRAY(
+    SELECT id FROM {schema}.job
+    WHERE status = 'parked' AND kind = $1 AND step = ANY($2::text[])
+        AND ended <= statement_timestamp() - $3::bigint * interval '1 microsecond'
+    ORDER BY id
+    LIMIT $4
+    FOR UPDATE SKIP LOCKED
+))"),
             history: sql("
 SELECT step, failures, error, floor(date_part('epoch', statement_timestamp() - at) * 1000000)::bigint AS ago_us
 FROM {schema}.failed WHERE job = $1 ORDER BY id"),

@@ -135,8 +135,14 @@ impl Store for PostgresStore {
         call!(self, save::save, saves)
     }
 
-    async fn unpark(&self, kind: &str, steps: &[&str]) -> Result<u64, StoreError> {
-        call!(self, operate::unpark, kind, steps)
+    async fn unpark(
+        &self,
+        kind: &str,
+        steps: &[&str],
+        parked_before: Duration,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        call!(self, operate::unpark, kind, steps, parked_before, most)
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {

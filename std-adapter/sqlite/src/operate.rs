@@ -57,17 +57,30 @@ pub(crate) fn history(connection: &Connection, id: JobId) -> Result<Vec<Failed>>
     history.collect()
 }
 
-pub(crate) fn unpark(connection: &Connection, kind: &str, steps: &[String]) -> Result<u64> {
+pub(crate) fn unpark(
+    connection: &Connection,
+    kind: &str,
+    steps: &[String],
+    parked_before: Duration,
+    most: u32,
+) -> Result<u64> {
     let now = Now::get()?;
+    let Some(before) = now.minus(parked_before) else {
+        return Ok(0);
+    };
     let mut update = connection.prepare_cached(
         "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL
-         WHERE status = 'parked' AND kind = ?1 AND step = ?2",
+         WHERE id IN (
+             SELECT id FROM atomic_breaker_job
+             WHERE status = 'parked' AND kind = ?1 AND step = ?2 AND ended <= ?4
+             ORDER BY id LIMIT ?5
+         )",
     )?;
-    let mut count = 0;
+    let mut left = most;
     for step in steps {
-        count += update.execute((kind, step, now.0))? as u64;
+        left -= update.execute((kind, step, now.0, before, left))? as u32;
     }
-    Ok(count)
+    Ok(u64::from(most - left))
 }
 
 pub(crate) fn retry_now(connection: &Connection, id: JobId) -> Result<bool> {
@@ -122,8 +135,7 @@ pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
 
 pub(crate) fn forget(connection: &Connection, ended_before: Duration, most: u32) -> Result<u64> {
     let now = Now::get()?;
-    // Nothing ended so long ago.
-    let Ok(before) = i64::try_from(ended_before.as_micros()) else {
+    let Some(before) = now.minus(ended_before) else {
         return Ok(0);
     };
     let mut delete = connection.prepare_cached(
@@ -133,5 +145,5 @@ pub(crate) fn forget(connection: &Connection, ended_before: Duration, most: u32)
              ORDER BY ended LIMIT ?2
          )",
     )?;
-    Ok(delete.execute((now.0.saturating_sub(before), most))? as u64)
+    Ok(delete.execute((before, most))? as u64)
 }

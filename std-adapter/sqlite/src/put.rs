@@ -11,6 +11,7 @@ pub(crate) fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>
     let now = Now::get()?;
     let due = now.plus(lease.unwrap_or(new.delay))?;
     let is_claimed = lease.is_some();
+    let first_due = if is_claimed { now.0 } else { due };
     let status = if is_claimed { "running" } else { "waiting" };
     let mut insert = connection.prepare_cached(
         "INSERT INTO atomic_breaker_job (kind, key, step, lane, state, status, due, kept, fence, is_alone)
@@ -19,7 +20,7 @@ pub(crate) fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>
          RETURNING id",
     )?;
     let values = (
-        &new.kind, &new.key, &new.step, &new.lane, &new.state, status, due, now.0, is_claimed,
+        &new.kind, &new.key, &new.step, &new.lane, &new.state, status, due, first_due, is_claimed,
     );
     let id = insert.query_one(values, |row| row.get(0)).optional()?;
     if let Some(id) = id.map(JobId::new) {

@@ -56,6 +56,11 @@ impl Now {
         sum.ok_or_else(|| too_long(time))
     }
 
+    /// None so long ago that nothing was.
+    pub(crate) fn minus(self, time: Duration) -> Option<i64> {
+        self.0.checked_sub(i64::try_from(time.as_micros()).ok()?)
+    }
+
     /// 0 if the clock was set back since.
     pub(crate) fn since(self, then: i64) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(then)).unwrap_or(0))

@@ -14,10 +14,7 @@ pub(crate) fn save(connection: &Connection, saves: &[Save]) -> Result<Vec<Saved>
         let held = Held::find(connection, save.right)?;
         results.push(match held {
             Some(held) => held.save(connection, &save.change, now)?,
-            None => Saved {
-                is_held: false,
-                tell: false,
-            },
+            None => Saved::NOT_HELD,
         });
     }
     Ok(results)
@@ -75,7 +72,13 @@ impl Held {
                 error,
                 tell: wants,
             } => {
-                self.note(connection, error, self.failures.saturating_add(1), now)?;
+                self.note(
+                    connection,
+                    error,
+                    self.failures.saturating_add(1),
+                    now,
+                    false,
+                )?;
                 self.wait(connection, now.plus(*due_in)?, 1)?;
                 tell = *wants;
             }
@@ -91,7 +94,8 @@ impl Held {
                 } else {
                     0
                 };
-                self.note(connection, error, failures, now)?;
+                let is_parked = *status == Status::Parked;
+                self.note(connection, error, failures, now, is_parked)?;
                 connection
                     .prepare_cached(
                         "UPDATE atomic_breaker_job SET failures = failures + ?2 WHERE id = ?1",
@@ -129,13 +133,24 @@ impl Held {
         Ok(())
     }
 
-    fn note(&self, connection: &Connection, error: &str, failures: u32, now: Now) -> Result<()> {
+    /// What is to be there `once` is not written again.
+    fn note(
+        &self,
+        connection: &Connection,
+        error: &str,
+        failures: u32,
+        now: Now,
+        once: bool,
+    ) -> Result<()> {
         connection
             .prepare_cached(
                 "INSERT INTO atomic_breaker_failed (job, step, failures, error, at)
-                 SELECT id, step, ?2, ?3, ?4 FROM atomic_breaker_job WHERE id = ?1",
+                 SELECT id, step, ?2, ?3, ?4 FROM atomic_breaker_job AS job WHERE id = ?1 AND NOT (?5 AND EXISTS (
+                     SELECT 1 FROM atomic_breaker_failed AS failed
+                     WHERE failed.job = ?1 AND failed.step = job.step AND failed.failures = ?2 AND failed.error = ?3
+                 ))",
             )?
-            .execute((self.id, failures, kept(error), now.0))?;
+            .execute((self.id, failures, kept(error), now.0, once))?;
         Ok(())
     }
 }

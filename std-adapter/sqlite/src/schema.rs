@@ -9,10 +9,12 @@ const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
 
 /// Leads a database to the latest version, in one transaction.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Fault> {
-    // Most times there is nothing to write, and nobody to wait for.
-    if version(connection)? == MIGRATIONS.len() {
+    // Most times there is nothing to write, and nobody to wait for. Read at one time: somebody else may be making them.
+    let reading = connection.transaction()?;
+    if version(&reading)? == MIGRATIONS.len() {
         return Ok(());
     }
+    drop(reading);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = version(&transaction)?;
     for migration in &MIGRATIONS[from..] {

@@ -117,10 +117,17 @@ impl Store for SqliteStore {
         self.thread.ask(Does::Write, save).await
     }
 
-    async fn unpark(&self, kind: &str, steps: &[&str]) -> Result<u64, StoreError> {
+    async fn unpark(
+        &self,
+        kind: &str,
+        steps: &[&str],
+        parked_before: Duration,
+        most: u32,
+    ) -> Result<u64, StoreError> {
         let kind = kind.to_owned();
         let steps: Vec<_> = steps.iter().map(|&step| step.to_owned()).collect();
-        let unpark = move |connection: &_| operate::unpark(connection, &kind, &steps);
+        let unpark =
+            move |connection: &_| operate::unpark(connection, &kind, &steps, parked_before, most);
         self.thread.ask(Does::Write, unpark).await
     }
 

@@ -192,6 +192,7 @@ impl<D: Store> StepsBuilder<D> {
             watch,
             called: Arc::new(Called::new()),
             calls: Calls::new(),
+            telling: Arc::new(Called::new()),
         })))
     }
 }

@@ -116,7 +116,9 @@ impl<D: Store> Inner<D> {
             return;
         };
         let watch = Arc::clone(&self.watch);
+        let telling = self.telling.begin();
         tokio::spawn(async move {
+            let _telling = telling;
             for pause in [Some(1), Some(10), None] {
                 let Err(error) = notifier.notify(&stuck).await else {
                     return watch.told(&stuck, None);

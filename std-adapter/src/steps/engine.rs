@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::answer::answer;
 use super::builder::{StepsBuilder, Times};
 use super::called::Called;
 use super::keep::Calls;
@@ -62,6 +63,8 @@ pub(super) struct Inner<D> {
     pub(super) times: Times,
     pub(super) called: Arc<Called>,
     pub(super) watch: Arc<Watch>,
+    /// Messages to a person that are under way.
+    pub(super) telling: Arc<Called>,
 }
 
 /// What a job came to that was run at once.
@@ -230,7 +233,7 @@ impl<D: Store> Inner<D> {
         job: &NewJob,
         lease: Option<std::time::Duration>,
     ) -> Result<Put, StoreError> {
-        let put = self.store.put(job, lease).await;
+        let put = answer(self.store.put(job, lease)).await;
         put.inspect_err(|error| self.watch.store_failed(Asked::Put, error))
     }
 

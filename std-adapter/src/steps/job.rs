@@ -205,7 +205,7 @@ pub struct Job {
     /// When it is due, or, if it runs, when its lease is over: milliseconds from now by the store's clock, below 0 if it
     /// was then.
     pub due_in_ms: i64,
-    /// How long ago it was kept.
+    /// How long ago it was first due, whether or not it was claimed then; 0 before.
     pub age: Duration,
     /// Whether a person was told.
     pub is_told: bool,

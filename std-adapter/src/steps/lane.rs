@@ -127,7 +127,7 @@ pub(super) struct Admitted {
 }
 
 impl Admitted {
-    pub(super) fn report(mut self, outcome: Outcome, why: &str) {
+    pub(super) fn report(&mut self, outcome: Outcome, why: &str) {
         if let Some(permit) = self.permit.take() {
             permit.end(outcome, why);
         }

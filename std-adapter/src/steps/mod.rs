@@ -18,8 +18,10 @@
 //! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `watch`, `report` | what is counted and logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
+//! | `answer` | a store that panics has failed |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
+mod answer;
 mod builder;
 mod called;
 mod ending;

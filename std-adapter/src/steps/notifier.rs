@@ -2,6 +2,9 @@
 
 use std::error::Error;
 use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::{Job, Status};
 
@@ -19,8 +22,9 @@ pub struct Stuck {
 
 /// Tells a person of a job that does not go forward: by mail, or in a chat.
 ///
-/// It is asked once for each job: that is marked in the store first. What fails is tried twice more; if the process
-/// ends in between, or all three fail, nobody is told again.
+/// It is asked once for each job: that is marked in the store first. What fails, or takes longer than a minute, is tried
+/// twice more; if the process ends in between, or all three fail, nobody is told again. A
+/// [worker that stops](super::Worker::stop) waits for it.
 pub trait Notifier: Send + Sync + 'static {
     /// Tells somebody.
     ///
@@ -32,6 +36,9 @@ pub trait Notifier: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send;
 }
 
+/// How long a try may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
 type Told<'a> = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
 /// A [`Notifier`] whose type is not named.
@@ -41,6 +48,6 @@ pub(super) trait AnyNotifier: Send + Sync {
 
 impl<N: Notifier> AnyNotifier for N {
     fn notify<'a>(&'a self, stuck: &'a Stuck) -> Told<'a> {
-        Box::pin(Notifier::notify(self, stuck))
+        Box::pin(async move { timeout(LIMIT, Notifier::notify(self, stuck)).await? })
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Room {
 /// The right to run one step here.
 pub(super) struct Start {
     pub(super) admitted: Admitted,
-    _room: OwnedSemaphorePermit,
+    room: OwnedSemaphorePermit,
     #[cfg(feature = "tracing")]
     is_logged: Arc<AtomicBool>,
 }
@@ -59,10 +59,19 @@ impl Room {
         let room = room.map_err(|_| Full::Room)?;
         Ok(Start {
             admitted: self.lane.admit().map_err(Full::Rejected)?,
-            _room: room,
+            room,
             #[cfg(feature = "tracing")]
             is_logged: Arc::clone(&self.is_logged),
         })
+    }
+
+    /// The right to the next step of a job, here. If the step before ran here, too, its room is kept.
+    pub(super) fn start_after(&self, before: Start) -> Result<Start, Full> {
+        if !Arc::ptr_eq(before.room.semaphore(), &self.free) {
+            return self.start();
+        }
+        let admitted = self.lane.admit().map_err(Full::Rejected)?;
+        Ok(Start { admitted, ..before })
     }
 
     /// Until there is room.

@@ -1,6 +1,7 @@
 //! Runs the steps of a job that was claimed, as far as it goes.
 
 use std::any::Any;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
+use super::answer::answer;
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::failed;
@@ -130,7 +132,7 @@ impl<D: Store> Inner<D> {
             let Some(room) = self.lanes.get(lane) else {
                 return Now::Later;
             };
-            let next = room.start();
+            let next = room.start_after(start);
             let change = Change::Next {
                 step: step.to_owned(),
                 lane: lane.to_owned(),
@@ -165,17 +167,13 @@ impl<D: Store> Inner<D> {
         let step = workflow.run(&job.step, &job.state, context);
         start.admitted.begin();
         let mut step = Abort(tokio::spawn(timeout(self.times.limit, step)));
-        let mut renews = interval(self.times.lease / 3);
+        let mut lost = pin!(self.until_lost(right));
         let mut probes = interval(PROBES);
         let came = loop {
             tokio::select! {
                 came = &mut step.0 => break came,
                 _ = probes.tick() => start.admitted.renew_probe(),
-                _ = renews.tick() => {
-                    if self.is_lost(right).await {
-                        return Ended::Lost;
-                    }
-                }
+                () = &mut lost => return Ended::Lost,
                 () = until_given_up(&mut gives_up) => return Ended::GivenUp,
             }
         };
@@ -197,13 +195,24 @@ impl<D: Store> Inner<D> {
         Ended::Came(Came::Failed(StepError::from(failed)))
     }
 
-    /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
-    async fn is_lost(&self, right: Option<Right>) -> bool {
+    /// Renews the lease, until it is somebody else's; for ever, if the job is not kept.
+    async fn until_lost(&self, right: Option<Right>) {
         let Some(right) = right else {
-            return false;
+            return std::future::pending().await;
         };
+        let mut renews = interval(self.times.lease / 3);
+        loop {
+            renews.tick().await;
+            if self.is_lost(right).await {
+                return;
+            }
+        }
+    }
+
+    /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
+    async fn is_lost(&self, right: Right) -> bool {
         let rights = [right];
-        let renewed = self.store.renew(&rights, self.times.lease);
+        let renewed = answer(self.store.renew(&rights, self.times.lease));
         match timeout(self.times.lease / 3, renewed).await {
             Ok(Ok(held)) => return held == [false],
             Ok(Err(error)) => self.watch.store_failed(Asked::Renew, &error),
@@ -238,7 +247,7 @@ pub(super) fn outcome_of(kind: Kind) -> Outcome {
     }
 }
 
-fn words_of(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn words_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without words")

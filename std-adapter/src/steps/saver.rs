@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Right;
+use super::answer::answer;
 use super::store::{Change, Save, Saved, Store};
 use super::watch::{Asked, Watch};
 
@@ -95,7 +96,7 @@ async fn saved<D: Store>(
     until: Instant,
     saves: &[Save],
 ) -> Option<Vec<Saved>> {
-    match timeout_at(until, store.save(saves)).await {
+    match timeout_at(until, answer(store.save(saves))).await {
         Ok(Ok(all)) => {
             watch.store_answered();
             return Some(all);

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// ```
 ///
 /// Unless set: ten tries over about 36 hours, as in "Circuit Breakers with Durable Steps": 10 s × 3.112 without an end,
-/// 20 % more or less; a person is told by the first failure after an hour.
+/// 20 % more or less; a person is told by the first failure later than an hour after the job was due.
 ///
 /// ```
 /// use atomic_breaker_std::steps::Schedule;
@@ -82,8 +82,8 @@ impl Schedule {
         self
     }
 
-    /// How old a job is when a failure of it is told to a person, once; an hour unless set. One that ends without success
-    /// is told in any case.
+    /// How long after a job was first due a failure of it is told to a person, once; an hour unless set. One that ends
+    /// without success is told in any case.
     pub const fn tell_after(mut self, age: Duration) -> Self {
         self.tell_after = age;
         self

@@ -48,7 +48,8 @@ pub enum Change {
         /// In how long.
         due_in: Duration,
     },
-    /// It ends without success: a line in its history.
+    /// It ends without success: a line in its history. One that is parked has each line once, however often it is parked
+    /// for the same reason.
     End {
         /// [`Status::Dead`] or [`Status::Parked`].
         status: Status,
@@ -68,6 +69,14 @@ pub struct Saved {
     pub is_held: bool,
     /// A person is to be told, and that is marked: nobody else is asked to.
     pub tell: bool,
+}
+
+impl Saved {
+    /// The right was gone: nothing has changed.
+    pub const NOT_HELD: Self = Self {
+        is_held: false,
+        tell: false,
+    };
 }
 
 /// What keeping a job came to.
@@ -123,7 +132,8 @@ pub struct Filter {
 /// Where jobs are kept: a database. [`MemoryStore`](super::MemoryStore) says to the letter what each function does;
 /// every store passes the same tests as it does.
 ///
-/// Each call is done wholly or not at all. Times are those of the store's own clock.
+/// Each call is done wholly or not at all, and ends in time, with an error if need be: workers wait for it. Times are those
+/// of the store's own clock.
 pub trait Store: Send + Sync + 'static {
     /// Keeps a job, unless there is one of its kind and key. Claims it at once for `lease`, if that is given.
     ///
@@ -164,7 +174,8 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError`]: they may be saved or not.
     fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send;
 
-    /// Parked jobs of a kind wait again that are at one of these steps: this worker knows them. Returns how many.
+    /// Jobs of a kind wait again that are at one of these steps, which this worker knows, and were parked so long ago;
+    /// `most` of them. Returns how many.
     ///
     /// # Errors
     /// [`StoreError`]: they may wait or not.
@@ -172,6 +183,8 @@ pub trait Store: Send + Sync + 'static {
         &self,
         kind: &str,
         steps: &[&str],
+        parked_before: Duration,
+        most: u32,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
     /// A job.

@@ -7,10 +7,9 @@ use std::time::Duration;
 use atomic_breaker::State;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-#[cfg(feature = "metrics")]
-use tokio::time::Instant;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
+use super::answer::answer;
 use super::called::{Called, Since};
 use super::engine::Inner;
 use super::room::{Full, Room, Start};
@@ -21,8 +20,14 @@ use crate::resource::Rejection;
 /// How many are claimed at a time, at most.
 const TOGETHER: usize = 64;
 
-/// How many jobs are forgotten at a time.
-const FORGOTTEN: u32 = 1_000;
+/// How many jobs are forgotten, or wait again, at a time.
+const AT_A_TIME: u32 = 1_000;
+
+/// How often old jobs are forgotten, and parked ones looked for, more or less.
+const HOUSE: Duration = Duration::from_secs(600);
+
+/// Jobs that were parked later are left alone, so that many workers do not have one tried all the time.
+const PARKED: Duration = Duration::from_secs(300);
 
 /// Works until it is stopped or dropped. Steps that run when it is dropped run to their end.
 #[must_use = "dropping it stops it"]
@@ -33,6 +38,7 @@ pub struct Worker {
     /// Closed when the last step has ended.
     running: mpsc::Receiver<()>,
     called: Arc<Called>,
+    telling: Arc<Called>,
     /// Once it stops.
     since: Option<Since>,
 }
@@ -66,20 +72,22 @@ impl Worker {
             lanes,
             running: ended,
             called: Arc::clone(&inner.called),
+            telling: Arc::clone(&inner.telling),
             since: None,
         }
     }
 
     /// Claims no more, and waits until the steps that run have ended, those of [`Steps::run`](super::Steps::run) that began
-    /// before among them. When this future is dropped, they run on.
+    /// before among them, and until what a person is to be told of them is sent. When this future is dropped, they run on.
     pub async fn stop(mut self) {
-        self.end().await;
+        self.end_and_tell().await;
     }
 
     /// [`stop`](Self::stop), and what has not ended within this time is dropped where it stands: its job is due at once, for
-    /// whoever works, and that was no try. For a process that is told to go.
+    /// whoever works, and that was no try. For a process that is told to go. While the store does not answer, it takes longer,
+    /// by a lease or two.
     pub async fn stop_within(mut self, time: Duration) {
-        if timeout(time, self.end()).await.is_err() {
+        if timeout(time, self.end_and_tell()).await.is_err() {
             self.gives_up.send_replace(true);
             if let Some(since) = &self.since {
                 since.give_up();
@@ -88,12 +96,17 @@ impl Worker {
         }
     }
 
+    async fn end_and_tell(&mut self) {
+        self.end().await;
+        self.telling.until_now().end().await;
+    }
+
     async fn end(&mut self) {
         self.is_stopped.send_replace(true);
         let called = &self.called;
         let since = self.since.get_or_insert_with(|| called.until_now());
         while let Some(lane) = self.lanes.last_mut() {
-            // A panic is that of a store.
+            // A panic is that of a breaker.
             let _ = lane.await;
             self.lanes.pop();
         }
@@ -212,7 +225,7 @@ async fn claim<D: Store>(
     let claim = inner
         .store
         .claim(room.lane.name, most as u32, inner.times.lease);
-    let claim = claim
+    let claim = answer(claim)
         .await
         .map_err(|error| inner.watch.store_failed(Asked::Claim, &error))?;
     inner.watch.store_answered();
@@ -233,24 +246,41 @@ fn spread(time: Duration) -> Duration {
     time.mul_f64(0.9 + 0.2 * fastrand::f64())
 }
 
-/// Parked jobs that are known here wait again; old ones are forgotten.
+/// Parked jobs that are known here wait again; old ones are forgotten. What the store does not do is for the next time.
 async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
+    // Others may have parked jobs just now that this one knows.
+    let mut parked_before = Duration::ZERO;
+    loop {
+        unpark(&inner, parked_before).await;
+        parked_before = PARKED;
+        while forget(&inner).await == u64::from(AT_A_TIME) {}
+        sleep(spread(HOUSE)).await;
+    }
+}
+
+async fn forget<D: Store>(inner: &Inner<D>) -> u64 {
+    let forgotten = answer(inner.store.forget(inner.times.retention, AT_A_TIME)).await;
+    forgotten.unwrap_or_else(|error| {
+        inner.watch.store_failed(Asked::Forget, &error);
+        0
+    })
+}
+
+async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
+    // Not those that are parked again meanwhile.
+    let began = Instant::now();
     for workflow in inner.workflows.values() {
         let steps: Vec<_> = workflow.steps().into_iter().map(|(step, _)| step).collect();
-        // Tried again by the next worker that starts.
-        if let Err(error) = inner.store.unpark(workflow.kind(), &steps).await {
-            inner.watch.store_failed(Asked::Unpark, &error);
-        }
-    }
-    loop {
-        let forgotten = inner.store.forget(inner.times.retention, FORGOTTEN).await;
-        let forgotten = forgotten.unwrap_or_else(|error| {
-            inner.watch.store_failed(Asked::Forget, &error);
-            0
-        });
-        if forgotten < u64::from(FORGOTTEN) {
-            sleep(spread(Duration::from_secs(600))).await;
-        }
+        let unpark = async || {
+            let before = parked_before + began.elapsed();
+            let kind = workflow.kind();
+            let unparked = answer(inner.store.unpark(kind, &steps, before, AT_A_TIME)).await;
+            unparked.unwrap_or_else(|error| {
+                inner.watch.store_failed(Asked::Unpark, &error);
+                0
+            })
+        };
+        while unpark().await == u64::from(AT_A_TIME) {}
     }
 }
 

@@ -14,10 +14,8 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn a_time_out_around_run_ends_before_the_job_is_kept_and_it_goes_on() {
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
-    let store = SlowStore {
-        memory: memory.clone(),
-        late: SECOND,
-    };
+    let mut store = SlowStore::new(&memory);
+    store.late = SECOND;
     let steps = Steps::builder(store)
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))

@@ -47,8 +47,14 @@ impl Store for FailingStore {
         self.memory.save(saves).await
     }
 
-    async fn unpark(&self, kind: &str, steps: &[&str]) -> Result<u64, StoreError> {
-        self.memory.unpark(kind, steps).await
+    async fn unpark(
+        &self,
+        kind: &str,
+        steps: &[&str],
+        parked_before: Duration,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        self.memory.unpark(kind, steps, parked_before, most).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {

@@ -216,7 +216,8 @@ async fn a_state_or_a_step_that_is_not_known_is_parked_and_waits_for_who_knows_i
         ),
     ] {
         let steps = builder(&store).workflow(&new).build().unwrap();
-        store.unpark("kind", &["first"]).await.unwrap();
+        let now = Duration::ZERO;
+        store.unpark("kind", &["first"], now, 9).await.unwrap();
         let worker = steps.work();
         sleep(MINUTE).await;
         worker.stop().await;

@@ -219,3 +219,21 @@ async fn a_permit_without_a_job_is_given_back_without_a_word() {
     sleep(Duration::from_secs(100)).await;
     assert!(a.acquire().is_ok(), "{:?}", a.snapshot());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_job_goes_on_in_the_only_room_of_its_lane() {
+    let store = MemoryStore::new();
+    let workflow = Workflow::new("kind")
+        .step("first", "a", async |n: u32| Ok(n + 1))
+        .step("second", "a", async |n: u32| Ok(n + 1));
+    let steps = Steps::builder(store)
+        .lane(Lane::new("a").at_once(1))
+        .workflow(&workflow)
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    // A worker waits for that room.
+    sleep(Duration::from_secs(1)).await;
+    let ran = steps.run(&workflow, "k", &0).await.unwrap();
+    assert_eq!(ran, Ran::Done(2));
+}

@@ -5,6 +5,8 @@
 //! | `contract` | what every store does alike; the tests of databases elsewhere use it, too |
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
 //! | `dropped` | programs that are cut short |
+//! | `faults` | stores that panic or hang |
+//! | `parked` | jobs that nobody can run, for a while or for long |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
@@ -20,6 +22,7 @@ mod contract;
 mod deaths;
 mod dropped;
 mod failing_store;
+mod faults;
 mod forward;
 #[cfg(feature = "keep")]
 mod keep_bodies;
@@ -38,6 +41,7 @@ mod keep_secrets;
 #[cfg(feature = "keep")]
 mod keep_server;
 mod lanes;
+mod parked;
 mod process;
 mod schedule;
 mod settings;
@@ -59,3 +63,10 @@ fn run(promise: impl AsyncFnOnce(MemoryStore)) {
 }
 
 contract!(run);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn hundreds_of_claimers_get_each_job_once() {
+    let store = MemoryStore::new();
+    let stores = [(); 4].map(|()| store.clone());
+    contract::each_job_is_claimed_once_by_hundreds(&stores).await;
+}

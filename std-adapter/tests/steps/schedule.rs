@@ -1,9 +1,10 @@
 //! When a step that failed is tried again, and when a person is told.
 
+use std::error::Error;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{MemoryStore, Ran, Schedule, Status, Store};
-use tokio::time::sleep;
+use atomic_breaker_std::steps::{MemoryStore, Notifier, Ran, Schedule, Status, Store, Stuck};
+use tokio::time::{Instant, sleep};
 
 use super::support::{Do, Mailbox, Script, builder, done, only_job, schedule};
 
@@ -167,5 +168,77 @@ async fn a_message_that_cannot_be_sent_is_tried_three_times() {
         steps.run(&workflow, "k", &Vec::new()).await.unwrap();
         sleep(MINUTE).await;
         assert_eq!(mail.told.lock().unwrap().len(), told);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_was_delayed_is_not_old_when_it_is_due() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail]));
+    let workflow = script.workflow();
+    let mail = Mailbox::default();
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .notifier(mail.clone())
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    let job = workflow.job("k", &Vec::new()).unwrap();
+    let day = MINUTE * 24 * 60;
+    store.put(&job.delay(day), None).await.unwrap();
+    sleep(day + MINUTE).await;
+    assert_eq!(script.calls().len(), 4, "once in vain");
+    assert!(mail.told.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_stops_waits_until_a_person_is_told() {
+    for (failures, seconds) in [(0, 1), (2, 12)] {
+        let store = MemoryStore::new();
+        let script = Script::new([Do::Take(Duration::from_secs(2)), Do::End]);
+        let workflow = script.workflow();
+        let mail = Mailbox::default();
+        *mail.failures.lock().unwrap() = failures;
+        let steps = builder(&store)
+            .workflow(&workflow)
+            .notifier(mail.clone())
+            .build()
+            .unwrap();
+        let worker = steps.work();
+        steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        let began = Instant::now();
+        worker.stop().await;
+        assert_eq!(mail.told.lock().unwrap().len(), 1);
+        assert_eq!(began.elapsed().as_secs(), seconds);
+    }
+}
+
+struct Deaf;
+
+impl Notifier for Deaf {
+    async fn notify(&self, _: &Stuck) -> Result<(), Box<dyn Error + Send + Sync>> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_never_sent_does_not_hold_up_a_worker_that_stops() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::End, Do::End]));
+    let workflow = script.workflow();
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .notifier(Deaf)
+        .build()
+        .unwrap();
+    let began = Instant::now();
+    for (key, seconds) in [("k", 191), ("l", 191 + 5)] {
+        let worker = steps.work();
+        steps.run(&workflow, key, &Vec::new()).await.unwrap();
+        if key == "k" {
+            worker.stop().await;
+        } else {
+            worker.stop_within(Duration::from_secs(5)).await;
+        }
+        assert_eq!(began.elapsed().as_secs(), seconds);
     }
 }

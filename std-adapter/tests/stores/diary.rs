@@ -65,8 +65,14 @@ impl<S: Store> Store for Diary<S> {
         Ok(came)
     }
 
-    async fn unpark(&self, kind: &str, steps: &[&str]) -> Result<u64, StoreError> {
-        self.store.unpark(kind, steps).await
+    async fn unpark(
+        &self,
+        kind: &str,
+        steps: &[&str],
+        parked_before: Duration,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        self.store.unpark(kind, steps, parked_before, most).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {

@@ -63,9 +63,15 @@ impl Store for FaultyStore {
         self.jobs.save(saves).await
     }
 
-    async fn unpark(&self, kind: &str, steps: &[&str]) -> Result<u64, StoreError> {
+    async fn unpark(
+        &self,
+        kind: &str,
+        steps: &[&str],
+        parked_before: Duration,
+        most: u32,
+    ) -> Result<u64, StoreError> {
         self.answers().await?;
-        self.jobs.unpark(kind, steps).await
+        self.jobs.unpark(kind, steps, parked_before, most).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {

@@ -1,4 +1,4 @@
--- `ended` is NULL while a job waits or runs; of one that runs, `due` is when its lease is over.
+-- `ended` is NULL while a job waits or runs; of one that runs, `due` is when its lease is over. `kept` is when it was to be due first.
 CREATE TABLE {schema}.job (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     kind text COLLATE "C" NOT NULL,

@@ -1,13 +1,14 @@
 //! Several stores on one database; transactions of the application's own.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use atomic_breaker_postgres::PostgresStore;
 use atomic_breaker_std::steps::{Change, Put, Save, Status, Store};
 use futures_util::future::join_all;
 
-use crate::contract::{LEASE, claim, claim_one, job, put, save};
+use crate::contract::{
+    LEASE, claim, claim_one, each_job_is_claimed_once_by_hundreds, job, put, save,
+};
 use crate::server::Server;
 
 #[tokio::test]
@@ -43,30 +44,7 @@ async fn hundreds_of_claimers_of_several_stores_get_each_job_once() {
         return;
     };
     let stores = join_all((0..4).map(|_| server.store())).await;
-    let jobs: Vec<_> = (0..2_000).map(|key| job(&key.to_string())).collect();
-    join_all(jobs.iter().map(|job| stores[0].put(job, None))).await;
-    let claimers = (0..200).map(|at| {
-        let store = stores[at % 4].clone();
-        tokio::spawn(async move {
-            let mut ids = Vec::new();
-            loop {
-                let claimed = store.claim("a", 3, LEASE).await.unwrap();
-                // Others have locked what is due, and claim it.
-                if claimed.jobs.is_empty() {
-                    return ids;
-                }
-                ids.extend(claimed.jobs.into_iter().map(|claimed| claimed.right.id));
-            }
-        })
-    });
-    let mut seen = HashSet::new();
-    for ids in join_all(claimers).await {
-        for id in ids.unwrap() {
-            assert!(seen.insert(id), "{id} twice");
-        }
-    }
-    // Those that were locked by the last ones are claimed by them.
-    assert_eq!(seen.len(), 2_000);
+    each_job_is_claimed_once_by_hundreds(&stores).await;
 }
 
 #[tokio::test]

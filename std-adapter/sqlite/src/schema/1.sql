@@ -1,5 +1,5 @@
 -- Times are microseconds since 1970. `ended` is NULL while a job waits or runs; of one that runs, `due` is when its
--- lease is over.
+-- lease is over. `kept` is when it was to be due first.
 CREATE TABLE atomic_breaker_job (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,

@@ -1,6 +1,5 @@
 //! Several stores on one file; transactions of the application's own.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use atomic_breaker_sqlite::SqliteStore;
@@ -9,7 +8,7 @@ use atomic_breaker_std::steps::{Change, Put, Save, Status, Store};
 use futures_util::future::join_all;
 
 use crate::connection;
-use crate::contract::{LEASE, claim, claim_one, job, put};
+use crate::contract::{LEASE, claim, claim_one, each_job_is_claimed_once_by_hundreds, job, put};
 use crate::folder::Folder;
 
 fn begin(connection: &mut Connection) -> Transaction<'_> {
@@ -118,28 +117,7 @@ async fn one_call_that_fails_does_not_harm_those_that_go_with_it() {
 async fn hundreds_of_claimers_of_several_stores_get_each_job_once() {
     let folder = Folder::new();
     let stores: Vec<_> = (0..4).map(|_| folder.store()).collect();
-    let jobs: Vec<_> = (0..2_000).map(|key| job(&key.to_string())).collect();
-    join_all(jobs.iter().map(|job| stores[0].put(job, None))).await;
-    let claimers = (0..200).map(|at| {
-        let store = stores[at % 4].clone();
-        tokio::spawn(async move {
-            let mut ids = Vec::new();
-            loop {
-                let jobs = claim(&store, 3, LEASE).await;
-                if jobs.is_empty() {
-                    return ids;
-                }
-                ids.extend(jobs.into_iter().map(|claimed| claimed.right.id));
-            }
-        })
-    });
-    let mut seen = HashSet::new();
-    for ids in join_all(claimers).await {
-        for id in ids.unwrap() {
-            assert!(seen.insert(id), "{id} twice");
-        }
-    }
-    assert_eq!(seen.len(), 2_000);
+    each_job_is_claimed_once_by_hundreds(&stores).await;
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl fmt::Debug for MemoryStore {
 
 impl Store for MemoryStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
-        Ok(self.rows().put(job, lease))
+        self.rows().put(job, lease)
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
@@ -63,13 +63,22 @@ impl Store for MemoryStore {
         Ok(saves.iter().map(|save| rows.save(save)).collect())
     }
 
-    async fn unpark(&self, kind: &str, steps: &[&str]) -> Result<u64, StoreError> {
+    async fn unpark(
+        &self,
+        kind: &str,
+        steps: &[&str],
+        parked_before: Duration,
+        most: u32,
+    ) -> Result<u64, StoreError> {
         let mut rows = self.rows();
         let now = rows.now();
         let parked = rows.by_id.values_mut().filter(|row| {
-            row.status == Status::Parked && row.job.kind == kind && steps.contains(&&*row.job.step)
+            row.status == Status::Parked
+                && row.job.kind == kind
+                && steps.contains(&&*row.job.step)
+                && now.saturating_sub(row.ended) >= parked_before
         });
-        let waiting = parked.map(|row| {
+        let waiting = parked.take(most as usize).map(|row| {
             row.status = Status::Waiting;
             row.due = now;
         });

@@ -6,8 +6,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::super::job::kept;
-use super::super::store::{Change, Claim, Put, Save, Saved};
+use super::super::store::{Change, Claim, Put, Save, Saved, StoreError};
 use super::super::{Claimed, Job, JobId, NewJob, Right, Status};
+
+/// As far as databases count.
+const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
 
 pub(super) struct Rows {
     pub(super) began: Instant,
@@ -23,7 +26,8 @@ pub(super) struct Row {
     pub(super) fence: i64,
     /// Of one that runs, when its lease is over.
     pub(super) due: Duration,
-    pub(super) kept: Duration,
+    /// When it was to be due first.
+    pub(super) first_due: Duration,
     pub(super) ended: Duration,
     /// Its lease was over, and no step of it was done since.
     pub(super) is_suspect: bool,
@@ -47,11 +51,20 @@ impl Rows {
         self.began.elapsed()
     }
 
-    pub(super) fn put(&mut self, job: &NewJob, lease: Option<Duration>) -> Put {
+    pub(super) fn put(&mut self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
         let now = self.now();
+        let delay = if lease.is_some() {
+            Duration::ZERO
+        } else {
+            job.delay
+        };
+        if delay > LONGEST {
+            let words = format!("{delay:?} is longer than 100,000 years: take a shorter time");
+            return Err(StoreError::new(words));
+        }
         let key = (job.kind.clone(), job.key.clone());
         if let Some(id) = self.by_key.get(&key) {
-            return Put::Exists(self.by_id[id].job(*id, now));
+            return Ok(Put::Exists(self.by_id[id].job(*id, now)));
         }
         self.last += 1;
         self.by_key.insert(key, self.last);
@@ -60,8 +73,8 @@ impl Rows {
             status: Status::Waiting,
             failures: 0,
             fence: 0,
-            due: now + job.delay,
-            kept: now,
+            due: now + delay,
+            first_due: now + delay,
             ended: now,
             is_suspect: false,
             is_alone: false,
@@ -70,7 +83,7 @@ impl Rows {
         };
         let right = lease.map(|lease| row.claim(self.last, now, lease, true).right);
         self.by_id.insert(self.last, row);
-        Put::New(JobId::new(self.last), right)
+        Ok(Put::New(JobId::new(self.last), right))
     }
 
     pub(super) fn claim(&mut self, lane: &str, most: u32, lease: Duration) -> Claim {
@@ -123,10 +136,7 @@ impl Rows {
     pub(super) fn save(&mut self, save: &Save) -> Saved {
         let now = self.now();
         let Some(row) = self.held(save.right) else {
-            return Saved {
-                is_held: false,
-                tell: false,
-            };
+            return Saved::NOT_HELD;
         };
         let mut tell = false;
         match &save.change {
@@ -173,7 +183,9 @@ impl Rows {
             } => {
                 row.failures += u32::from(*is_try);
                 let failures = if *is_try { row.failures } else { 0 };
-                row.note(error, failures, now);
+                if *status != Status::Parked || !row.has(error, failures) {
+                    row.note(error, failures, now);
+                }
                 row.end(*status, now);
                 tell = *wants;
             }
@@ -200,7 +212,7 @@ impl Row {
             status: self.status,
             failures: self.failures,
             due_in_ms: due,
-            age: now.saturating_sub(self.kept),
+            age: now.saturating_sub(self.first_due),
             is_told: self.is_told,
         }
     }
@@ -232,6 +244,13 @@ impl Row {
         self.status = status;
         self.ended = now;
         self.is_suspect = false;
+    }
+
+    /// Whether the history of this step has this line.
+    fn has(&self, error: &str, failures: u32) -> bool {
+        let line = (&self.job.step, &failures, &kept(error));
+        let mut history = self.history.iter();
+        history.any(|(step, failures, error, _)| (step, failures, error) == line)
     }
 
     fn note(&mut self, error: &str, failures: u32, now: Duration) {

@@ -27,7 +27,7 @@ async fn jobs_are_listed_as_they_stand() {
             },
             {
                 "id": "2", "kind": "letter", "key": "ann", "step": "send", "lane": "mail",
-                "status": "waiting", "failures": 0, "due_in_ms": 58_000, "age_ms": 2_000, "is_told": false,
+                "status": "waiting", "failures": 0, "due_in_ms": 58_000, "age_ms": 0, "is_told": false,
                 "state_bytes": 2,
             },
         ] })

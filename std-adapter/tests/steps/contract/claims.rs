@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{Change, Put, Status, Store};
+use futures_util::future::join_all;
 
 use super::{LEASE, SHORT, claim, claim_one, job, job_with, keys, pause, put, save};
 
@@ -90,6 +91,42 @@ pub(crate) async fn a_job_is_not_claimed_before_it_is_due(store: &impl Store) {
     assert_eq!(claim(store, 9, LEASE).await.len(), 1);
 }
 
+pub(crate) async fn the_age_of_a_job_counts_from_when_it_is_first_due(store: &impl Store) {
+    let began = tokio::time::Instant::now();
+    let mut ids = Vec::new();
+    for (key, delay) in [("long", LEASE), ("short", SHORT)] {
+        let Put::New(id, _) = store.put(&job(key).delay(delay), None).await.unwrap() else {
+            panic!("not new");
+        };
+        ids.push(id);
+    }
+    pause(SHORT * 2).await;
+    let short = claim_one(store).await.job;
+    // A millisecond, as clocks are not the same.
+    let most = began.elapsed().saturating_sub(SHORT) + Duration::from_millis(1);
+    assert!(SHORT / 2 < short.age && short.age <= most, "{short:?}");
+    let long = store.job(ids[0]).await.unwrap().unwrap();
+    assert_eq!(long.age, Duration::ZERO);
+    // Due at once, whatever it says.
+    let now = store
+        .put(&job("now").delay(LEASE), Some(SHORT))
+        .await
+        .unwrap();
+    let Put::New(id, Some(_)) = now else {
+        panic!("{now:?}");
+    };
+    pause(SHORT).await;
+    let now = store.job(id).await.unwrap().unwrap();
+    assert!(now.age >= SHORT / 2, "{now:?}");
+}
+
+pub(crate) async fn a_delay_that_no_clock_counts_is_an_error(store: &impl Store) {
+    let never = job("k").delay(Duration::MAX);
+    let error = store.put(&never, None).await.unwrap_err();
+    assert!(error.to_string().contains("shorter"), "{error}");
+    put(store, "k").await;
+}
+
 pub(crate) async fn only_jobs_of_the_lane_are_claimed(store: &impl Store) {
     put(store, "k").await;
     assert!(store.claim("b", 9, LEASE).await.unwrap().jobs.is_empty());
@@ -114,6 +151,33 @@ pub(crate) async fn no_job_is_claimed_twice(store: &impl Store) {
     }
     assert!(claim(store, 9, LEASE).await.is_empty());
     drop((one, two));
+}
+
+/// By several stores over the same jobs, in a runtime of several threads.
+pub(crate) async fn each_job_is_claimed_once_by_hundreds<S: Store + Clone>(stores: &[S]) {
+    let jobs: Vec<_> = (0..2_000).map(|key| job(&key.to_string())).collect();
+    join_all(jobs.iter().map(|job| stores[0].put(job, None))).await;
+    let claimers = (0..200).map(|at| {
+        let store = stores[at % stores.len()].clone();
+        tokio::spawn(async move {
+            let mut ids = Vec::new();
+            loop {
+                let jobs = claim(&store, 3, LEASE).await;
+                // Others may have locked what is due: then they claim it.
+                if jobs.is_empty() {
+                    return ids;
+                }
+                ids.extend(jobs.into_iter().map(|claimed| claimed.right.id));
+            }
+        })
+    });
+    let mut seen = HashSet::new();
+    for ids in join_all(claimers).await {
+        for id in ids.unwrap() {
+            assert!(seen.insert(id), "{id} twice");
+        }
+    }
+    assert_eq!(seen.len(), 2_000);
 }
 
 pub(crate) async fn the_next_due_time_of_the_lane_is_told(store: &impl Store) {

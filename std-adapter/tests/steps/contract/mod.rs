@@ -27,6 +27,8 @@ macro_rules! contract {
             keys_and_states_of_any_text_come_back
             jobs_are_claimed_in_the_order_in_which_they_are_due
             a_job_is_not_claimed_before_it_is_due
+            the_age_of_a_job_counts_from_when_it_is_first_due
+            a_delay_that_no_clock_counts_is_an_error
             only_jobs_of_the_lane_are_claimed
             no_job_is_claimed_twice
             the_next_due_time_of_the_lane_is_told
@@ -46,6 +48,8 @@ macro_rules! contract {
             a_step_that_is_done_clears_failures_and_suspicion
             several_are_saved_at_once_each_for_itself
             parked_jobs_wait_again_for_whoever_knows_them
+            parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon
+            a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it
             a_job_is_tried_again_when_somebody_says_so
             a_cancelled_job_is_not_saved_any_more
             jobs_are_listed_page_by_page

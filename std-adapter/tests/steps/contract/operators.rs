@@ -27,15 +27,73 @@ async fn finish(store: &impl Store, key: &str) -> JobId {
     id
 }
 
+const NOW: Duration = Duration::ZERO;
+
 pub(crate) async fn parked_jobs_wait_again_for_whoever_knows_them(store: &impl Store) {
     end(store, "a", Status::Parked).await;
     end(store, "dead", Status::Dead).await;
-    assert_eq!(store.unpark("other", &["first"]).await.unwrap(), 0);
-    assert_eq!(store.unpark("kind", &["second"]).await.unwrap(), 0);
-    assert_eq!(store.unpark("kind", &[]).await.unwrap(), 0);
+    let unpark = async |kind: &str, steps: &[&str]| {
+        let waiting = store.unpark(kind, steps, NOW, 9).await;
+        waiting.unwrap()
+    };
+    assert_eq!(unpark("other", &["first"]).await, 0);
+    assert_eq!(unpark("kind", &["second"]).await, 0);
+    assert_eq!(unpark("kind", &[]).await, 0);
     assert!(claim(store, 9, LEASE).await.is_empty());
-    assert_eq!(store.unpark("kind", &["zeroth", "first"]).await.unwrap(), 1);
+    assert_eq!(unpark("kind", &["zeroth", "first"]).await, 1);
     assert_eq!(keys(&claim(store, 9, LEASE).await), ["a"]);
+}
+
+pub(crate) async fn parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon(
+    store: &impl Store,
+) {
+    for key in ["a", "b", "c"] {
+        end(store, key, Status::Parked).await;
+    }
+    let steps = ["first", "second"];
+    for before in [LEASE, Duration::MAX] {
+        assert_eq!(store.unpark("kind", &steps, before, 9).await.unwrap(), 0);
+    }
+    pause(SHORT).await;
+    let soon = SHORT / 2;
+    assert_eq!(store.unpark("kind", &steps, soon, 2).await.unwrap(), 2);
+    assert_eq!(keys(&claim(store, 9, LEASE).await), ["a", "b"]);
+    assert_eq!(store.unpark("kind", &steps, soon, 2).await.unwrap(), 1);
+}
+
+pub(crate) async fn a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it(
+    store: &impl Store,
+) {
+    let id = put(store, "k").await;
+    for error in [
+        "no step",
+        "no step",
+        "no \0 workflow",
+        "no step",
+        "no \0 workflow",
+    ] {
+        store.unpark("kind", &["first"], NOW, 9).await.unwrap();
+        let right = claim_one(store).await.right;
+        let park = Change::End {
+            status: Status::Parked,
+            error: error.to_owned(),
+            is_try: false,
+            tell: false,
+        };
+        assert!(save(store, right, park).await.is_held);
+        let job = store.job(id).await.unwrap().unwrap();
+        assert_eq!(job.status, Status::Parked);
+    }
+    let history = store.history(id).await.unwrap();
+    let errors: Vec<_> = history.iter().map(|failed| &*failed.error).collect();
+    assert_eq!(errors, ["no step", "no \u{FFFD} workflow"]);
+    // Tries are counted, each with a line of its own.
+    for _ in 0..2 {
+        store.retry_now(id).await.unwrap();
+        let right = claim_one(store).await.right;
+        save(store, right, again(NOW)).await;
+    }
+    assert_eq!(store.history(id).await.unwrap().len(), 4);
 }
 
 pub(crate) async fn a_job_is_tried_again_when_somebody_says_so(store: &impl Store) {

@@ -1,0 +1,74 @@
+//! Stores that panic or hang.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Workflow};
+use tokio::time::{Instant, sleep};
+
+use super::slow_store::SlowStore;
+use super::support::{Do, Script, done, only_job};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn steps(store: SlowStore, workflow: &Workflow<Vec<String>>) -> Steps<SlowStore> {
+    Steps::builder(store)
+        .lane(Lane::new("a"))
+        .lane(Lane::new("b"))
+        .workflow(workflow)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_has_failed_and_is_asked_again() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
+    let workflow = script.workflow();
+    let store = SlowStore::new(&memory);
+    let (claims, saves) = (
+        Arc::clone(&store.claim_panics),
+        Arc::clone(&store.save_panics),
+    );
+    claims.store(6, Ordering::SeqCst);
+    let steps = steps(store, &workflow);
+    let worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(25 * SECOND).await;
+    assert_eq!(script.calls(), ["first"]);
+    saves.store(6, Ordering::SeqCst);
+    sleep(60 * SECOND).await;
+    assert_eq!(only_job(&memory).await.status, Status::Done);
+    assert_eq!(script.calls(), done(), "each once");
+    worker.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(25 * SECOND)]));
+    let workflow = script.workflow();
+    let mut store = SlowStore::new(&memory);
+    store.renew_hangs = true;
+    let steps = steps(store, &workflow);
+    let began = Instant::now();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert_eq!(ran, Ran::Done(done()));
+    assert_eq!(began.elapsed(), 25 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Hang]));
+    let workflow = script.workflow();
+    let mut store = SlowStore::new(&memory);
+    store.renew_hangs = true;
+    let steps = steps(store, &workflow);
+    let worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(21 * SECOND).await;
+    let began = Instant::now();
+    worker.stop_within(SECOND).await;
+    assert_eq!(began.elapsed(), SECOND);
+    let job = only_job(&memory).await;
+    assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+}
