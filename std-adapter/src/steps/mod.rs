@@ -11,7 +11,7 @@
 //! | `workflow`, `error` | [`Workflow`]: what is done step by step; [`StepError`] |
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
-//! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
+//! | `engine`, `enqueue_error`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
 //! | `worker`, `room`, `called` | [`Worker`]: claims jobs that are due, as many as a lane has room for; jobs that are run at once |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier` | [`Notifier`]: who tells a person |
@@ -26,6 +26,7 @@ mod builder;
 mod called;
 mod ending;
 mod engine;
+mod enqueue_error;
 mod error;
 mod job;
 mod keep;
@@ -43,7 +44,8 @@ mod worker;
 mod workflow;
 
 pub use builder::{StepsBuilder, StepsError};
-pub use engine::{EnqueueError, Ran, Steps};
+pub use engine::{Ran, Steps};
+pub use enqueue_error::EnqueueError;
 pub use error::StepError;
 pub use job::{
     Claimed, Failed, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME,

@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{oneshot, watch};
 
-use super::super::engine::{EnqueueError, Inner, Ran, Steps, claimed, ran_before};
+use super::super::engine::{Inner, Ran, Steps, claimed, ran_before};
 use super::super::room::{Full, Start};
 use super::super::runner::{Ended, outcome_of, tried};
 use super::super::store::{Store, StoreError};
 use super::super::watch::Tried;
 use super::super::workflow::Came;
-use super::super::{JobId, NewJob, Right, StepError, Workflow};
+use super::super::{EnqueueError, JobId, NewJob, Right, StepError, Workflow};
 use super::refused::{Kept, Refused};
 use super::unheard::Unheard;
 

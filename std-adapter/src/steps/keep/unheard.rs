@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use super::super::engine::{EnqueueError, Inner, Ran};
+use super::super::EnqueueError;
+use super::super::engine::{Inner, Ran};
 use super::super::store::{Store, StoreError};
 use super::refused::Refused;
 

@@ -48,7 +48,7 @@ function showJob() {
   facts.push(['Step', `${visible(job.step)}, lane ${visible(job.lane)}`]);
   if (job.failures) facts.push(['Failures', `${job.failures} of this step`]);
   facts.push(['Told', job.is_told ? 'somebody was told, or was to be' : 'nobody']);
-  facts.push(['Kept', `${span(job.age_ms)} ago`]);
+  facts.push(['First due', `${span(job.age_ms)} ago`]);
   const list = facts.flatMap(([term, words]) => [make('dt', { textContent: term }), make('dd', { textContent: words })]);
   list.push(make('dt', { textContent: 'State' }));
   if (job.state === undefined) {

@@ -46,7 +46,7 @@ function makeJobRow(job) {
   const step = cell('Step', 'name');
   const due = cell('Due', 'number');
   const failures = cell('Failures', 'number');
-  const age = cell('Kept', 'number');
+  const age = cell('First due', 'number');
   const hidden = ` ${visible(job.key)}, job ${job.id}`;
   const button = make('button', { type: 'button' }, 'Manage', make('span', { className: 'hidden', textContent: hidden }));
   const name = make('span', { className: 'name', textContent: visible(job.key) });
