@@ -53,7 +53,7 @@
 //!
 //! The client for the replay is the one *below* the breaker, and the breaker is the lane's: an open one is not even
 //! asked for what waits. With a client that goes through the breaker itself, such as one behind a `ClientGuard`, the lane
-//! is [`guarded_within`](super::Lane::guarded_within).
+//! is [`guarded_within`](super::super::Lane::guarded_within).
 //!
 //! | file | what |
 //! |---|---|
