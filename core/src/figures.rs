@@ -4,10 +4,10 @@
 use crate::tally::LastCalls;
 use crate::word::{AtomicU32, Layout, open_time};
 
-const WIDE: Layout = Layout::WIDE;
-const NARROW: Layout = Layout::NARROW;
-
 const _: () = {
+    const WIDE: Layout = Layout::WIDE;
+    const NARROW: Layout = Layout::NARROW;
+
     // "at most 65 535 (255 in a 32-bit word)"
     assert!(WIDE.max_failures() == 65_535 && NARROW.max_failures() == 255);
     // "at most 255 (15 in a 32-bit word)"

@@ -1,11 +1,12 @@
 //! No room for a file: an error when it is made, and never a signal later.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use atomic_breaker_std::Config;
 use atomic_breaker_std::mapped::MappedSlab;
 
+use super::mount::with_room;
 use super::support::{Dir, command, heard, part, say};
 
 fn open_as_told(part: &[String]) -> ! {
@@ -44,26 +45,19 @@ fn a_file_beyond_the_limit_of_the_process_is_an_error_and_leaves_nothing() {
     }
 }
 
-/// In a file system of its own, of 16 pages. `.ci/run features` runs it.
 #[test]
-#[ignore = "needs the right to mount a file system"]
 fn a_full_file_system_is_an_error_and_leaves_nothing() {
     let test = "room::a_full_file_system_is_an_error_and_leaves_nothing";
     if let Some(part) = part() {
         open_as_told(&part);
     }
     let dir = Dir::new();
-    let (mount, path) = (dir.path().to_str().unwrap(), dir.file("hosts"));
-    let path = path.to_str().unwrap();
-    let mut inside = command(test, &[path]);
-    inside.arg("--ignored");
-    let script = format!("mount -t tmpfs -o size=64k none {mount} && exec \"$0\" \"$@\"");
-    let mut child = Command::new("unshare");
-    // SAFETY: asks for a number.
-    if unsafe { libc::geteuid() } != 0 {
-        child.arg("--map-root-user");
-    }
-    child.args(["--mount", "sh", "-c", &script]);
+    // 16 pages.
+    let Some(mut child) = with_room("64k", dir.path()) else {
+        return;
+    };
+    let path = dir.file("hosts");
+    let inside = command(test, &[path.to_str().unwrap()]);
     child.arg(inside.get_program()).args(inside.get_args());
     for (name, value) in inside.get_envs() {
         child.env(name, value.unwrap());

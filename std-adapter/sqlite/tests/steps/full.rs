@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -16,12 +15,11 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::folder::Folder;
+use crate::mount::with_room;
 
 const PLACE: &str = "ATOMIC_BREAKER_FULL";
 
-/// `tests/engines/run sqlite` runs it.
 #[test]
-#[ignore = "needs the right to mount a file system"]
 fn a_full_disk_is_an_error_and_wedges_nothing() {
     if let Some(place) = std::env::var_os(PLACE) {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -33,18 +31,12 @@ fn a_full_disk_is_an_error_and_wedges_nothing() {
         return within.expect("it wedges");
     }
     let folder = Folder::new();
-    let mut child = Command::new("unshare");
-    let id = Command::new("id").arg("-u").output().unwrap();
-    if id.stdout != b"0\n" {
-        child.arg("--map-root-user");
-    }
-    let script = "mount -t tmpfs -o size=1m none \"$1\" && shift && exec \"$@\"";
+    let Some(mut child) = with_room("1m", folder.as_ref()) else {
+        return;
+    };
     let child = child
-        .args(["--mount", "sh", "-c", script, "sh"])
-        .arg(folder.as_ref())
         .arg(std::env::current_exe().unwrap())
         .args([
-            "--ignored",
             "--exact",
             "full::a_full_disk_is_an_error_and_wedges_nothing",
         ])
