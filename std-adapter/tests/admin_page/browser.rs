@@ -3,14 +3,20 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// One browser at a time: what is measured is to be that of the page.
-static ONE: Mutex<()> = Mutex::new(());
+/// Whoever measures writes: it is to be the page's time, and not that of other browsers.
+static BROWSERS: RwLock<()> = RwLock::new(());
+
+#[expect(dead_code, reason = "held until the browser is gone")]
+enum Place {
+    Alone(RwLockWriteGuard<'static, ()>),
+    BesideOthers(RwLockReadGuard<'static, ()>),
+}
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,7 +26,7 @@ pub(crate) struct Browser {
     port: u16,
     session: String,
     profile: Profile,
-    _one: MutexGuard<'static, ()>,
+    _place: Place,
 }
 
 /// A folder of its own, removed at the end.
@@ -43,16 +49,24 @@ pub(crate) const ESCAPE: &str = "\u{e00c}";
 
 /// A browser, or none where none is wanted.
 pub(crate) fn browser() -> Option<Browser> {
+    start(|| Place::BesideOthers(BROWSERS.read().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// The only browser for as long as it is there.
+pub(crate) fn browser_alone() -> Option<Browser> {
+    start(|| Place::Alone(BROWSERS.write().unwrap_or_else(PoisonError::into_inner)))
+}
+
+fn start(place: impl FnOnce() -> Place) -> Option<Browser> {
     if std::env::var_os("ATOMIC_BREAKER_NEEDS_CHROMIUM").is_none() {
         println!("skipped: needs chromium, run tests/engines/run page");
         return None;
     }
-    Some(Browser::start())
+    Some(Browser::start(place()))
 }
 
 impl Browser {
-    fn start() -> Self {
-        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    fn start(place: Place) -> Self {
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -77,7 +91,7 @@ impl Browser {
             port: port.expect("chromedriver says its port"),
             session: String::new(),
             profile,
-            _one: one,
+            _place: place,
         };
         let arguments = [
             "--headless=new",

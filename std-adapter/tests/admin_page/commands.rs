@@ -1,6 +1,6 @@
 //! Commands by mouse and by keyboard, which ask before they act.
 
-use crate::browser::{Browser, ENTER, ESCAPE, TAB, browser};
+use crate::browser::{Browser, ENTER, ESCAPE, TAB, browser, browser_alone};
 use crate::site::{Site, row};
 use atomic_breaker_std::State;
 use atomic_breaker_std::admin::Operator;
@@ -18,7 +18,9 @@ fn manage(browser: &Browser, key: &str) {
 
 #[test]
 fn a_click_resets_after_it_has_asked() {
-    let Some(browser) = browser() else { return };
+    let Some(browser) = browser_alone() else {
+        return;
+    };
     let site = Site::new();
     site.trip("a.example");
     site.trip("b.example");

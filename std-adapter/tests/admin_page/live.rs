@@ -4,13 +4,15 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::browser::browser;
+use crate::browser::{browser, browser_alone};
 use crate::site::{Site, row};
 use atomic_breaker_std::admin::Operator;
 
 #[test]
 fn a_trip_shows_within_a_second() {
-    let Some(browser) = browser() else { return };
+    let Some(browser) = browser_alone() else {
+        return;
+    };
     let site = Site::new();
     site.fail("a.example");
     browser.open(&site.url);

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use crate::browser::browser;
+use crate::browser::browser_alone;
 use crate::site::{Site, row};
 
 #[test]
 fn ten_thousand_keys_stay_usable() {
-    let Some(browser) = browser() else { return };
+    let Some(browser) = browser_alone() else {
+        return;
+    };
     let site = Site::new();
     let key = |number: u32| format!("host-{number:05}.example");
     for number in 0..9_990 {

@@ -3,11 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::{Shop, row};
-use crate::browser::browser;
+use crate::browser::browser_alone;
 
 #[test]
 fn ten_thousand_jobs_stay_usable() {
-    let Some(browser) = browser() else { return };
+    let Some(browser) = browser_alone() else {
+        return;
+    };
     let shop = Shop::new();
     for number in 0..10_000 {
         shop.order(&format!("order-{number:05}"));
