@@ -9,6 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `workflow`, `error` | [`Workflow`]: what is done step by step; [`StepError`] |
+//! | `response` | what an HTTP response says of a step: [`step_result`](crate::http::HttpClassifier::step_result), with the feature `http` |
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
 //! | `engine`, `enqueue_error`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
@@ -34,6 +35,8 @@ mod lane;
 mod memory;
 mod notifier;
 mod report;
+#[cfg(feature = "http")]
+mod response;
 mod room;
 mod runner;
 mod saver;

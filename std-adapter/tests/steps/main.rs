@@ -13,6 +13,7 @@
 //! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
 //! | `keep_clients` | a real client and a real server |
+//! | `response` | what HTTP responses say of the steps that asked for them |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths`, `process` | processes that die, or are cut off and come back |
 //! | `settings` | what makes no sense, and what it says |
@@ -43,6 +44,8 @@ mod keep_server;
 mod lanes;
 mod parked;
 mod process;
+#[cfg(feature = "http")]
+mod response;
 mod schedule;
 mod settings;
 mod slow_store;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use atomic_breaker_std::http::RetryAfter;
+use atomic_breaker_std::http::HttpClassifier;
 use atomic_breaker_std::steps::{
     EnqueueError, Lane, Notifier, Ran, Schedule, StepContext, StepError, Steps, StepsError, Store,
     Stuck, Workflow,
@@ -76,16 +76,15 @@ async fn ask(
         .post(format!("{url}/{what}"))
         .header("idempotency-key", &job.key);
     let answer = request.body(body.to_owned()).send().await?;
-    match answer.status() {
-        StatusCode::SERVICE_UNAVAILABLE => match RetryAfter::new().read(answer.headers()) {
-            Some(time) => Err(StepError::retry_after(time, format!("{service} is busy"))),
-            None => Err(format!("{service} is busy").into()),
-        },
-        // It will say the same whenever it is asked.
-        StatusCode::UNPROCESSABLE_ENTITY => Err(StepError::end(answer.text().await?)),
-        _ => Ok(answer.error_for_status()?.text().await?),
+    if answer.status() == StatusCode::UNPROCESSABLE_ENTITY {
+        // With what a person will want to know.
+        return Err(StepError::end(answer.text().await?));
     }
+    ANSWERS.step_result(&answer)?;
+    Ok(answer.text().await?)
 }
+
+static ANSWERS: HttpClassifier = HttpClassifier::new();
 
 static HTTP: LazyLock<Client> = LazyLock::new(|| {
     Client::builder()

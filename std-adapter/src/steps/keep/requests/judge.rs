@@ -10,6 +10,7 @@ use http::{HeaderMap, Response, StatusCode};
 
 use super::super::super::StepError;
 use super::super::super::error::rejection_in;
+use super::super::super::response::failed;
 use crate::http::{ErrorRule, HttpClassifier, StatusRule, UsualErrors, UsualStatuses, text_of};
 
 type AnError = dyn Error + Send + Sync;
@@ -53,19 +54,13 @@ impl Judge {
                 None => Err(&**error),
             },
         };
-        let (Outcome::Failure(failure), hint) = (self.0)(head) else {
-            return None;
-        };
-        let words = match head {
+        let (outcome, hint) = (self.0)(head);
+        let words = || match head {
             Ok((status, _)) => status.to_string(),
             // Without the URL, whose query may hold secrets.
             Err(error) => text_of(error),
         };
-        Some(Undone::Failed(match (failure.min_open_time(), hint) {
-            (Some(time), _) => StepError::retry_after(time, words),
-            (None, Some(time)) => StepError::not_before(time, words),
-            (None, None) => words.into(),
-        }))
+        failed(outcome, hint, words).map(Undone::Failed)
     }
 }
 

@@ -4,10 +4,11 @@ use std::error::Error;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use tower::util::Oneshot;
 use tower_service::Service;
 
+use super::super::super::response::ended;
 use super::super::super::{StepError, Workflow};
 use super::judge::{Judge, Undone};
 use super::{KeepConfig, KeptRequest};
@@ -62,11 +63,9 @@ fn came<B>(
         // The rejection is in it.
         (Some(Undone::Rejected(_)), Err(error)) => Err(error.into()),
         (_, Err(error)) => Err(StepError::end(text_of(&*error))),
-        (_, Ok(response)) => match response.status() {
-            status if status.is_success() || status == StatusCode::SEE_OTHER => {
-                Ok(kept.done(status))
-            }
-            status => Err(StepError::end(status.to_string())),
-        },
+        (_, Ok(response)) => {
+            let status = response.status();
+            ended(status).map(|()| kept.done(status))
+        }
     }
 }

@@ -1,0 +1,81 @@
+//! What an HTTP response says of the step that asked for it.
+
+use std::time::Duration;
+
+use http::StatusCode;
+
+use super::StepError;
+use crate::Outcome;
+use crate::http::{HttpClassifier, ResponseHead, StatusRule};
+
+impl<S: StatusRule, X> HttpClassifier<S, X> {
+    /// What a response means for the step of a job that asked for it, as
+    /// [`StepError`] has it. Needs the feature `steps`, too.
+    ///
+    /// | the response | the step |
+    /// |---|---|
+    /// | 2xx, "303 See Other" | `Ok` |
+    /// | 503 with `Retry-After` | [`StepError::retry_after`]: the breaker of its lane opens for that time, too |
+    /// | 429 with `Retry-After` | [`StepError::not_before`]: for this job alone |
+    /// | what else this classifier calls a failure, such as 5xx, 408 | one try; due again by the schedule |
+    /// | any other | [`StepError::end`]: the server would say the same again |
+    ///
+    /// # Errors
+    /// As the table says; their words are the status.
+    ///
+    /// ```
+    /// use atomic_breaker_std::http::HttpClassifier;
+    /// use atomic_breaker_std::steps::{StepError, Workflow};
+    /// use http::Response;
+    ///
+    /// static HTTP: HttpClassifier = HttpClassifier::new();
+    ///
+    /// # async fn post(mail: &str) -> std::io::Result<Response<String>> { Ok(Response::new(mail.into())) }
+    /// async fn send(mail: String) -> Result<String, StepError> {
+    ///     let response = post(&mail).await?;
+    ///     HTTP.step_result(&response)?;
+    ///     Ok(mail)
+    /// }
+    /// let workflow = Workflow::new("mail").step("send", "mail server", send);
+    /// # let _ = workflow;
+    ///
+    /// let response = Response::builder().status(422).body("no such address")?;
+    /// let error = HTTP.step_result(&response).unwrap_err();
+    /// assert_eq!(error.to_string(), "422 Unprocessable Entity");
+    /// # Ok::<(), http::Error>(())
+    /// ```
+    pub fn step_result(&self, response: &(impl ResponseHead + ?Sized)) -> Result<(), StepError> {
+        let status = response.status();
+        let (outcome, hint) = (self.response(response), self.retry_hint(response));
+        match failed(outcome, hint, || status.to_string()) {
+            Some(error) => Err(error),
+            None => ended(status),
+        }
+    }
+}
+
+/// Of what is tried again: why, and when.
+pub(super) fn failed(
+    outcome: Outcome,
+    hint: Option<Duration>,
+    words: impl FnOnce() -> String,
+) -> Option<StepError> {
+    let Outcome::Failure(failure) = outcome else {
+        return None;
+    };
+    let words = words();
+    Some(match (failure.min_open_time(), hint) {
+        (Some(time), _) => StepError::retry_after(time, words),
+        (None, Some(time)) => StepError::not_before(time, words),
+        (None, None) => words.into(),
+    })
+}
+
+/// What is not tried again is done, or never will be.
+pub(super) fn ended(status: StatusCode) -> Result<(), StepError> {
+    if status.is_success() || status == StatusCode::SEE_OTHER {
+        Ok(())
+    } else {
+        Err(StepError::end(status.to_string()))
+    }
+}
