@@ -213,3 +213,40 @@ fn a_viewer_is_offered_nothing() {
     let commands = browser.text("return document.querySelector('#commands').innerText;");
     assert_eq!(commands, "You may look and change nothing.");
 }
+
+#[test]
+fn what_came_of_a_command_is_not_said_of_another_breaker() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.trip("a.example");
+    site.trip("b.example");
+    browser.open(&site.url);
+    manage(&browser, "a.example");
+    let network = serde_json::json!({
+        "offline": false, "latency": 2_000, "downloadThroughput": -1, "uploadThroughput": -1,
+    });
+    browser.devtools("Network.enable", &serde_json::json!({}));
+    browser.devtools("Network.emulateNetworkConditions", &network);
+    browser.press("#commands", "Reset");
+    browser.press("#confirm", "Reset");
+    browser.press("#dialog", "Close");
+    manage(&browser, "b.example");
+    browser.press("#commands", "Force open");
+    browser.wait_for(
+        "performance.getEntriesByType('resource').some((it) => it.name.endsWith('/control'))",
+    );
+    let question = browser.text("return document.querySelector('#question').innerText;");
+    assert!(
+        question.contains("b.example"),
+        "it is still asked: {question}"
+    );
+    let said = browser.text("return document.querySelector('#result').textContent;");
+    assert_eq!(said, "");
+    browser.press("#confirm", "Force open");
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    let state = |key: &str| site.hosts.state(&key.to_owned());
+    assert_eq!(
+        (state("a.example"), state("b.example")),
+        (State::Closed, State::ForcedOpen)
+    );
+}

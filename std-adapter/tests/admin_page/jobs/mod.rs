@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `commands` | tried again and cancelled, by mouse and by keyboard |
+//! | `two_stores` | jobs of the same number; answers that come late |
 //! | `hostile` | keys and errors that would like to be more than text |
 //! | `many` | ten thousand jobs |
 //! | `gone` | a store that is gone |
@@ -13,6 +14,7 @@ mod commands;
 mod gone;
 mod hostile;
 mod many;
+mod two_stores;
 
 use std::time::Duration;
 
