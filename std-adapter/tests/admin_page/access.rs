@@ -1,6 +1,7 @@
 //! Names, roles, focus, contrast, narrow windows.
 
 use crate::browser::{Browser, browser};
+use crate::operator::controls;
 use crate::site::{Site, row};
 use serde_json::json;
 
@@ -12,18 +13,7 @@ fn each_control_has_a_name_and_a_role() {
     site.fail("b.example");
     browser.open(&site.url);
     browser.wait_for(&row("b.example"));
-    let check = |within: &str| {
-        let mut names = Vec::new();
-        let controls = ":is(button, input, select, textarea, table, [tabindex='0'])";
-        let shown = ":not([hidden], [hidden] *)";
-        for element in browser.all(&format!("{within} {controls}{shown}")) {
-            let (name, role) = (browser.name(&element), browser.role(&element));
-            let markup = browser.markup(&element);
-            assert!(!name.trim().is_empty(), "{role} without a name: {markup}");
-            names.push((role, name));
-        }
-        names
-    };
+    let check = |within: &str| controls(&browser, within);
     let names = check("main");
     for wanted in [
         ("searchbox", "Search"),

@@ -1,19 +1,13 @@
 //! Commands by mouse and by keyboard, which ask before they act.
 
-use crate::browser::{Browser, ENTER, ESCAPE, TAB, browser};
+use crate::browser::{Browser, ENTER, ESCAPE, browser};
+use crate::operator;
 use crate::site::{Site, row};
 use atomic_breaker_std::State;
 use atomic_breaker_std::admin::Operator;
 
 fn manage(browser: &Browser, key: &str) {
-    browser.wait_for(&row(key));
-    browser.run(&format!(
-        "{}.querySelector('button').scrollIntoView({{ block: 'center' }});",
-        row(key)
-    ));
-    let index = browser.run(&format!("return {}.rowIndex;", row(key)));
-    browser.click(&format!("#rows tr:nth-child({index}) button"));
-    browser.wait_for("document.querySelector('#dialog').open");
+    operator::manage(browser, &row(key), "#dialog");
 }
 
 #[test]
@@ -64,16 +58,7 @@ fn the_keyboard_alone_resets() {
     site.trip("a.example");
     browser.open(&site.url);
     browser.wait_for(&row("a.example"));
-    let tab_to = |wanted: &str| {
-        for presses in 1..60 {
-            browser.keys(TAB);
-            let name = browser.name(&browser.active());
-            if name == wanted {
-                return presses;
-            }
-        }
-        panic!("no way by the tab key to {wanted:?}");
-    };
+    let tab_to = |wanted: &str| operator::tab_to(&browser, wanted);
     let presses = tab_to("Manage a.example of hosts");
     browser.keys(ENTER);
     browser.wait_for("document.querySelector('#dialog').open");

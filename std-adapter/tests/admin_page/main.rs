@@ -8,6 +8,7 @@
 //! | `commands` | commands by mouse and by keyboard, which ask before they act |
 //! | `hostile` | keys that would like to be more than text |
 //! | `many` | ten thousand keys |
+//! | `operator` | what operators do, by whatever tab |
 //! | `jobs` | the tab of durable steps |
 //! | `access` | names, roles, focus, contrast, narrow windows |
 //!
@@ -26,4 +27,5 @@ mod hostile;
 mod jobs;
 mod live;
 mod many;
+mod operator;
 mod site;

@@ -17,7 +17,7 @@ use crate::steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError,
 
 /// How long an answer of a store may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// How many requests ask one store at the same time: fewer than a pool has connections, so that workers keep some.
+/// How many requests ask one store at the same time: of four connections, which a pool has unless set, workers keep two.
 const AT_ONCE: usize = 2;
 /// The most bytes of a store's error that are shown.
 const ERROR: usize = 512;

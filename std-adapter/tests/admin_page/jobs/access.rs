@@ -5,6 +5,7 @@ use atomic_breaker_std::steps::{Status, Store};
 use super::{LEASE, Shop, manage, row};
 use crate::access::{each_look, legible};
 use crate::browser::browser;
+use crate::operator::controls;
 
 fn fill(shop: &Shop) {
     shop.order("running");
@@ -29,18 +30,7 @@ fn each_control_has_a_name_and_a_role() {
     shop.open(&browser);
     browser.press("#jobs-statuses", "All 4");
     browser.wait_for(&row("running"));
-    let check = |within: &str| {
-        let mut names = Vec::new();
-        let controls = ":is(button, input, select, textarea, table, [tabindex='0'])";
-        let shown = ":not([hidden], [hidden] *)";
-        for element in browser.all(&format!("{within} {controls}{shown}")) {
-            let (name, role) = (browser.name(&element), browser.role(&element));
-            let markup = browser.markup(&element);
-            assert!(!name.trim().is_empty(), "{role} without a name: {markup}");
-            names.push((role, name));
-        }
-        names
-    };
+    let check = |within: &str| controls(&browser, within);
     let names = check("main");
     for (role, name) in [
         ("tab", "Breakers"),

@@ -4,20 +4,11 @@ use atomic_breaker_std::admin::Operator;
 use atomic_breaker_std::steps::{Status, Store};
 
 use super::{Shop, manage, result, row};
-use crate::browser::{Browser, ENTER, ESCAPE, TAB, browser};
+use crate::browser::{ENTER, ESCAPE, browser};
+use crate::operator::tab_to;
 use crate::site::Site;
 
 const ARROW_RIGHT: &str = "\u{e014}";
-
-fn tab_to(browser: &Browser, wanted: &str) {
-    for _ in 1..60 {
-        browser.keys(TAB);
-        if browser.name(&browser.active()) == wanted {
-            return;
-        }
-    }
-    panic!("no way by the tab key to {wanted:?}");
-}
 
 #[test]
 fn where_there_are_no_jobs_there_is_no_tab() {

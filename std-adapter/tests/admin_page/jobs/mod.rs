@@ -122,14 +122,7 @@ fn row(key: &str) -> String {
 }
 
 fn manage(browser: &Browser, key: &str) {
-    browser.wait_for(&row(key));
-    browser.run(&format!(
-        "{}.querySelector('button').scrollIntoView({{ block: 'center' }});",
-        row(key)
-    ));
-    let index = browser.run(&format!("return {}.rowIndex;", row(key)));
-    browser.click(&format!("#jobs-rows tr:nth-child({index}) button"));
-    browser.wait_for("document.querySelector('#job').open");
+    crate::operator::manage(browser, &row(key), "#job");
 }
 
 fn result(browser: &Browser) -> String {
