@@ -15,6 +15,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`contestant`] | the crates compared, one file each, behind the same interface |
+//! | [`hosts`] | keys that are called |
 //! | [`cases`], [`yardstick`] | what is measured of each, and what it is measured by |
 //! | [`rounds`], [`paired`] | how: many short rounds, interleaved, on pinned threads; what is compared within a round |
 //! | [`storm`], [`scenario`] | not how fast, but what they do |
@@ -31,6 +32,7 @@
 pub mod cases;
 pub mod claim;
 pub mod contestant;
+pub mod hosts;
 pub mod paired;
 pub mod picture;
 pub mod rounds;

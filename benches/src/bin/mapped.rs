@@ -8,14 +8,13 @@
 //! Prints Markdown and needs two cores; takes a minute where other programs run, as disturbed laps are run again.
 //! Threads stand for processes: what these share is the memory.
 
-use std::convert::Infallible;
 use std::hint::black_box;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use atomic_breaker_std::mapped::{MappedSlab, for_forks};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{AnyPermit, BootClock, Breaker, Config, Observer, Outcome, word::Word};
+use benches::hosts::{HOSTS, take_slots};
 use benches::paired::Paired;
 use benches::rounds::{Case, measure_paired};
 use benches::table::Table;
@@ -29,12 +28,6 @@ const LAP: u64 = MANY as u64 / 3;
 const RULES: Config = Config::new()
     .consecutive_failures(MANY)
     .open_for(Duration::from_hours(1));
-
-/// 64 keys of 37 bytes, as names of hosts in a cluster are.
-static HOSTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let name = |host| format!("shard-{host:02}.search.internal.example:8443");
-    (0..64).map(|host| &*name(host).leak()).collect()
-});
 
 fn cases() -> Vec<Case> {
     let own = || Breaker::new(RULES, BootClock);
@@ -79,11 +72,7 @@ fn rejected<W: Word, O: Observer>(breaker: Breaker<BootClock, W, (), O>) -> impl
 fn by_registry() -> impl Fn(u64) {
     let hosts = Registry::<&'static str>::builder(RULES).capacity(128);
     let hosts = hosts.build().expect("constant rules");
-    for host in &**HOSTS {
-        let _ = hosts.call(host, || Err::<(), _>("once"));
-        let clear = hosts.call(host, || Ok::<_, Infallible>(()));
-        clear.expect("closed");
-    }
+    take_slots(&hosts);
     move |calls| {
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..calls {

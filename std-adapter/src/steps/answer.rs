@@ -9,7 +9,7 @@ use super::StoreError;
 use super::runner::words_of;
 
 /// Whoever asks goes on: a store that panicked once may answer the next time.
-pub(super) async fn answer<T>(
+pub(crate) async fn answer<T>(
     asked: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     let mut asked = pin!(asked);

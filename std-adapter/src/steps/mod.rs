@@ -46,6 +46,8 @@ mod watch;
 mod worker;
 mod workflow;
 
+#[cfg(feature = "admin")]
+pub(crate) use answer::answer;
 pub use builder::{StepsBuilder, StepsError};
 pub use engine::{Ran, Steps};
 pub use enqueue_error::EnqueueError;

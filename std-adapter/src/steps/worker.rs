@@ -293,7 +293,7 @@ async fn count<D: Store>(
 ) {
     loop {
         let began = Instant::now();
-        match inner.store.counts().await {
+        match answer(inner.store.counts()).await {
             Ok(counts) => meter.see(counts, (each + began.elapsed()) * 3),
             Err(error) => inner.watch.store_failed(Asked::Counts, &error),
         }

@@ -39,7 +39,11 @@ async fn each_change_is_logged_with_who_did_it() {
         .await
         .refused(404);
     #[cfg(feature = "steps")]
-    crate::jobs::cancel("cancelled\nhere").await;
+    {
+        crate::jobs::cancel("cancelled\nhere").await;
+        crate::jobs::cancel_and_hang_up("left").await;
+        crate::jobs::cancel_in_doubt("in doubt").await;
+    }
     let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let line = lines
         .lines()
@@ -57,16 +61,25 @@ async fn each_change_is_logged_with_who_did_it() {
     assert!(!lines.contains("not logged here"), "nothing was changed");
     #[cfg(feature = "steps")]
     {
-        let is_ours = |line: &&str| line.contains("cancelled\\\\nhere");
-        let line = lines.lines().find(is_ours).expect(&lines);
-        for part in [
-            "INFO atomic_breaker::admin: it is cancelled",
-            "circuit_breaker.name=\"office\"",
-            "circuit_breaker.job=1",
-            "circuit_breaker.command=\"cancel\"",
-            "circuit_breaker.operator=\"alice\"",
+        for (key, message) in [
+            ("cancelled\\\\nhere", "it is cancelled"),
+            ("left", "it is cancelled"),
+            ("in doubt", "it may be done or not"),
         ] {
-            assert!(line.contains(part), "{part} in {line}");
+            let key = format!("circuit_breaker.key=\"{key}\"");
+            let line = lines
+                .lines()
+                .find(|line| line.contains(&key))
+                .expect(&lines);
+            for part in [
+                &format!("INFO atomic_breaker::admin: {message}"),
+                "circuit_breaker.name=\"office\"",
+                "circuit_breaker.job=1",
+                "circuit_breaker.command=\"cancel\"",
+                "circuit_breaker.operator=\"alice\"",
+            ] {
+                assert!(line.contains(part), "{part} in {line}");
+            }
         }
     }
 }

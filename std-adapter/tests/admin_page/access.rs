@@ -1,6 +1,7 @@
 //! Names, roles, focus, contrast, narrow windows.
 
 use crate::browser::{Browser, browser};
+use crate::operator::controls;
 use crate::site::{Site, row};
 use serde_json::json;
 
@@ -12,18 +13,7 @@ fn each_control_has_a_name_and_a_role() {
     site.fail("b.example");
     browser.open(&site.url);
     browser.wait_for(&row("b.example"));
-    let check = |within: &str| {
-        let mut names = Vec::new();
-        let controls = ":is(button, input, select, textarea, table, [tabindex='0'])";
-        let shown = ":not([hidden], [hidden] *)";
-        for element in browser.all(&format!("{within} {controls}{shown}")) {
-            let (name, role) = (browser.name(&element), browser.role(&element));
-            let markup = browser.markup(&element);
-            assert!(!name.trim().is_empty(), "{role} without a name: {markup}");
-            names.push((role, name));
-        }
-        names
-    };
+    let check = |within: &str| controls(&browser, within);
     let names = check("main");
     for wanted in [
         ("searchbox", "Search"),
@@ -91,6 +81,28 @@ fn it_is_readable_in_light_and_dark_wide_and_narrow() {
     let Some(browser) = browser() else { return };
     let site = Site::new();
     fill(&site);
+    each_look(&browser, |scheme, width, name| {
+        browser.open(&site.url);
+        browser.wait_for(&row("mail.example"));
+        for (css, role) in [
+            ("#list", "table"),
+            ("#rows tr", "row"),
+            ("#rows th", "rowheader"),
+            ("#rows td", "cell"),
+        ] {
+            assert_eq!(browser.role(&browser.find(css)), role, "{css}, {name}");
+        }
+        let list = legible(&browser, &format!("admin-{scheme}-{name}"));
+        browser.click("#rows tr:nth-child(2) button");
+        browser.press("#commands", "Reset");
+        let dialog = legible(&browser, &format!("admin-{scheme}-{name}-dialog"));
+        let lowest = list.min(dialog);
+        println!("figure: {scheme}, {width} px: the lowest contrast of a text is {lowest:.2}");
+    });
+}
+
+/// In light and dark, wide and narrow.
+pub(crate) fn each_look(browser: &Browser, look: impl Fn(&str, u32, &str)) {
     for (scheme, width, name) in [
         ("light", 1_280, "wide"),
         ("dark", 1_280, "wide"),
@@ -102,30 +114,21 @@ fn it_is_readable_in_light_and_dark_wide_and_narrow() {
         let window =
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         browser.devtools("Emulation.setDeviceMetricsOverride", &window);
-        browser.open(&site.url);
-        browser.wait_for(&row("mail.example"));
-        let overflow = browser
-            .run("return document.documentElement.scrollWidth - window.innerWidth;")
-            .as_i64()
-            .unwrap();
-        assert!(overflow <= 0, "{scheme} {name}: {overflow} px too wide");
-        for (css, role) in [
-            ("#list", "table"),
-            ("#rows tr", "row"),
-            ("#rows th", "rowheader"),
-            ("#rows td", "cell"),
-        ] {
-            assert_eq!(browser.role(&browser.find(css)), role, "{css}, {name}");
-        }
-        let lowest = contrast(&browser);
-        browser.picture(&format!("admin-{scheme}-{name}.png"));
-        browser.click("#rows tr:nth-child(2) button");
-        browser.press("#commands", "Reset");
-        let lowest = lowest.min(contrast(&browser));
-        browser.picture(&format!("admin-{scheme}-{name}-dialog.png"));
-        println!("figure: {scheme}, {width} px: the lowest contrast of a text is {lowest:.2}");
-        assert!(lowest >= 4.5, "{scheme} {name}: {lowest}");
+        look(scheme, width, name);
     }
+}
+
+/// Takes a picture. Nothing is too wide, and each text stands out: by how much, the lowest of all.
+pub(crate) fn legible(browser: &Browser, name: &str) -> f64 {
+    let overflow = browser
+        .run("return document.documentElement.scrollWidth - window.innerWidth;")
+        .as_i64()
+        .unwrap();
+    assert!(overflow <= 0, "{name}: {overflow} px too wide");
+    let lowest = contrast(browser);
+    browser.picture(&format!("{name}.png"));
+    assert!(lowest >= 4.5, "{name}: {lowest}");
+    lowest
 }
 
 /// Something of each kind.
@@ -159,7 +162,7 @@ fn fill(site: &Site) {
 }
 
 /// The lowest contrast of any text with what is behind it, by WCAG 2.
-pub(crate) fn contrast(browser: &Browser) -> f64 {
+fn contrast(browser: &Browser) -> f64 {
     let script = r"
         const parse = (color) => (color.match(/[\d.]+/g) || []).map(Number);
         const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)

@@ -1,19 +1,13 @@
 //! Commands by mouse and by keyboard, which ask before they act.
 
-use crate::browser::{Browser, ENTER, ESCAPE, TAB, browser, browser_alone};
+use crate::browser::{Browser, ENTER, ESCAPE, browser, browser_alone};
+use crate::operator;
 use crate::site::{Site, row};
 use atomic_breaker_std::State;
 use atomic_breaker_std::admin::Operator;
 
 fn manage(browser: &Browser, key: &str) {
-    browser.wait_for(&row(key));
-    browser.run(&format!(
-        "{}.querySelector('button').scrollIntoView({{ block: 'center' }});",
-        row(key)
-    ));
-    let index = browser.run(&format!("return {}.rowIndex;", row(key)));
-    browser.click(&format!("#rows tr:nth-child({index}) button"));
-    browser.wait_for("document.querySelector('#dialog').open");
+    operator::manage(browser, &row(key), "#dialog");
 }
 
 #[test]
@@ -66,16 +60,7 @@ fn the_keyboard_alone_resets() {
     site.trip("a.example");
     browser.open(&site.url);
     browser.wait_for(&row("a.example"));
-    let tab_to = |wanted: &str| {
-        for presses in 1..60 {
-            browser.keys(TAB);
-            let name = browser.name(&browser.active());
-            if name == wanted {
-                return presses;
-            }
-        }
-        panic!("no way by the tab key to {wanted:?}");
-    };
+    let tab_to = |wanted: &str| operator::tab_to(&browser, wanted);
     let presses = tab_to("Manage a.example of hosts");
     browser.keys(ENTER);
     browser.wait_for("document.querySelector('#dialog').open");
@@ -214,4 +199,41 @@ fn a_viewer_is_offered_nothing() {
     manage(&browser, "payments");
     let commands = browser.text("return document.querySelector('#commands').innerText;");
     assert_eq!(commands, "You may look and change nothing.");
+}
+
+#[test]
+fn what_came_of_a_command_is_not_said_of_another_breaker() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.trip("a.example");
+    site.trip("b.example");
+    browser.open(&site.url);
+    manage(&browser, "a.example");
+    let network = serde_json::json!({
+        "offline": false, "latency": 2_000, "downloadThroughput": -1, "uploadThroughput": -1,
+    });
+    browser.devtools("Network.enable", &serde_json::json!({}));
+    browser.devtools("Network.emulateNetworkConditions", &network);
+    browser.press("#commands", "Reset");
+    browser.press("#confirm", "Reset");
+    browser.press("#dialog", "Close");
+    manage(&browser, "b.example");
+    browser.press("#commands", "Force open");
+    browser.wait_for(
+        "performance.getEntriesByType('resource').some((it) => it.name.endsWith('/control'))",
+    );
+    let question = browser.text("return document.querySelector('#question').innerText;");
+    assert!(
+        question.contains("b.example"),
+        "it is still asked: {question}"
+    );
+    let said = browser.text("return document.querySelector('#result').textContent;");
+    assert_eq!(said, "");
+    browser.press("#confirm", "Force open");
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    let state = |key: &str| site.hosts.state(&key.to_owned());
+    assert_eq!(
+        (state("a.example"), state("b.example")),
+        (State::Closed, State::ForcedOpen)
+    );
 }

@@ -8,6 +8,7 @@
 //! | `commands` | commands by mouse and by keyboard, which ask before they act |
 //! | `hostile` | keys that would like to be more than text |
 //! | `many` | ten thousand keys |
+//! | `operator` | what operators do, by whatever tab |
 //! | `jobs` | the tab of durable steps |
 //! | `access` | names, roles, focus, contrast, narrow windows |
 //!
@@ -19,10 +20,12 @@ mod browser;
 mod commands;
 #[cfg(feature = "steps")]
 #[path = "../support/faulty_store.rs"]
+#[expect(dead_code, reason = "faults that other tests need")]
 mod faulty_store;
 mod hostile;
 #[cfg(feature = "steps")]
 mod jobs;
 mod live;
 mod many;
+mod operator;
 mod site;

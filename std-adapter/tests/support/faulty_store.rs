@@ -16,6 +16,10 @@ pub(crate) enum Fault {
     Error(String),
     /// Never.
     Silence,
+    /// So much later.
+    Slowly(Duration),
+    /// It panics.
+    Panic,
 }
 
 /// A clone is the same store.
@@ -23,6 +27,8 @@ pub(crate) enum Fault {
 pub(crate) struct FaultyStore {
     pub(crate) jobs: MemoryStore,
     fault: Arc<Mutex<Option<Fault>>>,
+    /// How often it was asked anything.
+    pub(crate) asked: Arc<AtomicU32>,
     /// How often it was asked how many jobs there are.
     pub(crate) counted: Arc<AtomicU32>,
 }
@@ -33,11 +39,17 @@ impl FaultyStore {
     }
 
     async fn answers(&self) -> Result<(), StoreError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         let fault = self.fault.lock().unwrap().clone();
         match fault {
             None => Ok(()),
             Some(Fault::Error(error)) => Err(StoreError::new(error)),
             Some(Fault::Silence) => std::future::pending().await,
+            Some(Fault::Slowly(time)) => {
+                tokio::time::sleep(time).await;
+                Ok(())
+            }
+            Some(Fault::Panic) => panic!("a fault of the store"),
         }
     }
 }
@@ -101,8 +113,10 @@ impl Store for FaultyStore {
 
     async fn counts(&self) -> Result<Counts, StoreError> {
         self.counted.fetch_add(1, Ordering::Relaxed);
+        // As they are when it is asked.
+        let counts = self.jobs.counts().await;
         self.answers().await?;
-        self.jobs.counts().await
+        counts
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {

@@ -19,6 +19,7 @@ mod sliding;
 use std::process::ExitCode;
 
 use benches::claim;
+use benches::hosts::HOSTS;
 use benches::rounds::Case;
 use run::Run;
 
@@ -48,8 +49,8 @@ fn main() -> ExitCode {
     println!("## What is claimed\n");
     println!(
         "Closed, all succeed at once; {} keys of {} bytes in random order; one thread if nothing else is said.\n",
-        requests::HOSTS.len(),
-        requests::HOSTS[0].len()
+        HOSTS.len(),
+        HOSTS[0].len()
     );
     let claims = claims::claims(&run);
     println!("{}", claim::table(&claims));

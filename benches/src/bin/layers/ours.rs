@@ -9,11 +9,12 @@ use std::time::Duration;
 use atomic_breaker_std::registry::{ByKey, Registry};
 use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{Breaker, CoarseClock, Config, Ratio, Resource, SlidingRatio, breaker};
+use benches::hosts::HOSTS;
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;
 use tower::{Layer, Service};
 
-use crate::requests::{Answers, HOSTS, Request, by_tower, case};
+use crate::requests::{Answers, Request, by_tower, case};
 
 pub(crate) const BARE: &str = "no breaker";
 pub(crate) const STATIC: &str = "`BreakerLayer`, `&'static Breaker`";

@@ -7,6 +7,7 @@ use std::pin::{Pin, pin};
 use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 
+use benches::hosts::HOSTS;
 use benches::rounds::Case;
 use tokio::runtime::{self, Runtime};
 use tower::Service;
@@ -48,12 +49,6 @@ pub(crate) struct Request {
     /// The key.
     pub(crate) host: &'static str,
 }
-
-/// 64 keys of 37 bytes, as names of hosts in a cluster are.
-pub(crate) static HOSTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let name = |host| format!("shard-{host:02}.search.internal.example:8443");
-    (0..64).map(|host| &*name(host).leak()).collect()
-});
 
 /// One request by tower's trait, with a handle of the caller's own, as tower demands.
 ///

@@ -3,13 +3,12 @@
 //! Calls follow each other at once, so that nothing hides what they take; a processor does part of it beside the work
 //! of a call that has some.
 
-use std::convert::Infallible;
 use std::hint::black_box;
-use std::sync::LazyLock;
 
 use atomic_breaker_std::observe::{BreakerLog, BreakerMetrics, RegistryLog, RegistryMetrics};
 use atomic_breaker_std::registry::{KeyedObserver, Registry};
 use atomic_breaker_std::{AnyPermit, Breaker, Config, Observer, Outcome, StdClock};
+use benches::hosts::{HOSTS, take_slots};
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;
 
@@ -85,12 +84,6 @@ fn one<O: Observer + Send + Sync + 'static>(
     }
 }
 
-/// 64 keys of 37 bytes, as names of hosts in a cluster are.
-static HOSTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let name = |host| format!("shard-{host:02}.search.internal.example:8443");
-    (0..64).map(|host| &*name(host).leak()).collect()
-});
-
 fn by_key<O: KeyedObserver<&'static str> + Send + Sync + 'static>(
     group: Group,
     name: String,
@@ -102,12 +95,7 @@ fn by_key<O: KeyedObserver<&'static str> + Send + Sync + 'static>(
         let builder = builder.hasher(FxBuildHasher).observer(observer());
         let hosts = builder.build().expect("constant rules");
         if group == Group::KeysWithSlot {
-            // Clear again, and with a slot since they failed.
-            for host in &**HOSTS {
-                let _ = hosts.call(host, || Err::<(), _>("once"));
-                let clear = hosts.call(host, || Ok::<_, Infallible>(()));
-                clear.expect("closed");
-            }
+            take_slots(&hosts);
         }
         move |calls| {
             let mut random = fastrand::Rng::with_seed(1);

@@ -7,7 +7,7 @@ use super::super::Operator;
 use super::super::answer::Problem;
 use super::super::builder::Shown;
 use super::read::Entry;
-use super::{absent, counts, of};
+use super::{STATUSES, absent, of};
 use crate::steps::{Job, JobId, Status};
 
 /// A change, as it is asked for.
@@ -24,7 +24,10 @@ pub(super) struct Request {
 
 /// As the list has it, or as a number.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "id must be a whole number: take that of the list"
+)]
 enum Id {
     Number(i64),
     Text(String),
@@ -39,8 +42,7 @@ enum Command {
 
 impl Request {
     pub(super) fn read(body: &[u8]) -> Result<Self, Problem> {
-        serde_json::from_slice(body)
-            .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+        serde_json::from_slice(body).map_err(|error| wrong(error.to_string()))
     }
 
     fn id(&self) -> Result<JobId, Problem> {
@@ -49,9 +51,18 @@ impl Request {
             Id::Text(text) => text.parse().ok(),
         };
         let error = "id must be a whole number: take that of the list";
-        id.map(JobId::new)
-            .ok_or_else(|| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error))
+        id.map(JobId::new).ok_or_else(|| wrong(error))
     }
+
+    fn seen(&self) -> Result<Option<Status>, Problem> {
+        let seen = self.status.as_deref();
+        let seen = seen.map(|name| Status::of(name).ok_or_else(|| wrong(STATUSES)));
+        seen.transpose()
+    }
+}
+
+fn wrong(error: impl Into<String>) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error)
 }
 
 impl Command {
@@ -93,32 +104,39 @@ pub(super) async fn obey(
     operator: &Operator,
     request: &Request,
 ) -> Result<Answer, Problem> {
-    let (id, command) = (request.id()?, request.r#do);
+    let (id, command, seen) = (request.id()?, request.r#do, request.seen()?);
     let steps = of(shown, &request.of)?;
-    let jobs = &steps.it.jobs;
-    let job = steps.ask(jobs.job(id)).await?.ok_or_else(|| absent(id))?;
-    if request
-        .status
-        .as_deref()
-        .is_some_and(|seen| seen != job.status.name())
-    {
+    let read = async || {
+        let read = steps.ask(move |jobs| async move { jobs.job(id).await });
+        read.await
+    };
+    let job = read().await?.ok_or_else(|| absent(id))?;
+    if seen.is_some_and(|seen| seen != job.status) {
         return Err(changed(&job));
     }
-    let done = match command {
-        Command::RetryNow => steps.ask(jobs.retry_now(id)).await,
-        Command::Cancel => steps.ask(jobs.cancel(id)).await,
-    };
-    counts::forget(steps);
-    let is_done = done.map_err(|problem| problem.add("; it may be done or not: look again"))?;
-    let after = steps.ask(jobs.job(id)).await.ok().flatten();
+    let done = steps.ask(move |jobs| async move {
+        match command {
+            Command::RetryNow => jobs.retry_now(id).await,
+            Command::Cancel => jobs.cancel(id).await,
+        }
+    });
+    let done = done.await;
+    steps.it.changed();
+    let is_done = done.map_err(|problem| {
+        log(operator, request, &job, "it may be done or not");
+        problem.add("; it may be done or not: look again")
+    })?;
+    if is_done {
+        if command == Command::RetryNow {
+            steps.it.jobs.wake(&job.lane);
+        }
+        log(operator, request, &job, command.done());
+    }
+    let after = read().await.ok().flatten();
     if !is_done {
         let status = after.as_ref().map_or(job.status, |job| job.status);
         return Err(refused(command, status));
     }
-    if command == Command::RetryNow {
-        jobs.wake(&job.lane);
-    }
-    log(operator, request, &job);
     Ok(Answer {
         changed: true,
         text: command.done(),
@@ -138,7 +156,7 @@ fn refused(command: Command, status: Status) -> Problem {
 }
 
 #[cfg(feature = "tracing")]
-fn log(operator: &Operator, request: &Request, job: &Job) {
+fn log(operator: &Operator, request: &Request, job: &Job, what: &str) {
     use crate::observe::printable;
     tracing::event!(
         target: "atomic_breaker::admin",
@@ -149,10 +167,9 @@ fn log(operator: &Operator, request: &Request, job: &Job) {
         circuit_breaker.key = printable(&job.key),
         circuit_breaker.command = request.r#do.name(),
         circuit_breaker.operator = printable(operator.name()),
-        "{}",
-        request.r#do.done()
+        "{what}"
     );
 }
 
 #[cfg(not(feature = "tracing"))]
-const fn log(_: &Operator, _: &Request, _: &Job) {}
+const fn log(_: &Operator, _: &Request, _: &Job, _: &str) {}

@@ -1,6 +1,7 @@
 //! How many jobs there are. A store may have to read all of them for that, so an answer serves all pages for a while.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -16,12 +17,17 @@ use crate::steps::{Counts, Status};
 const SERVES: Duration = Duration::from_secs(2);
 /// A store is busy with it no more than one part in so many.
 const SHARE: u32 = 20;
+/// How many times as long it is left in peace, where it took too long: it may be back soon.
+const PEACE: u32 = 2;
 
 /// What the store answered.
 pub(super) struct Counted {
-    counts: Counts,
+    /// None, if that took too long.
+    counts: Option<Counts>,
     at: Instant,
     took: Duration,
+    /// How much had been changed when it was asked.
+    changes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,44 +63,54 @@ struct OfLane {
 pub(super) async fn read(steps: &Named<OfSteps>) -> Result<Shown, Problem> {
     let until = Instant::now() + PATIENCE;
     // One asks, and the others wait for what it is told.
-    let mut kept = timeout_at(until, steps.it.counted.lock())
-        .await
-        .map_err(|_| steps.is_late())?;
-    if let Some(counted) = &*kept {
-        if counted.at.elapsed() < SERVES.max(counted.took * SHARE) {
-            return Ok(counted.shown());
-        }
+    let kept = Arc::clone(&steps.it.counted).lock_owned();
+    let mut kept = timeout_at(until, kept).await.map_err(|_| steps.is_late())?;
+    let changes = steps.it.changes();
+    if let Some(counted) = kept.as_ref().filter(|counted| counted.serves(changes)) {
+        return counted.shown().ok_or_else(|| steps.is_late());
     }
-    let began = Instant::now();
-    let counts = steps.ask_until(until, steps.it.jobs.counts()).await?;
-    let (at, took) = (Instant::now(), began.elapsed());
-    Ok(kept.insert(Counted { counts, at, took }).shown())
-}
-
-/// Something was changed: the next one asks again.
-pub(super) fn forget(steps: &Named<OfSteps>) {
-    if let Ok(mut kept) = steps.it.counted.try_lock() {
-        *kept = None;
-    }
+    let shown = steps.ask_until(until, move |jobs| async move {
+        let began = Instant::now();
+        let counts = timeout_at(until, jobs.counts()).await;
+        let (at, took) = (Instant::now(), began.elapsed());
+        let counted = Counted {
+            counts: counts.ok().transpose()?,
+            at,
+            took,
+            changes,
+        };
+        Ok(kept.insert(counted).shown())
+    });
+    shown.await?.ok_or_else(|| steps.is_late())
 }
 
 impl Counted {
-    fn shown(&self) -> Shown {
+    /// Whether the store need not be asked again.
+    fn serves(&self, changes: u64) -> bool {
+        let age = self.at.elapsed();
+        match self.counts {
+            Some(_) => self.changes == changes && age < SERVES.max(self.took * SHARE),
+            None => age < self.took * PEACE,
+        }
+    }
+
+    fn shown(&self) -> Option<Shown> {
+        let counts = self.counts.as_ref()?;
         let mut lanes: BTreeMap<&str, OfLane> = BTreeMap::new();
-        for (lane, status, count) in &self.counts.jobs {
+        for (lane, status, count) in &counts.jobs {
             let of = lanes.entry(lane).or_default();
             *of.of(*status) += count;
         }
-        for (lane, count) in &self.counts.due {
+        for (lane, count) in &counts.due {
             lanes.entry(lane).or_default().due += count;
         }
-        let oldest = self.counts.oldest_due;
-        Shown {
+        let oldest = counts.oldest_due;
+        Some(Shown {
             statuses: Status::ALL
                 .into_iter()
                 .map(|status| OfStatus {
                     status: status.name(),
-                    count: self.counts.of(status),
+                    count: counts.of(status),
                 })
                 .collect(),
             lanes: lanes
@@ -104,10 +120,10 @@ impl Counted {
                     ..of
                 })
                 .collect(),
-            due: self.counts.due.iter().map(|(_, count)| count).sum(),
+            due: counts.due.iter().map(|(_, count)| count).sum(),
             oldest_due_ms: oldest.map(|time| time.as_millis() as u64),
             counted_ms: self.at.elapsed().as_millis() as u64,
-        }
+        })
     }
 }
 

@@ -7,11 +7,14 @@ mod source;
 
 pub(super) use source::OfSteps;
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinError;
 
 use super::Operator;
 use super::answer::{Problem, json};
@@ -37,11 +40,13 @@ impl<'a> Head<'a> {
     }
 }
 
+const STATUSES: &str = "status must be waiting, running, done, dead, parked or cancelled";
+
 pub(super) const PATHS: [&str; 4] = ["/jobs", "/jobs/counts", "/job", "/jobs/control"];
 
 /// Answers what is asked at one of the [`PATHS`].
 pub(super) async fn serve(
-    shown: &Shown,
+    shown: &Arc<Shown>,
     operator: &Operator,
     request: &Parts,
     body: Body,
@@ -64,9 +69,13 @@ pub(super) async fn serve(
         _ => {
             router::check_change(shown, operator, request)?;
             let change = change::Request::read(&router::whole(body).await?)?;
+            let (shown, operator) = (Arc::clone(shown), operator.clone());
+            // To its end, also if the client is gone: what is done is logged.
+            let obeyed =
+                tokio::spawn(async move { change::obey(&shown, &operator, &change).await });
             json(
                 StatusCode::OK,
-                &change::obey(shown, operator, &change).await?,
+                &obeyed.await.map_err(|error| broken(&error))??,
             )
         }
     };
@@ -84,6 +93,12 @@ struct Of {
 struct One {
     of: String,
     id: i64,
+}
+
+/// It panicked, or the runtime ends.
+fn broken(error: &JoinError) -> Problem {
+    let error = format!("it may be done or not: look again: {error}");
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error)
 }
 
 /// The steps of that name.

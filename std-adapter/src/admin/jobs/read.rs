@@ -4,9 +4,10 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::super::answer::Problem;
-use super::super::builder::{Named, Shown};
+use super::super::builder::Shown;
 use super::super::text;
-use super::{OfSteps, One, absent, of};
+use super::source::Jobs;
+use super::{One, STATUSES, absent, of};
 use crate::steps::{Failed, Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status};
 
 const MOST: u32 = 100;
@@ -61,10 +62,8 @@ impl Query {
         let Some(name) = &self.status else {
             return Ok(None);
         };
-        let status = Status::of(name).ok_or_else(|| {
-            let error = "status must be waiting, running, done, dead, parked or cancelled";
-            Problem::new(StatusCode::BAD_REQUEST, error)
-        });
+        let status = Status::of(name);
+        let status = status.ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, STATUSES));
         status.map(Some)
     }
 }
@@ -119,15 +118,18 @@ pub(super) async fn list(shown: &Shown, query: &Query) -> Result<Page, Problem> 
         key: None,
         after: query.after.map(JobId::new),
     };
-    if let Some(search) = &query.search {
-        let jobs = steps.ask(search_for(steps, filter, search)).await?;
+    let limit = query.limit;
+    if let Some(search) = query.search.clone() {
+        let found = steps.ask(|jobs| async move { search_for(&*jobs, filter, &search).await });
+        let jobs = found.await?;
         return Ok(Page {
             jobs: jobs.iter().map(Entry::new).collect(),
             next_after: None,
         });
     }
-    let jobs = steps.ask(steps.it.jobs.list(&filter, query.limit)).await?;
-    let is_full = jobs.len() >= query.limit as usize;
+    let listed = steps.ask(move |jobs| async move { jobs.list(&filter, limit).await });
+    let jobs = listed.await?;
+    let is_full = jobs.len() >= limit as usize;
     let last = jobs.last().filter(|_| is_full);
     Ok(Page {
         next_after: last.map(|job| job.id.to_string()),
@@ -137,14 +139,14 @@ pub(super) async fn list(shown: &Shown, query: &Query) -> Result<Page, Problem> 
 
 /// By its id, then by its key in each kind that is known here: those are quick to look for.
 async fn search_for(
-    steps: &Named<OfSteps>,
+    jobs: &dyn Jobs,
     mut filter: Filter,
     search: &str,
 ) -> Result<Vec<Job>, crate::steps::StoreError> {
     let mut found = Vec::new();
     filter.after = None;
     if let Ok(id) = search.parse() {
-        let job = steps.it.jobs.job(JobId::new(id)).await?;
+        let job = jobs.job(JobId::new(id)).await?;
         let fits = |job: &Job| {
             filter.status.is_none_or(|status| status == job.status)
                 && filter.kind.as_ref().is_none_or(|kind| *kind == job.kind)
@@ -152,7 +154,7 @@ async fn search_for(
         found.extend(job.filter(fits));
     }
     let mut kinds = vec![filter.kind.take()];
-    let known = steps.it.kinds();
+    let known = jobs.kinds();
     if kinds == [None] && !known.is_empty() {
         kinds = known
             .into_iter()
@@ -162,9 +164,9 @@ async fn search_for(
     filter.key = Some(search.to_owned());
     for kind in kinds {
         filter.kind = kind;
-        let jobs = steps.it.jobs.list(&filter, MOST).await?;
+        let listed = jobs.list(&filter, MOST).await?;
         let is_new = |job: &Job| found.iter().all(|known| known.id != job.id);
-        let new: Vec<_> = jobs.into_iter().filter(is_new).collect();
+        let new: Vec<_> = listed.into_iter().filter(is_new).collect();
         found.extend(new);
     }
     Ok(found)
@@ -195,15 +197,15 @@ struct Failure {
 pub(super) async fn one(shown: &Shown, query: &One) -> Result<Whole, Problem> {
     let steps = of(shown, &query.of)?;
     let id = JobId::new(query.id);
-    let both = async {
-        let job = steps.it.jobs.job(id).await?;
+    let both = steps.ask(move |jobs| async move {
+        let job = jobs.job(id).await?;
         let history = match job {
-            Some(_) => steps.it.jobs.history(id).await?,
+            Some(_) => jobs.history(id).await?,
             None => Vec::new(),
         };
         Ok((job, history))
-    };
-    let (job, history) = steps.ask(both).await?;
+    });
+    let (job, history) = both.await?;
     let job = job.ok_or_else(|| absent(id))?;
     let history_count = history.len();
     let left_out = history_count.saturating_sub(HISTORY);

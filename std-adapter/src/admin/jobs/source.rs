@@ -1,6 +1,8 @@
 //! Steps over whatever store, asked so that a store that is slow or gone holds up nobody.
 
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -11,67 +13,95 @@ use super::super::answer::Problem;
 use super::super::builder::Named;
 use super::super::text;
 use super::counts::Counted;
-use crate::steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError};
+use crate::steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer};
 
 /// How long an answer of a store may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// How many requests ask one store at the same time.
-const AT_ONCE: usize = 4;
+/// How many requests ask one store at the same time: of four connections, which a pool has unless set, workers keep two.
+const AT_ONCE: usize = 2;
 /// The most bytes of a store's error that are shown.
 const ERROR: usize = 512;
 
 /// Steps that are shown.
 pub(in crate::admin) struct OfSteps {
-    pub(super) jobs: Box<dyn Jobs>,
+    pub(super) jobs: Arc<dyn Jobs>,
     /// Whether states are shown, or how large they are alone.
     pub(super) shows_states: bool,
-    asks: Semaphore,
-    pub(super) counted: Mutex<Option<Counted>>,
+    asks: Arc<Semaphore>,
+    pub(super) counted: Arc<Mutex<Option<Counted>>>,
+    changes: AtomicU64,
 }
 
 impl OfSteps {
     pub(in crate::admin) fn new<D: Store>(steps: &Steps<D>, shows_states: bool) -> Self {
         Self {
-            jobs: Box::new(steps.clone()),
+            jobs: Arc::new(steps.clone()),
             shows_states,
-            asks: Semaphore::new(AT_ONCE),
-            counted: Mutex::new(None),
+            asks: Arc::new(Semaphore::new(AT_ONCE)),
+            counted: Arc::default(),
+            changes: AtomicU64::new(0),
         }
     }
 
     pub(super) fn kinds(&self) -> Vec<&'static str> {
         self.jobs.kinds()
     }
+
+    /// How often something was changed here. Whoever sees a change counted, and asks the store then, sees it done.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    pub(super) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
+    }
 }
 
 impl Named<OfSteps> {
     /// What the store answers, within a time.
-    pub(super) async fn ask<T>(
+    pub(super) async fn ask<T, F>(
         &self,
-        asked: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, Problem> {
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
         self.ask_until(Instant::now() + PATIENCE, asked).await
     }
 
-    pub(super) async fn ask_until<T>(
+    /// Once it is asked, its turn ends with its answer, also if the client is gone: a database goes on with what nobody
+    /// waits for.
+    pub(super) async fn ask_until<T, F>(
         &self,
         until: Instant,
-        asked: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, Problem> {
-        let answered = async {
-            // Never closed.
-            let _turn = self.it.asks.acquire().await;
-            asked.await
-        };
-        match timeout_at(until, answered).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => {
-                let error = text::bounded(&error, ERROR);
-                let error = format!("the store of {:?} failed: {error}", &*self.name);
-                Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, error))
-            }
-            Err(_) => Err(self.is_late()),
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let turn = Arc::clone(&self.it.asks).acquire_owned();
+        let turn = timeout_at(until, turn).await.map_err(|_| self.is_late())?;
+        let asked = asked(Arc::clone(&self.it.jobs));
+        let answered = tokio::spawn(async move {
+            let answered = timeout_at(until, answer(asked)).await;
+            drop(turn);
+            answered
+        });
+        match answered.await {
+            Ok(Ok(Ok(answer))) => Ok(answer),
+            Ok(Ok(Err(error))) => Err(self.has_failed(&error)),
+            Ok(Err(_)) => Err(self.is_late()),
+            // The runtime ends.
+            Err(error) => Err(self.has_failed(&error)),
         }
+    }
+
+    fn has_failed(&self, error: &dyn std::fmt::Display) -> Problem {
+        let error = text::bounded(error, ERROR);
+        let error = format!("the store of {:?} failed: {error}", &*self.name);
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
     pub(super) fn is_late(&self) -> Problem {

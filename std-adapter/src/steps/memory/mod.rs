@@ -4,6 +4,7 @@ mod rows;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -95,14 +96,17 @@ impl Store for MemoryStore {
         let rows = self.rows();
         let now = rows.now();
         let after = filter.after.map_or(0, JobId::get);
-        let jobs = rows.by_id.range(after + 1..).filter(|(_, row)| {
-            filter.status.is_none_or(|status| status == row.status)
-                && filter
-                    .kind
-                    .as_ref()
-                    .is_none_or(|kind| *kind == row.job.kind)
-                && filter.key.as_ref().is_none_or(|key| *key == row.job.key)
-        });
+        let jobs = rows
+            .by_id
+            .range((Bound::Excluded(after), Bound::Unbounded))
+            .filter(|(_, row)| {
+                filter.status.is_none_or(|status| status == row.status)
+                    && filter
+                        .kind
+                        .as_ref()
+                        .is_none_or(|kind| *kind == row.job.kind)
+                    && filter.key.as_ref().is_none_or(|key| *key == row.job.key)
+            });
         Ok(jobs
             .take(most as usize)
             .map(|(id, row)| row.job(*id, now))

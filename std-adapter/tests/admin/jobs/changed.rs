@@ -117,7 +117,12 @@ async fn a_change_that_makes_no_sense_is_told_what_would() {
         (
             json!({ "of": "office", "id": 1.5, "do": "cancel" }),
             422,
-            "id",
+            "that of the list",
+        ),
+        (
+            json!({ "of": "office", "id": "1", "do": "cancel", "status": "due" }),
+            422,
+            "waiting, running",
         ),
         (
             json!({ "of": "office", "id": "1", "do": "cancel", "force": true }),

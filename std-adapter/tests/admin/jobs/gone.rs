@@ -6,11 +6,13 @@ use std::time::Duration;
 use atomic_breaker_std::steps::{Status, Steps};
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{Office, keys};
 use crate::faulty_store::{Fault, FaultyStore};
 use crate::support::App;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 const PATHS: [&str; 3] = [
     "/jobs?of=office",
@@ -81,4 +83,67 @@ async fn many_pages_have_a_store_count_once_in_two_seconds() {
     app.change_job(&cancel).await.json();
     let counts = app.get("/jobs/counts?of=office").await.json();
     assert_eq!(counts["due"], 0, "what was changed is seen at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_changed_while_jobs_are_counted_is_seen_at_once() {
+    let office = Office::new();
+    let app = office.app();
+    let id = office.order("k").await;
+    office.store.set(Some(Fault::Slowly(SECOND)));
+    let (before, ()) = tokio::join!(app.get("/jobs/counts?of=office"), async {
+        tokio::time::sleep(SECOND / 2).await;
+        office.store.set(None);
+        let cancel = json!({ "of": "office", "id": id.to_string(), "do": "cancel" });
+        app.change_job(&cancel).await.json();
+    });
+    assert_eq!(before.json()["due"], 1);
+    let after = app.get("/jobs/counts?of=office").await.json();
+    assert_eq!(after["due"], 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_counts_for_too_long_does_not_count_all_the_time() {
+    let office = Office::new();
+    let app = office.app();
+    office.store.set(Some(Fault::Slowly(6 * SECOND)));
+    let began = Instant::now();
+    while began.elapsed() < 150 * SECOND {
+        app.get("/jobs/counts?of=office").await.refused(503);
+        tokio::time::sleep(SECOND).await;
+    }
+    let counted = office.store.counted.load(Ordering::Relaxed);
+    assert!((9..=11).contains(&counted), "{counted} times 5 s in 150 s");
+    office.store.set(None);
+    tokio::time::sleep(10 * SECOND).await;
+    app.get("/jobs/counts?of=office").await.json();
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_hang_up_do_not_have_a_store_asked_more_often() {
+    let office = Office::new();
+    let app = office.app();
+    office.store.set(Some(Fault::Silence));
+    for number in 0..300 {
+        let asked = app.get(PATHS[number % 3]);
+        timeout(SECOND / 1_000, asked).await.unwrap_err();
+    }
+    let asked = office.store.asked.load(Ordering::Relaxed);
+    assert!((1..=2).contains(&asked), "{asked} at the same time");
+    tokio::time::sleep(5 * SECOND).await;
+    office.store.set(None);
+    app.jobs("").await;
+}
+
+#[tokio::test]
+async fn a_store_that_panics_has_failed() {
+    let office = Office::new();
+    let app = office.app();
+    office.store.set(Some(Fault::Panic));
+    for path in PATHS {
+        let error = app.get(path).await.refused(503);
+        assert!(error.contains("a fault of the store"), "{error}");
+    }
+    office.store.set(None);
+    app.jobs("").await;
 }

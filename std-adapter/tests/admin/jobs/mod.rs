@@ -127,6 +127,50 @@ pub(crate) async fn cancel(key: &str) {
     office.app().change_job(&change).await.json();
 }
 
+/// Somebody cancels a job with this key, and hangs up before there is an answer.
+#[cfg(feature = "tracing")]
+pub(crate) async fn cancel_and_hang_up(key: &str) {
+    let office = Office::new();
+    let app = office.app();
+    let id = office.order(key).await;
+    tokio::time::pause();
+    let second = Duration::from_secs(1);
+    office
+        .store
+        .set(Some(crate::faulty_store::Fault::Slowly(second)));
+    let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
+    // The job is read, it is cancelled, and read again.
+    let hung_up = tokio::time::timeout(second * 5 / 2, app.change_job(&change));
+    hung_up.await.unwrap_err();
+    tokio::time::sleep(second * 10).await;
+    tokio::time::resume();
+    assert_eq!(office.status(id).await, Status::Cancelled);
+}
+
+/// Somebody cancels a job with this key, of which it is not known whether it is done.
+#[cfg(feature = "tracing")]
+pub(crate) async fn cancel_in_doubt(key: &str) {
+    let office = Office::new();
+    let app = office.app();
+    let id = office.order(key).await;
+    tokio::time::pause();
+    let second = Duration::from_secs(1);
+    office
+        .store
+        .set(Some(crate::faulty_store::Fault::Slowly(second)));
+    let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
+    let (answer, ()) = tokio::join!(app.change_job(&change), async {
+        tokio::time::sleep(second / 2).await;
+        office.store.set(Some(crate::faulty_store::Fault::Silence));
+    });
+    tokio::time::resume();
+    assert!(
+        answer
+            .refused(503)
+            .ends_with("it may be done or not: look again")
+    );
+}
+
 /// The keys of the jobs that are listed.
 fn keys(answer: &Value) -> Vec<&str> {
     let jobs = answer["jobs"].as_array().unwrap();

@@ -55,6 +55,11 @@ async fn jobs_are_read_page_by_page_and_by_status_and_kind() {
         (keys(&third), &third["next_after"]),
         (vec!["letter"], &Value::Null)
     );
+    for last in [i64::MAX - 1, i64::MAX] {
+        let page = app.jobs(&format!("&after={last}")).await;
+        assert!(keys(&page).is_empty(), "{page}");
+    }
+    assert_eq!(keys(&app.jobs("&after=-1&limit=1").await), ["0"]);
     assert_eq!(keys(&app.jobs("&status=dead").await), ["dead"]);
     assert_eq!(keys(&app.jobs("&kind=letter").await), ["letter"]);
     assert!(keys(&app.jobs("&kind=letter&status=dead").await).is_empty());

@@ -1,25 +1,14 @@
 //! Tried again and cancelled, by mouse and by keyboard.
 
 use atomic_breaker_std::admin::Operator;
-use atomic_breaker_std::steps::{Lane, Status, Steps, Store};
-use tokio::runtime::Runtime;
+use atomic_breaker_std::steps::{Status, Store};
 
-use super::{Shop, manage, orders, result, row};
-use crate::browser::{Browser, ENTER, ESCAPE, TAB, browser};
-use crate::faulty_store::{Fault, FaultyStore};
+use super::{Shop, manage, result, row};
+use crate::browser::{ENTER, ESCAPE, browser};
+use crate::operator::tab_to;
 use crate::site::Site;
 
 const ARROW_RIGHT: &str = "\u{e014}";
-
-fn tab_to(browser: &Browser, wanted: &str) {
-    for _ in 1..60 {
-        browser.keys(TAB);
-        if browser.name(&browser.active()) == wanted {
-            return;
-        }
-    }
-    panic!("no way by the tab key to {wanted:?}");
-}
 
 #[test]
 fn where_there_are_no_jobs_there_is_no_tab() {
@@ -143,42 +132,4 @@ fn a_viewer_is_offered_nothing_and_states_are_shown_where_the_service_says_so() 
     let commands = browser.text("return document.querySelector('#job-commands').innerText;");
     assert_eq!(commands, "You may look and change nothing.");
     browser.wait_for("document.querySelector('#job-facts').innerText.includes('\"secret\"')");
-}
-
-#[test]
-fn of_two_stores_each_shows_its_own_jobs_and_a_command_reaches_the_one_that_is_shown() {
-    let Some(browser) = browser() else { return };
-    let (store, runtime) = (FaultyStore::default(), Runtime::new().unwrap());
-    let others = runtime.block_on(async {
-        let others = Steps::builder(store.clone()).lane(Lane::new("billing"));
-        let others = others.workflow(&orders()).build().unwrap();
-        others
-            .enqueue(&orders(), "other", &String::new())
-            .await
-            .unwrap();
-        others
-    });
-    let shop = Shop::with(Operator::new("alice"), |admin, steps| {
-        admin.steps("shop", steps).steps("others", &others)
-    });
-    let ours = shop.order("ours");
-    shop.open(&browser);
-    browser.wait_for(&row("ours"));
-    store.set(Some(Fault::Silence));
-    browser.run("const of = document.querySelector('#jobs-of'); of.value = 'others'; of.dispatchEvent(new Event('change'));");
-    let rows = "return document.querySelectorAll('#jobs-rows tr, #lanes li').length;";
-    assert_eq!(browser.run(rows), 0, "nothing of the first stays");
-    browser.wait_for("document.querySelector('#jobs-notice').textContent.includes('others')");
-    store.set(None);
-    manage(&browser, "other");
-    browser.press("#job-commands", "Cancel job");
-    browser.press("#job-confirm", "Cancel job");
-    assert!(result(&browser).starts_with("Done"));
-    let other = runtime.block_on(store.jobs.job(ours)).unwrap().unwrap();
-    assert_eq!(
-        (other.key.as_str(), other.status),
-        ("other", Status::Cancelled),
-        "of the same number"
-    );
-    assert_eq!(shop.status(ours), Status::Waiting);
 }

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `commands` | tried again and cancelled, by mouse and by keyboard |
+//! | `two_stores` | jobs of the same number; answers that come late |
 //! | `hostile` | keys and errors that would like to be more than text |
 //! | `many` | ten thousand jobs |
 //! | `gone` | a store that is gone |
@@ -13,6 +14,7 @@ mod commands;
 mod gone;
 mod hostile;
 mod many;
+mod two_stores;
 
 use std::time::Duration;
 
@@ -120,14 +122,7 @@ fn row(key: &str) -> String {
 }
 
 fn manage(browser: &Browser, key: &str) {
-    browser.wait_for(&row(key));
-    browser.run(&format!(
-        "{}.querySelector('button').scrollIntoView({{ block: 'center' }});",
-        row(key)
-    ));
-    let index = browser.run(&format!("return {}.rowIndex;", row(key)));
-    browser.click(&format!("#jobs-rows tr:nth-child({index}) button"));
-    browser.wait_for("document.querySelector('#job').open");
+    crate::operator::manage(browser, &row(key), "#job");
 }
 
 fn result(browser: &Browser) -> String {

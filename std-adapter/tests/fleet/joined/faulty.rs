@@ -18,6 +18,7 @@ use super::support::rules;
 #[derive(Clone)]
 struct Faulty {
     engine: InProcess,
+    asks: Arc<AtomicU32>,
     readings: Arc<AtomicU32>,
     subscriptions: Arc<AtomicU32>,
     delay: Duration,
@@ -27,6 +28,7 @@ impl Faulty {
     fn new(delay_ms: u64) -> Self {
         Self {
             engine: InProcess::new(),
+            asks: Arc::default(),
             readings: Arc::default(),
             subscriptions: Arc::default(),
             delay: Duration::from_millis(delay_ms),
@@ -45,6 +47,7 @@ impl Fleet for Faulty {
     type Messages = InProcessMessages;
 
     async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
+        panic_if_due(&self.asks);
         self.engine.ask(from, name, ask).await
     }
 
@@ -76,6 +79,41 @@ async fn an_engine_that_panics_is_shown_and_asked_again() {
         assert_eq!(status.unanswered, 2);
         let error = status.last_error.unwrap().to_string();
         assert!(error.contains("panicked"), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_panics_at_every_request_leaves_each_to_itself() {
+    let engine = Faulty::new(0);
+    let joined = Joined::new(engine.clone(), FleetConfig::new(1)).unwrap();
+    let seat = joined.seat("payments").unwrap();
+    let payments = Breaker::builder(rules(), TokioClock)
+        .observer(seat.clone())
+        .build();
+    let payments = Arc::new(payments);
+    seat.take(Arc::clone(&payments));
+    idle(20).await;
+    for (panics, is_shared) in [(u32::MAX, false), (0, true)] {
+        engine.asks.store(panics, Ordering::SeqCst);
+        let before = joined.status().unanswered;
+        for _ in 0..3 {
+            payments.acquire().unwrap().failure();
+        }
+        idle(1_000).await;
+        assert_eq!(joined.status().open == 1, is_shared);
+        assert_eq!(joined.status().unanswered == before, is_shared);
+        let mut probed = 0;
+        for _ in 0..20_000 {
+            idle(1).await;
+            if let Ok(permit) = payments.acquire() {
+                permit.success();
+                probed += 1;
+                break;
+            }
+        }
+        idle(20).await;
+        assert_eq!((probed, payments.state()), (1, State::Closed));
+        assert!(joined.status().is_connected);
     }
 }
 

@@ -96,25 +96,29 @@ function confirmFirst(what) {
 async function act() {
   const { command, request } = asked;
   const it = chosen;
+  // Another one may be looked at when the answer comes.
+  const isLookedAt = () => chosen !== null && idOf(chosen) === idOf(it);
   byId('yes').disabled = true;
+  let result;
   try {
     const answer = await change({
       of: it.of, key: it.key, do: command, ...(it.state === undefined || request ? {} : { epoch: it.epoch }), ...request,
     });
-    if (answer.entry) chosen = answer.entry;
-    setResult(`Done: ${answer.text}`);
-    if (!answer.changed) setResult(`Nothing changed: ${answer.text}`);
-    byId('form').hidden = true;
+    if (isLookedAt() && answer.entry) chosen = answer.entry;
+    if (isLookedAt()) byId('form').hidden = true;
+    result = [`${answer.changed ? 'Done' : 'Nothing changed'}: ${answer.text}`];
   } catch (error) {
-    setResult(`Not done: ${error.message}`, true);
+    result = [`Not done: ${error.message}`, true];
   }
   byId('yes').disabled = false;
-  confirmFirst(null);
-  await refresh();
-  if (byId('dialog').open) {
-    showChosen();
-    byId('close').focus();
+  if (isLookedAt()) {
+    setResult(...result);
+    confirmFirst(null);
   }
+  await refresh();
+  if (!isLookedAt()) return;
+  showChosen();
+  byId('close').focus();
 }
 
 function setResult(text, isBad) {

@@ -25,17 +25,20 @@ function openJob(job) {
   readJob();
 }
 
+/** Whether it is this job, of this store, that is looked at. */
+const isChosen = ({ of, id }) => chosenJob !== null && chosenJob.of === of && chosenJob.id === id;
+
 async function readJob() {
   const { of, id } = chosenJob;
   try {
     const answer = await ask('job', { of, id });
-    if (!chosenJob || chosenJob.id !== id) return;
+    if (!isChosen({ of, id })) return;
     chosenJob = { of, ...answer };
     jobReadAt = performance.now();
     showJob();
     showFailures();
   } catch (error) {
-    if (!chosenJob || chosenJob.id !== id) return;
+    if (!isChosen({ of, id })) return;
     byId('job-history').replaceChildren(make('li', { textContent: `It could not be read: ${error.message}` }));
   }
 }
@@ -108,16 +111,21 @@ async function actOnJob() {
   const { command } = askedOfJob;
   const { of, id, status: seen } = chosenJob;
   byId('job-yes').disabled = true;
+  let result;
   try {
     const answer = await changeAt('jobs/control', { of, id, do: command, status: seen });
-    setJobResult(`Done: ${answer.text}`);
+    result = [`Done: ${answer.text}`];
   } catch (error) {
-    setJobResult(`Not done: ${error.message}`, true);
+    result = [`Not done: ${error.message}`, true];
   }
   byId('job-yes').disabled = false;
-  confirmJob(null);
-  if (byId('job').open) byId('job-close').focus();
-  if (chosenJob && chosenJob.id === id) await readJob();
+  // Another one may be looked at by now.
+  if (isChosen({ of, id })) {
+    setJobResult(...result);
+    confirmJob(null);
+    byId('job-close').focus();
+    await readJob();
+  }
   lookAtJobs({ pages: jobsView.pages });
 }
 
