@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store};
 use tokio::time::{sleep, timeout};
 
-use super::slow_store::SlowStore;
+use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::support::{Do, Script, builder, only_job};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -14,8 +14,8 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn a_time_out_around_run_ends_before_the_job_is_kept_and_it_goes_on() {
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
-    let mut store = SlowStore::new(&memory);
-    store.late = SECOND;
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Put, 1, Fault::Late(SECOND));
     let steps = Steps::builder(store)
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))

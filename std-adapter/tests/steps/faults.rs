@@ -1,19 +1,17 @@
 //! Stores that panic or hang.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Workflow};
 use tokio::time::{Instant, sleep};
 
-use super::slow_store::SlowStore;
+use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::support::{Do, Script, done, only_job};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn steps(store: SlowStore, workflow: &Workflow<Vec<String>>) -> Steps<SlowStore> {
-    Steps::builder(store)
+fn steps(store: &FaultyStore, workflow: &Workflow<Vec<String>>) -> Steps<FaultyStore> {
+    Steps::builder(store.clone())
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))
         .workflow(workflow)
@@ -25,18 +23,14 @@ fn steps(store: SlowStore, workflow: &Workflow<Vec<String>>) -> Steps<SlowStore>
 async fn a_store_that_panics_has_failed_and_is_asked_again() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
     let workflow = script.workflow();
-    let store = SlowStore::new(&memory);
-    let (claims, saves) = (
-        Arc::clone(&store.claim_panics),
-        Arc::clone(&store.save_panics),
-    );
-    claims.store(6, Ordering::SeqCst);
-    let steps = steps(store, &workflow);
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Claim, 6, Fault::Panic);
+    let steps = steps(&store, &workflow);
     let worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(25 * SECOND).await;
     assert_eq!(script.calls(), ["first"]);
-    saves.store(6, Ordering::SeqCst);
+    store.next(Asked::Save, 6, Fault::Panic);
     sleep(60 * SECOND).await;
     assert_eq!(only_job(&memory).await.status, Status::Done);
     assert_eq!(script.calls(), done(), "each once");
@@ -47,9 +41,9 @@ async fn a_store_that_panics_has_failed_and_is_asked_again() {
 async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(25 * SECOND)]));
     let workflow = script.workflow();
-    let mut store = SlowStore::new(&memory);
-    store.renew_hangs = true;
-    let steps = steps(store, &workflow);
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Renew, u32::MAX, Fault::Silence);
+    let steps = steps(&store, &workflow);
     let began = Instant::now();
     let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
     assert_eq!(ran, Ran::Done(done()));
@@ -60,9 +54,9 @@ async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
 async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Hang]));
     let workflow = script.workflow();
-    let mut store = SlowStore::new(&memory);
-    store.renew_hangs = true;
-    let steps = steps(store, &workflow);
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Renew, u32::MAX, Fault::Silence);
+    let steps = steps(&store, &workflow);
     let worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(21 * SECOND).await;

@@ -14,15 +14,16 @@
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
 //! | `keep_clients` | a real client and a real server |
 //! | `workers` | workers that stop, die, or are given up |
-//! | `deaths`, `process` | processes that die, or are cut off and come back |
+//! | `deaths` | processes that die, or are cut off and come back |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
 
 mod contract;
 mod deaths;
 mod dropped;
-mod failing_store;
 mod faults;
+#[path = "../support/faulty_store.rs"]
+mod faulty_store;
 mod forward;
 #[cfg(feature = "keep")]
 mod keep_bodies;
@@ -42,10 +43,8 @@ mod keep_secrets;
 mod keep_server;
 mod lanes;
 mod parked;
-mod process;
 mod schedule;
 mod settings;
-mod slow_store;
 mod support;
 mod within;
 mod workers;

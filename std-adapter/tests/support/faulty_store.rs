@@ -1,4 +1,6 @@
-//! A store that can be cut off, in front of one in memory.
+//! A store that fails as a test says, in front of one in memory.
+
+#![allow(dead_code, reason = "each test has faults of its own")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,6 +10,7 @@ use atomic_breaker_std::steps::{
     Claim, Counts, Failed, Filter, Job, JobId, MemoryStore, NewJob, Put, Right, Save, Saved, Store,
     StoreError,
 };
+use tokio::time::sleep;
 
 /// How it answers.
 #[derive(Clone, Debug)]
@@ -16,51 +19,124 @@ pub(crate) enum Fault {
     Error(String),
     /// Never.
     Silence,
+    /// By a panic.
+    Panic,
+    /// It does what it was asked for, and says so after this time.
+    Late(Duration),
 }
 
-/// A clone is the same store.
+/// What it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Put,
+    Claim,
+    Renew,
+    Save,
+    Unpark,
+    Job,
+    List,
+    History,
+    RetryNow,
+    Cancel,
+    Counts,
+    Forget,
+}
+
+/// The way of one process to the jobs. A clone is the same.
 #[derive(Clone, Default)]
 pub(crate) struct FaultyStore {
     pub(crate) jobs: MemoryStore,
     fault: Arc<Mutex<Option<Fault>>>,
+    /// So often, of one kind of calls.
+    next: Arc<Mutex<Vec<(Asked, Fault, u32)>>>,
+    /// Saves with this job among them fail.
+    refused: Arc<Mutex<Option<JobId>>>,
     /// How often it was asked how many jobs there are.
     pub(crate) counted: Arc<AtomicU32>,
 }
 
 impl FaultyStore {
+    /// Another way to the same jobs.
+    pub(crate) fn to(jobs: &MemoryStore) -> Self {
+        Self {
+            jobs: jobs.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// All calls, until it is set again.
     pub(crate) fn set(&self, fault: Option<Fault>) {
         *self.fault.lock().unwrap() = fault;
     }
 
-    async fn answers(&self) -> Result<(), StoreError> {
-        let fault = self.fault.lock().unwrap().clone();
-        match fault {
-            None => Ok(()),
+    /// So many calls of this kind, the next ones.
+    pub(crate) fn next(&self, asked: Asked, calls: u32, fault: Fault) {
+        self.next.lock().unwrap().push((asked, fault, calls));
+    }
+
+    /// How many of those are still to come.
+    pub(crate) fn left(&self) -> u32 {
+        let next = self.next.lock().unwrap();
+        next.iter().map(|(.., left)| left).sum()
+    }
+
+    pub(crate) fn refuse(&self, job: JobId) {
+        *self.refused.lock().unwrap() = Some(job);
+    }
+
+    fn fault(&self, asked: Asked) -> Option<Fault> {
+        let mut next = self.next.lock().unwrap();
+        let mut of = next
+            .iter_mut()
+            .filter(|(of, _, left)| *of == asked && *left > 0);
+        if let Some((_, fault, left)) = of.next() {
+            *left -= 1;
+            return Some(fault.clone());
+        }
+        self.fault.lock().unwrap().clone()
+    }
+
+    async fn answer<T>(
+        &self,
+        asked: Asked,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        match self.fault(asked) {
+            None => answer.await,
             Some(Fault::Error(error)) => Err(StoreError::new(error)),
             Some(Fault::Silence) => std::future::pending().await,
+            Some(Fault::Panic) => panic!("a bug"),
+            Some(Fault::Late(time)) => {
+                let answer = answer.await;
+                sleep(time).await;
+                answer
+            }
         }
     }
 }
 
 impl Store for FaultyStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
-        self.answers().await?;
-        self.jobs.put(job, lease).await
+        let put = self.jobs.put(job, lease);
+        self.answer(Asked::Put, put).await
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
-        self.answers().await?;
-        self.jobs.claim(lane, most, lease).await
+        let claim = self.jobs.claim(lane, most, lease);
+        self.answer(Asked::Claim, claim).await
     }
 
     async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        self.answers().await?;
-        self.jobs.renew(rights, lease).await
+        let renew = self.jobs.renew(rights, lease);
+        self.answer(Asked::Renew, renew).await
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        self.answers().await?;
-        self.jobs.save(saves).await
+        let refused = *self.refused.lock().unwrap();
+        if saves.iter().any(|save| Some(save.right.id) == refused) {
+            return Err(StoreError::new("refused"));
+        }
+        self.answer(Asked::Save, self.jobs.save(saves)).await
     }
 
     async fn unpark(
@@ -70,43 +146,37 @@ impl Store for FaultyStore {
         parked_before: Duration,
         most: u32,
     ) -> Result<u64, StoreError> {
-        self.answers().await?;
-        self.jobs.unpark(kind, steps, parked_before, most).await
+        let unpark = self.jobs.unpark(kind, steps, parked_before, most);
+        self.answer(Asked::Unpark, unpark).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        self.answers().await?;
-        self.jobs.job(id).await
+        self.answer(Asked::Job, self.jobs.job(id)).await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
-        self.answers().await?;
-        self.jobs.list(filter, most).await
+        self.answer(Asked::List, self.jobs.list(filter, most)).await
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
-        self.answers().await?;
-        self.jobs.history(id).await
+        self.answer(Asked::History, self.jobs.history(id)).await
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        self.answers().await?;
-        self.jobs.retry_now(id).await
+        self.answer(Asked::RetryNow, self.jobs.retry_now(id)).await
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        self.answers().await?;
-        self.jobs.cancel(id).await
+        self.answer(Asked::Cancel, self.jobs.cancel(id)).await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {
         self.counted.fetch_add(1, Ordering::Relaxed);
-        self.answers().await?;
-        self.jobs.counts().await
+        self.answer(Asked::Counts, self.jobs.counts()).await
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
-        self.answers().await?;
-        self.jobs.forget(ended_before, most).await
+        let forget = self.jobs.forget(ended_before, most);
+        self.answer(Asked::Forget, forget).await
     }
 }
