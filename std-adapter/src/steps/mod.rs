@@ -12,7 +12,8 @@
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
 //! | `engine`, `enqueue_error`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
-//! | `worker`, `room`, `called` | [`Worker`]: claims jobs that are due, as many as a lane has room for; jobs that are run at once |
+//! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
+//! | `under_way` | what runs, for whoever stops |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier` | [`Notifier`]: who tells a person |
 //! | `keep` | work that is called first, and kept only if it did not succeed |
@@ -23,7 +24,6 @@
 
 mod answer;
 mod builder;
-mod called;
 mod ending;
 mod engine;
 mod enqueue_error;
@@ -39,6 +39,7 @@ mod runner;
 mod saver;
 mod schedule;
 mod store;
+mod under_way;
 mod watch;
 mod worker;
 mod workflow;

@@ -17,6 +17,7 @@ use super::lane::failed;
 use super::report;
 use super::room::Start;
 use super::store::{Change, Store};
+use super::under_way::until_given_up;
 use super::watch::{Asked, Tried};
 use super::workflow::{AnyWorkflow, Came, StepContext};
 use super::{Claimed, Job, Right, Status, StepError};
@@ -221,13 +222,6 @@ impl<D: Store> Inner<D> {
                 .store_failed(Asked::Renew, &"no answer within a third of the lease"),
         }
         false
-    }
-}
-
-/// For ever, if there is nobody who could.
-async fn until_given_up(gives_up: &mut watch::Receiver<bool>) {
-    if gives_up.wait_for(|gives_up| *gives_up).await.is_err() {
-        std::future::pending::<()>().await;
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
+//! | `keep_gone` | requests whose caller has gone |
 //! | `keep_clients` | a real client and a real server |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
@@ -31,6 +32,8 @@ mod keep_calls;
 #[cfg(all(feature = "keep", feature = "client", feature = "reqwest"))]
 mod keep_clients;
 mod keep_dropped;
+#[cfg(feature = "keep")]
+mod keep_gone;
 #[cfg(feature = "keep")]
 mod keep_limits;
 #[cfg(feature = "keep")]
