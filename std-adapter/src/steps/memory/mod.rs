@@ -4,6 +4,7 @@ mod rows;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -95,7 +96,8 @@ impl Store for MemoryStore {
         let rows = self.rows();
         let now = rows.now();
         let after = filter.after.map_or(0, JobId::get);
-        let jobs = rows.by_id.range(after + 1..).filter(|(_, row)| {
+        let after = (Bound::Excluded(after), Bound::Unbounded);
+        let jobs = rows.by_id.range(after).filter(|(_, row)| {
             filter.status.is_none_or(|status| status == row.status)
                 && filter
                     .kind
