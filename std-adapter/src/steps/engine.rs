@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::answer::answer;
 use super::builder::{StepsBuilder, Times};
+use super::caught::answer;
 use super::notifier::AnyNotifier;
 use super::room::{Room, Start};
 use super::runner::Now;

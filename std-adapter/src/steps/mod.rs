@@ -19,11 +19,11 @@
 //! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `watch`, `report` | what is counted and logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
-//! | `answer` | a store that panics has failed |
+//! | `caught` | a store, notifier or breaker that panics has failed |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
-mod answer;
 mod builder;
+mod caught;
 mod ending;
 mod engine;
 mod enqueue_error;

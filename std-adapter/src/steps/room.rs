@@ -41,6 +41,8 @@ pub(super) enum Full {
     /// As many run as may.
     Room,
     Rejected(Rejection),
+    /// Its breaker panicked, or who observes it: with these words.
+    Panicked(String),
 }
 
 impl Room {
@@ -58,7 +60,7 @@ impl Room {
         let room = Arc::clone(&self.free).try_acquire_owned();
         let room = room.map_err(|_| Full::Room)?;
         Ok(Start {
-            admitted: self.lane.admit().map_err(Full::Rejected)?,
+            admitted: self.lane.admit()?,
             room,
             #[cfg(feature = "tracing")]
             is_logged: Arc::clone(&self.is_logged),
@@ -70,7 +72,7 @@ impl Room {
         if !Arc::ptr_eq(before.room.semaphore(), &self.free) {
             return self.start();
         }
-        let admitted = self.lane.admit().map_err(Full::Rejected)?;
+        let admitted = self.lane.admit()?;
         Ok(Start { admitted, ..before })
     }
 

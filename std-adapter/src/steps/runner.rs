@@ -1,6 +1,5 @@
 //! Runs the steps of a job that was claimed, as far as it goes.
 
-use std::any::Any;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
-use super::answer::answer;
+use super::caught::{answer, words_of};
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::failed;
@@ -239,10 +238,4 @@ pub(super) fn outcome_of(kind: Kind) -> Outcome {
         // Not the resource's fault, or nothing was done.
         Kind::Final | Kind::Rejected(_) => Outcome::Ignored,
     }
-}
-
-pub(super) fn words_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without words")
 }

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Right;
-use super::answer::answer;
+use super::caught::answer;
 use super::store::{Change, Save, Saved, Store};
 use super::watch::{Asked, Watch};
 

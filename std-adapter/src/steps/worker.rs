@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::answer::answer;
+use super::caught::answer;
 use super::engine::Inner;
 use super::room::{Full, Room, Start};
 use super::store::Store;
@@ -103,7 +103,7 @@ impl Worker {
         let called = &self.called;
         let before = self.before.get_or_insert_with(|| called.until_now());
         while let Some(lane) = self.lanes.last_mut() {
-            // A panic is that of a breaker.
+            // Nothing of others panics there.
             let _ = lane.await;
             self.lanes.pop();
         }
@@ -282,7 +282,7 @@ async fn count<D: Store>(
 ) {
     loop {
         let began = Instant::now();
-        match inner.store.counts().await {
+        match answer(inner.store.counts()).await {
             Ok(counts) => meter.see(counts, (each + began.elapsed()) * 3),
             Err(error) => inner.watch.store_failed(Asked::Counts, &error),
         }

@@ -1,6 +1,7 @@
 //! When a step that failed is tried again, and when a person is told.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{MemoryStore, Notifier, Ran, Schedule, Status, Store, Stuck};
@@ -241,4 +242,29 @@ async fn a_message_that_is_never_sent_does_not_hold_up_a_worker_that_stops() {
         }
         assert_eq!(began.elapsed().as_secs(), seconds);
     }
+}
+
+/// Panics so often, and tells a mailbox then.
+struct Mistaken(AtomicU32, Mailbox);
+
+impl Notifier for Mistaken {
+    async fn notify(&self, stuck: &Stuck) -> Result<(), Box<dyn Error + Send + Sync>> {
+        assert!(self.0.fetch_add(1, Ordering::SeqCst) >= 2, "a mistake");
+        self.1.notify(stuck).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notifier_that_panics_has_failed_and_is_asked_again() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
+    let workflow = script.workflow();
+    let mail = Mailbox::default();
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .notifier(Mistaken(AtomicU32::new(0), mail.clone()))
+        .build()
+        .unwrap();
+    steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE).await;
+    assert_eq!(mail.told.lock().unwrap().len(), 1);
 }

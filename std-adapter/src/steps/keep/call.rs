@@ -147,6 +147,10 @@ impl<D: Store> Inner<D> {
                 let why = format!("lane {:?} has no room", job.lane);
                 Refused::not_tried(job, Duration::ZERO, why)
             }
+            Err(Full::Panicked(words)) => {
+                let why = format!("the breaker of lane {:?} panicked: {words}", job.lane);
+                Refused::not_tried(job, Duration::ZERO, why)
+            }
         };
         if self.ends(&refused) {
             return Called::Ended(Unheard::new(self, refused, Arc::clone(&call.part)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::super::super::answer::answer;
+use super::super::super::caught::answer;
 use super::super::super::{Status, Store, StoreError};
 
 /// For how long a count is taken for right.
