@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Workflow};
+use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store, Workflow};
 use tokio::time::{Instant, sleep};
 
 use super::faulty_store::{Asked, Fault, FaultyStore};
@@ -65,4 +65,31 @@ async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
     assert_eq!(began.elapsed(), SECOND);
     let job = only_job(&memory).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_save_that_the_store_refuses_does_not_keep_the_others() {
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    let steps = steps(&store, &workflow);
+    let refused = steps.enqueue(&workflow, "refused", &Vec::new()).await;
+    let refused = refused.unwrap();
+    store.refuse(refused);
+    let _worker = steps.work();
+    sleep(SECOND).await;
+    let began = Instant::now();
+    for key in 0..20 {
+        let ran = steps.run(&workflow, key.to_string(), &Vec::new()).await;
+        assert_eq!(ran.unwrap(), Ran::Done(done()));
+        sleep(SECOND).await;
+    }
+    let took = began.elapsed();
+    assert!(took < 22 * SECOND, "{took:?}");
+    let job = memory.job(refused).await.unwrap().unwrap();
+    assert_eq!(job.status, Status::Running);
+    // When its lease is over, it is somebody else's.
+    sleep(60 * SECOND).await;
+    let job = memory.job(refused).await.unwrap().unwrap();
+    assert!(job.due_in_ms > 0, "{job:?}");
 }
