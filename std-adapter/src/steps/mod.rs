@@ -17,7 +17,7 @@
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier` | [`Notifier`]: who tells a person |
 //! | `keep` | work that is called first, and kept only if it did not succeed |
-//! | `watch`, `report` | what is counted and logged |
+//! | `watch` | what is counted and logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `caught` | a store, notifier or breaker that panics has failed |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
@@ -33,7 +33,6 @@ mod keep;
 mod lane;
 mod memory;
 mod notifier;
-mod report;
 mod room;
 mod runner;
 mod saver;

@@ -13,7 +13,6 @@ use super::caught::{answer, words_of};
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::failed;
-use super::report;
 use super::room::Start;
 use super::store::{Change, Store};
 use super::under_way::until_given_up;
@@ -179,7 +178,7 @@ impl<D: Store> Inner<D> {
         };
         let failed = match came {
             Ok(Ok(Came::Failed(error))) if start.admitted.may_be_why(&error) => {
-                report::in_its_own_way(job, start);
+                self.watch.in_its_own_way(job);
                 // Nothing was done, and the call is the probe now.
                 start.admitted.give_back();
                 return Box::pin(self.step(workflow, right, job, start, gives_up)).await;
