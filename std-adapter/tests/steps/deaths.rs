@@ -5,25 +5,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{
-    Lane, MemoryStore, Notifier, Status, StepContext, StepError, Steps, StepsBuilder, Store, Stuck,
-    Workflow,
+    Lane, MemoryStore, Notifier, Status, StepContext, StepError, Steps, Store, Stuck, Workflow,
 };
 use tokio::time::sleep;
 
 use super::faulty_store::{Fault, FaultyStore};
-use super::support::{Do, Mailbox, Script, only_job, schedule};
+use super::support::{Do, Mailbox, Script, builder, only_job, schedule};
 
 const SECOND: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(60);
 
 fn cut(line: &FaultyStore) {
     line.set(Some(Fault::Error("cut off".to_owned())));
-}
-
-fn builder(line: &FaultyStore) -> StepsBuilder<FaultyStore> {
-    Steps::builder(line.clone())
-        .lane(Lane::new("a"))
-        .lane(Lane::new("b"))
 }
 
 /// One step of so long, which gives back the name of its process.

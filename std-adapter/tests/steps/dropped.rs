@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store};
+use atomic_breaker_std::steps::{MemoryStore, Ran, Status, Store};
 use futures_util::FutureExt;
 use tokio::time::{sleep, timeout};
 
@@ -17,12 +17,7 @@ async fn a_time_out_around_run_ends_before_the_job_is_kept_and_it_goes_on() {
     let workflow = script.workflow();
     let store = FaultyStore::to(&memory);
     store.next(Asked::Put, 1, Fault::Late(SECOND));
-    let steps = Steps::builder(store)
-        .lane(Lane::new("a"))
-        .lane(Lane::new("b"))
-        .workflow(&workflow)
-        .build()
-        .unwrap();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let run = timeout(SECOND / 2, steps.run(&workflow, "k", &Vec::new())).await;
     assert!(run.is_err());
     sleep(SECOND).await;

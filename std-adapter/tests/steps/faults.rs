@@ -2,22 +2,13 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store, Workflow};
+use atomic_breaker_std::steps::{MemoryStore, Ran, Status, Store};
 use tokio::time::{Instant, sleep};
 
 use super::faulty_store::{Asked, Fault, FaultyStore};
-use super::support::{Do, Script, done, only_job};
+use super::support::{Do, Script, builder, done, only_job};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-fn steps(store: &FaultyStore, workflow: &Workflow<Vec<String>>) -> Steps<FaultyStore> {
-    Steps::builder(store.clone())
-        .lane(Lane::new("a"))
-        .lane(Lane::new("b"))
-        .workflow(workflow)
-        .build()
-        .unwrap()
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_panics_has_failed_and_is_asked_again() {
@@ -25,7 +16,7 @@ async fn a_store_that_panics_has_failed_and_is_asked_again() {
     let workflow = script.workflow();
     let store = FaultyStore::to(&memory);
     store.next(Asked::Claim, 6, Fault::Panic);
-    let steps = steps(&store, &workflow);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(25 * SECOND).await;
@@ -43,7 +34,7 @@ async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
     let workflow = script.workflow();
     let store = FaultyStore::to(&memory);
     store.next(Asked::Renew, u32::MAX, Fault::Silence);
-    let steps = steps(&store, &workflow);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let began = Instant::now();
     let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
     assert_eq!(ran, Ran::Done(done()));
@@ -56,7 +47,7 @@ async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
     let workflow = script.workflow();
     let store = FaultyStore::to(&memory);
     store.next(Asked::Renew, u32::MAX, Fault::Silence);
-    let steps = steps(&store, &workflow);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(21 * SECOND).await;
@@ -72,7 +63,7 @@ async fn a_save_that_the_store_refuses_does_not_keep_the_others() {
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     let store = FaultyStore::to(&memory);
-    let steps = steps(&store, &workflow);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let refused = steps.enqueue(&workflow, "refused", &Vec::new()).await;
     let refused = refused.unwrap();
     store.refuse(refused);

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::keep_calls::one_step;
-use super::support::{Do, Mailbox, Script, builder, only_job, schedule};
+use super::support::{Do, Script, builder, only_job, schedule, with_mailbox};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
@@ -54,11 +54,7 @@ async fn what_ends_while_nobody_listens_is_kept_and_told_to_a_person() {
     for answered in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
         let workflow = one_step(&script);
-        let mailbox = Mailbox::default();
-        let steps = builder(&store)
-            .workflow(&workflow)
-            .notifier(mailbox.clone());
-        let steps = steps.build().unwrap();
+        let (steps, mailbox) = with_mailbox(&store, &workflow);
         let state = "k".to_owned();
         let mut call = Box::pin(steps.call_or_keep(&workflow, "k", &state));
         assert!(call.as_mut().now_or_never().is_none());
