@@ -9,10 +9,12 @@ use std::task::Poll;
 use super::StoreError;
 
 /// A store that panicked once may answer the next time.
-pub(super) async fn answer<T>(
-    asked: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    let answer = caught(asked).await;
+pub(super) async fn answer<T, F>(ask: impl FnOnce() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    // Within, as it may panic before there is a future.
+    let answer = caught(async { ask().await }).await;
     answer.unwrap_or_else(|words| Err(StoreError::new(format!("the store panicked: {words}"))))
 }
 

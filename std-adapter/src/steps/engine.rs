@@ -232,7 +232,7 @@ impl<D: Store> Inner<D> {
         job: &NewJob,
         lease: Option<std::time::Duration>,
     ) -> Result<Put, StoreError> {
-        let put = answer(self.store.put(job, lease)).await;
+        let put = answer(|| self.store.put(job, lease)).await;
         put.inspect_err(|error| self.watch.store_failed(Asked::Put, error))
     }
 

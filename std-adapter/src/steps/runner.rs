@@ -211,7 +211,7 @@ impl<D: Store> Inner<D> {
     /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
     async fn is_lost(&self, right: Right) -> bool {
         let rights = [right];
-        let renewed = answer(self.store.renew(&rights, self.times.lease));
+        let renewed = answer(|| self.store.renew(&rights, self.times.lease));
         match timeout(self.times.lease / 3, renewed).await {
             Ok(Ok(held)) => return held == [false],
             Ok(Err(error)) => self.watch.store_failed(Asked::Renew, &error),

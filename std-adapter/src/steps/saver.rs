@@ -132,7 +132,7 @@ async fn saved<D: Store>(
     until: Instant,
     saves: &[Save],
 ) -> Option<Vec<Saved>> {
-    match timeout_at(until, answer(store.save(saves))).await {
+    match timeout_at(until, answer(|| store.save(saves))).await {
         Ok(Ok(all)) => {
             watch.store_answered();
             return Some(all);

@@ -211,10 +211,8 @@ async fn claim<D: Store>(
     under_way: &UnderWay,
 ) -> Result<Option<Duration>, ()> {
     let most = starts.len();
-    let claim = inner
-        .store
-        .claim(room.lane.name, most as u32, inner.times.lease);
-    let claim = answer(claim)
+    let (lane, lease) = (room.lane.name, inner.times.lease);
+    let claim = answer(|| inner.store.claim(lane, most as u32, lease))
         .await
         .map_err(|error| inner.watch.store_failed(Asked::Claim, &error))?;
     inner.watch.store_answered();
@@ -248,7 +246,7 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
 }
 
 async fn forget<D: Store>(inner: &Inner<D>) -> u64 {
-    let forgotten = answer(inner.store.forget(inner.times.retention, AT_A_TIME)).await;
+    let forgotten = answer(|| inner.store.forget(inner.times.retention, AT_A_TIME)).await;
     forgotten.unwrap_or_else(|error| {
         inner.watch.store_failed(Asked::Forget, &error);
         0
@@ -263,7 +261,7 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
         let unpark = async || {
             let before = parked_before + began.elapsed();
             let kind = workflow.kind();
-            let unparked = answer(inner.store.unpark(kind, &steps, before, AT_A_TIME)).await;
+            let unparked = answer(|| inner.store.unpark(kind, &steps, before, AT_A_TIME)).await;
             unparked.unwrap_or_else(|error| {
                 inner.watch.store_failed(Asked::Unpark, &error);
                 0
@@ -282,7 +280,7 @@ async fn count<D: Store>(
 ) {
     loop {
         let began = Instant::now();
-        match answer(inner.store.counts()).await {
+        match answer(|| inner.store.counts()).await {
             Ok(counts) => meter.see(counts, (each + began.elapsed()) * 3),
             Err(error) => inner.watch.store_failed(Asked::Counts, &error),
         }

@@ -2,7 +2,6 @@
 
 #![allow(dead_code, reason = "each test has faults of its own")]
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -51,8 +50,7 @@ pub(crate) struct FaultyStore {
     next: Arc<Mutex<Vec<(Asked, Fault, u32)>>>,
     /// Saves with this job among them fail.
     refused: Arc<Mutex<Option<JobId>>>,
-    /// How often it was asked how many jobs there are.
-    pub(crate) counted: Arc<AtomicU32>,
+    asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl FaultyStore {
@@ -84,6 +82,17 @@ impl FaultyStore {
         *self.refused.lock().unwrap() = Some(job);
     }
 
+    /// What it was asked for, in order.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// How often it was asked how many jobs there are.
+    pub(crate) fn counted(&self) -> usize {
+        let asked = self.asked();
+        asked.iter().filter(|each| **each == Asked::Counts).count()
+    }
+
     fn fault(&self, asked: Asked) -> Option<Fault> {
         let mut next = self.next.lock().unwrap();
         let mut of = next
@@ -96,47 +105,68 @@ impl FaultyStore {
         self.fault.lock().unwrap().clone()
     }
 
-    async fn answer<T>(
+    /// A panic comes at once, not when the answer is waited for.
+    fn answer<T: Send>(
         &self,
         asked: Asked,
-        answer: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        match self.fault(asked) {
-            None => answer.await,
-            Some(Fault::Error(error)) => Err(StoreError::new(error)),
-            Some(Fault::Silence) => std::future::pending().await,
-            Some(Fault::Panic) => panic!("a bug"),
-            Some(Fault::Late(time)) => {
-                let answer = answer.await;
-                sleep(time).await;
-                answer
+        answer: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send {
+        self.asked.lock().unwrap().push(asked);
+        let fault = self.fault(asked);
+        assert!(!matches!(fault, Some(Fault::Panic)), "a bug");
+        async move {
+            match fault {
+                None | Some(Fault::Panic) => answer.await,
+                Some(Fault::Error(error)) => Err(StoreError::new(error)),
+                Some(Fault::Silence) => std::future::pending().await,
+                Some(Fault::Late(time)) => {
+                    let answer = answer.await;
+                    sleep(time).await;
+                    answer
+                }
             }
         }
     }
 }
 
 impl Store for FaultyStore {
-    async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
+    fn put(
+        &self,
+        job: &NewJob,
+        lease: Option<Duration>,
+    ) -> impl Future<Output = Result<Put, StoreError>> + Send {
         let put = self.jobs.put(job, lease);
-        self.answer(Asked::Put, put).await
+        self.answer(Asked::Put, put)
     }
 
-    async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
+    fn claim(
+        &self,
+        lane: &str,
+        most: u32,
+        lease: Duration,
+    ) -> impl Future<Output = Result<Claim, StoreError>> + Send {
         let claim = self.jobs.claim(lane, most, lease);
-        self.answer(Asked::Claim, claim).await
+        self.answer(Asked::Claim, claim)
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
+    fn renew(
+        &self,
+        rights: &[Right],
+        lease: Duration,
+    ) -> impl Future<Output = Result<Vec<bool>, StoreError>> + Send {
         let renew = self.jobs.renew(rights, lease);
-        self.answer(Asked::Renew, renew).await
+        self.answer(Asked::Renew, renew)
     }
 
-    async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
+    fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send {
         let refused = *self.refused.lock().unwrap();
-        if saves.iter().any(|save| Some(save.right.id) == refused) {
-            return Err(StoreError::new("refused"));
-        }
-        self.answer(Asked::Save, self.jobs.save(saves)).await
+        let is_refused = saves.iter().any(|save| Some(save.right.id) == refused);
+        self.answer(Asked::Save, async move {
+            if is_refused {
+                return Err(StoreError::new("refused"));
+            }
+            self.jobs.save(saves).await
+        })
     }
 
     async fn unpark(
@@ -170,9 +200,8 @@ impl Store for FaultyStore {
         self.answer(Asked::Cancel, self.jobs.cancel(id)).await
     }
 
-    async fn counts(&self) -> Result<Counts, StoreError> {
-        self.counted.fetch_add(1, Ordering::Relaxed);
-        self.answer(Asked::Counts, self.jobs.counts()).await
+    fn counts(&self) -> impl Future<Output = Result<Counts, StoreError>> + Send {
+        self.answer(Asked::Counts, self.jobs.counts())
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_std::steps::{JobId, Lane, Ran, StepError, Store, Workflow};
-use atomic_breaker_std::{Breaker, Config, TokioClock};
+use atomic_breaker_std::{Breaker, Config, Permit, TokioClock};
 use tracing::Level;
 
 use super::{Person, builder, pass, run, workflow};
@@ -165,7 +165,7 @@ fn a_lane_whose_steps_are_in_their_own_way_is_logged_once() {
         let lane = Arc::new(Breaker::new(Config::new().open_for(SECOND), TokioClock));
         let within = Arc::clone(&lane);
         let own = Workflow::new("own").step("call", "own", move |state: u32| {
-            let called = within.acquire().map(|permit| permit.success());
+            let called = within.acquire().map(Permit::success);
             async move {
                 called?;
                 Ok::<_, StepError>(state)

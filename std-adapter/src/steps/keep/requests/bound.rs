@@ -64,7 +64,7 @@ impl Bound {
 }
 
 async fn live(store: &impl Store, lane: &str) -> Result<u64, StoreError> {
-    let counts = answer(store.counts()).await?;
+    let counts = answer(|| store.counts()).await?;
     let of_lane = counts.jobs.iter().filter(|(each, status, _)| {
         each == lane && !matches!(status, Status::Done | Status::Cancelled)
     });
