@@ -10,13 +10,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 
-use super::called::Called;
 use super::engine::{Inner, Steps};
-use super::keep::Calls;
 use super::lane::Lane;
 use super::notifier::AnyNotifier;
 use super::room::Room;
 use super::saver::Saver;
+use super::under_way::UnderWay;
 use super::watch::Watch;
 use super::workflow::{AnyWorkflow, is_name};
 use super::{LONGEST_NAME, Notifier, ScheduleError, Store, Workflow};
@@ -190,9 +189,8 @@ impl<D: Store> StepsBuilder<D> {
             notifier: self.notifier,
             times,
             watch,
-            called: Arc::new(Called::new()),
-            calls: Calls::new(),
-            telling: Arc::new(Called::new()),
+            called: Arc::new(UnderWay::new()),
+            telling: Arc::new(UnderWay::new()),
         })))
     }
 }

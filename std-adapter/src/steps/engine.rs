@@ -7,15 +7,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::answer::answer;
 use super::builder::{StepsBuilder, Times};
-use super::called::Called;
-use super::keep::Calls;
+use super::caught::answer;
 use super::notifier::AnyNotifier;
 use super::room::{Room, Start};
 use super::runner::Now;
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
+use super::under_way::{One, UnderWay};
 use super::watch::{Asked, Watch};
 use super::worker::Worker;
 use super::workflow::AnyWorkflow;
@@ -58,12 +57,12 @@ pub(super) struct Inner<D> {
     pub(super) lanes: HashMap<&'static str, Arc<Room>>,
     pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
-    pub(super) calls: Calls,
     pub(super) times: Times,
-    pub(super) called: Arc<Called>,
+    /// What was begun at once.
+    pub(super) called: Arc<UnderWay>,
     pub(super) watch: Arc<Watch>,
     /// Messages to a person that are under way.
-    pub(super) telling: Arc<Called>,
+    pub(super) telling: Arc<UnderWay>,
 }
 
 /// What a job came to that was run at once.
@@ -113,7 +112,8 @@ impl<D: Store> Steps<D> {
     {
         let (job, room) = self.new_job(workflow, key, state)?;
         let start = room.start().ok();
-        let runs = tokio::spawn(Arc::clone(&self.0).keep_and_run(job, start));
+        let call = self.0.called.begin();
+        let runs = tokio::spawn(Arc::clone(&self.0).keep_and_run(job, start, call));
         // Otherwise the store panicked, or the runtime is being shut down.
         let ran = runs.await.map_err(StoreError::new);
         let (id, now) = match ran.and_then(|ran| ran).map_err(EnqueueError::Store)? {
@@ -232,7 +232,7 @@ impl<D: Store> Inner<D> {
         job: &NewJob,
         lease: Option<std::time::Duration>,
     ) -> Result<Put, StoreError> {
-        let put = answer(self.store.put(job, lease)).await;
+        let put = answer(|| self.store.put(job, lease)).await;
         put.inspect_err(|error| self.watch.store_failed(Asked::Put, error))
     }
 
@@ -241,8 +241,8 @@ impl<D: Store> Inner<D> {
         self: Arc<Self>,
         job: NewJob,
         start: Option<Start>,
+        call: One,
     ) -> Result<Kept, StoreError> {
-        let call = self.called.begin();
         let lease = start.is_some().then_some(self.times.lease);
         let (id, right) = match self.put(&job, lease).await? {
             Put::New(id, right) => (id, right),

@@ -5,7 +5,9 @@ use std::fmt;
 use atomic_breaker::{Failure, Outcome, State};
 
 use super::StepError;
+use super::caught::caught_now;
 use super::error::rejection_in;
+use super::room::Full;
 use crate::resource::{Admit, AnyPermit, Rejection};
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
@@ -94,17 +96,18 @@ impl Lane {
     }
 
     /// The right to one step.
-    pub(super) fn admit(&self) -> Result<Admitted, Rejection> {
-        match &self.gate {
-            Some(gate) => gate.admit().map(|permit| Admitted {
-                permit: Some(permit),
-                until_begun: self.asks_within,
-            }),
-            None => Ok(Admitted {
-                permit: None,
-                until_begun: false,
-            }),
-        }
+    pub(super) fn admit(&self) -> Result<Admitted, Full> {
+        let permit = match &self.gate {
+            Some(gate) => {
+                let asked = caught_now(|| gate.admit()).map_err(Full::Panicked)?;
+                Some(asked.map_err(Full::Rejected)?)
+            }
+            None => None,
+        };
+        Ok(Admitted {
+            permit,
+            until_begun: self.asks_within,
+        })
     }
 }
 
@@ -129,7 +132,8 @@ pub(super) struct Admitted {
 impl Admitted {
     pub(super) fn report(&mut self, outcome: Outcome, why: &str) {
         if let Some(permit) = self.permit.take() {
-            permit.end(outcome, why);
+            // What came of the step is saved all the same.
+            let _ = caught_now(|| permit.end(outcome, why));
         }
     }
 
@@ -141,9 +145,7 @@ impl Admitted {
     }
 
     pub(super) fn give_back(&mut self) {
-        if let Some(permit) = self.permit.take() {
-            permit.end(Outcome::Ignored, "");
-        }
+        self.report(Outcome::Ignored, "");
     }
 
     /// A probe that is still under way keeps its slot. A call that is none goes on being measured.

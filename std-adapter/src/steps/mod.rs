@@ -13,18 +13,18 @@
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
 //! | `engine`, `enqueue_error`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
-//! | `worker`, `room`, `called` | [`Worker`]: claims jobs that are due, as many as a lane has room for; jobs that are run at once |
+//! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
+//! | `under_way` | what runs, for whoever stops |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
 //! | `notifier` | [`Notifier`]: who tells a person |
 //! | `keep` | work that is called first, and kept only if it did not succeed |
-//! | `watch`, `report` | what is counted and logged |
+//! | `watch` | what is counted and logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
-//! | `answer` | a store that panics has failed |
+//! | `caught` | a store, notifier or breaker that panics has failed |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
-mod answer;
 mod builder;
-mod called;
+mod caught;
 mod ending;
 mod engine;
 mod enqueue_error;
@@ -34,7 +34,6 @@ mod keep;
 mod lane;
 mod memory;
 mod notifier;
-mod report;
 #[cfg(feature = "http")]
 mod response;
 mod room;
@@ -42,13 +41,14 @@ mod runner;
 mod saver;
 mod schedule;
 mod store;
+mod under_way;
 mod watch;
 mod worker;
 mod workflow;
 
-#[cfg(feature = "admin")]
-pub(crate) use answer::answer;
 pub use builder::{StepsBuilder, StepsError};
+#[cfg(feature = "admin")]
+pub(crate) use caught::answer;
 pub use engine::{Ran, Steps};
 pub use enqueue_error::EnqueueError;
 pub use error::StepError;

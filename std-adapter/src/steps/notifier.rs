@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::caught::caught;
 use super::{Job, Status};
 
 /// A job that does not go forward.
@@ -22,7 +23,7 @@ pub struct Stuck {
 
 /// Tells a person of a job that does not go forward: by mail, or in a chat.
 ///
-/// It is asked once for each job: that is marked in the store first. What fails, or takes longer than a minute, is tried
+/// It is asked once for each job: that is marked in the store first. What fails, panics, or takes longer than a minute, is tried
 /// twice more; if the process ends in between, or all three fail, nobody is told again. A
 /// [worker that stops](super::Worker::stop) waits for it.
 pub trait Notifier: Send + Sync + 'static {
@@ -48,6 +49,11 @@ pub(super) trait AnyNotifier: Send + Sync {
 
 impl<N: Notifier> AnyNotifier for N {
     fn notify<'a>(&'a self, stuck: &'a Stuck) -> Told<'a> {
-        Box::pin(async move { timeout(LIMIT, Notifier::notify(self, stuck)).await? })
+        // Within, as it may panic before there is a future.
+        let told = timeout(LIMIT, async { Notifier::notify(self, stuck).await });
+        Box::pin(async move {
+            let told = caught(told).await;
+            told.unwrap_or_else(|words| Ok(Err(format!("the notifier panicked: {words}").into())))?
+        })
     }
 }

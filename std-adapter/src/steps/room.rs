@@ -1,8 +1,6 @@
 //! Room for the steps of a lane.
 
 use std::sync::Arc;
-#[cfg(feature = "tracing")]
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
@@ -15,25 +13,12 @@ pub(super) struct Room {
     free: Arc<Semaphore>,
     /// A job came that is due here.
     pub(super) came: Notify,
-    /// It was logged that steps are in their own way.
-    #[cfg(feature = "tracing")]
-    is_logged: Arc<AtomicBool>,
 }
 
 /// The right to run one step here.
 pub(super) struct Start {
     pub(super) admitted: Admitted,
     room: OwnedSemaphorePermit,
-    #[cfg(feature = "tracing")]
-    is_logged: Arc<AtomicBool>,
-}
-
-#[cfg(feature = "tracing")]
-impl Start {
-    /// Once for each lane.
-    pub(super) fn is_first_in_its_own_way(&self) -> bool {
-        !self.is_logged.swap(true, Ordering::Relaxed)
-    }
 }
 
 /// Why none may start.
@@ -41,6 +26,8 @@ pub(super) enum Full {
     /// As many run as may.
     Room,
     Rejected(Rejection),
+    /// Its breaker panicked, or who observes it: with these words.
+    Panicked(String),
 }
 
 impl Room {
@@ -49,8 +36,6 @@ impl Room {
             free: Arc::new(Semaphore::new(lane.at_once as usize)),
             lane,
             came: Notify::new(),
-            #[cfg(feature = "tracing")]
-            is_logged: Arc::default(),
         }
     }
 
@@ -58,10 +43,8 @@ impl Room {
         let room = Arc::clone(&self.free).try_acquire_owned();
         let room = room.map_err(|_| Full::Room)?;
         Ok(Start {
-            admitted: self.lane.admit().map_err(Full::Rejected)?,
+            admitted: self.lane.admit()?,
             room,
-            #[cfg(feature = "tracing")]
-            is_logged: Arc::clone(&self.is_logged),
         })
     }
 
@@ -70,7 +53,7 @@ impl Room {
         if !Arc::ptr_eq(before.room.semaphore(), &self.free) {
             return self.start();
         }
-        let admitted = self.lane.admit().map_err(Full::Rejected)?;
+        let admitted = self.lane.admit()?;
         Ok(Start { admitted, ..before })
     }
 

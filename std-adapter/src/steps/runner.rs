@@ -1,6 +1,5 @@
 //! Runs the steps of a job that was claimed, as far as it goes.
 
-use std::any::Any;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +9,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
-use super::answer::answer;
+use super::caught::{answer, words_of};
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::failed;
-use super::report;
 use super::room::Start;
 use super::store::{Change, Store};
+use super::under_way::until_given_up;
 use super::watch::{Asked, Tried};
 use super::workflow::{AnyWorkflow, Came, StepContext};
 use super::{Claimed, Job, Right, Status, StepError};
@@ -179,7 +178,7 @@ impl<D: Store> Inner<D> {
         };
         let failed = match came {
             Ok(Ok(Came::Failed(error))) if start.admitted.may_be_why(&error) => {
-                report::in_its_own_way(job, start);
+                self.watch.in_its_own_way(job);
                 // Nothing was done, and the call is the probe now.
                 start.admitted.give_back();
                 return Box::pin(self.step(workflow, right, job, start, gives_up)).await;
@@ -212,7 +211,7 @@ impl<D: Store> Inner<D> {
     /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
     async fn is_lost(&self, right: Right) -> bool {
         let rights = [right];
-        let renewed = answer(self.store.renew(&rights, self.times.lease));
+        let renewed = answer(|| self.store.renew(&rights, self.times.lease));
         match timeout(self.times.lease / 3, renewed).await {
             Ok(Ok(held)) => return held == [false],
             Ok(Err(error)) => self.watch.store_failed(Asked::Renew, &error),
@@ -221,13 +220,6 @@ impl<D: Store> Inner<D> {
                 .store_failed(Asked::Renew, &"no answer within a third of the lease"),
         }
         false
-    }
-}
-
-/// For ever, if there is nobody who could.
-async fn until_given_up(gives_up: &mut watch::Receiver<bool>) {
-    if gives_up.wait_for(|gives_up| *gives_up).await.is_err() {
-        std::future::pending::<()>().await;
     }
 }
 
@@ -245,10 +237,4 @@ pub(super) fn outcome_of(kind: Kind) -> Outcome {
         // Not the resource's fault, or nothing was done.
         Kind::Final | Kind::Rejected(_) => Outcome::Ignored,
     }
-}
-
-pub(super) fn words_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without words")
 }

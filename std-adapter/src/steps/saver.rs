@@ -5,23 +5,36 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Right;
-use super::answer::answer;
+use super::caught::answer;
 use super::store::{Change, Save, Saved, Store};
 use super::watch::{Asked, Watch};
 
 /// How many go together at most.
 const TOGETHER: usize = 256;
 
-/// The pause after the first save that failed; doubled each time.
+/// The pause after a save that failed for the first time; doubled each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-type Waiting = (Save, oneshot::Sender<Saved>);
+/// A save that somebody waits for.
+struct Waiting {
+    save: Save,
+    answer: oneshot::Sender<Saved>,
+    /// When the lease is over.
+    until: Instant,
+    /// When it is tried next.
+    next: Instant,
+    /// If it fails then.
+    pause: Duration,
+}
 
 /// Ends when it is dropped and all is saved.
-pub(super) struct Saver(mpsc::Sender<Waiting>);
+pub(super) struct Saver {
+    waiting: mpsc::Sender<Waiting>,
+    lease: Duration,
+}
 
 impl Saver {
     pub(super) fn new<D: Store>(
@@ -31,62 +44,85 @@ impl Saver {
         runtime: &Handle,
     ) -> Self {
         let (waiting, taken) = mpsc::channel(TOGETHER);
-        runtime.spawn(save_all(store, watch, lease, taken));
-        Self(waiting)
+        runtime.spawn(save_all(store, watch, taken));
+        Self { waiting, lease }
     }
 
     /// `None` if it could not be saved before the lease was over: then the job goes to somebody else.
     pub(super) async fn save(&self, right: Right, change: Change) -> Option<Saved> {
-        let (saved, answer) = oneshot::channel();
-        self.0.send((Save { right, change }, saved)).await.ok()?;
-        answer.await.ok()
+        let (answer, saved) = oneshot::channel();
+        let now = Instant::now();
+        let waiting = Waiting {
+            save: Save { right, change },
+            answer,
+            until: now + self.lease,
+            next: now,
+            pause: PAUSE,
+        };
+        self.waiting.send(waiting).await.ok()?;
+        saved.await.ok()
     }
 }
 
-async fn save_all<D: Store>(
-    store: Arc<D>,
-    watch: Arc<Watch>,
-    lease: Duration,
-    mut taken: mpsc::Receiver<Waiting>,
-) {
-    let mut together = Vec::new();
-    while taken.recv_many(&mut together, TOGETHER).await > 0 {
-        save(&*store, &watch, Instant::now() + lease, &mut together).await;
-        // Those that could not be saved.
-        together.clear();
+/// Those that failed wait for their next try, and do not keep the others.
+async fn save_all<D: Store>(store: Arc<D>, watch: Arc<Watch>, mut taken: mpsc::Receiver<Waiting>) {
+    let mut waiting: Vec<Waiting> = Vec::new();
+    let mut is_open = true;
+    while is_open || !waiting.is_empty() {
+        let next = waiting.iter().map(|each| each.next).min();
+        is_open = match next {
+            Some(next) if is_open => {
+                let come = taken.recv_many(&mut waiting, TOGETHER);
+                timeout_at(next, come).await != Ok(0)
+            }
+            Some(next) => {
+                sleep_until(next).await;
+                false
+            }
+            None => taken.recv_many(&mut waiting, TOGETHER).await > 0,
+        };
+        let now = Instant::now();
+        let due = waiting.extract_if(.., |each| each.next <= now);
+        let mut together: Vec<_> = due.take(TOGETHER).collect();
+        save(&*store, &watch, &mut together).await;
+        let now = Instant::now();
+        // Those that could not be saved, and may be.
+        for mut failed in together {
+            failed.next = now + failed.pause;
+            failed.pause *= 2;
+            if failed.next < failed.until {
+                waiting.push(failed);
+            }
+        }
     }
 }
 
-/// Until all are saved, or the lease is over. What was saved without an answer is not held any more when it is saved
-/// again, as the right ends with each save but that which keeps it.
-async fn save<D: Store>(store: &D, watch: &Watch, until: Instant, together: &mut Vec<Waiting>) {
-    let mut pause = PAUSE;
-    loop {
-        let saves: Vec<Save> = together.iter().map(|(save, _)| save.clone()).collect();
-        if let Some(all) = saved(store, watch, until, &saves).await {
-            for ((_, answer), saved) in together.drain(..).zip(all) {
-                // Whoever asked may have gone.
-                let _ = answer.send(saved);
+/// Leaves those that could not be saved. What was saved without an answer is not held any more when it is saved again, as
+/// the right ends with each save but that which keeps it.
+async fn save<D: Store>(store: &D, watch: &Watch, together: &mut Vec<Waiting>) {
+    let Some(until) = together.iter().map(|each| each.until).max() else {
+        return;
+    };
+    let saves: Vec<Save> = together.iter().map(|each| each.save.clone()).collect();
+    if let Some(all) = saved(store, watch, until, &saves).await {
+        for (each, saved) in together.drain(..).zip(all) {
+            // Whoever asked may have gone.
+            let _ = each.answer.send(saved);
+        }
+        return;
+    }
+    if saves.len() == 1 {
+        return;
+    }
+    // One that the database does not take must not keep the others.
+    for each in std::mem::take(together) {
+        let one = std::slice::from_ref(&each.save);
+        match saved(store, watch, each.until, one).await.as_deref() {
+            Some([came, ..]) => {
+                let _ = each.answer.send(*came);
             }
-            return;
+            _ => together.push(each),
         }
-        // One that the database does not take must not keep the others.
-        for (save, answer) in std::mem::take(together) {
-            match saved(store, watch, until, std::slice::from_ref(&save))
-                .await
-                .as_deref()
-            {
-                Some([one, ..]) => {
-                    let _ = answer.send(*one);
-                }
-                _ => together.push((save, answer)),
-            }
-        }
-        if together.is_empty() || Instant::now() + pause >= until {
-            return;
-        }
-        sleep(pause).await;
-        pause *= 2;
     }
 }
 
@@ -96,7 +132,7 @@ async fn saved<D: Store>(
     until: Instant,
     saves: &[Save],
 ) -> Option<Vec<Saved>> {
-    match timeout_at(until, answer(store.save(saves))).await {
+    match timeout_at(until, answer(|| store.save(saves))).await {
         Ok(Ok(all)) => {
             watch.store_answered();
             return Some(all);

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::State;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::answer::answer;
-use super::called::{Called, Since};
+use super::caught::answer;
 use super::engine::Inner;
 use super::room::{Full, Room, Start};
 use super::store::Store;
+use super::under_way::{Before, UnderWay};
 use super::watch::Asked;
 use crate::resource::Rejection;
 
@@ -33,28 +33,25 @@ const PARKED: Duration = Duration::from_secs(300);
 #[must_use = "dropping it stops it"]
 pub struct Worker {
     is_stopped: watch::Sender<bool>,
-    gives_up: watch::Sender<bool>,
     lanes: Vec<JoinHandle<()>>,
-    /// Closed when the last step has ended.
-    running: mpsc::Receiver<()>,
-    called: Arc<Called>,
-    telling: Arc<Called>,
-    /// Once it stops.
-    since: Option<Since>,
+    /// What it has claimed.
+    claimed: Arc<UnderWay>,
+    called: Arc<UnderWay>,
+    telling: Arc<UnderWay>,
+    /// What was begun at once before it stopped.
+    before: Option<Before>,
 }
 
 impl Worker {
     pub(super) fn new<D: Store>(inner: &Arc<Inner<D>>) -> Self {
         let (is_stopped, stops) = watch::channel(false);
-        let (gives_up, order) = watch::channel(false);
-        let (running, ended) = mpsc::channel(1);
-        let runs = Runs { running, order };
+        let claimed = Arc::new(UnderWay::new());
         let mut lanes: Vec<_> = inner
             .lanes
             .values()
             .map(|room| {
                 let (inner, room) = (Arc::clone(inner), Arc::clone(room));
-                tokio::spawn(work(inner, room, stops.clone(), runs.clone()))
+                tokio::spawn(work(inner, room, stops.clone(), Arc::clone(&claimed)))
             })
             .collect();
         lanes.push(tokio::spawn(until_stopped(
@@ -68,29 +65,29 @@ impl Worker {
         }
         Self {
             is_stopped,
-            gives_up,
             lanes,
-            running: ended,
+            claimed,
             called: Arc::clone(&inner.called),
             telling: Arc::clone(&inner.telling),
-            since: None,
+            before: None,
         }
     }
 
-    /// Claims no more, and waits until the steps that run have ended, those of [`Steps::run`](super::Steps::run) that began
-    /// before among them, and until what a person is to be told of them is sent. When this future is dropped, they run on.
+    /// Claims no more, and waits until the steps that run have ended, those that were
+    /// [run](super::Steps::run), [called](super::Steps::call_or_keep) or sent through a `KeepLayer` here before among them, and
+    /// until what a person is to be told of them is sent. When this future is dropped, they run on.
     pub async fn stop(mut self) {
         self.end_and_tell().await;
     }
 
     /// [`stop`](Self::stop), and what has not ended within this time is dropped where it stands: its job is due at once, for
-    /// whoever works, and that was no try. For a process that is told to go. While the store does not answer, it takes longer,
+    /// whoever works, and that was no try; so is a call or request, which is kept. For a process that is told to go. While the store does not answer, it takes longer,
     /// by a lease or two.
     pub async fn stop_within(mut self, time: Duration) {
         if timeout(time, self.end_and_tell()).await.is_err() {
-            self.gives_up.send_replace(true);
-            if let Some(since) = &self.since {
-                since.give_up();
+            self.claimed.give_up();
+            if let Some(before) = &self.before {
+                before.give_up();
             }
             self.end().await;
         }
@@ -98,20 +95,20 @@ impl Worker {
 
     async fn end_and_tell(&mut self) {
         self.end().await;
-        self.telling.until_now().end().await;
+        self.telling.until_now().ended().await;
     }
 
     async fn end(&mut self) {
         self.is_stopped.send_replace(true);
         let called = &self.called;
-        let since = self.since.get_or_insert_with(|| called.until_now());
+        let before = self.before.get_or_insert_with(|| called.until_now());
         while let Some(lane) = self.lanes.last_mut() {
-            // A panic is that of a breaker.
+            // Nothing of others panics there.
             let _ = lane.await;
             self.lanes.pop();
         }
-        while self.running.recv().await.is_some() {}
-        since.end().await;
+        self.claimed.ended().await;
+        before.ended().await;
     }
 }
 
@@ -127,14 +124,6 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// What each step holds that runs.
-#[derive(Clone)]
-struct Runs {
-    running: mpsc::Sender<()>,
-    /// To give up.
-    order: watch::Receiver<bool>,
-}
-
 async fn until_stopped(mut stops: watch::Receiver<bool>, work: impl Future<Output = ()>) {
     tokio::select! {
         // The sender is gone when the worker is.
@@ -148,7 +137,7 @@ async fn work<D: Store>(
     inner: Arc<Inner<D>>,
     room: Arc<Room>,
     stops: watch::Receiver<bool>,
-    runs: Runs,
+    claimed: Arc<UnderWay>,
 ) {
     let mut failures = 0;
     // The worker itself holds the sender until it stops.
@@ -157,7 +146,7 @@ async fn work<D: Store>(
         let wanted = starts.len();
         let mut pause = None;
         if wanted > 0 {
-            if let Ok(next) = claim(&inner, &room, starts, &runs).await {
+            if let Ok(next) = claim(&inner, &room, starts, &claimed).await {
                 failures = 0;
                 pause = next;
             } else {
@@ -219,22 +208,20 @@ async fn claim<D: Store>(
     inner: &Arc<Inner<D>>,
     room: &Room,
     starts: Vec<Start>,
-    runs: &Runs,
+    under_way: &UnderWay,
 ) -> Result<Option<Duration>, ()> {
     let most = starts.len();
-    let claim = inner
-        .store
-        .claim(room.lane.name, most as u32, inner.times.lease);
-    let claim = answer(claim)
+    let (lane, lease) = (room.lane.name, inner.times.lease);
+    let claim = answer(|| inner.store.claim(lane, most as u32, lease))
         .await
         .map_err(|error| inner.watch.store_failed(Asked::Claim, &error))?;
     inner.watch.store_answered();
     let fewer = claim.jobs.len() < most;
     for (start, claimed) in starts.into_iter().zip(claim.jobs) {
-        let (inner, runs) = (Arc::clone(inner), runs.clone());
+        let (inner, one) = (Arc::clone(inner), under_way.begin());
         tokio::spawn(async move {
-            inner.run(start, claimed, runs.order).await;
-            drop(runs.running);
+            inner.run(start, claimed, one.order.clone()).await;
+            drop(one);
         });
     }
     let poll = spread(inner.times.poll);
@@ -259,7 +246,7 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
 }
 
 async fn forget<D: Store>(inner: &Inner<D>) -> u64 {
-    let forgotten = answer(inner.store.forget(inner.times.retention, AT_A_TIME)).await;
+    let forgotten = answer(|| inner.store.forget(inner.times.retention, AT_A_TIME)).await;
     forgotten.unwrap_or_else(|error| {
         inner.watch.store_failed(Asked::Forget, &error);
         0
@@ -274,7 +261,7 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
         let unpark = async || {
             let before = parked_before + began.elapsed();
             let kind = workflow.kind();
-            let unparked = answer(inner.store.unpark(kind, &steps, before, AT_A_TIME)).await;
+            let unparked = answer(|| inner.store.unpark(kind, &steps, before, AT_A_TIME)).await;
             unparked.unwrap_or_else(|error| {
                 inner.watch.store_failed(Asked::Unpark, &error);
                 0
@@ -293,7 +280,7 @@ async fn count<D: Store>(
 ) {
     loop {
         let began = Instant::now();
-        match answer(inner.store.counts()).await {
+        match answer(|| inner.store.counts()).await {
             Ok(counts) => meter.see(counts, (each + began.elapsed()) * 3),
             Err(error) => inner.watch.store_failed(Asked::Counts, &error),
         }

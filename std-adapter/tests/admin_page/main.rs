@@ -20,7 +20,6 @@ mod browser;
 mod commands;
 #[cfg(feature = "steps")]
 #[path = "../support/faulty_store.rs"]
-#[expect(dead_code, reason = "faults that other tests need")]
 mod faulty_store;
 mod hostile;
 #[cfg(feature = "steps")]

@@ -19,7 +19,6 @@ mod counted;
 mod dashboard;
 #[cfg(feature = "steps")]
 #[path = "../support/faulty_store.rs"]
-#[expect(dead_code, reason = "faults that other tests need")]
 mod faulty_store;
 #[cfg(feature = "fleet")]
 mod fleets;

@@ -5,21 +5,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{
-    Lane, MemoryStore, Notifier, Status, StepContext, StepError, Steps, StepsBuilder, Store, Stuck,
-    Workflow,
+    Lane, MemoryStore, Notifier, Status, StepContext, StepError, Steps, Store, Stuck, Workflow,
 };
 use tokio::time::sleep;
 
-use super::process::Line;
-use super::support::{Do, Mailbox, Script, only_job, schedule};
+use super::faulty_store::{Fault, FaultyStore};
+use super::support::{Do, Mailbox, Script, builder, only_job, schedule};
 
 const SECOND: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(60);
 
-fn builder(line: &Line) -> StepsBuilder<Line> {
-    Steps::builder(line.clone())
-        .lane(Lane::new("a"))
-        .lane(Lane::new("b"))
+fn cut(line: &FaultyStore) {
+    line.set(Some(Fault::Error("cut off".to_owned())));
 }
 
 /// One step of so long, which gives back the name of its process.
@@ -38,19 +35,19 @@ async fn a_process_that_comes_back_after_its_lease_changes_nothing() {
     // The step of the first one ends while it is cut off, and after it came back.
     for (takes, comes_back) in [(100, 110), (300, 150)] {
         let store = MemoryStore::new();
-        let [one, other] = [Line::to(&store), Line::to(&store)];
+        let [one, other] = [FaultyStore::to(&store), FaultyStore::to(&store)];
         let slow = signed("one", SECOND * takes);
         let steps = builder(&one).workflow(&slow).build().unwrap();
         let _one = steps.work();
         steps.enqueue(&slow, "k", &String::new()).await.unwrap();
         sleep(SECOND * 10).await;
-        one.cut();
+        cut(&one);
         let quick = signed("other", SECOND);
         let _other = builder(&other).workflow(&quick).build().unwrap().work();
         sleep(SECOND * (comes_back - 10)).await;
         let job = only_job(&store).await;
         assert_eq!((job.status, &*job.state), (Status::Done, "\"other\""));
-        one.mend();
+        one.set(None);
         sleep(SECOND * 500).await;
         assert_eq!(only_job(&store).await.state, job.state, "{takes}");
     }
@@ -59,7 +56,7 @@ async fn a_process_that_comes_back_after_its_lease_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn what_a_dead_process_had_goes_to_others_after_the_lease_be_it_ten_minutes() {
     let store = MemoryStore::new();
-    let [one, other] = [Line::to(&store), Line::to(&store)];
+    let [one, other] = [FaultyStore::to(&store), FaultyStore::to(&store)];
     let script = Script::new([Do::Hang]);
     let workflow = script.workflow().schedule(schedule(5));
     let process = |line| {
@@ -70,7 +67,7 @@ async fn what_a_dead_process_had_goes_to_others_after_the_lease_be_it_ten_minute
     let worker = dies.work();
     dies.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(SECOND).await;
-    one.cut();
+    cut(&one);
     drop(worker);
     let _lives = lives.work();
     sleep(SECOND * 595).await;
@@ -83,7 +80,7 @@ async fn what_a_dead_process_had_goes_to_others_after_the_lease_be_it_ten_minute
 }
 
 /// One step, which cuts off its process when it runs for the job `"kills"`.
-fn deadly(line: &Line, deaths: &Arc<AtomicU32>) -> Workflow<u32> {
+fn deadly(line: &FaultyStore, deaths: &Arc<AtomicU32>) -> Workflow<u32> {
     let (line, deaths) = (line.clone(), Arc::clone(deaths));
     let step = move |state: u32, job: StepContext| {
         let (line, deaths) = (line.clone(), Arc::clone(&deaths));
@@ -91,7 +88,7 @@ fn deadly(line: &Line, deaths: &Arc<AtomicU32>) -> Workflow<u32> {
             sleep(SECOND).await;
             if job.key == "kills" {
                 deaths.fetch_add(1, Ordering::SeqCst);
-                line.cut();
+                cut(&line);
                 std::future::pending::<()>().await;
             }
             sleep(SECOND).await;
@@ -111,7 +108,7 @@ async fn a_job_that_kills_whoever_runs_it_ends_and_the_others_are_done() {
     let deaths = Arc::new(AtomicU32::new(0));
     let mut workers = Vec::new();
     for process in 0..9 {
-        let line = Line::to(&store);
+        let line = FaultyStore::to(&store);
         let workflow = deadly(&line, &deaths);
         let steps = builder(&line).workflow(&workflow).build().unwrap();
         if process == 0 {
@@ -125,7 +122,7 @@ async fn a_job_that_kills_whoever_runs_it_ends_and_the_others_are_done() {
         assert_eq!(deaths.load(Ordering::SeqCst), process + 1);
     }
     // In company, which is no try, and eight times.
-    let line = Line::to(&store);
+    let line = FaultyStore::to(&store);
     let workflow = deadly(&line, &deaths);
     let _worker = builder(&line).workflow(&workflow).build().unwrap().work();
     sleep(SECOND * 1_000).await;
@@ -178,14 +175,14 @@ impl Notifier for Hangs {
 #[tokio::test(start_paused = true)]
 async fn a_message_that_died_with_its_process_is_not_sent_by_another_one() {
     let store = MemoryStore::new();
-    let [one, other] = [Line::to(&store), Line::to(&store)];
+    let [one, other] = [FaultyStore::to(&store), FaultyStore::to(&store)];
     let script = Script::new([Do::Fail; 20]);
     let told_at_once = schedule(6).tell_after(Duration::ZERO);
     let workflow = script.workflow().schedule(told_at_once);
     let dies = builder(&one).workflow(&workflow).notifier(Hangs);
     let dies = dies.build().unwrap();
     dies.run(&workflow, "k", &Vec::new()).await.unwrap();
-    one.cut();
+    cut(&one);
     assert!(only_job(&store).await.is_told);
     let mail = Mailbox::default();
     let lives = builder(&other).workflow(&workflow).notifier(mail.clone());

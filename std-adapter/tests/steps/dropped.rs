@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Store};
+use atomic_breaker_std::steps::{MemoryStore, Ran, Status, Store};
+use futures_util::FutureExt;
 use tokio::time::{sleep, timeout};
 
-use super::slow_store::SlowStore;
+use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::support::{Do, Script, builder, only_job};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -14,14 +15,9 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn a_time_out_around_run_ends_before_the_job_is_kept_and_it_goes_on() {
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
-    let mut store = SlowStore::new(&memory);
-    store.late = SECOND;
-    let steps = Steps::builder(store)
-        .lane(Lane::new("a"))
-        .lane(Lane::new("b"))
-        .workflow(&workflow)
-        .build()
-        .unwrap();
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Put, 1, Fault::Late(SECOND));
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let run = timeout(SECOND / 2, steps.run(&workflow, "k", &Vec::new())).await;
     assert!(run.is_err());
     sleep(SECOND).await;
@@ -82,4 +78,38 @@ async fn a_worker_stops_though_others_go_on_running_jobs() {
     // Three steps of the one that has just begun.
     assert!(timeout(7 * SECOND, worker.stop()).await.is_ok());
     server.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_stops_waits_for_a_run_that_has_only_just_begun() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    let nothing = Vec::new();
+    let mut run = Box::pin(steps.run(&workflow, "k", &nothing));
+    assert!(run.as_mut().now_or_never().is_none());
+    worker.stop().await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_worker_did_not_wait_for_the_next_one_that_stops_does() {
+    for is_given_up in [false, true] {
+        let (store, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
+        let workflow = script.workflow();
+        let steps = builder(&store).workflow(&workflow).build().unwrap();
+        let (one, other) = (steps.work(), steps.work());
+        let run = timeout(SECOND, steps.run(&workflow, "k", &Vec::new())).await;
+        assert!(run.is_err());
+        assert!(timeout(SECOND, one.stop()).await.is_err());
+        if is_given_up {
+            other.stop_within(SECOND).await;
+        } else {
+            other.stop().await;
+        }
+        let job = only_job(&store).await;
+        assert_eq!(job.status == Status::Waiting, is_given_up, "{job:?}");
+        assert_eq!(job.status == Status::Done, !is_given_up, "{job:?}");
+    }
 }

@@ -1,42 +1,27 @@
 //! Stores that panic or hang.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Status, Steps, Workflow};
+use atomic_breaker_std::steps::{MemoryStore, Ran, Status, Store};
 use tokio::time::{Instant, sleep};
 
-use super::slow_store::SlowStore;
-use super::support::{Do, Script, done, only_job};
+use super::faulty_store::{Asked, Fault, FaultyStore};
+use super::support::{Do, Script, builder, done, only_job};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-fn steps(store: SlowStore, workflow: &Workflow<Vec<String>>) -> Steps<SlowStore> {
-    Steps::builder(store)
-        .lane(Lane::new("a"))
-        .lane(Lane::new("b"))
-        .workflow(workflow)
-        .build()
-        .unwrap()
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_panics_has_failed_and_is_asked_again() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
     let workflow = script.workflow();
-    let store = SlowStore::new(&memory);
-    let (claims, saves) = (
-        Arc::clone(&store.claim_panics),
-        Arc::clone(&store.save_panics),
-    );
-    claims.store(6, Ordering::SeqCst);
-    let steps = steps(store, &workflow);
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Claim, 6, Fault::Panic);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(25 * SECOND).await;
     assert_eq!(script.calls(), ["first"]);
-    saves.store(6, Ordering::SeqCst);
+    store.next(Asked::Save, 6, Fault::Panic);
     sleep(60 * SECOND).await;
     assert_eq!(only_job(&memory).await.status, Status::Done);
     assert_eq!(script.calls(), done(), "each once");
@@ -47,9 +32,9 @@ async fn a_store_that_panics_has_failed_and_is_asked_again() {
 async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(25 * SECOND)]));
     let workflow = script.workflow();
-    let mut store = SlowStore::new(&memory);
-    store.renew_hangs = true;
-    let steps = steps(store, &workflow);
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Renew, u32::MAX, Fault::Silence);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let began = Instant::now();
     let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
     assert_eq!(ran, Ran::Done(done()));
@@ -60,9 +45,9 @@ async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
 async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Hang]));
     let workflow = script.workflow();
-    let mut store = SlowStore::new(&memory);
-    store.renew_hangs = true;
-    let steps = steps(store, &workflow);
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Renew, u32::MAX, Fault::Silence);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
     let worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(21 * SECOND).await;
@@ -71,4 +56,31 @@ async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
     assert_eq!(began.elapsed(), SECOND);
     let job = only_job(&memory).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_save_that_the_store_refuses_does_not_keep_the_others() {
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let refused = steps.enqueue(&workflow, "refused", &Vec::new()).await;
+    let refused = refused.unwrap();
+    store.refuse(refused);
+    let _worker = steps.work();
+    sleep(SECOND).await;
+    let began = Instant::now();
+    for key in 0..20 {
+        let ran = steps.run(&workflow, key.to_string(), &Vec::new()).await;
+        assert_eq!(ran.unwrap(), Ran::Done(done()));
+        sleep(SECOND).await;
+    }
+    let took = began.elapsed();
+    assert!(took < 22 * SECOND, "{took:?}");
+    let job = memory.job(refused).await.unwrap().unwrap();
+    assert_eq!(job.status, Status::Running);
+    // When its lease is over, it is somebody else's.
+    sleep(60 * SECOND).await;
+    let job = memory.job(refused).await.unwrap().unwrap();
+    assert!(job.due_in_ms > 0, "{job:?}");
 }

@@ -8,6 +8,7 @@ use atomic_breaker_std::steps::{
 use atomic_breaker_std::{Breaker, Config, breaker};
 use tokio::time::{Instant, sleep};
 
+use super::faulty_store::{Asked, FaultyStore};
 use super::support::{Do, Script, builder, done, only_job, schedule};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -250,4 +251,25 @@ async fn done_jobs_are_forgotten_after_their_time() {
     assert!(store.job(id).await.unwrap().is_some());
     sleep(MINUTE * 25).await;
     assert!(store.job(id).await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_often_the_store_is_asked_for_a_step_that_succeeds() {
+    let one = Workflow::new("kind").step("only", "a", async |n: u32| Ok::<_, StepError>(n));
+    let store = FaultyStore::default();
+    let steps = builder(&store).workflow(&one).build().unwrap();
+    steps.call_or_keep(&one, "called", &0).await.unwrap();
+    assert_eq!(store.asked(), []);
+    steps.run(&one, "run", &0).await.unwrap();
+    assert_eq!(store.asked(), [Asked::Put, Asked::Save]);
+    // A claim that finds nothing writes nothing.
+    let store = FaultyStore::default();
+    let steps = builder(&store).workflow(&one).poll(MINUTE * 60);
+    let steps = steps.build().unwrap();
+    steps.enqueue(&one, "enqueued", &0).await.unwrap();
+    let _worker = steps.work();
+    sleep(MINUTE).await;
+    assert_eq!(only_job(&store.jobs).await.status, Status::Done);
+    let writes = |of| store.asked().iter().filter(|each| **each == of).count();
+    assert_eq!((writes(Asked::Put), writes(Asked::Save)), (1, 1));
 }

@@ -11,7 +11,7 @@ use atomic_breaker_std::steps::{
 use atomic_breaker_std::{Breaker, Config, Rejection, State, TokioClock, breaker};
 use tokio::time::sleep;
 
-use super::failing_store::FailingStore;
+use super::faulty_store::{Fault, FaultyStore};
 use super::support::{Do, Script, builder, only_job, schedule};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -253,7 +253,8 @@ async fn the_first_try_has_no_job_and_every_try_the_same_key() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_does_not_hide_why_it_was_to_be_kept() {
-    let (store, script) = (FailingStore::new(u32::MAX), Script::new([]));
+    let (store, script) = (FaultyStore::default(), Script::new([]));
+    store.set(Some(Fault::Error("no disk".to_owned())));
     let workflow = one_step(&script);
     let a = Arc::new(Breaker::new(Config::new(), TokioClock));
     let steps = Steps::builder(store.clone())

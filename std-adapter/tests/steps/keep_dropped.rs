@@ -1,15 +1,14 @@
 //! `call_or_keep` whose caller goes in the middle: what it asked for is done, or kept.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{MemoryStore, Status, Steps, Store};
 use futures_util::FutureExt;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::failing_store::FailingStore;
+use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::keep_calls::one_step;
-use super::support::{Do, Mailbox, Script, builder, only_job, schedule};
+use super::support::{Do, Script, builder, only_job, schedule, with_mailbox};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
@@ -55,11 +54,7 @@ async fn what_ends_while_nobody_listens_is_kept_and_told_to_a_person() {
     for answered in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
         let workflow = one_step(&script);
-        let mailbox = Mailbox::default();
-        let steps = builder(&store)
-            .workflow(&workflow)
-            .notifier(mailbox.clone());
-        let steps = steps.build().unwrap();
+        let (steps, mailbox) = with_mailbox(&store, &workflow);
         let state = "k".to_owned();
         let mut call = Box::pin(steps.call_or_keep(&workflow, "k", &state));
         assert!(call.as_mut().now_or_never().is_none());
@@ -77,7 +72,8 @@ async fn what_ends_while_nobody_listens_is_kept_and_told_to_a_person() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_store_did_not_take_is_kept_when_it_does_if_nobody_heard_of_it() {
-    let (store, script) = (FailingStore::new(9), Script::new([Do::Fail, Do::Fail]));
+    let (store, script) = (FaultyStore::default(), Script::new([Do::Fail, Do::Fail]));
+    store.next(Asked::Put, 9, Fault::Error("no disk".to_owned()));
     let workflow = one_step(&script).schedule(schedule(9));
     let steps = Steps::builder(store.clone())
         .lane(atomic_breaker_std::steps::Lane::new("a"))
@@ -89,12 +85,12 @@ async fn what_a_store_did_not_take_is_kept_when_it_does_if_nobody_heard_of_it() 
     let heard = steps.call_or_keep(&workflow, "k", &state).await;
     assert!(heard.is_err());
     sleep(MINUTE).await;
-    assert_eq!(store.failures.load(Ordering::SeqCst), 8);
+    assert_eq!(store.left(), 8);
     let mut call = Box::pin(steps.call_or_keep(&workflow, "k", &state));
     assert!(call.as_mut().now_or_never().is_none());
     drop(call);
     sleep(MINUTE).await;
-    let job = only_job(&store.memory).await;
+    let job = only_job(&store.jobs).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 1));
 }
 

@@ -15,7 +15,7 @@ use http_body::Body;
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt, service_fn};
 
-use super::failing_store::FailingStore;
+use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::keep_server::{Process, Say, Server, kept, now, post};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -173,7 +173,8 @@ static SERVER: Breaker = breaker(Config::new());
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_does_not_hide_why_it_was_to_be_kept() {
     let server = Server::new([]);
-    let store = FailingStore::new(1);
+    let store = FaultyStore::default();
+    store.next(Asked::Put, 1, Fault::Error("no disk".to_owned()));
     let keep = KeepConfig::new();
     let later = keep.replay::<KeepBody<String>, _, _>("later", "server", server.clone());
     let steps = Steps::builder(store.clone())

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::Store;
 use atomic_breaker_std::steps::requests::{KeepConfig, KeptRequest, NotKept};
+use atomic_breaker_std::steps::{Status, Store};
 use http::{HeaderValue, Request};
 use tokio::time::sleep;
 
@@ -218,4 +218,38 @@ async fn a_body_is_written_as_text_or_as_base64() {
         let state = process.job(job).await.state;
         assert!(state.contains(written), "{state}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_key_of_a_job_says_nothing_of_a_password() {
+    let server = Server::new([]);
+    let mut keys = Vec::new();
+    for user in ["", "user:1234@", "user:5678@"] {
+        let process = Process::new(&server, &KeepConfig::new());
+        process.breaker.trip();
+        let uri = format!("https://{user}server.example/pay");
+        let job = kept(process.send(with_secrets(&uri)).await);
+        keys.push(process.job(job).await.key);
+    }
+    assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_header_of_very_many_values_is_sent_again_as_it_was() {
+    let server = Server::new([]);
+    let process = Process::new(&server, &KeepConfig::new().header("x-tenant"));
+    process.breaker.trip();
+    let mut request = post("/", "k", "");
+    for _ in 0..40_000 {
+        let value = HeaderValue::from_static("7");
+        request.headers_mut().append("x-tenant", value);
+    }
+    let job = kept(process.send(request).await);
+    process.breaker.reset();
+    let worker = process.steps.work();
+    sleep(MINUTE).await;
+    assert_eq!(process.job(job).await.status, Status::Done);
+    let sent = server.seen()[0].headers.get_all("x-tenant").iter().count();
+    assert_eq!(sent, 40_000);
+    worker.stop().await;
 }

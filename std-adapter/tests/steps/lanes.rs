@@ -1,12 +1,13 @@
 //! Lanes and their breakers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{
     Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow,
 };
-use atomic_breaker_std::{Breaker, Config, State, TokioClock};
+use atomic_breaker_std::{Breaker, Config, Observer, Outcome, State, TokioClock, Transition};
 use tokio::time::sleep;
 
 use super::support::{Do, Script, only_job, schedule};
@@ -236,4 +237,38 @@ async fn a_job_goes_on_in_the_only_room_of_its_lane() {
     sleep(Duration::from_secs(1)).await;
     let ran = steps.run(&workflow, "k", &0).await.unwrap();
     assert_eq!(ran, Ran::Done(2));
+}
+
+/// Panics when a step is reported, and once when a breaker that was open admits a probe.
+#[derive(Default)]
+struct Mistaken(AtomicBool);
+
+impl Observer for Mistaken {
+    fn transition(&self, transition: &Transition) {
+        let is_probe = transition.to == State::HalfOpen;
+        assert!(
+            !is_probe || self.0.swap(true, Ordering::SeqCst),
+            "a mistake"
+        );
+    }
+
+    fn outcome(&self, _: Outcome) {
+        panic!("a mistake");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_ends_neither_its_lane_nor_a_step() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let rules = Config::new().open_for(Duration::from_secs(5));
+    let a = Breaker::builder(rules, TokioClock).observer(Mistaken::default());
+    let a = Arc::new(a.build());
+    a.trip();
+    let (steps, workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
+    let _worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let job = only_job(&store).await;
+    assert_eq!((job.status, a.state()), (Status::Done, State::Closed));
+    assert!(store.history(job.id).await.unwrap().is_empty());
 }

@@ -12,18 +12,20 @@
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
+//! | `keep_gone` | requests whose caller has gone |
 //! | `keep_clients` | a real client and a real server |
 //! | `response` | what HTTP responses say of the steps that asked for them |
 //! | `workers` | workers that stop, die, or are given up |
-//! | `deaths`, `process` | processes that die, or are cut off and come back |
+//! | `deaths` | processes that die, or are cut off and come back |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
 
 mod contract;
 mod deaths;
 mod dropped;
-mod failing_store;
 mod faults;
+#[path = "../support/faulty_store.rs"]
+mod faulty_store;
 mod forward;
 #[cfg(feature = "keep")]
 mod keep_bodies;
@@ -31,6 +33,8 @@ mod keep_calls;
 #[cfg(all(feature = "keep", feature = "client", feature = "reqwest"))]
 mod keep_clients;
 mod keep_dropped;
+#[cfg(feature = "keep")]
+mod keep_gone;
 #[cfg(feature = "keep")]
 mod keep_limits;
 #[cfg(feature = "keep")]
@@ -43,12 +47,10 @@ mod keep_secrets;
 mod keep_server;
 mod lanes;
 mod parked;
-mod process;
 #[cfg(feature = "http")]
 mod response;
 mod schedule;
 mod settings;
-mod slow_store;
 mod support;
 mod within;
 mod workers;

@@ -11,6 +11,21 @@ use super::support::{Script, builder, only_job};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// As a program that does not know its step.
+async fn park(store: &MemoryStore, workflow: &Workflow<Vec<String>>, key: &str) {
+    let job = workflow.job(key, &Vec::new()).unwrap();
+    let Put::New(_, Some(right)) = store.put(&job, Some(MINUTE)).await.unwrap() else {
+        panic!("not claimed");
+    };
+    let change = Change::End {
+        status: Status::Parked,
+        error: "no step".to_owned(),
+        is_try: false,
+        tell: false,
+    };
+    assert!(store.save(&[Save { right, change }]).await.unwrap()[0].is_held);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_an_older_program_parks_is_taken_up_by_a_worker_that_knows_it() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
@@ -18,21 +33,7 @@ async fn what_an_older_program_parks_is_taken_up_by_a_worker_that_knows_it() {
     let steps = builder(&store).workflow(&workflow).build().unwrap();
     let _worker = steps.work();
     sleep(MINUTE).await;
-    let job = workflow.job("k", &Vec::new()).unwrap();
-    let Put::New(_, Some(right)) = store.put(&job, Some(MINUTE)).await.unwrap() else {
-        panic!("not claimed");
-    };
-    let park = Change::End {
-        status: Status::Parked,
-        error: "no step".to_owned(),
-        is_try: false,
-        tell: false,
-    };
-    let save = Save {
-        right,
-        change: park,
-    };
-    assert!(store.save(&[save]).await.unwrap()[0].is_held);
+    park(&store, &workflow, "k").await;
     sleep(5 * MINUTE).await;
     assert_eq!(only_job(&store).await.status, Status::Parked);
     sleep(12 * MINUTE).await;
@@ -44,17 +45,7 @@ async fn thousands_that_were_parked_are_taken_up_by_a_worker_that_starts() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     for key in 0..2_500 {
-        let job = workflow.job(key.to_string(), &Vec::new()).unwrap();
-        let Put::New(_, Some(right)) = store.put(&job, Some(MINUTE)).await.unwrap() else {
-            panic!("not claimed");
-        };
-        let change = Change::End {
-            status: Status::Parked,
-            error: "no step".to_owned(),
-            is_try: false,
-            tell: false,
-        };
-        store.save(&[Save { right, change }]).await.unwrap();
+        park(&store, &workflow, &key.to_string()).await;
     }
     let steps = builder(&store).workflow(&workflow).build().unwrap();
     let _worker = steps.work();

@@ -1,12 +1,13 @@
 //! When a step that failed is tried again, and when a person is told.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{MemoryStore, Notifier, Ran, Schedule, Status, Store, Stuck};
 use tokio::time::{Instant, sleep};
 
-use super::support::{Do, Mailbox, Script, builder, done, only_job, schedule};
+use super::support::{Do, Mailbox, Script, builder, done, only_job, schedule, with_mailbox};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -14,12 +15,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 async fn at_the_limit_a_job_is_dead_and_a_person_is_told() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
     let workflow = script.workflow().schedule(schedule(3));
-    let mail = Mailbox::default();
-    let steps = builder(&store)
-        .workflow(&workflow)
-        .notifier(mail.clone())
-        .build()
-        .unwrap();
+    let (steps, mail) = with_mailbox(&store, &workflow);
     let _worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(MINUTE).await;
@@ -69,12 +65,7 @@ async fn ten_tries_take_36_hours_and_a_person_is_told_at_the_seventh() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 20]));
     let plain = Schedule::new().jitter_percent(0);
     let workflow = script.workflow().schedule(plain);
-    let mail = Mailbox::default();
-    let steps = builder(&store)
-        .workflow(&workflow)
-        .notifier(mail.clone())
-        .build()
-        .unwrap();
+    let (steps, mail) = with_mailbox(&store, &workflow);
     let _worker = steps.work();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     let mut told_at = None;
@@ -158,13 +149,8 @@ async fn a_message_that_cannot_be_sent_is_tried_three_times() {
     for (failures, told) in [(2, 1), (3, 0)] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
         let workflow = script.workflow();
-        let mail = Mailbox::default();
+        let (steps, mail) = with_mailbox(&store, &workflow);
         *mail.failures.lock().unwrap() = failures;
-        let steps = builder(&store)
-            .workflow(&workflow)
-            .notifier(mail.clone())
-            .build()
-            .unwrap();
         steps.run(&workflow, "k", &Vec::new()).await.unwrap();
         sleep(MINUTE).await;
         assert_eq!(mail.told.lock().unwrap().len(), told);
@@ -175,12 +161,7 @@ async fn a_message_that_cannot_be_sent_is_tried_three_times() {
 async fn a_job_that_was_delayed_is_not_old_when_it_is_due() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail]));
     let workflow = script.workflow();
-    let mail = Mailbox::default();
-    let steps = builder(&store)
-        .workflow(&workflow)
-        .notifier(mail.clone())
-        .build()
-        .unwrap();
+    let (steps, mail) = with_mailbox(&store, &workflow);
     let _worker = steps.work();
     let job = workflow.job("k", &Vec::new()).unwrap();
     let day = MINUTE * 24 * 60;
@@ -196,13 +177,8 @@ async fn a_worker_that_stops_waits_until_a_person_is_told() {
         let store = MemoryStore::new();
         let script = Script::new([Do::Take(Duration::from_secs(2)), Do::End]);
         let workflow = script.workflow();
-        let mail = Mailbox::default();
+        let (steps, mail) = with_mailbox(&store, &workflow);
         *mail.failures.lock().unwrap() = failures;
-        let steps = builder(&store)
-            .workflow(&workflow)
-            .notifier(mail.clone())
-            .build()
-            .unwrap();
         let worker = steps.work();
         steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
         sleep(Duration::from_secs(1)).await;
@@ -241,4 +217,29 @@ async fn a_message_that_is_never_sent_does_not_hold_up_a_worker_that_stops() {
         }
         assert_eq!(began.elapsed().as_secs(), seconds);
     }
+}
+
+/// Panics so often, and tells a mailbox then.
+struct Mistaken(AtomicU32, Mailbox);
+
+impl Notifier for Mistaken {
+    async fn notify(&self, stuck: &Stuck) -> Result<(), Box<dyn Error + Send + Sync>> {
+        assert!(self.0.fetch_add(1, Ordering::SeqCst) >= 2, "a mistake");
+        self.1.notify(stuck).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notifier_that_panics_has_failed_and_is_asked_again() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
+    let workflow = script.workflow();
+    let mail = Mailbox::default();
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .notifier(Mistaken(AtomicU32::new(0), mail.clone()))
+        .build()
+        .unwrap();
+    steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(MINUTE).await;
+    assert_eq!(mail.told.lock().unwrap().len(), 1);
 }

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{
-    Filter, Job, Lane, MemoryStore, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck,
-    Workflow,
+    Filter, Job, Lane, MemoryStore, Notifier, Schedule, StepError, Steps, StepsBuilder, Store,
+    Stuck, Workflow,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 /// What a step does next.
@@ -100,10 +102,23 @@ pub(super) const fn schedule(tries: u32) -> Schedule {
         .tries(tries)
 }
 
-pub(super) fn builder(store: &MemoryStore) -> StepsBuilder<MemoryStore> {
+pub(super) fn builder<D: Store + Clone>(store: &D) -> StepsBuilder<D> {
     Steps::builder(store.clone())
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))
+}
+
+/// Over a store, with a mailbox for what a person is told.
+pub(super) fn with_mailbox<S>(
+    store: &MemoryStore,
+    workflow: &Workflow<S>,
+) -> (Steps<MemoryStore>, Mailbox)
+where
+    S: Serialize + DeserializeOwned + Send + 'static,
+{
+    let mail = Mailbox::default();
+    let steps = builder(store).workflow(workflow).notifier(mail.clone());
+    (steps.build().unwrap(), mail)
 }
 
 /// What a job has when each step of a [`Script`] succeeded.
@@ -112,7 +127,6 @@ pub(super) fn done() -> Vec<String> {
 }
 
 pub(super) async fn only_job(store: &MemoryStore) -> Job {
-    use atomic_breaker_std::steps::Store;
     let jobs = store.list(&Filter::default(), 9).await.unwrap();
     let [job] = &jobs[..] else {
         panic!("{jobs:?}");

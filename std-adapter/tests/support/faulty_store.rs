@@ -1,6 +1,7 @@
-//! A store that can be cut off, in front of one in memory.
+//! A store that fails as a test says, in front of one in memory.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+#![allow(dead_code, reason = "each test has faults of its own")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use atomic_breaker_std::steps::{
     Claim, Counts, Failed, Filter, Job, JobId, MemoryStore, NewJob, Put, Right, Save, Saved, Store,
     StoreError,
 };
+use tokio::time::sleep;
 
 /// How it answers.
 #[derive(Clone, Debug)]
@@ -16,63 +18,155 @@ pub(crate) enum Fault {
     Error(String),
     /// Never.
     Silence,
-    /// So much later.
-    Slowly(Duration),
-    /// It panics.
+    /// By a panic.
     Panic,
+    /// It does what it was asked for, and says so after this time.
+    Late(Duration),
 }
 
-/// A clone is the same store.
+/// What it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Put,
+    Claim,
+    Renew,
+    Save,
+    Unpark,
+    Job,
+    List,
+    History,
+    RetryNow,
+    Cancel,
+    Counts,
+    Forget,
+}
+
+/// The way of one process to the jobs. A clone is the same.
 #[derive(Clone, Default)]
 pub(crate) struct FaultyStore {
     pub(crate) jobs: MemoryStore,
     fault: Arc<Mutex<Option<Fault>>>,
-    /// How often it was asked anything.
-    pub(crate) asked: Arc<AtomicU32>,
-    /// How often it was asked how many jobs there are.
-    pub(crate) counted: Arc<AtomicU32>,
+    /// So often, of one kind of calls.
+    next: Arc<Mutex<Vec<(Asked, Fault, u32)>>>,
+    /// Saves with this job among them fail.
+    refused: Arc<Mutex<Option<JobId>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl FaultyStore {
+    /// Another way to the same jobs.
+    pub(crate) fn to(jobs: &MemoryStore) -> Self {
+        Self {
+            jobs: jobs.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// All calls, until it is set again.
     pub(crate) fn set(&self, fault: Option<Fault>) {
         *self.fault.lock().unwrap() = fault;
     }
 
-    async fn answers(&self) -> Result<(), StoreError> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        let fault = self.fault.lock().unwrap().clone();
-        match fault {
-            None => Ok(()),
-            Some(Fault::Error(error)) => Err(StoreError::new(error)),
-            Some(Fault::Silence) => std::future::pending().await,
-            Some(Fault::Slowly(time)) => {
-                tokio::time::sleep(time).await;
-                Ok(())
+    /// So many calls of this kind, the next ones.
+    pub(crate) fn next(&self, asked: Asked, calls: u32, fault: Fault) {
+        self.next.lock().unwrap().push((asked, fault, calls));
+    }
+
+    /// How many of those are still to come.
+    pub(crate) fn left(&self) -> u32 {
+        let next = self.next.lock().unwrap();
+        next.iter().map(|(.., left)| left).sum()
+    }
+
+    pub(crate) fn refuse(&self, job: JobId) {
+        *self.refused.lock().unwrap() = Some(job);
+    }
+
+    /// What it was asked for, in order.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// How often it was asked how many jobs there are.
+    pub(crate) fn counted(&self) -> usize {
+        let asked = self.asked();
+        asked.iter().filter(|each| **each == Asked::Counts).count()
+    }
+
+    fn fault(&self, asked: Asked) -> Option<Fault> {
+        let mut next = self.next.lock().unwrap();
+        let mut of = next
+            .iter_mut()
+            .filter(|(of, _, left)| *of == asked && *left > 0);
+        if let Some((_, fault, left)) = of.next() {
+            *left -= 1;
+            return Some(fault.clone());
+        }
+        self.fault.lock().unwrap().clone()
+    }
+
+    /// A panic comes at once, not when the answer is waited for.
+    fn answer<T: Send>(
+        &self,
+        asked: Asked,
+        answer: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send {
+        self.asked.lock().unwrap().push(asked);
+        let fault = self.fault(asked);
+        assert!(!matches!(fault, Some(Fault::Panic)), "a bug");
+        async move {
+            match fault {
+                None | Some(Fault::Panic) => answer.await,
+                Some(Fault::Error(error)) => Err(StoreError::new(error)),
+                Some(Fault::Silence) => std::future::pending().await,
+                Some(Fault::Late(time)) => {
+                    let answer = answer.await;
+                    sleep(time).await;
+                    answer
+                }
             }
-            Some(Fault::Panic) => panic!("a fault of the store"),
         }
     }
 }
 
 impl Store for FaultyStore {
-    async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
-        self.answers().await?;
-        self.jobs.put(job, lease).await
+    fn put(
+        &self,
+        job: &NewJob,
+        lease: Option<Duration>,
+    ) -> impl Future<Output = Result<Put, StoreError>> + Send {
+        let put = self.jobs.put(job, lease);
+        self.answer(Asked::Put, put)
     }
 
-    async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
-        self.answers().await?;
-        self.jobs.claim(lane, most, lease).await
+    fn claim(
+        &self,
+        lane: &str,
+        most: u32,
+        lease: Duration,
+    ) -> impl Future<Output = Result<Claim, StoreError>> + Send {
+        let claim = self.jobs.claim(lane, most, lease);
+        self.answer(Asked::Claim, claim)
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        self.answers().await?;
-        self.jobs.renew(rights, lease).await
+    fn renew(
+        &self,
+        rights: &[Right],
+        lease: Duration,
+    ) -> impl Future<Output = Result<Vec<bool>, StoreError>> + Send {
+        let renew = self.jobs.renew(rights, lease);
+        self.answer(Asked::Renew, renew)
     }
 
-    async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        self.answers().await?;
-        self.jobs.save(saves).await
+    fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send {
+        let refused = *self.refused.lock().unwrap();
+        let is_refused = saves.iter().any(|save| Some(save.right.id) == refused);
+        self.answer(Asked::Save, async move {
+            if is_refused {
+                return Err(StoreError::new("refused"));
+            }
+            self.jobs.save(saves).await
+        })
     }
 
     async fn unpark(
@@ -82,45 +176,36 @@ impl Store for FaultyStore {
         parked_before: Duration,
         most: u32,
     ) -> Result<u64, StoreError> {
-        self.answers().await?;
-        self.jobs.unpark(kind, steps, parked_before, most).await
+        let unpark = self.jobs.unpark(kind, steps, parked_before, most);
+        self.answer(Asked::Unpark, unpark).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        self.answers().await?;
-        self.jobs.job(id).await
+        self.answer(Asked::Job, self.jobs.job(id)).await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
-        self.answers().await?;
-        self.jobs.list(filter, most).await
+        self.answer(Asked::List, self.jobs.list(filter, most)).await
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
-        self.answers().await?;
-        self.jobs.history(id).await
+        self.answer(Asked::History, self.jobs.history(id)).await
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        self.answers().await?;
-        self.jobs.retry_now(id).await
+        self.answer(Asked::RetryNow, self.jobs.retry_now(id)).await
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        self.answers().await?;
-        self.jobs.cancel(id).await
+        self.answer(Asked::Cancel, self.jobs.cancel(id)).await
     }
 
-    async fn counts(&self) -> Result<Counts, StoreError> {
-        self.counted.fetch_add(1, Ordering::Relaxed);
-        // As they are when it is asked.
-        let counts = self.jobs.counts().await;
-        self.answers().await?;
-        counts
+    fn counts(&self) -> impl Future<Output = Result<Counts, StoreError>> + Send {
+        self.answer(Asked::Counts, self.jobs.counts())
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
-        self.answers().await?;
-        self.jobs.forget(ended_before, most).await
+        let forget = self.jobs.forget(ended_before, most);
+        self.answer(Asked::Forget, forget).await
     }
 }

@@ -25,6 +25,7 @@
 //! | `report`, `picture` | the table and the picture |
 //! | `place`, `postgres` | where the database is |
 //! | `child`, `paint`, `progress` | shared with the example `outage` |
+//! | `programs` | shared with the tests of `atomic-breaker-postgres` |
 
 mod chaos;
 #[path = "../../outage/child.rs"]
@@ -40,6 +41,8 @@ mod paint;
 mod picture;
 mod place;
 mod postgres;
+#[path = "../../../postgres/tests/steps/programs.rs"]
+mod programs;
 #[path = "../../outage/progress.rs"]
 #[allow(dead_code)]
 mod progress;

@@ -2,12 +2,14 @@
 
 use std::error::Error;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_postgres::tokio_postgres::{self, NoTls};
 use tokio::time::sleep;
+
+use super::programs::{command, programs};
 
 /// Ended when this is dropped, and however this process ends: then its input ends, for which a shell waits.
 pub(crate) struct Server {
@@ -106,34 +108,4 @@ impl Drop for Server {
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
     }
-}
-
-/// Where Debian and others put the programs of the server, the latest version first.
-fn programs() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
-    let latest = versions
-        .map(|each| each.path())
-        .max_by_key(|path| number(path));
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<_> = latest.map(|path| path.join("bin")).into_iter().collect();
-    folders.extend(std::env::split_paths(&paths));
-    folders
-        .into_iter()
-        .find(|folder| folder.join("initdb").is_file())
-}
-
-/// As an ordinary user: the server does not run as root.
-fn command(program: &Path) -> Command {
-    let is_root = Command::new("id").arg("-u").output();
-    if is_root.is_ok_and(|id| id.stdout == b"0\n") {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
-        command.arg(program);
-        return command;
-    }
-    Command::new(program)
 }

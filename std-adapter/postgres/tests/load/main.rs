@@ -1,6 +1,8 @@
 //! `claims`: how many jobs are claimed in a second. `storm`: eight worker processes killed at random, and a server that is
 //! restarted. Without arguments both, small ones; `tests/engines/run` has them large.
 
+#[path = "../steps/programs.rs"]
+mod programs;
 #[path = "../steps/server.rs"]
 #[expect(dead_code, reason = "the other tests use it")]
 mod server;

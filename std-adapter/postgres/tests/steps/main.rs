@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `contract` | what every store does alike: from the tests of the std adapter |
-//! | `server` | a server of its own |
+//! | `server`, `programs` | a server of its own |
 //! | `schemas` | tables of others, of other versions; who may not make any |
 //! | `sharing` | several stores on one database; transactions of the application's own |
 //! | `outages` | a server that is restarted, hangs, or is not there |
@@ -11,6 +11,7 @@
 #[path = "../../../tests/steps/contract/mod.rs"]
 mod contract;
 mod outages;
+mod programs;
 mod schemas;
 mod server;
 mod sharing;

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use atomic_breaker_postgres::PostgresStore;
 use atomic_breaker_postgres::tokio_postgres::{Client, Config, NoTls};
 
+use super::programs::{command, programs};
+
 pub(crate) struct Server {
     child: Child,
     folder: PathBuf,
@@ -19,36 +21,6 @@ static SKIPPED: Once = Once::new();
 
 /// Set by `tests/engines/run`: a missing server is then a failure.
 const REQUIRED: &str = "ATOMIC_BREAKER_NEEDS_POSTGRES";
-
-/// Where Debian and others put the programs of the server, the latest version first.
-fn programs() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
-    let latest = versions
-        .map(|each| each.path())
-        .max_by_key(|path| number(path));
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<_> = latest.map(|path| path.join("bin")).into_iter().collect();
-    folders.extend(std::env::split_paths(&paths));
-    folders
-        .into_iter()
-        .find(|folder| folder.join("initdb").is_file())
-}
-
-/// As an ordinary user: the server does not run as root.
-fn command(program: &Path) -> Command {
-    let is_root = Command::new("id").arg("-u").output();
-    if is_root.is_ok_and(|id| id.stdout == b"0\n") {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
-        command.arg(program);
-        return command;
-    }
-    Command::new(program)
-}
 
 fn done(command: &mut Command) {
     let done = command.current_dir("/").output().unwrap();

@@ -85,7 +85,7 @@ impl Named<OfSteps> {
         let turn = timeout_at(until, turn).await.map_err(|_| self.is_late())?;
         let asked = asked(Arc::clone(&self.it.jobs));
         let answered = tokio::spawn(async move {
-            let answered = timeout_at(until, answer(asked)).await;
+            let answered = timeout_at(until, asked).await;
             drop(turn);
             answered
         });
@@ -136,26 +136,26 @@ impl<D: Store> Jobs for Steps<D> {
     }
 
     fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Answer<'a, Vec<Job>> {
-        Box::pin(self.store().list(filter, most))
+        Box::pin(answer(move || self.store().list(filter, most)))
     }
 
     fn job(&self, id: JobId) -> Answer<'_, Option<Job>> {
-        Box::pin(self.store().job(id))
+        Box::pin(answer(move || self.store().job(id)))
     }
 
     fn history(&self, id: JobId) -> Answer<'_, Vec<Failed>> {
-        Box::pin(self.store().history(id))
+        Box::pin(answer(move || self.store().history(id)))
     }
 
     fn retry_now(&self, id: JobId) -> Answer<'_, bool> {
-        Box::pin(self.store().retry_now(id))
+        Box::pin(answer(move || self.store().retry_now(id)))
     }
 
     fn cancel(&self, id: JobId) -> Answer<'_, bool> {
-        Box::pin(self.store().cancel(id))
+        Box::pin(answer(move || self.store().cancel(id)))
     }
 
     fn counts(&self) -> Answer<'_, Counts> {
-        Box::pin(self.store().counts())
+        Box::pin(answer(move || self.store().counts()))
     }
 }

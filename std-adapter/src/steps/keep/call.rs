@@ -12,6 +12,7 @@ use super::super::engine::{Inner, Ran, Steps, claimed, ran_before};
 use super::super::room::{Full, Start};
 use super::super::runner::{Ended, outcome_of, tried};
 use super::super::store::{Store, StoreError};
+use super::super::under_way::One;
 use super::super::watch::Tried;
 use super::super::workflow::Came;
 use super::super::{EnqueueError, JobId, NewJob, Right, StepError, Workflow};
@@ -85,12 +86,11 @@ impl<D: Store> Steps<D> {
         let start = room.start();
         let (answer, answered) = oneshot::channel();
         let inner = Arc::clone(&self.0);
-        let under_way = inner.calls.begin();
         let call = inner.called.begin();
         tokio::spawn(async move {
             // If the caller has gone it is dropped, which `Unheard` knows.
-            let _ = answer.send(inner.call(start, job, call.order.clone()).await);
-            drop((under_way, call));
+            let _ = answer.send(inner.call(start, job, &call).await);
+            drop(call);
         });
         match answered.await.unwrap_or(Called::ShutDown) {
             Called::Done(state) => Ok(match serde_json::from_str(&state) {
@@ -102,7 +102,14 @@ impl<D: Store> Steps<D> {
             }),
             Called::Kept(Kept::New(id)) => Ok(Ran::Later(id)),
             Called::Kept(Kept::Exists(job)) => Ok(ran_before(&job)),
-            Called::Unheard(unheard) => unheard.hear(),
+            Called::Ended(unheard) => Ok(Ran::Ended {
+                id: None,
+                error: unheard.hear().words(),
+            }),
+            Called::NotKept(unheard, store) => Err(EnqueueError::NotKept {
+                why: unheard.hear().into_error(),
+                store,
+            }),
             Called::ShutDown => Err(EnqueueError::NotKept {
                 why: "it was broken off".into(),
                 store: StoreError::new("the runtime is being shut down, or the store panicked"),
@@ -115,7 +122,8 @@ impl<D: Store> Steps<D> {
 enum Called<D: Store> {
     Done(String),
     Kept(Kept),
-    Unheard(Unheard<D>),
+    Ended(Unheard<Inner<D>>),
+    NotKept(Unheard<Inner<D>>, StoreError),
     /// The runtime goes down, and takes it along.
     ShutDown,
 }
@@ -125,13 +133,13 @@ impl<D: Store> Inner<D> {
         self: Arc<Self>,
         start: Result<Start, Full>,
         job: NewJob,
-        gives_up: watch::Receiver<bool>,
+        call: &One,
     ) -> Called<D> {
         let refused = match start {
-            Ok(start) => match self.first_try(start, &job, gives_up).await {
+            Ok(start) => match self.first_try(start, &job, call.order.clone()).await {
                 Some(Ok(state)) => return Called::Done(state),
                 Some(Err(error)) => Refused::failed(job, error),
-                None => Refused::not_tried(job, Duration::ZERO, "it was given up to stop"),
+                None => Refused::given_up(job),
             },
             // The lane itself knows when it admits.
             Err(Full::Rejected(rejection)) => Refused::not_tried(job, Duration::ZERO, rejection),
@@ -139,13 +147,20 @@ impl<D: Store> Inner<D> {
                 let why = format!("lane {:?} has no room", job.lane);
                 Refused::not_tried(job, Duration::ZERO, why)
             }
+            Err(Full::Panicked(words)) => {
+                let why = format!("the breaker of lane {:?} panicked: {words}", job.lane);
+                Refused::not_tried(job, Duration::ZERO, why)
+            }
         };
         if self.ends(&refused) {
-            return Called::Unheard(Unheard::new(self, refused, None));
+            return Called::Ended(Unheard::new(self, refused, Arc::clone(&call.part)));
         }
         match self.keep(&refused).await {
             Ok(kept) => Called::Kept(kept),
-            Err(store) => Called::Unheard(Unheard::new(self, refused, Some(store))),
+            Err(store) => {
+                let unheard = Unheard::new(self, refused, Arc::clone(&call.part));
+                Called::NotKept(unheard, store)
+            }
         }
     }
 

@@ -13,14 +13,10 @@
 //! | `call` | [`Steps::call_or_keep`](super::Steps::call_or_keep) |
 //! | `refused` | what was not done, and how it is kept |
 //! | `unheard` | what its caller must hear, or else is kept |
-//! | `under_way` | what goes on though its caller may have gone |
 //! | `requests` | the same for HTTP requests, as a layer |
 
 mod call;
 mod refused;
 #[cfg(all(feature = "keep", target_has_atomic = "64"))]
 pub mod requests;
-mod under_way;
 mod unheard;
-
-pub(super) use under_way::Calls;

@@ -41,6 +41,10 @@ impl Refused {
         }
     }
 
+    pub(super) fn given_up(job: NewJob) -> Self {
+        Self::not_tried(job, Duration::ZERO, "it was given up to stop")
+    }
+
     pub(super) const fn failed(job: NewJob, error: StepError) -> Self {
         Self {
             job,

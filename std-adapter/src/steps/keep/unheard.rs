@@ -6,56 +6,71 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use super::super::EnqueueError;
-use super::super::engine::{Inner, Ran};
+use super::super::engine::Inner;
 use super::super::store::{Store, StoreError};
+use super::super::under_way::Part;
 use super::refused::Refused;
 
 /// The pause after the first time that the store failed; doubled each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Who keeps what nobody heard of.
+pub(super) trait Keeper: Send + Sync + 'static {
+    type Store: Store;
+
+    fn inner(&self) -> &Inner<Self::Store>;
+
+    /// Once; it may be asked again after an error.
+    fn keep_unheard(
+        &self,
+        refused: &Refused,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+impl<D: Store> Keeper for Inner<D> {
+    type Store = D;
+
+    fn inner(&self) -> &Self {
+        self
+    }
+
+    async fn keep_unheard(&self, refused: &Refused) -> Result<(), StoreError> {
+        self.keep(refused).await.map(drop)
+    }
+}
+
 /// What is not kept, as its caller hears of it. If it is dropped instead, as the caller has gone, it is kept after all.
-pub(super) struct Unheard<D: Store> {
-    inner: Arc<Inner<D>>,
+pub(super) struct Unheard<K: Keeper> {
+    keeper: Arc<K>,
     refused: Option<Refused>,
-    /// Why it could not be kept.
-    store: Option<StoreError>,
+    /// Of the call.
+    part: Arc<Part>,
     runtime: Handle,
 }
 
-impl<D: Store> Unheard<D> {
+impl<K: Keeper> Unheard<K> {
     /// Within a runtime.
-    pub(super) fn new(inner: Arc<Inner<D>>, refused: Refused, store: Option<StoreError>) -> Self {
+    pub(super) fn new(keeper: Arc<K>, refused: Refused, part: Arc<Part>) -> Self {
         Self {
-            inner,
+            keeper,
             refused: Some(refused),
-            store,
+            part,
             runtime: Handle::current(),
         }
     }
 
-    pub(super) fn hear<S>(mut self) -> Result<Ran<S>, EnqueueError> {
-        let refused = self.refused.take().expect("heard once");
-        match self.store.take() {
-            None => Ok(Ran::Ended {
-                id: None,
-                error: refused.words(),
-            }),
-            Some(store) => Err(EnqueueError::NotKept {
-                why: refused.into_error(),
-                store,
-            }),
-        }
+    pub(super) fn hear(mut self) -> Refused {
+        self.refused.take().expect("heard once")
     }
 }
 
-impl<D: Store> Drop for Unheard<D> {
+impl<K: Keeper> Drop for Unheard<K> {
     fn drop(&mut self) {
         if let Some(refused) = self.refused.take() {
-            let inner = Arc::clone(&self.inner);
-            let under_way = inner.calls.begin();
+            let keeper = Arc::clone(&self.keeper);
+            let under_way = keeper.inner().called.begin_in(&self.part);
             self.runtime.spawn(async move {
-                keep_at_last(inner, refused).await;
+                keep_at_last(&*keeper, &refused).await;
                 drop(under_way);
             });
         }
@@ -63,10 +78,10 @@ impl<D: Store> Drop for Unheard<D> {
 }
 
 /// Until it is kept, or a lease is over.
-async fn keep_at_last<D: Store>(inner: Arc<Inner<D>>, refused: Refused) {
-    let until = Instant::now() + inner.times.lease;
+async fn keep_at_last<K: Keeper>(keeper: &K, refused: &Refused) {
+    let until = Instant::now() + keeper.inner().times.lease;
     let mut pause = PAUSE;
-    while inner.keep(&refused).await.is_err() && Instant::now() + pause < until {
+    while keeper.keep_unheard(refused).await.is_err() && Instant::now() + pause < until {
         sleep(pause).await;
         pause *= 2;
     }

@@ -96,17 +96,15 @@ impl Store for MemoryStore {
         let rows = self.rows();
         let now = rows.now();
         let after = filter.after.map_or(0, JobId::get);
-        let jobs = rows
-            .by_id
-            .range((Bound::Excluded(after), Bound::Unbounded))
-            .filter(|(_, row)| {
-                filter.status.is_none_or(|status| status == row.status)
-                    && filter
-                        .kind
-                        .as_ref()
-                        .is_none_or(|kind| *kind == row.job.kind)
-                    && filter.key.as_ref().is_none_or(|key| *key == row.job.key)
-            });
+        let after = (Bound::Excluded(after), Bound::Unbounded);
+        let jobs = rows.by_id.range(after).filter(|(_, row)| {
+            filter.status.is_none_or(|status| status == row.status)
+                && filter
+                    .kind
+                    .as_ref()
+                    .is_none_or(|kind| *kind == row.job.kind)
+                && filter.key.as_ref().is_none_or(|key| *key == row.job.key)
+        });
         Ok(jobs
             .take(most as usize)
             .map(|(id, row)| row.job(*id, now))

@@ -1,5 +1,6 @@
 //! Events of `tracing`: few of each kind, however many jobs.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,8 @@ pub(super) struct Log {
     ended: Sparse,
     lost: Sparse,
     told: Sparse,
+    /// Lanes of which it was logged that steps are in their own way.
+    in_their_own_way: Mutex<HashSet<String>>,
     store: Mutex<Store>,
     /// It was logged that the store fails, and not yet that it answers. No other memory depends on it.
     is_store_down: AtomicBool,
@@ -38,7 +41,7 @@ macro_rules! warn_of {
         tracing::event!(
             target: "atomic_breaker::steps",
             tracing::Level::WARN,
-            circuit_breaker.job = $job.id.get(),
+            circuit_breaker.job = kept($job),
             circuit_breaker.kind = printable(&$job.kind),
             circuit_breaker.key = printable(&$job.key),
             circuit_breaker.step = printable(&$job.step),
@@ -78,10 +81,24 @@ impl Log {
         }
     }
 
+    /// Once for each lane.
+    pub(super) fn in_its_own_way(&self, job: &Job) {
+        if lock(&self.in_their_own_way).insert(job.lane.clone()) {
+            let none: Option<&str> = None;
+            warn_of!(
+                job,
+                0,
+                none,
+                "a call within the step was rejected while the step was the probe of its lane: if both have the same \
+                 breaker, failures count twice; use `Lane::guarded_within`"
+            );
+        }
+    }
+
     pub(super) fn told_nobody(&self, stuck: &Stuck, error: &dyn fmt::Display) {
         if let Some(left_out) = self.told.take() {
             warn_of!(
-                stuck.job,
+                &stuck.job,
                 left_out,
                 printable(error),
                 "nobody could be told that a job is {}",
@@ -154,6 +171,11 @@ impl Sparse {
         second.logged += 1;
         Some(std::mem::take(&mut second.left_out))
     }
+}
+
+/// Its number; none of a call that is kept only if it does not succeed.
+fn kept(job: &Job) -> Option<i64> {
+    Some(job.id.get()).filter(|id| *id != 0)
 }
 
 fn some(count: u64) -> Option<u64> {

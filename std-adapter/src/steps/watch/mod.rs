@@ -90,6 +90,13 @@ impl Watch {
         let _ = job;
     }
 
+    /// A call within a step was rejected while the step was the probe of its lane.
+    pub(super) fn in_its_own_way(&self, job: &Job) {
+        #[cfg(feature = "tracing")]
+        self.log.in_its_own_way(job);
+        let _ = job;
+    }
+
     /// A person was told of a job, or could not be.
     pub(super) fn told(&self, stuck: &Stuck, failed: Option<&dyn fmt::Display>) {
         #[cfg(feature = "metrics")]

@@ -137,7 +137,7 @@ pub(crate) async fn cancel_and_hang_up(key: &str) {
     let second = Duration::from_secs(1);
     office
         .store
-        .set(Some(crate::faulty_store::Fault::Slowly(second)));
+        .set(Some(crate::faulty_store::Fault::Late(second)));
     let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
     // The job is read, it is cancelled, and read again.
     let hung_up = tokio::time::timeout(second * 5 / 2, app.change_job(&change));
@@ -157,7 +157,7 @@ pub(crate) async fn cancel_in_doubt(key: &str) {
     let second = Duration::from_secs(1);
     office
         .store
-        .set(Some(crate::faulty_store::Fault::Slowly(second)));
+        .set(Some(crate::faulty_store::Fault::Late(second)));
     let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
     let (answer, ()) = tokio::join!(app.change_job(&change), async {
         tokio::time::sleep(second / 2).await;

@@ -52,14 +52,13 @@ fn a_store_that_is_gone_is_said_on_its_tab_and_breakers_go_on() {
 
 #[test]
 fn a_tab_that_nobody_looks_at_asks_the_store_for_nothing() {
-    use std::sync::atomic::Ordering;
     let Some(browser) = browser() else { return };
     let shop = Shop::new();
     browser.open(&shop.site.url);
     let asked = "performance.getEntriesByType('resource').filter((it) => it.name.includes('/status')).length";
     browser.wait_for(&format!("{asked} > 2"));
-    assert_eq!(shop.store.counted.load(Ordering::Relaxed), 0);
+    assert_eq!(shop.store.counted(), 0);
     browser.click("#tab-jobs");
     browser.wait_for("document.querySelector('#jobs-caption').textContent");
-    assert!(shop.store.counted.load(Ordering::Relaxed) > 0);
+    assert!(shop.store.counted() > 0);
 }

@@ -91,7 +91,7 @@ fn what_was_asked_of_a_job_does_not_come_to_another_that_is_looked_at() {
     let Some(browser) = browser() else { return };
     let stores = Stores::open(&browser);
     // It is asked for the job and for its history.
-    let slowly = Fault::Slowly(Duration::from_secs(2));
+    let slowly = Fault::Late(Duration::from_secs(2));
     stores.ours.store.set(Some(slowly));
     manage(&browser, "ours");
     browser.press("#job", "Close");
@@ -108,7 +108,7 @@ fn what_came_of_a_command_is_not_said_of_another_job() {
     let Some(browser) = browser() else { return };
     let stores = Stores::open(&browser);
     manage(&browser, "ours");
-    let slowly = Fault::Slowly(Duration::from_secs(1));
+    let slowly = Fault::Late(Duration::from_secs(1));
     stores.ours.store.set(Some(slowly));
     cancel(&browser);
     browser.press("#job", "Close");

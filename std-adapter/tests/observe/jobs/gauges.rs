@@ -1,6 +1,5 @@
 //! How many jobs there are.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use atomic_breaker_std::observe::JobMetrics;
@@ -84,11 +83,11 @@ fn the_store_is_asked_as_often_as_set_however_many_jobs_there_are() {
             pass(SECOND).await;
         }
         assert_eq!(Page::now().ended("jobs-asked", "kind", "done"), 1_000);
-        let asked = store.counted.load(Ordering::Relaxed);
+        let asked = store.counted();
         assert!((15..=20).contains(&asked), "{asked} times in 1,000 s");
         worker.stop().await;
         pass(600 * SECOND).await;
-        assert_eq!(store.counted.load(Ordering::Relaxed), asked, "nobody works");
+        assert_eq!(store.counted(), asked, "nobody works");
     });
 }
 
@@ -101,7 +100,7 @@ fn without_gauges_nobody_asks() {
         let steps = steps.build().unwrap();
         let _worker = steps.work();
         pass(60 * SECOND).await;
-        assert_eq!(store.counted.load(Ordering::Relaxed), 0);
+        assert_eq!(store.counted(), 0);
         assert_eq!(Page::now().jobs("jobs-unasked", "a", "due"), None);
     });
 }
@@ -114,12 +113,9 @@ fn when_the_store_is_gone_no_number_is_shown_until_it_is_back() {
         let _worker = steps.work();
         pass(SECOND).await;
         assert_eq!(Page::now().jobs("jobs-nan", "a", "due"), Some(0));
-        for fault in [
-            Fault::Panic,
-            Fault::Error("gone".to_owned()),
-            Fault::Silence,
-        ] {
-            let is_over = !matches!(fault, Fault::Silence);
+        let gone = Fault::Error("gone".to_owned());
+        for fault in [Fault::Panic, gone, Fault::Silence] {
+            let is_error = !matches!(fault, Fault::Silence);
             store.set(Some(fault));
             pass(15 * SECOND).await;
             assert_eq!(
@@ -133,7 +129,7 @@ fn when_the_store_is_gone_no_number_is_shown_until_it_is_back() {
             assert!(page.contains(unknown), "{page}");
             let unknown = r#"circuit_breaker_job_oldest_due{circuit_breaker_name="jobs-nan"} NaN"#;
             assert!(page.contains(unknown));
-            if is_over {
+            if is_error {
                 store.set(None);
                 pass(30 * SECOND).await;
                 assert_eq!(Page::now().jobs("jobs-nan", "a", "due"), Some(0));

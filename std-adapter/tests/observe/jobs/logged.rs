@@ -1,6 +1,9 @@
 //! What an operator must know.
 
-use atomic_breaker_std::steps::{JobId, StepError, Store, Workflow};
+use std::sync::Arc;
+
+use atomic_breaker_std::steps::{JobId, Lane, Ran, StepError, Store, Workflow};
+use atomic_breaker_std::{Breaker, Config, Permit, TokioClock};
 use tracing::Level;
 
 use super::{Person, builder, pass, run, workflow};
@@ -154,4 +157,35 @@ fn a_store_that_fails_is_logged_each_minute_and_that_it_answers_again() {
     assert_eq!(events[0].get("error"), Some("connection refused"));
     assert!(events[0].get("operation").is_some());
     assert!(events[1].get("events_left_out").is_some());
+}
+
+#[test]
+fn a_lane_whose_steps_are_in_their_own_way_is_logged_once() {
+    let events = events(async |store| {
+        let lane = Arc::new(Breaker::new(Config::new().open_for(SECOND), TokioClock));
+        let within = Arc::clone(&lane);
+        let own = Workflow::new("own").step("call", "own", move |state: u32| {
+            let called = within.acquire().map(Permit::success);
+            async move {
+                called?;
+                Ok::<_, StepError>(state)
+            }
+        });
+        let steps = builder(&store, "jobs-log")
+            .lane(Lane::new("own").guarded(Arc::clone(&lane)))
+            .workflow(&own);
+        let steps = steps.build().unwrap();
+        for key in 0..3 {
+            lane.trip();
+            pass(SECOND).await;
+            let ran = steps.run(&own, key.to_string(), &7).await.unwrap();
+            assert_eq!(ran, Ran::Done(7));
+        }
+    });
+    let [event] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert!(event.get("message").unwrap().contains("guarded_within"));
+    let fields = ["job", "kind", "lane", "step"].map(|field| event.get(field).unwrap());
+    assert_eq!(fields, ["1", "own", "own", "call"]);
 }

@@ -148,6 +148,8 @@ pub(crate) async fn jobs_are_listed_page_by_page(store: &impl Store) {
     assert_eq!(store.list(&filter, 9).await.unwrap().len(), 1);
     filter.kind = Some("other".to_owned());
     assert!(store.list(&filter, 9).await.unwrap().is_empty());
+    filter.after = Some(JobId::new(i64::MAX));
+    assert!(store.list(&filter, 9).await.unwrap().is_empty());
 }
 
 pub(crate) async fn a_job_is_found_by_its_key(store: &impl Store) {

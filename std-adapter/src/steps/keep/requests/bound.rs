@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use super::super::super::caught::answer;
 use super::super::super::{Status, Store, StoreError};
 
 /// For how long a count is taken for right.
@@ -63,7 +64,7 @@ impl Bound {
 }
 
 async fn live(store: &impl Store, lane: &str) -> Result<u64, StoreError> {
-    let counts = store.counts().await?;
+    let counts = answer(|| store.counts()).await?;
     let of_lane = counts.jobs.iter().filter(|(each, status, _)| {
         each == lane && !matches!(status, Status::Done | Status::Cancelled)
     });

@@ -34,7 +34,10 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// | another error | unchanged, within a [`KeepError`] |
 ///
 /// A request that may be kept goes on in a task of its own from when its body was read, also when the caller has gone,
-/// by a time-out above this layer say: it is done, or kept. So the service below needs a time limit.
+/// by a time-out above this layer say: it is done, or kept, unless there is no room for it. If the store fails then, it is
+/// asked again for as long as a [lease](super::super::super::StepsBuilder::lease); if the schedule has no second try, a person is
+/// told. So the service below needs a time limit. A [worker that stops](super::super::super::Worker::stop) waits for it, and
+/// what does not end within its time is kept.
 ///
 /// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is waited for. The
 /// future of each request is boxed.

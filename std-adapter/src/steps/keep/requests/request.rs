@@ -122,7 +122,7 @@ impl Mark {
     }
 }
 
-fn without_user(uri: &Uri) -> Uri {
+pub(super) fn without_user(uri: &Uri) -> Uri {
     let mut parts = uri.clone().into_parts();
     parts.authority = parts.authority.map(|authority| {
         let host = authority.as_str().rsplit('@').next();
@@ -167,7 +167,7 @@ impl TryFrom<Row> for KeptRequest {
 
     fn try_from(row: Row) -> Result<Self, String> {
         let not = |what: &str| format!("no {what} of a request");
-        let mut headers = HeaderMap::with_capacity(row.headers.len());
+        let mut headers = HeaderMap::new();
         for (name, value) in row.headers {
             let value = value.into_bytes().ok_or_else(|| not("header"))?;
             let value = HeaderValue::from_bytes(&value).map_err(|_| not("header"))?;

@@ -8,7 +8,7 @@ use http::Method;
 use http::header::{HeaderMap, HeaderName};
 use http::request::Parts;
 
-use super::request::Mark;
+use super::request::{Mark, without_user};
 use super::{KeepConfig, NotKept};
 use crate::retry::{MayRepeat, idempotency_key};
 
@@ -65,7 +65,7 @@ impl KeepConfig {
         // The same order is paid and sent, say.
         let mut mark = Mark::new();
         mark.add(parts.method.as_str().as_bytes());
-        mark.add(parts.uri.to_string().as_bytes());
+        mark.add(without_user(&parts.uri).to_string().as_bytes());
         format!("{key} {:016x}", mark.0)
     }
 }

@@ -1,0 +1,45 @@
+//! Code of others that panics has failed, and whoever asked it goes on.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+use super::StoreError;
+
+/// A store that panicked once may answer the next time.
+pub(crate) async fn answer<T, F>(ask: impl FnOnce() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    // Within, as it may panic before there is a future.
+    let answer = caught(async { ask().await }).await;
+    answer.unwrap_or_else(|words| Err(StoreError::new(format!("the store panicked: {words}"))))
+}
+
+/// The words of a panic, if there was one.
+pub(super) async fn caught<T>(asked: impl Future<Output = T>) -> Result<T, String> {
+    let mut asked = pin!(asked);
+    poll_fn(|context| {
+        // Not polled again after a panic.
+        match caught_now(|| asked.as_mut().poll(context)) {
+            Ok(polled) => polled.map(Ok),
+            Err(words) => Poll::Ready(Err(words)),
+        }
+    })
+    .await
+}
+
+/// The same for what does not wait.
+pub(super) fn caught_now<T>(asked: impl FnOnce() -> T) -> Result<T, String> {
+    // What is asked is of others, which must bear it.
+    let came = catch_unwind(AssertUnwindSafe(asked));
+    came.map_err(|panic| words_of(&*panic).to_owned())
+}
+
+pub(super) fn words_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without words")
+}
