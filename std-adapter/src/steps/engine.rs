@@ -111,7 +111,7 @@ impl<D: Store> Steps<D> {
         S: Serialize + DeserializeOwned + Send + 'static,
     {
         let (job, room) = self.new_job(workflow, key, state)?;
-        let start = room.start().ok();
+        let start = room.start_now().ok();
         let call = self.0.called.begin();
         let runs = tokio::spawn(Arc::clone(&self.0).keep_and_run(job, start, call));
         // Otherwise the store panicked, or the runtime is being shut down.

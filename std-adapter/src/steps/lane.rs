@@ -148,10 +148,16 @@ impl Admitted {
         self.report(Outcome::Ignored, "");
     }
 
+    /// It begins again, if it still counts.
+    pub(super) fn renew(&mut self) -> bool {
+        let permit = self.permit.as_mut();
+        permit.is_none_or(|permit| caught_now(|| permit.renew()).unwrap_or(false))
+    }
+
     /// A probe that is still under way keeps its slot. A call that is none goes on being measured.
     pub(super) fn renew_probe(&mut self) {
         if let Some(permit) = &mut self.permit {
-            permit.renew_probe();
+            let _ = caught_now(|| permit.renew_probe());
         }
     }
 
@@ -171,6 +177,7 @@ impl Drop for Admitted {
 
 trait HeldPermit: Send {
     fn end(self: Box<Self>, outcome: Outcome, why: &str);
+    fn renew(&mut self) -> bool;
     fn renew_probe(&mut self);
     fn is_probe(&self) -> bool;
 }
@@ -178,6 +185,10 @@ trait HeldPermit: Send {
 impl<P: AnyPermit + Send> HeldPermit for P {
     fn end(self: Box<Self>, outcome: Outcome, why: &str) {
         (*self).report_because(outcome, || why.to_owned());
+    }
+
+    fn renew(&mut self) -> bool {
+        AnyPermit::renew(self)
     }
 
     fn renew_probe(&mut self) {

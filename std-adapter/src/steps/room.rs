@@ -1,6 +1,6 @@
 //! Room for the steps of a lane.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
@@ -11,6 +11,8 @@ use crate::resource::Rejection;
 pub(super) struct Room {
     pub(super) lane: Lane,
     free: Arc<Semaphore>,
+    /// What workers hold while they only look for jobs.
+    lent: Mutex<Vec<Start>>,
     /// A job came that is due here.
     pub(super) came: Notify,
 }
@@ -35,6 +37,7 @@ impl Room {
         Self {
             free: Arc::new(Semaphore::new(lane.at_once as usize)),
             lane,
+            lent: Mutex::default(),
             came: Notify::new(),
         }
     }
@@ -48,10 +51,44 @@ impl Room {
         })
     }
 
+    /// The same for a step that is there: it goes before those that a worker only looks for.
+    pub(super) fn start_now(&self) -> Result<Start, Full> {
+        self.start().or_else(|full| {
+            let lent = self.lent().pop();
+            lent.map_or(Err(full), |start| self.again(start))
+        })
+    }
+
+    /// A right that was held for a while: it, or another one if it does not count any more.
+    pub(super) fn again(&self, mut start: Start) -> Result<Start, Full> {
+        if !start.admitted.renew() {
+            start.admitted.give_back();
+            start.admitted = self.lane.admit()?;
+        }
+        Ok(start)
+    }
+
+    /// Until they are [taken back](Self::take_back), whoever has a step may start it by one of these.
+    pub(super) fn lend(&self, starts: Vec<Start>) {
+        self.lent().extend(starts);
+    }
+
+    /// As many as were lent, less those that were taken.
+    pub(super) fn take_back(&self, most: usize) -> Vec<Start> {
+        let mut lent = self.lent();
+        let rest = lent.len().saturating_sub(most);
+        lent.split_off(rest)
+    }
+
+    fn lent(&self) -> MutexGuard<'_, Vec<Start>> {
+        // No breaker is asked under the lock.
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The right to the next step of a job, here. If the step before ran here, too, its room is kept.
     pub(super) fn start_after(&self, before: Start) -> Result<Start, Full> {
         if !Arc::ptr_eq(before.room.semaphore(), &self.free) {
-            return self.start();
+            return self.start_now();
         }
         let admitted = self.lane.admit()?;
         Ok(Start { admitted, ..before })

@@ -73,9 +73,7 @@ impl<D: Store> Inner<D> {
             return self.park(right, &job, why).await;
         };
         if is_lost {
-            self.watch.tried(&job, Tried::Lapsed);
-            let lost = StepError::from("the worker that ran it was lost");
-            return self.fail(&*workflow, right, &job, &lost).await;
+            return self.lapsed(&*workflow, right, &job).await;
         }
         loop {
             let step = self.step(&*workflow, Some(right), &job, &mut start, gives_up.clone());
@@ -147,6 +145,32 @@ impl<D: Store> Inner<D> {
                 }
             }
         }
+    }
+
+    /// It was claimed, and there is no room for it any more. That is no try.
+    pub(super) async fn give_back(&self, claimed: Claimed) {
+        let Claimed {
+            right,
+            job,
+            is_lost,
+        } = claimed;
+        match self.workflows.get(&*job.kind) {
+            Some(workflow) if is_lost => {
+                self.lapsed(&**workflow, right, &job).await;
+            }
+            _ => {
+                let due_in = Duration::ZERO;
+                self.save(right, &job, Change::Back { due_in }).await;
+                self.wake(&job.lane);
+            }
+        }
+    }
+
+    /// Whoever had it before let its lease go by.
+    async fn lapsed(&self, workflow: &dyn AnyWorkflow, right: Right, job: &Job) -> Now {
+        self.watch.tried(job, Tried::Lapsed);
+        let lost = StepError::from("the worker that ran it was lost");
+        self.fail(workflow, right, job, &lost).await
     }
 
     /// Runs one step, and renews the lease meanwhile, if the job is kept.

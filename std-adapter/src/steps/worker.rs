@@ -23,6 +23,9 @@ const TOGETHER: usize = 64;
 /// How many jobs are forgotten, or wait again, at a time.
 const AT_A_TIME: u32 = 1_000;
 
+/// The longest pause before a store that failed is asked again, unless jobs are polled more seldom.
+const ASKED_AGAIN: Duration = Duration::from_secs(30);
+
 /// How often old jobs are forgotten, and parked ones looked for, more or less.
 const HOUSE: Duration = Duration::from_secs(600);
 
@@ -140,18 +143,22 @@ async fn work<D: Store>(
     claimed: Arc<UnderWay>,
 ) {
     let mut failures = 0;
+    let mut lends = true;
     // The worker itself holds the sender until it stops.
     while !*stops.borrow() && stops.has_changed().is_ok() {
         let (starts, full) = starts(&room);
         let wanted = starts.len();
         let mut pause = None;
         if wanted > 0 {
-            if let Ok(next) = claim(&inner, &room, starts, &claimed).await {
+            if let Ok((next, gave_back)) = claim(&inner, &room, starts, lends, &claimed).await {
                 failures = 0;
                 pause = next;
+                // Calls that follow each other do not keep a job waiting for ever.
+                lends = !gave_back;
             } else {
                 failures += 1;
-                pause = Some(inner.times.poll * failures.min(30));
+                let longest = inner.times.poll.max(ASKED_AGAIN);
+                pause = Some((inner.times.poll * failures.min(30)).min(longest));
             }
         }
         let poll = spread(inner.times.poll);
@@ -203,29 +210,46 @@ fn starts(room: &Room) -> (Vec<Start>, Option<Full>) {
 }
 
 /// Claims as many as may start, and starts them. The rest is given back at once. When the next one is due, if there were
-/// fewer.
+/// fewer; and whether one was given back.
+///
+/// What it `lends` is meanwhile whose step is there already: a store may take long.
 async fn claim<D: Store>(
     inner: &Arc<Inner<D>>,
     room: &Room,
     starts: Vec<Start>,
+    lends: bool,
     under_way: &UnderWay,
-) -> Result<Option<Duration>, ()> {
+) -> Result<(Option<Duration>, bool), ()> {
     let most = starts.len();
+    let held = if lends {
+        room.lend(starts);
+        None
+    } else {
+        Some(starts)
+    };
     let (lane, lease) = (room.lane.name, inner.times.lease);
-    let claim = answer(|| inner.store.claim(lane, most as u32, lease))
-        .await
-        .map_err(|error| inner.watch.store_failed(Asked::Claim, &error))?;
+    let claim = answer(|| inner.store.claim(lane, most as u32, lease)).await;
+    let held = held.unwrap_or_else(|| room.take_back(most));
+    let claim = claim.map_err(|error| inner.watch.store_failed(Asked::Claim, &error))?;
     inner.watch.store_answered();
     let fewer = claim.jobs.len() < most;
-    for (start, claimed) in starts.into_iter().zip(claim.jobs) {
+    let mut gave_back = false;
+    let mut starts = held.into_iter().filter_map(|start| room.again(start).ok());
+    for claimed in claim.jobs {
+        let start = starts.next();
+        gave_back |= start.is_none();
         let (inner, one) = (Arc::clone(inner), under_way.begin());
         tokio::spawn(async move {
-            inner.run(start, claimed, one.order.clone()).await;
+            match start {
+                Some(start) => drop(inner.run(start, claimed, one.order.clone()).await),
+                None => inner.give_back(claimed).await,
+            }
             drop(one);
         });
     }
     let poll = spread(inner.times.poll);
-    Ok(fewer.then(|| claim.next_due.map_or(poll, |due| due.min(poll))))
+    let next = fewer.then(|| claim.next_due.map_or(poll, |due| due.min(poll)));
+    Ok((next, gave_back))
 }
 
 /// A tenth sooner or later, so that workers do not ask in step.

@@ -29,6 +29,27 @@ async fn a_store_that_panics_has_failed_and_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_jobs_are_polled_seldom_a_store_that_failed_is_asked_again_no_later() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    // Twice each time, as there are two lanes.
+    store.next(Asked::Claim, 10, Fault::Panic);
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .poll(HOUR)
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    sleep(SECOND).await;
+    let job = workflow.job("k", &Vec::new()).unwrap();
+    memory.put(&job, None).await.unwrap();
+    sleep(7 * HOUR).await;
+    assert_eq!(script.calls(), done());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(25 * SECOND)]));
     let workflow = script.workflow();

@@ -15,6 +15,7 @@
 //! | `keep_gone` | requests whose caller has gone |
 //! | `keep_clients` | a real client and a real server |
 //! | `response` | what HTTP responses say of the steps that asked for them |
+//! | `room` | calls and claims in one lane |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
 //! | `settings` | what makes no sense, and what it says |
@@ -49,6 +50,7 @@ mod lanes;
 mod parked;
 #[cfg(feature = "http")]
 mod response;
+mod room;
 mod schedule;
 mod settings;
 mod support;

@@ -83,7 +83,7 @@ impl<D: Store> Steps<D> {
         if workflow.0.steps.len() > 1 {
             return Err(EnqueueError::Steps(workflow.kind()));
         }
-        let start = room.start();
+        let start = room.start_now();
         let (answer, answered) = oneshot::channel();
         let inner = Arc::clone(&self.0);
         let call = inner.called.begin();
