@@ -13,6 +13,9 @@ pub(super) struct Room {
     free: Arc<Semaphore>,
     /// What workers hold while they only look for jobs.
     lent: Mutex<Vec<Start>>,
+    /// How many requests are kept for it.
+    #[cfg(all(feature = "keep", target_has_atomic = "64"))]
+    pub(super) kept: super::keep::Bound,
     /// A job came that is due here.
     pub(super) came: Notify,
 }
@@ -38,6 +41,8 @@ impl Room {
             free: Arc::new(Semaphore::new(lane.at_once as usize)),
             lane,
             lent: Mutex::default(),
+            #[cfg(all(feature = "keep", target_has_atomic = "64"))]
+            kept: super::keep::Bound::default(),
             came: Notify::new(),
         }
     }

@@ -83,6 +83,47 @@ async fn many_at_once_keep_no_more_than_that() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_kept_already_is_said_to_be_kept_also_when_there_is_no_room() {
+    let server = Server::new([]);
+    let process = Process::new(&server, &KeepConfig::new().most(1));
+    process.breaker.trip();
+    let job = kept(process.send(post("/", "1", "body")).await);
+    assert_eq!(kept(process.send(post("/", "1", "body")).await), job);
+    let error = process.send(post("/", "1", "other")).await.unwrap_err();
+    assert!(
+        matches!(error.not_kept(), Some(NotKept::OtherRequest(_))),
+        "{error}"
+    );
+    let error = process.send(post("/", "2", "")).await.unwrap_err();
+    assert!(
+        matches!(error.not_kept(), Some(NotKept::Full(1))),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn layers_of_one_process_count_together() {
+    let server = Server::new([]);
+    let keep = KeepConfig::new().most(3);
+    let process = Process::new(&server, &keep);
+    process.breaker.trip();
+    let later = keep.replay::<KeepBody<String>, _, _>("later", "server", server.clone());
+    let keeps = keep.layer(&process.steps, &later).unwrap();
+    let guard = BreakerLayer::new(process.breaker.clone()).report(HttpClassifier::new());
+    let other = keeps.layer(guard.layer(server));
+    let mut accepted = 0;
+    for key in 0..5 {
+        let key = key.to_string();
+        let answers = [
+            process.send(post("/one", &key, "")).await,
+            other.clone().oneshot(post("/other", &key, "")).await,
+        ];
+        accepted += answers.iter().filter(|answer| answer.is_ok()).count();
+    }
+    assert_eq!(accepted, 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn several_processes_see_what_the_others_keep_when_they_count_again() {
     let server = Server::new([]);
     let store = MemoryStore::new();

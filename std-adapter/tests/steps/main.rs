@@ -12,6 +12,7 @@
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
+//! | `keep_faults` | requests, and stores that fail or are late, clients that hang |
 //! | `keep_gone` | requests whose caller has gone |
 //! | `keep_clients` | a real client and a real server |
 //! | `response` | what HTTP responses say of the steps that asked for them |
@@ -34,6 +35,8 @@ mod keep_calls;
 #[cfg(all(feature = "keep", feature = "client", feature = "reqwest"))]
 mod keep_clients;
 mod keep_dropped;
+#[cfg(feature = "keep")]
+mod keep_faults;
 #[cfg(feature = "keep")]
 mod keep_gone;
 #[cfg(feature = "keep")]

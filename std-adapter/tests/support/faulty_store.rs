@@ -22,6 +22,8 @@ pub(crate) enum Fault {
     Panic,
     /// It does what it was asked for, and says so after this time.
     Late(Duration),
+    /// It does nothing, and says so after this time.
+    Fails(Duration),
 }
 
 /// What it is asked for.
@@ -119,6 +121,10 @@ impl FaultyStore {
                 None | Some(Fault::Panic) => answer.await,
                 Some(Fault::Error(error)) => Err(StoreError::new(error)),
                 Some(Fault::Silence) => std::future::pending().await,
+                Some(Fault::Fails(time)) => {
+                    sleep(time).await;
+                    Err(StoreError::new("no answer"))
+                }
                 Some(Fault::Late(time)) => {
                     let answer = answer.await;
                     sleep(time).await;

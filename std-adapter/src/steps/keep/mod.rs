@@ -20,3 +20,6 @@ mod refused;
 #[cfg(all(feature = "keep", target_has_atomic = "64"))]
 pub mod requests;
 mod unheard;
+
+#[cfg(all(feature = "keep", target_has_atomic = "64"))]
+pub(super) use requests::Bound;

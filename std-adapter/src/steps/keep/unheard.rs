@@ -1,14 +1,16 @@
 //! What its caller must hear, or else is kept.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use super::super::engine::Inner;
+use super::super::engine::{Inner, claimed};
 use super::super::store::{Store, StoreError};
 use super::super::under_way::Part;
+use super::super::{JobId, NewJob, Right};
 use super::refused::Refused;
 
 /// The pause after the first time that the store failed; doubled each time.
@@ -17,18 +19,22 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Who keeps what nobody heard of.
 pub(super) trait Keeper: Send + Sync + 'static {
     type Store: Store;
+    type Error: fmt::Display + Send;
 
     fn inner(&self) -> &Inner<Self::Store>;
 
-    /// Once; it may be asked again after an error.
     fn keep_unheard(
         &self,
         refused: &Refused,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Whether it may be kept if it is asked again.
+    fn may_be_kept_later(error: &Self::Error) -> bool;
 }
 
 impl<D: Store> Keeper for Inner<D> {
     type Store = D;
+    type Error = StoreError;
 
     fn inner(&self) -> &Self {
         self
@@ -36,6 +42,10 @@ impl<D: Store> Keeper for Inner<D> {
 
     async fn keep_unheard(&self, refused: &Refused) -> Result<(), StoreError> {
         self.keep(refused).await.map(drop)
+    }
+
+    fn may_be_kept_later(_: &StoreError) -> bool {
+        true
     }
 }
 
@@ -81,8 +91,22 @@ impl<K: Keeper> Drop for Unheard<K> {
 async fn keep_at_last<K: Keeper>(keeper: &K, refused: &Refused) {
     let until = Instant::now() + keeper.inner().times.lease;
     let mut pause = PAUSE;
-    while keeper.keep_unheard(refused).await.is_err() && Instant::now() + pause < until {
+    while let Err(error) = keeper.keep_unheard(refused).await {
+        if !K::may_be_kept_later(&error) || Instant::now() + pause >= until {
+            return keeper.inner().unkept(&refused.job, &error);
+        }
         sleep(pause).await;
         pause *= 2;
+    }
+}
+
+impl<D: Store> Inner<D> {
+    /// It is neither done nor kept, and nobody else knows.
+    pub(super) fn unkept(&self, job: &NewJob, error: &dyn fmt::Display) {
+        let nothing = Right {
+            id: JobId::new(0),
+            fence: 0,
+        };
+        self.watch.unkept(&claimed(job.clone(), nothing).job, error);
     }
 }

@@ -22,6 +22,7 @@ const STORE_EACH: Duration = Duration::from_secs(60);
 pub(super) struct Log {
     ended: Sparse,
     lost: Sparse,
+    unkept: Sparse,
     told: Sparse,
     /// Lanes of which it was logged that steps are in their own way.
     in_their_own_way: Mutex<HashSet<String>>,
@@ -77,6 +78,17 @@ impl Log {
                 left_out,
                 none,
                 "the right to a job was gone before what came of it was saved"
+            );
+        }
+    }
+
+    pub(super) fn unkept(&self, job: &Job, error: &dyn fmt::Display) {
+        if let Some(left_out) = self.unkept.take() {
+            warn_of!(
+                job,
+                left_out,
+                printable(error),
+                "what was to become a job is neither done nor kept, and its caller has gone"
             );
         }
     }

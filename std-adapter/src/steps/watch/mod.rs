@@ -97,6 +97,13 @@ impl Watch {
         let _ = job;
     }
 
+    /// What was to become a job is neither done nor kept, and its caller has gone.
+    pub(super) fn unkept(&self, job: &Job, error: &dyn fmt::Display) {
+        #[cfg(feature = "tracing")]
+        self.log.unkept(job, error);
+        let _ = (job, error);
+    }
+
     /// A person was told of a job, or could not be.
     pub(super) fn told(&self, stuck: &Stuck, failed: Option<&dyn fmt::Display>) {
         #[cfg(feature = "metrics")]

@@ -10,6 +10,14 @@ use super::{Person, builder, pass, run, workflow};
 use crate::faulty_store::{Fault, FaultyStore};
 use crate::support::{Logged, SECOND, logged};
 
+/// Fails after a second.
+fn workflow_of_one() -> Workflow<String> {
+    Workflow::new("call").step("only", "a", async |_: String| {
+        pass(SECOND).await;
+        Err::<String, _>("refused".into())
+    })
+}
+
 /// What is logged of jobs by this, in virtual time.
 fn events(what: impl AsyncFnOnce(FaultyStore)) -> Vec<Logged> {
     let all = logged(|| run(async || what(FaultyStore::default()).await));
@@ -188,4 +196,28 @@ fn a_lane_whose_steps_are_in_their_own_way_is_logged_once() {
     assert!(event.get("message").unwrap().contains("guarded_within"));
     let fields = ["job", "kind", "lane", "step"].map(|field| event.get(field).unwrap());
     assert_eq!(fields, ["1", "own", "own", "call"]);
+}
+
+#[test]
+fn what_is_neither_done_nor_kept_is_logged_if_its_caller_has_gone() {
+    let events = events(async |store| {
+        let call = workflow_of_one();
+        let steps = builder(&store, "jobs-log").workflow(&call).build().unwrap();
+        store.set(Some(Fault::Error("connection refused".to_owned())));
+        let state = "k".to_owned();
+        assert!(steps.call_or_keep(&call, "heard", &state).await.is_err());
+        let late = steps.call_or_keep(&call, "unheard", &state);
+        assert!(tokio::time::timeout(SECOND / 2, late).await.is_err());
+        pass(100 * SECOND).await;
+    });
+    let unkept: Vec<_> = events
+        .iter()
+        .filter(|event| event.get("message") != Some("the store of jobs fails"))
+        .collect();
+    let [event] = &unkept[..] else {
+        panic!("{unkept:?}");
+    };
+    assert_eq!(event.level, Level::WARN);
+    assert_eq!(event.get("key"), Some("unheard"));
+    assert_eq!(event.get("error"), Some("connection refused"));
 }

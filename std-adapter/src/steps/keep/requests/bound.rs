@@ -1,5 +1,7 @@
 //! How many requests are kept.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -11,46 +13,52 @@ use super::super::super::{Status, Store, StoreError};
 /// For how long a count is taken for right.
 const COUNTED: Duration = Duration::from_secs(10);
 
-/// Counts the jobs of a lane that are neither done nor cancelled: the store's count, and those that came since. What others
-/// keep meanwhile is not seen before the next count.
-#[derive(Debug)]
-pub(super) struct Bound {
-    most: u64,
+/// Counts the jobs of a lane that are neither done nor cancelled: the store's count, and those that came since. What other
+/// processes keep meanwhile is not seen before the next count.
+#[derive(Debug, Default)]
+pub(in super::super::super) struct Bound {
     count: Mutex<Count>,
+    /// How often the store did not count.
+    failures: AtomicU64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Count {
     at: Option<Instant>,
     jobs: u64,
     /// Not known to be kept or not.
     under_way: u64,
+    /// Why the store did not count the last time that it failed.
+    failed: Option<Arc<StoreError>>,
 }
 
 impl Bound {
-    pub(super) const fn new(most: u64) -> Self {
-        Self {
-            most,
-            count: Mutex::const_new(Count {
-                at: None,
-                jobs: 0,
-                under_way: 0,
-            }),
-        }
-    }
-
-    pub(super) const fn most(&self) -> u64 {
-        self.most
-    }
-
-    /// Whether there is room for one more, which is then [ended](Self::end).
-    pub(super) async fn begin(&self, store: &impl Store, lane: &str) -> Result<bool, StoreError> {
+    /// Whether there is room for one more of so many, which is then [ended](Self::end).
+    pub(super) async fn begin(
+        &self,
+        most: u64,
+        store: &impl Store,
+        lane: &str,
+    ) -> Result<bool, Arc<StoreError>> {
+        let failures = self.failures.load(Ordering::Relaxed);
         let mut count = self.count.lock().await;
         if count.at.is_none_or(|at| at.elapsed() >= COUNTED) {
-            count.jobs = live(store, lane).await?;
-            count.at = Some(Instant::now());
+            // Whoever waited for an answer has it, and asks no more: they are many, and the store may be slow to fail.
+            if self.failures.load(Ordering::Relaxed) != failures {
+                if let Some(failed) = &count.failed {
+                    return Err(Arc::clone(failed));
+                }
+            }
+            match live(store, lane).await {
+                Ok(jobs) => (count.jobs, count.at) = (jobs, Some(Instant::now())),
+                Err(error) => {
+                    let failed = count.failed.insert(Arc::new(error));
+                    self.failures.fetch_add(1, Ordering::Relaxed);
+                    return Err(Arc::clone(failed));
+                }
+            }
         }
-        let has_room = count.jobs + count.under_way < self.most;
+        let has_room = count.jobs + count.under_way < most;
         count.under_way += u64::from(has_room);
         Ok(has_room)
     }

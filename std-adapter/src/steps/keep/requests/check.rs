@@ -45,7 +45,7 @@ pub enum KeepConfigError {
     Body(usize),
     /// None may be kept.
     NoJobs,
-    /// The steps do not know the workflow of this kind.
+    /// The steps do not know the workflow of this kind, or the lane of its step.
     Unknown(&'static str),
     /// The workflow of this kind has not exactly one step.
     Steps(&'static str),

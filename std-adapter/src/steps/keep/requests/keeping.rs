@@ -9,10 +9,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Response};
+use tokio::time::timeout;
 
+use super::super::super::caught::answer;
 use super::super::super::engine::Inner;
 use super::super::super::under_way::until_given_up;
-use super::super::super::{Job, JobError, Status, Store, StoreError};
+use super::super::super::{Filter, Job, JobError, JobId, NewJob, Status, Store, StoreError};
 use super::super::refused::{Kept, Refused};
 use super::super::unheard::{Keeper, Unheard};
 use super::judge::Undone;
@@ -50,11 +52,15 @@ impl Keeping {
         sent: Sent<B>,
     ) -> Result<Answer<Response<B>>, KeepError> {
         let call = shared.inner.called.begin();
+        // If the caller has gone what it says is dropped, which `Unheard` and `Lost` know.
         let task = tokio::spawn(async move {
             let mut order = call.order.clone();
+            let limit = shared.inner.times.limit;
             let (answer, undone) = tokio::select! {
                 biased;
-                answer = sent => {
+                answer = timeout(limit, sent) => {
+                    let late = |_| Err(format!("not done within {limit:?}").into());
+                    let answer = answer.unwrap_or_else(late);
                     let undone = shared.config.judge.undone(&answer);
                     (answer, undone)
                 }
@@ -64,50 +70,36 @@ impl Keeping {
                 }
             };
             let Some(undone) = undone else {
-                return (not_kept(answer, None), None);
+                return (not_kept(answer, None), None, None);
             };
-            match self.keep(&shared, undone).await {
-                Ok(answer) => (Ok(answer), None),
-                Err((why, refused)) => {
+            let refused = match self.refused(&shared, undone) {
+                Ok(refused) => refused,
+                Err(why) => {
+                    let answer = not_kept(answer, Some(why.clone()));
+                    return (answer, None, Some(self.lost(shared, why)));
+                }
+            };
+            match shared.keep_if_it_goes_on(&refused).await {
+                Ok(id) => (Ok(Answer::Kept(id)), None, None),
+                Err(why) => {
                     let part = Arc::clone(&call.part);
-                    let unheard = refused.map(|refused| Unheard::new(shared, refused, part));
-                    (not_kept(answer, Some(why)), unheard)
+                    let unheard = Unheard::new(shared, refused, part);
+                    (not_kept(answer, Some(why)), Some(unheard), None)
                 }
             }
         });
         match task.await {
-            Ok((answer, unheard)) => {
+            Ok((answer, unheard, lost)) => {
                 unheard.map(Unheard::hear);
+                if let Some(lost) = lost {
+                    lost.hear();
+                }
                 answer
             }
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
                 Err(error) => Err(KeepError::new(error.into(), None)),
             },
-        }
-    }
-
-    /// If it is not kept: why, and what is to be kept if nobody hears of it.
-    async fn keep<D: Store, B>(
-        self,
-        shared: &Shared<D>,
-        undone: Undone,
-    ) -> Result<Answer<Response<B>>, (NotKept, Option<Refused>)> {
-        let refused = match self.refused(shared, undone) {
-            Ok(refused) => refused,
-            Err(why) => return Err((why, None)),
-        };
-        if shared.inner.ends(&refused) {
-            return Err((NotKept::NoTries, Some(refused)));
-        }
-        match shared.keep(&refused).await {
-            Ok(Some(Kept::New(id))) => Ok(Answer::Kept(id)),
-            Ok(Some(Kept::Exists(job))) => match self.kept.is_that(&job) {
-                Ok(()) => Ok(Answer::Kept(job.id)),
-                Err(why) => Err((why, None)),
-            },
-            Ok(None) => Err((NotKept::Full(shared.bound.most()), None)),
-            Err(error) => Err((NotKept::Store(Arc::new(error)), Some(refused))),
         }
     }
 
@@ -119,59 +111,120 @@ impl Keeping {
         })?;
         Ok(match undone {
             Undone::Rejected(retry_in) => {
-                let due_in = match shared.inner.lanes.get(&*job.lane) {
+                let due_in = if shared.room.lane.is_guarded() {
                     // It knows itself when it admits.
-                    Some(room) if room.lane.is_guarded() => Duration::ZERO,
-                    _ => retry_in.unwrap_or(shared.inner.times.poll),
+                    Duration::ZERO
+                } else {
+                    retry_in.unwrap_or(shared.inner.times.poll)
                 };
                 Refused::not_tried(job, due_in, "rejected")
             }
             Undone::Failed(error) => Refused::failed(job, error),
         })
     }
+
+    fn lost<D: Store>(self, shared: Arc<Shared<D>>, why: NotKept) -> Lost<D> {
+        let step = &shared.later.0.steps[0];
+        let job = NewJob {
+            kind: shared.later.kind().to_owned(),
+            key: self.key,
+            step: step.name.to_owned(),
+            lane: step.lane.to_owned(),
+            state: String::new(),
+            delay: Duration::ZERO,
+        };
+        Lost(Some((shared, job, why)))
+    }
+}
+
+/// No job can be made of it. If it is dropped, as the caller has gone, that is logged.
+struct Lost<D: Store>(Option<(Arc<Shared<D>>, NewJob, NotKept)>);
+
+impl<D: Store> Lost<D> {
+    fn hear(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<D: Store> Drop for Lost<D> {
+    fn drop(&mut self) {
+        if let Some((shared, job, why)) = self.0.take() {
+            shared.inner.unkept(&job, &why);
+        }
+    }
 }
 
 impl<D: Store> Shared<D> {
-    /// `None` if as many are kept as may be.
-    async fn keep(&self, refused: &Refused) -> Result<Option<Kept>, StoreError> {
-        let store = &*self.inner.store;
-        if !self.bound.begin(store, &refused.job.lane).await? {
-            return Ok(None);
+    async fn keep_if_it_goes_on(&self, refused: &Refused) -> Result<JobId, NotKept> {
+        if self.inner.ends(refused) {
+            return Err(NotKept::NoTries);
+        }
+        self.keep(refused).await
+    }
+
+    /// Unless there are too many, or another one has its key.
+    async fn keep(&self, refused: &Refused) -> Result<JobId, NotKept> {
+        let (store, job) = (&*self.inner.store, &refused.job);
+        let (bound, most) = (&self.room.kept, self.config.most);
+        let has_room = bound.begin(most, store, &job.lane).await;
+        if !has_room.map_err(NotKept::Store)? {
+            return match self.before(job).await? {
+                Some(before) => is_that(job, &before),
+                None => Err(NotKept::Full(most)),
+            };
         }
         let kept = self.inner.keep(refused).await;
         // Without an answer it may be.
         let is_new = !matches!(kept, Ok(Kept::Exists(_)));
-        self.bound.end(is_new).await;
-        kept.map(Some)
+        bound.end(is_new).await;
+        match kept.map_err(failed)? {
+            Kept::New(id) => Ok(id),
+            Kept::Exists(before) => is_that(job, &before),
+        }
     }
+
+    /// That of the same key.
+    async fn before(&self, job: &NewJob) -> Result<Option<Job>, NotKept> {
+        let filter = Filter {
+            kind: Some(job.kind.clone()),
+            key: Some(job.key.clone()),
+            ..Filter::default()
+        };
+        let jobs = answer(|| self.inner.store.list(&filter, 1)).await;
+        Ok(jobs.map_err(failed)?.pop())
+    }
+}
+
+fn failed(error: StoreError) -> NotKept {
+    NotKept::Store(Arc::new(error))
 }
 
 impl<D: Store> Keeper for Shared<D> {
     type Store = D;
+    type Error = NotKept;
 
     fn inner(&self) -> &Inner<D> {
         &self.inner
     }
 
-    async fn keep_unheard(&self, refused: &Refused) -> Result<(), StoreError> {
-        match self.keep(refused).await? {
-            Some(_) => Ok(()),
-            // Those that the store did not take count until the next count.
-            None => Err(StoreError::new(NotKept::Full(self.bound.most()))),
-        }
+    async fn keep_unheard(&self, refused: &Refused) -> Result<(), NotKept> {
+        self.keep(refused).await.map(drop)
+    }
+
+    fn may_be_kept_later(error: &NotKept) -> bool {
+        // Those that the store did not take count until the next count.
+        matches!(error, NotKept::Store(_) | NotKept::Full(_))
     }
 }
 
-impl KeptRequest {
-    /// Whether a job of the same key is this request, and has not ended without success.
-    fn is_that(&self, job: &Job) -> Result<(), NotKept> {
-        let other = serde_json::from_str(&job.state);
-        if !other.is_ok_and(|other| self.is_same(&other)) {
-            return Err(NotKept::OtherRequest(job.id));
-        }
-        match job.status {
-            Status::Waiting | Status::Running | Status::Done => Ok(()),
-            status => Err(NotKept::Ended(job.id, status)),
-        }
+/// The job of the same key, if it is this request, and has not ended without success.
+fn is_that(new: &NewJob, before: &Job) -> Result<JobId, NotKept> {
+    let read = |state: &str| serde_json::from_str::<KeptRequest>(state).ok();
+    if !read(&new.state).is_some_and(|new| read(&before.state).is_some_and(|it| new.is_same(&it))) {
+        return Err(NotKept::OtherRequest(before.id));
+    }
+    match before.status {
+        Status::Waiting | Status::Running | Status::Done => Ok(before.id),
+        status => Err(NotKept::Ended(before.id, status)),
     }
 }

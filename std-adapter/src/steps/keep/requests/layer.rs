@@ -14,8 +14,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::super::super::engine::Inner;
+use super::super::super::room::Room;
 use super::super::super::{Steps, Store, Workflow};
-use super::bound::Bound;
 use super::keeping::{Keeping, Sent};
 use super::{Answer, KeepBody, KeepConfig, KeepConfigError, KeepError, KeptRequest, NotKept};
 
@@ -34,10 +34,13 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// | another error | unchanged, within a [`KeepError`] |
 ///
 /// A request that may be kept goes on in a task of its own from when its body was read, also when the caller has gone,
-/// by a time-out above this layer say: it is done, or kept, unless there is no room for it. If the store fails then, it is
-/// asked again for as long as a [lease](super::super::super::StepsBuilder::lease); if the schedule has no second try, a person is
-/// told. So the service below needs a time limit. A [worker that stops](super::super::super::Worker::stop) waits for it, and
+/// by a time-out above this layer say: it is done, or kept. If the store fails then, or there is no room for it, it is asked
+/// again until a [lease](super::super::super::StepsBuilder::lease) is over; what is not kept in the end is logged. If the
+/// schedule has no second try, a person is told. A [worker that stops](super::super::super::Worker::stop) waits for it, and
 /// what does not end within its time is kept.
+///
+/// A request that is not done within the [time limit](super::super::super::StepsBuilder::time_limit) of the steps, 10 min unless
+/// set, is broken off, and has failed for now. A shorter limit belongs below the breaker, where it counts.
 ///
 /// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is waited for. The
 /// future of each request is boxed.
@@ -48,8 +51,9 @@ pub struct KeepLayer<D, Q>(Arc<Shared<D>>, PhantomData<fn(Q)>);
 pub(super) struct Shared<D> {
     pub(super) config: KeepConfig,
     pub(super) inner: Arc<Inner<D>>,
+    /// The lane of the only step.
+    pub(super) room: Arc<Room>,
     pub(super) later: Workflow<KeptRequest>,
-    pub(super) bound: Bound,
 }
 
 impl<D: Store, Q> KeepLayer<D, Q> {
@@ -62,15 +66,15 @@ impl<D: Store, Q> KeepLayer<D, Q> {
         if later.0.steps.len() != 1 {
             return Err(KeepConfigError::Steps(kind));
         }
-        if !steps.0.workflows.contains_key(kind) {
+        let room = steps.0.lanes.get(later.0.steps[0].lane);
+        let (true, Some(room)) = (steps.0.workflows.contains_key(kind), room) else {
             return Err(KeepConfigError::Unknown(kind));
-        }
-        let bound = Bound::new(config.most);
+        };
         let shared = Shared {
             config,
+            room: Arc::clone(room),
             inner: Arc::clone(&steps.0),
             later: later.clone(),
-            bound,
         };
         Ok(Self(Arc::new(shared), PhantomData))
     }

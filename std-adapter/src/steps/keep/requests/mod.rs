@@ -79,6 +79,8 @@ mod request;
 mod rule;
 mod text;
 
+pub(in super::super) use bound::Bound;
+
 pub use answer::{Answer, KeepError, NotKept};
 pub use body::KeepBody;
 pub use check::KeepConfigError;
