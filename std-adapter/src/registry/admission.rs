@@ -228,6 +228,7 @@ where
             Err(Rejection {
                 rejected,
                 last_failure: slot.last_failure.get(),
+                failed_tries: 0,
             })
         } else {
             Ok(Granted::UNGUARDED)

@@ -207,6 +207,7 @@ impl<H: AnyResource> ResourcePermit<H> {
             return Err(Rejection {
                 rejected,
                 last_failure: handle.last_failure().get(),
+                failed_tries: 0,
             });
         }
         Ok(Self {

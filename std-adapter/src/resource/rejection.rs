@@ -30,6 +30,9 @@ pub struct Rejection {
     pub rejected: Rejected,
     /// The failure that opened the breaker, where it is kept.
     pub last_failure: Option<Arc<LastFailure>>,
+    /// How many tries of the same request were made before, and failed: above a retry, whose last try was not
+    /// made. 0 if nothing was done.
+    pub failed_tries: u32,
 }
 
 impl Rejection {
@@ -54,6 +57,7 @@ impl From<Rejected> for Rejection {
         Self {
             rejected,
             last_failure: None,
+            failed_tries: 0,
         }
     }
 }

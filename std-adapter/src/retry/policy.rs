@@ -23,7 +23,8 @@ use crate::{Rejection, ServiceError};
 /// | a failure | tried again, if the request may be sent twice, a try is left, the pause ends before the deadline, and the budget has a token |
 /// | a rejection | waited for, if the breaker says how long, that ends before the deadline, and a wait is left; costs no try and no token, as the request was not made |
 ///
-/// Otherwise the last result is the answer; after a wait in vain that is the rejection. A request that is dropped
+/// Otherwise the last result is the answer; after a wait in vain that is the rejection, which has the
+/// [number of tries](Rejection::failed_tries) that failed before. A request that is dropped
 /// in a pause gives its token back. A response that was handed out is never asked for again: a body that breaks
 /// off later is the caller's.
 ///
@@ -232,7 +233,13 @@ where
             Meaning::Success => self.budget.as_budget().deposit(),
             Meaning::Ignored => {}
             Meaning::Failure(hint) => return self.after_failure(request, hint),
-            Meaning::Rejected(retry_in) => return self.after_rejection(retry_in),
+            Meaning::Rejected(retry_in) => {
+                let pause = self.after_rejection(retry_in);
+                if let (None, Err(ServiceError::Rejected(rejection))) = (&pause, result) {
+                    rejection.failed_tries = self.session.failed;
+                }
+                return pause;
+            }
         }
         None
     }

@@ -12,7 +12,7 @@ pub(super) struct Session {
     began: Option<Instant>,
     is_going_on: bool,
     /// Tries that were made and failed.
-    failed: u32,
+    pub(super) failed: u32,
     /// How often it waited for a breaker that rejected.
     waited: u32,
     /// A token was taken for the last retry. It goes back if that is not made.

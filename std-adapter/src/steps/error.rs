@@ -15,7 +15,8 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// by the [`Schedule`](super::Schedule).
 ///
 /// An error that has the rejection of a circuit breaker in its chain costs no try: nothing was done. The step is due
-/// again when that breaker said.
+/// again when that breaker said. If a retry above that breaker had made [tries](Rejection::failed_tries) that failed, it was
+/// one try, and is not due before that.
 pub struct StepError {
     error: BoxError,
     pub(super) kind: Kind,
@@ -90,23 +91,37 @@ impl StepError {
 impl<E: Into<BoxError>> From<E> for StepError {
     fn from(error: E) -> Self {
         let error = error.into();
-        let kind = match rejection_in(&*error) {
-            Some(rejected) => Kind::Rejected(rejected.retry_in()),
+        let kind = match found_in(&*error) {
+            Some(Found { rejected, tries: 0 }) => Kind::Rejected(rejected.retry_in()),
+            Some(Found { rejected, .. }) => {
+                Kind::NotBefore(rejected.retry_in().unwrap_or_default())
+            }
             None => Kind::Failed(None),
         };
         Self { error, kind }
     }
 }
 
+/// The rejection of a breaker.
+pub(super) struct Found {
+    pub(super) rejected: Rejected,
+    /// How many tries were made before, by a retry above that breaker.
+    pub(super) tries: u32,
+}
+
 /// The rejection of a breaker, if there is one in the chain.
-pub(super) fn rejection_in(error: &(dyn Error + 'static)) -> Option<Rejected> {
+pub(super) fn found_in(error: &(dyn Error + 'static)) -> Option<Found> {
     let mut link = Some(error);
     while let Some(error) = link {
         if let Some(rejected) = error.downcast_ref::<Rejected>() {
-            return Some(*rejected);
+            let rejected = *rejected;
+            return Some(Found { rejected, tries: 0 });
         }
         if let Some(rejection) = error.downcast_ref::<Rejection>() {
-            return Some(rejection.rejected);
+            return Some(Found {
+                rejected: rejection.rejected,
+                tries: rejection.failed_tries,
+            });
         }
         // One in an `io::Error` is not its source.
         let inner = error.downcast_ref().and_then(io::Error::get_ref);

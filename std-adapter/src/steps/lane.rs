@@ -6,7 +6,7 @@ use atomic_breaker::{Failure, Outcome, State};
 
 use super::StepError;
 use super::caught::caught_now;
-use super::error::rejection_in;
+use super::error::{Found, found_in};
 use super::room::Full;
 use crate::resource::{Admit, AnyPermit, Rejection};
 
@@ -165,7 +165,9 @@ impl Admitted {
     /// that call, too.
     pub(super) fn may_be_why(&self, error: &StepError) -> bool {
         let is_probe = self.permit.as_ref().is_some_and(|permit| permit.is_probe());
-        is_probe && rejection_in(error.error()).is_some_and(|why| why.state() == State::HalfOpen)
+        let in_its_way =
+            |found: Found| found.tries == 0 && found.rejected.state() == State::HalfOpen;
+        is_probe && found_in(error.error()).is_some_and(in_its_way)
     }
 }
 

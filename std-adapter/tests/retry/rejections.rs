@@ -103,6 +103,21 @@ async fn a_retry_that_is_rejected_for_good_gives_its_token_back() {
 
 /// Those who were rejected together come back spread, so the breaker sees no wall of them.
 #[tokio::test(start_paused = true)]
+async fn a_rejection_says_how_many_tries_were_made_before() {
+    for limit in [1, 2] {
+        let server = Server::failing(RULES.consecutive_failures(limit), usize::MAX);
+        let config = RetryConfig::new().tries(9);
+        let client = server.client(RetryPolicy::new(config, budget(), always));
+        for tries in [limit, 0] {
+            let Err(ServiceError::Rejected(rejection)) = client.clone().oneshot(Read).await else {
+                panic!("the last try is rejected");
+            };
+            assert_eq!(rejection.failed_tries, tries);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn those_who_wait_come_back_spread_and_one_probes() {
     let server = Server::that_takes(50 * MS, RULES, |_| Ok(200));
     server.breaker.trip();

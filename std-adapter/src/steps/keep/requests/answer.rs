@@ -8,7 +8,7 @@ use atomic_breaker::Rejected;
 use http::header::HeaderName;
 use http::{Response, StatusCode};
 
-use super::super::super::error::rejection_in;
+use super::super::super::error::found_in;
 use super::super::super::{JobId, LONGEST_KEY, Status, StoreError};
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -142,9 +142,9 @@ impl KeepError {
         self.not_kept.as_ref()
     }
 
-    /// The rejection of the breaker below, if there was one.
+    /// The rejection of the breaker below, if there was one; of a retry, too.
     pub fn rejected(&self) -> Option<Rejected> {
-        rejection_in(&*self.error)
+        found_in(&*self.error).map(|found| found.rejected)
     }
 }
 

@@ -27,7 +27,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// | the service below | the answer |
 /// |---|---|
 /// | a response that is no failure | [`Answer::Now`] |
-/// | the rejection of a breaker, found in the chain of the error | [`Answer::Kept`]; that was no try |
+/// | the rejection of a breaker, found in the chain of the error | [`Answer::Kept`]; that was no try, unless a retry below had made some |
 /// | a response or an error that is a failure for now | [`Answer::Kept`]; that was the first try, due again by the schedule and not before its `Retry-After` |
 /// | the same, of a request that may not be kept | unchanged |
 /// | the same, of one that may be, but is too large, or one too many | unchanged, with a [`NotKept`] that names the limit: [`KeepError::not_kept`], or among the extensions of the response |
