@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
 use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined, Seats};
@@ -148,5 +148,34 @@ async fn keys_of_registries_with_many_hosts_that_are_well() {
             "{status:?}"
         );
         assert_eq!(hosts.state(&"a.example".to_owned()), State::Closed);
+    }
+}
+
+/// Each of three is called once in ten seconds while the host is down, and once in ten minutes otherwise: so who is to
+/// probe often is not called in time.
+#[tokio::test(start_paused = true)]
+async fn processes_that_are_called_seldom() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let fleet: Vec<Joined> = (0..3).map(|_| join(&engine)).collect();
+    let clients: Vec<_> = fleet
+        .iter()
+        .map(|fleet| client(fleet, host.clone()))
+        .collect();
+    sleep(SECOND).await;
+    let (number, was_ok) = (AtomicU32::new(0), AtomicBool::new(true));
+    let ask = || async {
+        let number = number.fetch_add(1, Relaxed) as usize % 10;
+        if let Some(client) = clients.get(number / 3).filter(|_| number.is_multiple_of(3)) {
+            let answer = client.clone().oneshot(request()).await;
+            was_ok.store(answer.is_ok(), Relaxed);
+        }
+        was_ok.load(Relaxed)
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 200);
+    for fleet in &fleet {
+        let status = fleet.status();
+        let left = (status.open, status.overflows, status.breakers);
+        assert_eq!(left, (0, 0, 0), "{status:?}");
     }
 }

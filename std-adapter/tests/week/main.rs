@@ -13,9 +13,17 @@
 //! | `mapped` | breakers that processes share |
 //! | `fleets` | processes that have joined a fleet |
 //! | `operators` | an operator who commands a key while it is called |
+//! | `calls` | calls that are kept if they do not succeed |
+//! | `requests` | HTTP requests that are kept |
 //! | `shop`, `steps` | jobs of several steps, and the resource that they need |
 #![cfg(all(feature = "client", target_has_atomic = "64"))]
 
+#[cfg(feature = "steps")]
+mod calls;
+#[cfg(feature = "steps")]
+#[path = "../support/faulty_store.rs"]
+#[expect(dead_code, reason = "what counts, and what hangs")]
+mod faulty_store;
 #[cfg(feature = "fleet")]
 mod fleets;
 mod guards;
@@ -26,6 +34,8 @@ mod mapped;
 mod middleware;
 #[cfg(feature = "admin")]
 mod operators;
+#[cfg(feature = "keep")]
+mod requests;
 #[cfg(feature = "steps")]
 mod shop;
 #[cfg(feature = "steps")]

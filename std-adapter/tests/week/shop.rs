@@ -48,6 +48,11 @@ struct Seen {
     asked_after: u64,
 }
 
+/// Whether the supplier is down so long after the beginning.
+pub(crate) fn is_down(time: Duration) -> bool {
+    DOWN.contains(&(time.as_secs() % PERIOD))
+}
+
 impl Supplier {
     pub(crate) fn new() -> Self {
         Self {

@@ -145,3 +145,12 @@ async fn runs_and_workers_that_are_dropped() {
     assert_eq!(jobs.charged, program.supplier.wasted());
     assert_eq!(program.mail.told(), 0);
 }
+
+/// What is rejected while the traffic returns costs nothing, and does not come back at once.
+#[tokio::test(start_paused = true)]
+async fn a_gradual_return_in_a_lane_that_does_not_know_of_it() {
+    let billing = breaker(config().gradual_return(10, 60 * SECOND));
+    let program = Program::new(|supplier| guarded_orders(supplier, &billing));
+    let lane = Lane::new("billing").at_once(2);
+    program.lane(lane).run(1, 70).await;
+}
