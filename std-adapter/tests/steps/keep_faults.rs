@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::steps::requests::{KeepBody, KeepConfig, KeepService, NotKept};
+use atomic_breaker_std::steps::requests::{Answer, KeepBody, KeepConfig, KeepService, NotKept};
 use atomic_breaker_std::steps::{Lane, MemoryStore, Status, Steps, Store};
 use atomic_breaker_std::tower::BreakerLayer;
 use futures_util::future::join_all;
@@ -48,9 +48,7 @@ async fn a_store_that_does_not_count_is_waited_for_once_however_many_ask() {
     assert!(began.elapsed() <= 10 * SECOND, "{:?}", began.elapsed());
     for answer in answers {
         let why = match answer {
-            Ok(atomic_breaker_std::steps::requests::Answer::Now(response)) => {
-                response.extensions().get::<NotKept>().cloned()
-            }
+            Ok(Answer::Now(response)) => response.extensions().get::<NotKept>().cloned(),
             Ok(answer) => panic!("{answer:?}"),
             Err(error) => error.not_kept().cloned(),
         };
@@ -73,4 +71,31 @@ async fn a_client_that_hangs_is_broken_off_by_the_time_limit_of_steps() {
     // Whoever waits for it hears that it is kept.
     sleep(SECOND).await;
     kept(client.oneshot(post("/", "other", "")).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_stops_waits_for_a_request_or_keeps_what_does_not_end_in_time() {
+    for (time, is_kept) in [(20 * SECOND, false), (5 * SECOND, true)] {
+        for is_heard in [false, true] {
+            let server = Server::new([Say::Take(10 * SECOND, 200)]);
+            let store = MemoryStore::new();
+            let (steps, client) = client(store.clone(), &server);
+            let worker = steps.work();
+            let sent = tokio::spawn(client.oneshot(post("/", "k", "body")));
+            sleep(SECOND).await;
+            if !is_heard {
+                sent.abort();
+            }
+            worker.stop_within(time).await;
+            let jobs = store.counts().await.unwrap();
+            assert_eq!(jobs.of(Status::Waiting) == 1, is_kept);
+            if is_kept {
+                assert_eq!(only_job(&store).await.failures, 0, "that was no try");
+            }
+            if is_heard {
+                let answer = sent.await.unwrap().unwrap();
+                assert_eq!(matches!(answer, Answer::Kept(_)), is_kept);
+            }
+        }
+    }
 }

@@ -19,6 +19,8 @@ use super::support::schedule;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
+const SECOND: Duration = Duration::from_secs(1);
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_the_server_is_handed_on_and_nothing_is_kept() {
     let statuses = [200, 201, 303, 400, 404, 409];
@@ -182,6 +184,34 @@ async fn of_one_key_to_one_place_there_is_one_job() {
     );
     let error = process.send(post("/pay", "order-7", "another body")).await;
     assert!(error.unwrap_err().to_string().contains("another request"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_key_of_what_was_sent_since_is_answered_by_that_job_until_it_is_forgotten() {
+    let server = Server::new([]);
+    let process = Process::new(&server, &KeepConfig::new());
+    let worker = process.steps.work();
+    process.breaker.trip();
+    let first = kept(process.send(post("/", "k", "body")).await);
+    process.breaker.reset();
+    sleep(SECOND * 12).await;
+    assert_eq!(process.job(first).await.status, Status::Done);
+    process.breaker.trip();
+    assert_eq!(kept(process.send(post("/", "k", "body")).await), first);
+    process.breaker.reset();
+    sleep(SECOND * 60).await;
+    assert_eq!(server.lines().len(), 1, "it is not sent again");
+    // Longer than done jobs are kept; a worker that starts forgets them.
+    worker.stop().await;
+    sleep(SECOND * 8 * 24 * 3_600).await;
+    let _worker = process.steps.work();
+    sleep(SECOND).await;
+    process.breaker.trip();
+    let second = kept(process.send(post("/", "k", "body")).await);
+    assert_ne!(second, first);
+    process.breaker.reset();
+    sleep(SECOND * 12).await;
+    assert_eq!(server.lines().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

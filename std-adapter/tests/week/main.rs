@@ -22,7 +22,6 @@
 mod calls;
 #[cfg(feature = "steps")]
 #[path = "../support/faulty_store.rs"]
-#[expect(dead_code, reason = "what counts, and what hangs")]
 mod faulty_store;
 #[cfg(feature = "fleet")]
 mod fleets;
