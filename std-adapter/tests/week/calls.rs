@@ -23,18 +23,26 @@ fn orders(supplier: &Supplier) -> Workflow<u64> {
     })
 }
 
+pub(super) fn one_at_a_time(
+    store: &MemoryStore,
+    orders: &Workflow<u64>,
+    mail: &Mail,
+) -> Steps<MemoryStore> {
+    shop(store)
+        .lane(Lane::new("billing").at_once(1).guarded(breaker(config())))
+        .workflow(orders)
+        .notifier(mail.clone())
+        .build()
+        .unwrap()
+}
+
 /// A time-out around each, which ends every second one in the middle; a worker that is dropped each hour for another
 /// one; one step at a time.
 #[tokio::test(start_paused = true)]
 async fn calls_whose_callers_go() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
     let orders = orders(&supplier);
-    let steps = shop(&store)
-        .lane(Lane::new("billing").at_once(1).guarded(breaker(config())))
-        .workflow(&orders)
-        .notifier(mail.clone())
-        .build()
-        .unwrap();
+    let steps = one_at_a_time(&store, &orders, &mail);
     let mut worker = steps.work();
     let (mut now, mut later, mut gone) = (0, 0, 0);
     let jobs = week(&store, async |number| {
@@ -108,12 +116,7 @@ async fn a_store_that_is_down_too() {
 async fn an_operator_who_commands_jobs_that_run() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
     let orders = orders(&supplier);
-    let steps = shop(&store)
-        .lane(Lane::new("billing").at_once(1).guarded(breaker(config())))
-        .workflow(&orders)
-        .notifier(mail.clone())
-        .build()
-        .unwrap();
+    let steps = one_at_a_time(&store, &orders, &mail);
     let worker = steps.work();
     let mut cancelled = HashSet::new();
     let jobs = week(&store, async |number| {

@@ -15,6 +15,7 @@
 //! | `operators` | an operator who commands a key while it is called |
 //! | `calls` | calls that are kept if they do not succeed |
 //! | `requests` | HTTP requests that are kept |
+//! | `responses` | steps that ask what an HTTP response says |
 //! | `shop`, `steps` | jobs of several steps, and the resource that they need |
 #![cfg(all(feature = "client", target_has_atomic = "64"))]
 
@@ -35,6 +36,8 @@ mod middleware;
 mod operators;
 #[cfg(feature = "keep")]
 mod requests;
+#[cfg(feature = "steps")]
+mod responses;
 #[cfg(feature = "steps")]
 mod shop;
 #[cfg(feature = "steps")]

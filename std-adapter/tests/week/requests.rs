@@ -18,7 +18,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 
 use super::SECOND;
 use super::faulty_store::{Fault, FaultyStore};
-use super::shop::{HOUR, Jobs, Mail, Supplier, breaker, is_down, patient, shop, week};
+use super::shop::{HOUR, Jobs, Mail, Shared, Supplier, breaker, is_down, patient, shop, week};
 use super::world::config;
 
 type Sent = Request<KeepBody<String>>;
@@ -73,6 +73,18 @@ impl Program {
         steps.notifier(self.mail.clone()).build().unwrap()
     }
 
+    /// Two at once, by a client below the breaker.
+    fn guarded<C>(&self, client: C, orders: &Shared) -> (Steps<MemoryStore>, Workflow<KeptRequest>)
+    where
+        C: Service<Sent, Response = Response<String>, Error = io::Error, Future: Send>,
+        C: Clone + Send + 'static,
+    {
+        let later = self.keep.replay("order", "orders", client);
+        let later = later.schedule(patient());
+        let lane = Lane::new("orders").at_once(2).guarded(orders.clone());
+        (self.steps(lane, &later), later)
+    }
+
     /// A week of requests by these clients in turn; a time-out around each, which ends every second one in the middle; a
     /// worker that is dropped each hour for another one.
     async fn run(&self, steps: &Steps<MemoryStore>, clients: &[Kept]) -> Jobs {
@@ -105,14 +117,8 @@ impl Program {
 #[tokio::test(start_paused = true)]
 async fn a_layer_above_a_breaker() {
     let program = Program::new();
-    let client = client(&program.supplier);
-    let later = program.keep.replay("order", "orders", client.clone());
-    let later = later.schedule(patient());
-    let orders = breaker(config());
-    let steps = program.steps(
-        Lane::new("orders").at_once(2).guarded(orders.clone()),
-        &later,
-    );
+    let (client, orders) = (client(&program.supplier), breaker(config()));
+    let (steps, later) = program.guarded(client.clone(), &orders);
     let guard = BreakerLayer::new(orders).report(HttpClassifier::new());
     let keeping = program.keep.layer(&steps, &later).unwrap();
     // Two clients of one layer, and two of another one.
@@ -129,14 +135,8 @@ async fn a_layer_above_a_breaker() {
 async fn a_layer_above_retries() {
     static BUDGET: RetryBudget = RetryBudget::new();
     let program = Program::new();
-    let client = client(&program.supplier);
-    let later = program.keep.replay("order", "orders", client.clone());
-    let later = later.schedule(patient());
-    let orders = breaker(config());
-    let steps = program.steps(
-        Lane::new("orders").at_once(2).guarded(orders.clone()),
-        &later,
-    );
+    let (client, orders) = (client(&program.supplier), breaker(config()));
+    let (steps, later) = program.guarded(client.clone(), &orders);
     let guard = BreakerLayer::new(orders).report(HttpClassifier::new());
     let retry = RetryLayer::new(RetryPolicy::new(RetryConfig::new(), &BUDGET, |_: &Sent| {
         true

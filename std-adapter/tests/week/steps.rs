@@ -8,7 +8,7 @@ use super::shop::{Mail, Shared, Supplier, breaker, patient, shop, week};
 use super::world::config;
 
 /// What each program has.
-struct Program {
+pub(super) struct Program {
     store: MemoryStore,
     supplier: Supplier,
     mail: Mail,
@@ -17,7 +17,7 @@ struct Program {
 }
 
 impl Program {
-    fn new(orders: impl FnOnce(&Supplier) -> Workflow<u64>) -> Self {
+    pub(super) fn new(orders: impl FnOnce(&Supplier) -> Workflow<u64>) -> Self {
         let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
         let orders = orders(&supplier);
         Self {
@@ -29,14 +29,14 @@ impl Program {
         }
     }
 
-    fn lane(mut self, lane: Lane) -> Self {
+    pub(super) fn lane(mut self, lane: Lane) -> Self {
         self.steps = self.steps.lane(lane);
         self
     }
 
     /// A week of jobs for one worker: each of its steps is done once, and a try charged for each request in vain, at most
     /// `worst` in an hour.
-    async fn run(self, steps_of_a_job: usize, worst: u32) {
+    pub(super) async fn run(self, steps_of_a_job: usize, worst: u32) {
         let steps = self.steps.build().unwrap();
         let _worker = steps.work();
         let jobs = week(&self.store, async |number| {

@@ -32,8 +32,9 @@ impl<D: Store> Steps<D> {
     /// | [`StepError::end`], or no try is left | [`Ran::Ended`] | none |
     ///
     /// It goes on in a task of its own, also when this future is dropped, by a time-out around it say: then it is done, or
-    /// kept, and what ended is kept, too, as dead, so that a person is told. If the store fails when the caller has gone, it is asked again until a
-    /// [lease](super::super::StepsBuilder::lease) is over; what is not kept in the end is logged. A [worker that stops](super::super::Worker::stop)
+    /// kept, and what ended is kept, too, as dead, so that a person is told. If the store fails when the caller has gone,
+    /// it is asked again until a [lease](super::super::StepsBuilder::lease) is over; what is not kept in the end is
+    /// logged. A [worker that stops](super::super::Worker::stop)
     /// waits for it, and what does not end within its time is kept. Until it has failed nothing of it is
     /// kept: what a process that dies has under way is lost with its caller. [`run`](Self::run) keeps it first.
     ///

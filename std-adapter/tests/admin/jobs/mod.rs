@@ -127,22 +127,31 @@ pub(crate) async fn cancel(key: &str) {
     office.app().change_job(&change).await.json();
 }
 
+#[cfg(feature = "tracing")]
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Time is paused, each answer of the store takes a second, and this would cancel the job.
+#[cfg(feature = "tracing")]
+async fn in_slow_time(office: &Office, key: &str) -> (JobId, Value) {
+    let id = office.order(key).await;
+    tokio::time::pause();
+    office
+        .store
+        .set(Some(crate::faulty_store::Fault::Late(SECOND)));
+    let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
+    (id, change)
+}
+
 /// Somebody cancels a job with this key, and hangs up before there is an answer.
 #[cfg(feature = "tracing")]
 pub(crate) async fn cancel_and_hang_up(key: &str) {
     let office = Office::new();
     let app = office.app();
-    let id = office.order(key).await;
-    tokio::time::pause();
-    let second = Duration::from_secs(1);
-    office
-        .store
-        .set(Some(crate::faulty_store::Fault::Late(second)));
-    let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
+    let (id, change) = in_slow_time(&office, key).await;
     // The job is read, it is cancelled, and read again.
-    let hung_up = tokio::time::timeout(second * 5 / 2, app.change_job(&change));
+    let hung_up = tokio::time::timeout(SECOND * 5 / 2, app.change_job(&change));
     hung_up.await.unwrap_err();
-    tokio::time::sleep(second * 10).await;
+    tokio::time::sleep(SECOND * 10).await;
     tokio::time::resume();
     assert_eq!(office.status(id).await, Status::Cancelled);
 }
@@ -152,15 +161,9 @@ pub(crate) async fn cancel_and_hang_up(key: &str) {
 pub(crate) async fn cancel_in_doubt(key: &str) {
     let office = Office::new();
     let app = office.app();
-    let id = office.order(key).await;
-    tokio::time::pause();
-    let second = Duration::from_secs(1);
-    office
-        .store
-        .set(Some(crate::faulty_store::Fault::Late(second)));
-    let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
+    let (_, change) = in_slow_time(&office, key).await;
     let (answer, ()) = tokio::join!(app.change_job(&change), async {
-        tokio::time::sleep(second / 2).await;
+        tokio::time::sleep(SECOND / 2).await;
         office.store.set(Some(crate::faulty_store::Fault::Silence));
     });
     tokio::time::resume();

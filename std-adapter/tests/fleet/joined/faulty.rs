@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use atomic_breaker_std::fleet::Seat;
 use atomic_breaker_std::fleet::{
     Answer, Ask, EngineError, Fleet, FleetConfig, FleetKey, InProcess, InProcessMessages,
     InstanceId, Joined, Name, Reading,
 };
 use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{Breaker, State, TokioClock};
 
 use super::keys::{idle, open_elsewhere};
@@ -64,6 +66,16 @@ impl Fleet for Faulty {
     }
 }
 
+fn seated(joined: &Joined) -> Arc<Breaker<TokioClock, NativeWord, (), Seat>> {
+    let seat = joined.seat("payments").unwrap();
+    let payments = Breaker::builder(rules(), TokioClock)
+        .observer(seat.clone())
+        .build();
+    let payments = Arc::new(payments);
+    seat.take(Arc::clone(&payments));
+    payments
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_engine_that_panics_is_shown_and_asked_again() {
     for of in [
@@ -86,12 +98,7 @@ async fn an_engine_that_panics_is_shown_and_asked_again() {
 async fn an_engine_that_panics_at_every_request_leaves_each_to_itself() {
     let engine = Faulty::new(0);
     let joined = Joined::new(engine.clone(), FleetConfig::new(1)).unwrap();
-    let seat = joined.seat("payments").unwrap();
-    let payments = Breaker::builder(rules(), TokioClock)
-        .observer(seat.clone())
-        .build();
-    let payments = Arc::new(payments);
-    seat.take(Arc::clone(&payments));
+    let payments = seated(&joined);
     idle(20).await;
     for (panics, is_shared) in [(u32::MAX, false), (0, true)] {
         engine.asks.store(panics, Ordering::SeqCst);
@@ -126,12 +133,7 @@ async fn who_is_seated_while_a_reading_is_under_way_learns_by_the_next_at_once()
     // Read already, not yet answered; and nobody is there to hear it.
     open_elsewhere(&engine.engine, b"payments").await;
     idle(20).await;
-    let seat = joined.seat("payments").unwrap();
-    let payments = Breaker::builder(rules(), TokioClock)
-        .observer(seat.clone())
-        .build();
-    let payments = Arc::new(payments);
-    seat.take(Arc::clone(&payments));
+    let payments = seated(&joined);
     idle(220).await;
     assert!(joined.status().is_connected);
     assert_eq!(payments.state(), State::Open);
