@@ -91,26 +91,22 @@ impl<W: Cell> Search<W> {
         let mut origins: Vec<Option<Origin>> = vec![None];
         let mut queue = VecDeque::from([(0_u32, self.start.clone())]);
         let mut extent = Extent::default();
+        let mut next = self.start.clone();
         while let Some((index, world)) = queue.pop_front() {
             for &event in &self.events {
-                let Some(result) = world.after::<W>(&self.sets, event) else {
+                let Some(result) = world.after::<W>(&self.sets, event, &mut next) else {
                     continue;
                 };
                 extent.steps += 1;
-                if let Ok(next) = &result
-                    && let Some(notice) = &next.reference.noticed
-                {
+                if let Err(difference) = result {
+                    self.fail(&origins, index, event, None, &difference);
+                }
+                if let Some(notice) = &next.reference.noticed {
                     extent.causes.insert(notice.cause);
                 }
-                match result {
-                    Ok(next) if self.is_too_far(&next) => {}
-                    Ok(next) => {
-                        if seen.insert(self.key(&next)) {
-                            queue.push_back((origins.len() as u32, next));
-                            origins.push(Some((index, event)));
-                        }
-                    }
-                    Err(difference) => self.fail(&origins, index, event, None, &difference),
+                if !self.is_too_far(&next) && seen.insert(self.key(&next)) {
+                    queue.push_back((origins.len() as u32, next.clone()));
+                    origins.push(Some((index, event)));
                 }
             }
             extent.steps_elsewhere += self.look_elsewhere(&world, &origins, index);
@@ -129,12 +125,13 @@ impl<W: Cell> Search<W> {
         let mut steps = 0;
         for &place in &self.elsewhere {
             let there = world.at::<W>(place);
+            let mut next = there.clone();
             for &event in self
                 .events
                 .iter()
                 .filter(|event| event.concerns_the_breaker())
             {
-                let Some(result) = there.after::<W>(&self.sets, event) else {
+                let Some(result) = there.after::<W>(&self.sets, event, &mut next) else {
                     continue;
                 };
                 steps += 1;

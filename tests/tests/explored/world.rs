@@ -63,15 +63,17 @@ type Real<'a, W> =
 type Acted = (Notices, Option<Option<Transition>>);
 
 impl<B: Bits> World<B> {
-    /// Lets something happen in both worlds and compares. `None` where it cannot happen.
+    /// Lets something happen in both worlds, of which `next` becomes the state after it, and compares. `None` where it
+    /// cannot happen.
     pub(crate) fn after<W: Cell<Bits = B>>(
         &self,
         sets: &[RuleSet<B>],
         event: Event,
-    ) -> Option<Result<Self, String>> {
-        let mut next = self.clone();
+        next: &mut Self,
+    ) -> Option<Result<(), String>> {
+        next.clone_from(self);
         if !next.time(event)? {
-            return Some(Ok(next));
+            return Some(Ok(()));
         }
         if let Event::Rules(number) = event {
             next.rules = number;
@@ -95,7 +97,7 @@ impl<B: Bits> World<B> {
             .and_then(|acted| next.compare_notices::<W>(&listener, acted))
             .and_then(|()| next.compare_snapshot(&real));
         next.forget_old_permits();
-        Some(outcome.map(|()| next))
+        Some(outcome)
     }
 
     /// Whether the event can happen (`None` if not), and whether it concerns the breaker.
