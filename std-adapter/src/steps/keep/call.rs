@@ -34,9 +34,9 @@ impl<D: Store> Steps<D> {
     /// It goes on in a task of its own, also when this future is dropped, by a time-out around it say: then it is done, or
     /// kept, and what ended is kept, too, as dead, so that a person is told. If the store fails when the caller has gone,
     /// it is asked again until a [lease](super::super::StepsBuilder::lease) is over; what is not kept in the end is
-    /// logged. A [worker that stops](super::super::Worker::stop)
-    /// waits for it, and what does not end within its time is kept. Until it has failed nothing of it is
-    /// kept: what a process that dies has under way is lost with its caller. [`run`](Self::run) keeps it first.
+    /// logged. A [worker that stops](super::super::Worker::stop) waits for it, and what does not end within its time is
+    /// kept. Until it has failed nothing of it is kept: what a process that dies has under way is lost with its caller.
+    /// [`run`](Self::run) keeps it first.
     ///
     /// **Nothing looks for a job of the same key before the call**: if one waits, this call is made all the same, and the
     /// job later. Steps must bear that, as they may run again in any case. Whoever wants each key done in

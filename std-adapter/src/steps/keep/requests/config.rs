@@ -131,8 +131,8 @@ impl KeepConfig {
     /// ended without success. So give the lane to these jobs alone.
     ///
     /// They are counted while requests are to be kept, all jobs of the store at most once in 10 s, and this process counts
-    /// what it keeps in between. If it is the only one, it keeps no more than that, by
-    /// however many layers; of several each may keep as many more as the others did since its last count.
+    /// what it keeps in between. If it is the only one, it keeps no more than that, by however many layers; of several each
+    /// may keep as many more as the others did since its last count.
     pub const fn most(mut self, jobs: u64) -> Self {
         self.most = jobs;
         self
