@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::SECOND;
 use super::calls::one_at_a_time;
 use super::shop::{Mail, Shared, Supplier, breaker, patient, week};
-use super::steps::Program;
+use super::steps::{Program, one_step};
 use super::world::config;
 
 static HTTP: HttpClassifier = HttpClassifier::new();
@@ -69,10 +69,7 @@ async fn a_server_that_says_when_to_come_again() {
 
 #[tokio::test(start_paused = true)]
 async fn one_breaker_for_the_lane_and_for_the_calls_within() {
-    let both = breaker(config());
-    let program = Program::new(|supplier| guarded_orders(supplier, &both));
-    let lane = Lane::new("billing").guarded(both.clone());
-    program.lane(lane).run(1, 70).await;
+    one_step(guarded_orders, Lane::guarded).await;
 }
 
 /// Two clones of the steps in turn, a time-out around each, which ends every third one in the middle, and a worker that is

@@ -93,28 +93,31 @@ async fn the_same_breaker_in_two_lanes() {
     program.run(2, 70).await;
 }
 
+/// A week of jobs of one step, whose calls go through a breaker that its lane may have, too.
+pub(super) async fn one_step(
+    orders: impl FnOnce(&Supplier, &Shared) -> Workflow<u64>,
+    lane: impl FnOnce(Lane, Shared) -> Lane,
+) {
+    let billing = breaker(config());
+    let program = Program::new(|supplier| orders(supplier, &billing));
+    let lane = lane(Lane::new("billing"), billing.clone());
+    program.lane(lane).run(1, 70).await;
+}
+
 /// The first mistake that everybody makes: the lane's breaker guards the calls within the step, too.
 #[tokio::test(start_paused = true)]
 async fn a_step_that_calls_through_the_breaker_of_its_lane() {
-    let billing = breaker(config());
-    let program = Program::new(|supplier| guarded_orders(supplier, &billing));
-    let lane = Lane::new("billing").guarded(billing.clone());
-    program.lane(lane).run(1, 70).await;
+    one_step(guarded_orders, Lane::guarded).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lane_that_is_guarded_within() {
-    let billing = breaker(config());
-    let program = Program::new(|supplier| guarded_orders(supplier, &billing));
-    let lane = Lane::new("billing").guarded_within(billing.clone());
-    program.lane(lane).run(1, 70).await;
+    one_step(guarded_orders, Lane::guarded_within).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lane_without_a_breaker_whose_steps_have_one() {
-    let billing = breaker(config());
-    let program = Program::new(|supplier| guarded_orders(supplier, &billing));
-    program.lane(Lane::new("billing")).run(1, 70).await;
+    one_step(guarded_orders, |lane, _| lane).await;
 }
 
 /// Two breakers; a time-out around each `run`; a worker that is dropped each hour for another one.
