@@ -82,7 +82,9 @@ fn the_sum_is_right_wherever_calls_end() {
     assert_eq!(limit.in_flight(), 0);
 }
 
-/// Twenty threads, fewer places.
+/// Twenty threads, fewer places. When a call finds too many, up to nineteen others have been counted that are not
+/// held yet, and are rejected as well: at least 81. While a place is full, fifteen others take their share of 6
+/// without asking for the sum, and twenty calls may miss each other: at most 210.
 #[test]
 fn threads_together_are_stopped_near_the_limit() {
     let (_, limit) = limited(100);
@@ -100,7 +102,8 @@ fn threads_together_are_stopped_near_the_limit() {
             .collect();
         threads.into_iter().map(|it| it.join().unwrap()).sum()
     });
-    assert!((100..=120).contains(&held), "{held}");
+    assert!((81..=210).contains(&held), "{held}");
+    assert_eq!(limit.get_ref().state(), State::Open);
     assert_eq!(limit.in_flight(), 0);
 }
 

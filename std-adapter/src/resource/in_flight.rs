@@ -32,7 +32,9 @@ use super::{Admit, AnyPermit, Rejection};
 ///
 /// Counted by the threads on which calls begin, in sixteen places (2 KiB). The sum is taken only by calls that
 /// come to a place with its share of the limit. So the limit may be exceeded by the calls that begin at the
-/// same time, and by those that come to places with less than their share while another is full.
+/// same time, and by those that come to places with less than their share while another is full: if all hang,
+/// fewer than twice the limit and one for each thread. Each call is counted before it is decided on, so of
+/// several that begin at the same time and are too many together, all may be rejected.
 #[derive(Debug)]
 pub struct InFlightLimit<A> {
     admit: A,
