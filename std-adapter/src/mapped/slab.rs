@@ -177,7 +177,8 @@ impl<C: MachineClock> MappedSlab<C> {
         Some(self.over(word, ()))
     }
 
-    /// All keys that have a slot, in no particular order.
+    /// All keys that have a slot, in no particular order. Each is looked up as a call does it, so what is shown is
+    /// what calls go by, even in a file that something has damaged.
     pub fn entries(&self) -> impl Iterator<Item = MappedEntry> {
         let slots = self.slots();
         slots.all().map(|(key, word)| MappedEntry {

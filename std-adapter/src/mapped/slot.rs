@@ -6,6 +6,7 @@
 //! slot. No word changes twice, so all processes decide alike about a key: it has one slot, whoever dies.
 
 use std::hash::{BuildHasher, RandomState};
+use std::ptr;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::AtomicU64;
@@ -63,11 +64,14 @@ impl<'a> Slots<'a> {
         None
     }
 
-    /// All keys that are whole, and their words.
+    /// All keys that are whole, and their words: where calls find them, which is elsewhere only than in slots that
+    /// somebody has damaged.
     pub(super) fn all(self) -> impl Iterator<Item = (Vec<u8>, &'a AtomicU64)> {
         (0..self.shape.slots()).filter_map(move |index| {
             let slot = self.slot(index);
-            Some((read_key(slot)?, &slot[WORD]))
+            let key = read_key(slot)?;
+            let word = self.find(&key)?;
+            ptr::eq(word, &raw const slot[WORD]).then_some((key, word))
         })
     }
 

@@ -56,10 +56,10 @@ fn any_bits_in_the_slots_are_safe_and_searches_end() {
         }
         assert!(hosts.keys() <= 64);
         assert!(hosts.entries().count() <= 128);
-        assert_eq!(
-            hosts.get([0]).is_some(),
-            hosts.entries().any(|e| e.key == [0])
-        );
+        for key in 0..100_u8 {
+            let shown = hosts.entries().filter(|entry| entry.key == [key]).count();
+            assert_eq!(shown, usize::from(hosts.get([key]).is_some()));
+        }
     }
     // The counters and the secret of the hash, too.
     for _ in 0..300 {
@@ -68,6 +68,30 @@ fn any_bits_in_the_slots_are_safe_and_searches_end() {
         }
         let _ = hosts.call(b"key", || Err::<(), _>("down"));
     }
+}
+
+/// A slot that reads like a key's, but is where no call would look for it.
+#[test]
+fn only_keys_that_calls_find_are_shown() {
+    let dir = Dir::new();
+    let path = dir.file("hosts");
+    let builder = MappedSlab::builder(Config::new())
+        .capacity(2)
+        .max_key_bytes(7);
+    let hosts = builder.open(&path).unwrap();
+    let _ = hosts.call("a", || Err::<(), _>("down"));
+    for slot in (HEADER..HEADER + 4 * 8).step_by(8) {
+        // Only free ones.
+        let words: Vec<u8> = fs::read(&path).unwrap();
+        if words[slot * 8..][..8] == [0_u8; 8] {
+            set_word(&path, slot, 1 << 63 | 1 << 53 | 12_345);
+            set_word(&path, slot + 2, 0x81 << 56 | u64::from(b'a'));
+        }
+    }
+    let shown: Vec<_> = hosts.entries().collect();
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert_eq!(shown[0].key, b"a");
+    assert_eq!(shown[0].snapshot.failures(), 1, "the one of the calls");
 }
 
 /// What nothing can prevent, and the documentation says.
