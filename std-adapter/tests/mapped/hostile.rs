@@ -84,7 +84,7 @@ fn only_keys_that_calls_find_are_shown() {
         // Only free ones.
         let words: Vec<u8> = fs::read(&path).unwrap();
         if words[slot * 8..][..8] == [0_u8; 8] {
-            set_word(&path, slot, 1 << 63 | 1 << 53 | 12_345);
+            set_word(&path, slot, 1 << 63 | 1 << 53 | 0x3039);
             set_word(&path, slot + 2, 0x81 << 56 | u64::from(b'a'));
         }
     }

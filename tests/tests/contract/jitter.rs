@@ -195,7 +195,8 @@ fn a_hundred_breakers_of_a_process_that_trip_together_draw_different_times() {
     assert!(drawn >= 90, "{drawn} of 100");
     let narrow = (0..100).map(|_| Breaker::over(AtomicU32::new(0), a_minute(), &clock));
     let drawn = different(narrow, 984 * 64);
-    assert!(drawn >= 35, "{drawn} of 47");
+    // About 41; one run in millions has fewer than 32.
+    assert!(drawn >= 32, "{drawn} of 47");
 }
 
 /// Each of the times is about as likely as any other.
