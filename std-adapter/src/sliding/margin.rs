@@ -9,7 +9,8 @@
 //!
 //! Who has looked at all the shards knows how many failures are missing to the share: successes only raise
 //! that number, until a slice leaves the span. So it holds to that time, for this share, epoch and span. It
-//! is never given because too few calls were seen: successes change that.
+//! is never given because too few calls were seen: successes change that. Whoever begins a slice takes it back:
+//! a clock that steps back comes into its time again, when what it was given for has left the span.
 
 use std::sync::atomic::Ordering;
 

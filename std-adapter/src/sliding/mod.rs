@@ -29,7 +29,7 @@ use atomic_breaker::{Clock, ConstTally, Ratio, Tally, Verdict};
 use crate::StdClock;
 use head::Span;
 use margin::Terms;
-use shard::{Counted, Shard, Sum, Turn};
+use shard::{Counted, Shard, Sum};
 
 /// The share of failures within a sliding time, for many cores: the [`Tally`] for
 /// [`Ratio::within`].
@@ -221,9 +221,8 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
             span,
             now_ms,
         };
-        let turn = shard.count(call);
-        if turn != Turn::None {
-            self.turned(turn, call.now_ms);
+        if shard.count(call) {
+            self.turned(call.now_ms);
         }
         if call.failed {
             self.judge(ratio, call)
@@ -235,13 +234,11 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// Once in a slice and shard.
     #[cold]
     #[inline(never)]
-    fn turned(&self, turn: Turn, now_ms: u32) {
+    fn turned(&self, now_ms: u32) {
         for shard in &self.shards {
             shard.retire(now_ms);
         }
-        if turn == Turn::Span {
-            margin::revoke(self.margin());
-        }
+        margin::revoke(self.margin());
     }
 
     /// What a failure that was counted means.

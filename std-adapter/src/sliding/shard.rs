@@ -36,17 +36,6 @@ pub(super) struct Counted {
     pub(super) now_ms: u32,
 }
 
-/// What a call did to its shard besides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// Nothing.
-    None,
-    /// It was the first of a slice.
-    Slice,
-    /// It was the first by another span.
-    Span,
-}
-
 /// What was counted within the span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
@@ -70,11 +59,11 @@ impl<W: Word<Bits = u64>> Shard<W> {
         next.is_some_and(|next| swap(word, seen.0, next.0).is_ok())
     }
 
-    /// Counts a call.
-    pub(super) fn count(&self, call: Counted) -> Turn {
+    /// Counts a call; whether it began a slice.
+    pub(super) fn count(&self, call: Counted) -> bool {
         let head = Head(self.head.load(Ordering::Relaxed));
         if head.is_current(call.span, call.now_ms) && self.count_in(head, call) {
-            return Turn::None;
+            return false;
         }
         self.count_with_turn(call)
     }
@@ -100,8 +89,8 @@ impl<W: Word<Bits = u64>> Shard<W> {
 
     #[cold]
     #[inline(never)]
-    fn count_with_turn(&self, call: Counted) -> Turn {
-        let mut turn = Turn::None;
+    fn count_with_turn(&self, call: Counted) -> bool {
+        let mut is_begun = false;
         loop {
             let head = Head(self.head.load(Ordering::Acquire));
             let (next, begun) = head.at(call.span, call.now_ms);
@@ -110,14 +99,10 @@ impl<W: Word<Bits = u64>> Shard<W> {
                     continue;
                 }
                 self.empty_before(next, begun);
-                turn = if head.span() == next.span() {
-                    Turn::Slice
-                } else {
-                    Turn::Span
-                };
+                is_begun = true;
             }
             if self.count_in(next, call) {
-                return turn;
+                return is_begun;
             }
         }
     }

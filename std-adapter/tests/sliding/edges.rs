@@ -1,7 +1,7 @@
 //! When a call enters and leaves the span, to the millisecond, wherever the clock stands.
 
 use atomic_breaker_std::tally::Call;
-use atomic_breaker_std::{ManualClock, SlidingRatio, Tally};
+use atomic_breaker_std::{ManualClock, SlidingRatio, Tally, Verdict};
 
 use super::{Sliding, ms, play, ratio};
 
@@ -56,6 +56,23 @@ fn a_clock_that_steps_back_a_little_goes_on_in_the_slice_it_was_in() {
         assert_eq!(tally.seen_and_failed(), (0, 0), "{start}");
         let _ = play(&tally, half, 0, "x");
         assert_eq!(tally.seen_and_failed(), (1, 1), "{start}");
+    }
+}
+
+/// It has remembered that two failures more cannot trip, of calls that have left the span since.
+#[test]
+fn a_clock_that_steps_back_does_not_revive_what_cannot_trip() {
+    for start in STARTS {
+        let clock = ManualClock::starting_at(start);
+        let tally = Sliding::by(&clock);
+        let tenth = ratio(10, 800, 2);
+        let many = ".".repeat(30) + "x";
+        assert_eq!(play(&tally, tenth, 0, &many), Verdict::Keep, "{start}");
+        clock.advance(ms(900));
+        assert_eq!(play(&tally, tenth, 0, "."), Verdict::Keep, "{start}");
+        assert_eq!(tally.seen_and_failed(), (1, 0), "{start}");
+        clock.step_back(ms(900));
+        assert_eq!(play(&tally, tenth, 0, "x"), Verdict::Trip, "{start}");
     }
 }
 

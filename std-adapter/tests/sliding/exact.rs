@@ -137,6 +137,12 @@ fn random_histories_are_those_of_a_plain_reference() {
     assert!(trips > 1_000, "{trips}");
 }
 
+/// A clock that stepped back revived what could not trip half a second before.
+#[test]
+fn a_history_that_was_another_once() {
+    history(0x66b0_81cb_cc1b_0d42, 3_000);
+}
+
 /// Ten days, a call every 7 s, each day other shares of failures.
 #[test]
 fn days_pass_as_the_first_hour_did() {
