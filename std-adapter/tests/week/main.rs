@@ -10,6 +10,7 @@
 //! | `layers` | layers, registries, a guarded client |
 //! | `guards` | guarded clients that wait for the end of the body; rules of one host; waiting for a breaker |
 //! | `middleware` | reqwest-middleware |
+//! | `sliding` | a share of failures within a sliding time, calls in flight |
 //! | `mapped` | breakers that processes share |
 //! | `fleets` | processes that have joined a fleet |
 //! | `operators` | an operator who commands a key while it is called |
@@ -40,6 +41,8 @@ mod requests;
 mod responses;
 #[cfg(feature = "steps")]
 mod shop;
+#[cfg(all(feature = "resource", feature = "sliding"))]
+mod sliding;
 #[cfg(feature = "steps")]
 mod steps;
 #[cfg_attr(
