@@ -41,14 +41,9 @@ mod requests;
 mod responses;
 #[cfg(feature = "steps")]
 mod shop;
-#[cfg(all(feature = "resource", feature = "sliding"))]
 mod sliding;
 #[cfg(feature = "steps")]
 mod steps;
-#[cfg_attr(
-    not(feature = "mapped"),
-    expect(dead_code, reason = "what moves a clock by hand")
-)]
 mod world;
 
 use std::time::Duration;
