@@ -190,7 +190,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             return;
         }
         if let Some(transition) = self.answer(applied) {
-            self.observer.transition(&transition);
+            self.observer.changed(&transition, self.present());
         }
     }
 

@@ -38,7 +38,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.call_with(AnyError, operation)
     }
 
-    /// [`call`](Self::call) with a classifier that says what the result means.
+    /// [`call`](Self::call) with a classifier that says what the result means. A panic of the classifier counts
+    /// as a failure, too.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -73,10 +74,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         // No permit, as its drop would keep it in memory.
         let ticket = self.admit()?;
         let result = or_on_panic(operation, || self.fail_by_panic(ticket));
-        let outcome = or_on_panic(
-            || classify.classify(&result),
-            || self.cancel_by_panic(ticket),
-        );
+        let outcome = or_on_panic(|| classify.classify(&result), || self.fail_by_panic(ticket));
         self.report(ticket, outcome);
         result.map_err(CallError::Failed)
     }
@@ -85,12 +83,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline(never)]
     fn fail_by_panic(&self, ticket: Ticket<W::Bits>) {
         self.report(ticket, Failure::new().into());
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn cancel_by_panic(&self, ticket: Ticket<W::Bits>) {
-        self.cancel(ticket);
     }
 
     /// Runs the future that `operation` makes, if the breaker admits it. Needs no runtime and does
@@ -154,7 +146,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let mut future = pin!(count_panic(&mut permit, operation));
         let result =
             poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
-        permit.end(classify.classify(&result));
+        let outcome = count_panic(&mut permit, || classify.classify(&result));
+        permit.end(outcome);
         result.map_err(CallError::Failed)
     }
 }

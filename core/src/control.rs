@@ -42,9 +42,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// [`trip`](Self::trip) for at least so long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a 32-bit
     /// word; the answer says for how long). A time demanded this way ends early only by
-    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another command of an operator, if it is
-    /// more than half of the open time: a shorter demand does not keep [`probe_early`](Self::probe_early)
-    /// off, as there is one bit to say so for all of it.
+    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another command of an operator. So does the rest of
+    /// an open time that is longer, as there is one bit to say so for all of it: it keeps
+    /// [`probe_early`](Self::probe_early) off.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -149,8 +149,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Frees the word for another resource, if there is nothing left to wait for: if the breaker is closed, or its
-    /// open time, its lease or its return is over. It is fresh then, in the next epoch, so permits from before
+    /// Frees the word for another resource, if there is nothing left to wait for: if the breaker is closed, its
+    /// open time, its lease or its return is over, or it is half-open with a free slot. It is fresh then, in the next epoch, so permits from before
     /// change nothing. Returns whether that was so; otherwise nothing changes. Observers are not notified. For
     /// registries that evict what they need not remember.
     ///
@@ -172,7 +172,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             let is_over = match circuit.state() {
                 State::Closed => true,
                 State::Open => Machine::<W::Bits>::open_time_left(circuit, now.ms()).is_none(),
-                State::HalfOpen => machine.lease_left(circuit, now.ms()).is_none(),
+                State::HalfOpen => machine.slot_left(circuit, now.ms()).is_none(),
                 State::Returning => machine.return_left(circuit, now.ms()).is_none(),
                 State::ForcedOpen | State::Disabled => false,
             };

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use crate::config::ConfigError;
 use crate::number::ms;
 use crate::state::State;
 
@@ -252,3 +253,37 @@ impl fmt::Display for CorruptWord {
 }
 
 impl core::error::Error for CorruptWord {}
+
+/// Why bits were not taken up by [`Breaker::try_from_bits`](crate::Breaker::try_from_bits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum FromBitsError {
+    /// The bits are an invalid state.
+    Corrupt(CorruptWord),
+    /// The rules need a tally, which a breaker of bits has not.
+    Config(ConfigError),
+}
+
+impl From<CorruptWord> for FromBitsError {
+    fn from(corrupt: CorruptWord) -> Self {
+        Self::Corrupt(corrupt)
+    }
+}
+
+impl From<ConfigError> for FromBitsError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl fmt::Display for FromBitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corrupt(corrupt) => corrupt.fmt(f),
+            Self::Config(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FromBitsError {}

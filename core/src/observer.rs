@@ -5,6 +5,7 @@ use core::task::Waker;
 
 use crate::error::Rejected;
 use crate::outcome::Outcome;
+use crate::present::Present;
 pub use crate::transition::{Cause, Transition};
 
 /// Is notified of transitions, rejections and outcomes. `()` observes nothing and costs nothing; a pair
@@ -14,7 +15,8 @@ pub use crate::transition::{Cause, Transition};
 ///
 /// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was made:
 /// on the caller's thread or in its interrupt handler, so be brief and do not block. Two callers may report
-/// two transitions in either order; the epoch says which came first. An observer that panics leaves the
+/// two transitions in either order: an observer that keeps the last one implements [`changed`](Self::changed),
+/// where the [`Present`] says what the word says now. An observer that panics leaves the
 /// breaker's state intact; only the notifications that it, or the other of a pair, was due next are lost. If
 /// it panics while a panic of the operation is being counted, the process aborts.
 ///
@@ -51,6 +53,13 @@ pub trait Observer {
     /// The state changed, or a new round of probes began.
     fn transition(&self, transition: &Transition) {
         let _ = transition;
+    }
+
+    /// [`transition`](Self::transition), to which it forwards by default, with the word as it is now. This is what
+    /// the breaker calls; for observers that keep what is the present.
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        let _ = present;
+        self.transition(transition);
     }
 
     /// A call was rejected.
@@ -99,6 +108,10 @@ macro_rules! forward_observer {
                 (**self).transition(transition);
             }
 
+            fn changed(&self, transition: &Transition, present: Present<'_>) {
+                (**self).changed(transition, present);
+            }
+
             fn rejected(&self, rejected: Rejected) {
                 (**self).rejected(rejected);
             }
@@ -136,6 +149,12 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        if let Some(observer) = self {
+            observer.changed(transition, present);
+        }
+    }
+
     fn rejected(&self, rejected: Rejected) {
         if let Some(observer) = self {
             observer.rejected(rejected);
@@ -168,6 +187,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn transition(&self, transition: &Transition) {
         self.0.transition(transition);
         self.1.transition(transition);
+    }
+
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        self.0.changed(transition, present);
+        self.1.changed(transition, present);
     }
 
     fn rejected(&self, rejected: Rejected) {

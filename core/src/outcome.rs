@@ -108,7 +108,9 @@ impl Default for Failure {
     }
 }
 
-/// Turns the result of a call into its [`Outcome`]. Closures implement it.
+/// Turns the result of a call into its [`Outcome`]. Functions implement it, and closures whose argument has its type
+/// written out, `|result: &Result<Value, Error>| ..`; without it the compiler reports "type mismatch in closure
+/// arguments" (E0631), or that the "implementation of `Fn` is not general enough".
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
@@ -132,6 +134,12 @@ impl Default for Failure {
 /// assert!(breaker.acquire().is_err());
 /// # let _ = Error::TimedOut;
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not classify results of type `Result<{T}, {E}>`",
+    label = "not a classifier of these results",
+    note = "take a function, or a closure that returns an `Outcome` and whose argument has its type written out: \
+            `|result: &Result<{T}, {E}>| ..`"
+)]
 pub trait Classify<T, E> {
     /// What the result says about the resource.
     fn classify(&self, result: &Result<T, E>) -> Outcome;

@@ -144,10 +144,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
         let machine = self.machine();
         let mut verdict = None;
-        let applied = self.apply_if_current(ticket, |circuit, now| {
-            // Only a failure can trip.
-            let _ = self.record(&mut verdict, circuit, None);
-            machine.succeed(circuit, now)
+        let applied = self.apply(|circuit, now| {
+            let holds = machine.holds(circuit, ticket.granted);
+            if holds {
+                // Only a failure can trip.
+                let _ = self.record(&mut verdict, circuit, None);
+            }
+            machine.succeed(circuit, ticket.granted, holds, now)
         });
         self.observer.outcome(Outcome::Success);
         self.notify(applied);

@@ -1,5 +1,7 @@
 //! What the word says, at one moment.
 
+mod made;
+
 use core::fmt;
 use core::time::Duration;
 
@@ -145,8 +147,8 @@ impl Snapshot {
         }
     }
 
-    /// Whether the next call becomes the first probe of a round: open, and the open time is over, or
-    /// half-open, and the probes in flight are lost.
+    /// Whether the next call becomes a probe: open, and the open time is over, or half-open, and a slot is free
+    /// or the probes in flight are lost.
     pub const fn is_due(&self) -> bool {
         self.is_due
     }
@@ -213,21 +215,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     fn describe(&self, circuit: Circuit<W::Bits>, now_ms: u32) -> Snapshot {
         let machine = self.machine();
         let state = circuit.state();
-        let mut snapshot = Snapshot {
-            state,
-            epoch: circuit.epoch() as u16,
-            failures: 0,
-            trips: circuit.trips() as u8,
-            probes_in_flight: 0,
-            successes: 0,
-            lost_rounds: 0,
-            returning_percent: None,
-            opened_at_ms: None,
-            open_for_ms: None,
-            is_demanded: false,
-            wait_ms: None,
-            is_due: false,
-        };
+        let mut snapshot = Snapshot::new(state)
+            .with_epoch(circuit.epoch() as u16)
+            .with_trips(circuit.trips() as u8);
         match state {
             State::Closed => snapshot.failures = circuit.failures() as u16,
             State::Returning => {
@@ -246,10 +236,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 snapshot.probes_in_flight = circuit.in_flight() as u8;
                 snapshot.successes = circuit.successes() as u8;
                 snapshot.lost_rounds = circuit.lost() as u8;
-                if circuit.in_flight() >= machine.slots(circuit) {
-                    snapshot.wait_ms = machine.lease_left(circuit, now_ms);
-                    snapshot.is_due = snapshot.wait_ms.is_none();
-                }
+                snapshot.wait_ms = machine.slot_left(circuit, now_ms);
+                snapshot.is_due = snapshot.wait_ms.is_none();
             }
             State::ForcedOpen => snapshot.wait_ms = Some(0),
             State::Disabled => {}

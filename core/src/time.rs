@@ -15,7 +15,8 @@
 //! `k·R - guard - rounding` and `k·R + open_for` after the trip reads like a call just after it, and is
 //! rejected for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in
 //! the 64-bit word 0.1 %); a call at any other time is right. A window of
-//! failures, a lease, a gradual return and the age of a probe err in the same way. The gate never
+//! failures, a lease, a gradual return and the age of a probe err in the same way, with their own time in place of
+//! `open_for`: a return that nobody finished rejects by its share again, for up to the whole return. The gate never
 //! opens early unless the clock steps back by more than the guard band.
 //!
 //! Someone who calls only every `P` milliseconds, with `P` near a multiple of `R`, meets those times again

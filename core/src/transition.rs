@@ -21,7 +21,8 @@ pub struct Transition {
     pub cause: Cause,
     /// When, as the clock reads: milliseconds since its origin, modulo 2³².
     pub at_ms: u32,
-    /// The epoch that begins: one more than the one before, modulo 512 (16 in a 32-bit word).
+    /// The epoch that begins: one more than the one before, modulo 512 (16 in a 32-bit word). Which of two came
+    /// first is said by [`Breaker::transitions_since`](crate::Breaker::transitions_since).
     pub epoch: u16,
     /// Trips in a row, this one included.
     pub trips: u8,
@@ -54,50 +55,6 @@ impl Transition {
             | State::ForcedOpen
             | State::Disabled => None,
         }
-    }
-}
-
-/// Transitions that are so far apart are ordered by their times: others, of which nobody was notified here,
-/// may lie between them.
-const APART_MS: u32 = 1_000;
-/// How many epochs there are in a 32-bit word, and in a 64-bit word.
-const NARROW_EPOCHS: u16 = 16;
-const WIDE_EPOCHS: u16 = 512;
-
-impl Transition {
-    /// Whether this one was made after another one of the same breaker, by serial number arithmetic (RFC 1982)
-    /// on their epochs, or, if they are more than a second apart, by their times. For observers that keep the
-    /// last one: two threads may report two transitions in either order.
-    ///
-    /// Sure as long as no more than seven transitions are on their way to be reported. One that healed a
-    /// corrupt word counts as later than any.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let breaker = Breaker::new(Config::new(), ManualClock::new());
-    /// let tripped = breaker.trip().unwrap();
-    /// let closed = breaker.reset().unwrap();
-    /// assert!(closed.is_after(&tripped) && !tripped.is_after(&closed));
-    /// ```
-    pub const fn is_after(&self, other: &Self) -> bool {
-        // The epoch of a word that was replaced says nothing.
-        if matches!(self.cause, Cause::CorruptWord) {
-            return true;
-        }
-        let later_ms = self.at_ms.wrapping_sub(other.at_ms);
-        let earlier_ms = other.at_ms.wrapping_sub(self.at_ms);
-        if later_ms > APART_MS && earlier_ms > APART_MS {
-            return later_ms < earlier_ms;
-        }
-        // Small epochs look the same in both words, and their low bits count alike.
-        let epochs = if self.epoch < NARROW_EPOCHS && other.epoch < NARROW_EPOCHS {
-            NARROW_EPOCHS
-        } else {
-            WIDE_EPOCHS
-        };
-        let ahead = self.epoch.wrapping_sub(other.epoch) % epochs;
-        ahead != 0 && ahead <= epochs / 2
     }
 }
 

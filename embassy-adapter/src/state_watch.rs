@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt;
 use core::task::Waker;
 
-use atomic_breaker::{Observer, Transition};
+use atomic_breaker::{Observer, Present, Transition};
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::RawMutex;
 use embassy_sync::watch::{Receiver, Watch};
@@ -37,7 +37,8 @@ use embassy_sync::watch::{Receiver, Watch};
 /// ```
 ///
 /// Two transitions may be reported in either order, as when an interrupt comes between a transition and
-/// its report. The older one is not shown then; [`Transition::is_after`] says which it is.
+/// its report. What is shown is then the one that the word shows: it is [read](Present) with each report, under the
+/// lock. Transitions that are made elsewhere over the same word are not reported here, and not shown.
 pub struct StateWatch<M: RawMutex, const N: usize, const S: usize = 8> {
     last: Watch<M, Transition, N>,
     sleepers: Mutex<M, RefCell<[Option<Waker>; S]>>,
@@ -67,6 +68,17 @@ impl<M: RawMutex, const N: usize, const S: usize> StateWatch<M, N, S> {
         self.sleepers.lock(|sleepers| f(&mut sleepers.borrow_mut()))
     }
 
+    fn show(&self, transition: &Transition, is_nearer_than: impl Fn(&Transition) -> bool) {
+        self.last.sender().send_if_modified(|last| {
+            let is_shown = last.as_ref().is_none_or(&is_nearer_than);
+            if is_shown {
+                *last = Some(*transition);
+            }
+            is_shown
+        });
+        self.wake();
+    }
+
     fn wake(&self) {
         // One by one, and outside of the lock: what a waker does is not known here. No more than
         // there are places, as those woken may come back meanwhile.
@@ -93,15 +105,13 @@ impl<M: RawMutex, const N: usize, const S: usize> fmt::Debug for StateWatch<M, N
 }
 
 impl<M: RawMutex, const N: usize, const S: usize> Observer for StateWatch<M, N, S> {
+    /// Shows it, whatever was shown: by this alone nobody knows of an order.
     fn transition(&self, transition: &Transition) {
-        self.last.sender().send_if_modified(|last| {
-            let is_newer = last.is_none_or(|last| transition.is_after(&last));
-            if is_newer {
-                *last = Some(*transition);
-            }
-            is_newer
-        });
-        self.wake();
+        self.show(transition, |_| true);
+    }
+
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        self.show(transition, |last| present.is_nearer(transition, last));
     }
 
     fn wake_on_change(&self, waker: &Waker) -> bool {

@@ -165,8 +165,8 @@ pub use coarse_clock::CoarseClock;
 #[cfg(feature = "resource")]
 pub use resource::{
     Admit, AnyPermit, AnyResource, AtOnce, Enforcement, InFlightLimit, InFlightPermit, LastFailure,
-    LastFailureCell, PercentError, Rejection, Report, Resource, ResourcePermit, ServiceError,
-    call_reported,
+    LastFailureCell, OneBreaker, PercentError, Rejection, Report, Resource, ResourcePermit,
+    ServiceError, call_reported,
 };
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};

@@ -24,17 +24,17 @@ fn limited(limit: u32) -> (Arc<ManualClock>, Arc<InFlightLimit<Arc<Manual>>>) {
 fn a_resource_that_hangs_trips_before_anything_has_failed() {
     let (clock, limit) = limited(10);
     let hanging: Vec<_> = (0..10).map(|_| limit.admit(&()).unwrap()).collect();
-    assert_eq!(limit.get_ref().state(), State::Closed);
+    assert_eq!(limit.get_ref().breaker().state(), State::Closed);
     let rejection = limit.admit(&()).unwrap_err();
     assert_eq!(&*rejection.last_failure.unwrap().text, "10 calls in flight");
-    assert_eq!(limit.get_ref().state(), State::Open);
+    assert_eq!(limit.get_ref().breaker().state(), State::Open);
     assert_eq!(limit.in_flight(), 10, "the one that was rejected is none");
     // The probe is let through though the others still hang.
     clock.advance(Duration::from_secs(1));
     let probe = limit.admit(&()).unwrap();
     assert!(probe.is_probe());
     probe.report(Outcome::Success);
-    assert_eq!(limit.get_ref().state(), State::Closed);
+    assert_eq!(limit.get_ref().breaker().state(), State::Closed);
     assert!(limit.admit(&()).is_err(), "still too many");
     drop(hanging);
     assert_eq!(limit.in_flight(), 0);
@@ -50,7 +50,7 @@ fn calls_that_end_make_room_however_they_end() {
     }
     assert_eq!(limit.in_flight(), 0);
     limit.admit(&()).unwrap().report(Failure::new().into());
-    assert_eq!(limit.get_ref().snapshot().failures(), 1);
+    assert_eq!(limit.get_ref().breaker().snapshot().failures(), 1);
     assert_eq!(limit.in_flight(), 0);
 }
 
@@ -59,7 +59,7 @@ fn in_shadow_mode_all_calls_pass_and_it_trips_nevertheless() {
     let (_, limit) = limited(2);
     limit.get_ref().enforcement().set_percent(0).unwrap();
     let hanging: Vec<_> = (0..10).map(|_| limit.admit(&()).unwrap()).collect();
-    assert_eq!(limit.get_ref().state(), State::Open);
+    assert_eq!(limit.get_ref().breaker().state(), State::Open);
     assert_eq!(limit.in_flight(), 10);
     drop(hanging);
     assert_eq!(limit.in_flight(), 0);
@@ -103,7 +103,7 @@ fn threads_together_are_stopped_near_the_limit() {
         threads.into_iter().map(|it| it.join().unwrap()).sum()
     });
     assert!((81..=210).contains(&held), "{held}");
-    assert_eq!(limit.get_ref().state(), State::Open);
+    assert_eq!(limit.get_ref().breaker().state(), State::Open);
     assert_eq!(limit.in_flight(), 0);
 }
 

@@ -222,3 +222,31 @@ fn the_clock_goes_on_in_every_paused_runtime() {
         });
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_that_changes_what_it_captures_is_tried_again() {
+    struct Connection(Vec<u32>);
+    impl Connection {
+        async fn send(&mut self, number: u32) -> Result<usize, io::Error> {
+            self.0.push(number);
+            match self.0.len() {
+                3 => Ok(3),
+                _ => fails().await.map(|()| 0),
+            }
+        }
+    }
+    let breaker = Breaker::new(RULES.consecutive_failures(9), TokioClock);
+    let mut connection = Connection(Vec::new());
+    let sent = breaker
+        .retry_mut(Retry::new(), async || connection.send(7).await)
+        .await;
+    assert_eq!((sent.unwrap(), connection.0), (3, vec![7; 3]));
+
+    let mut connection = Connection(Vec::new());
+    let ignored = |_: &Result<usize, io::Error>| atomic_breaker_std::Outcome::Ignored;
+    let sent = breaker
+        .retry_mut_with(Retry::new(), ignored, async || connection.send(7).await)
+        .await;
+    assert!(sent.is_err());
+    assert_eq!(connection.0, [7], "only a failure is tried again");
+}

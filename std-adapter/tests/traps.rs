@@ -230,3 +230,62 @@ fn one_breaker_in_an_arc_in_two_places_serves_both() {
             .all(|client| client.server.acquire().is_err())
     );
 }
+
+#[cfg(feature = "resource")]
+mod of_a_resource {
+    use super::{LONG, RULES, State};
+    use atomic_breaker_std::{AnyPermit, Breaker, ManualClock, Outcome, Resource, breaker};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_permit_that_fails_when_dropped_counts_what_leaves_by_a_question_mark() {
+        fn call(server: &Resource, answer: &str) -> Result<u32, super::Anything> {
+            let permit = server.acquire()?.failing_when_dropped();
+            let number = super::parse(answer)?;
+            permit.report(Outcome::Success);
+            Ok(number)
+        }
+        let server = Resource::new(breaker(RULES));
+        assert_eq!(call(&server, "7").unwrap(), 7);
+        for _ in 0..3 {
+            assert!(call(&server, "garbage").is_err());
+        }
+        assert_eq!(server.breaker().state(), State::Open);
+        server.enforcement().set_percent(0).unwrap();
+        assert_eq!(call(&server, "7").unwrap(), 7, "in shadow mode");
+    }
+
+    #[test]
+    fn a_permit_that_fails_when_dropped_can_be_cancelled() {
+        let server = Resource::new(breaker(RULES));
+        server.acquire().unwrap().failing_when_dropped().cancel();
+        assert_eq!(server.breaker().snapshot().failures(), 0);
+    }
+
+    #[test]
+    fn a_rejection_by_command_names_no_failure_of_an_earlier_day() {
+        let clock = ManualClock::new();
+        let server = Resource::new(Breaker::new(RULES.consecutive_failures(1), &clock));
+        let words = || server.acquire().unwrap_err().last_failure.is_some();
+        let _ = server.call(|| Err::<(), _>("503 of yesterday"));
+        assert!(words());
+        clock.advance(LONG);
+        let probe = server.acquire().unwrap();
+        assert!(words(), "half-open");
+        probe.report(Outcome::Success);
+        server.breaker().trip();
+        assert!(!words(), "tripped by command");
+        server.breaker().force_open();
+        assert!(!words(), "forced open");
+        assert!(server.last_failure().get().is_some(), "it is history");
+    }
+
+    #[test]
+    fn a_classifier_that_panics_has_failed_the_call() {
+        let server = Resource::new(breaker(RULES.consecutive_failures(1)));
+        let closure = |_: &Result<u8, &str>| -> Outcome { panic!("a bug") };
+        let call = || server.call_with(&closure, || Ok(7)).map(drop);
+        catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+        assert_eq!(server.breaker().state(), State::Open);
+    }
+}

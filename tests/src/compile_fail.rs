@@ -145,6 +145,29 @@
 //! static LOG: EventLog<0> = EventLog::new();
 //! ```
 //!
+//! # Classifiers
+//!
+//! The argument of a closure has its type written out:
+//!
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, Outcome};
+//! let breaker = Breaker::new(Config::new(), ManualClock::new());
+//! let classify = |result: &Result<u8, ()>| match result {
+//!     Ok(_) => Outcome::Success,
+//!     Err(()) => Outcome::Ignored,
+//! };
+//! let _ = breaker.call_with(classify, || Ok::<u8, ()>(1));
+//! ```
+//! ```compile_fail,E0631
+//! use atomic_breaker::{Breaker, Config, ManualClock, Outcome};
+//! let breaker = Breaker::new(Config::new(), ManualClock::new());
+//! let classify = |result| match result {
+//!     Ok(_) => Outcome::Success,
+//!     Err(()) => Outcome::Ignored,
+//! };
+//! let _ = breaker.call_with(classify, || Ok::<u8, ()>(1));
+//! ```
+//!
 //! # Permits, attempts and tokens
 //!
 //! A permit does not outlive its breaker:

@@ -8,6 +8,7 @@
 //! | `tests/races/` | every interleaving of two or three callers, by loom |
 //! | `tests/threads/` | real threads, more than cores |
 //! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
+//! | `tests/keepers.rs` | whoever keeps the last state shows what the word says |
 //! | `tests/week.rs` | the programs that users write first, over a week of outages |
 //! | `tests/promises.rs` | auto traits, sizes, what is `const` |
 //! | [`compile_fail`] | what must not compile, each case with a twin that does |

@@ -140,8 +140,8 @@ fn what_travels_is_small() {
     let permit = size_of::<Permit<&Plain>>();
     assert!(size_of::<Attempt<&Plain>>() <= permit + pointer);
     assert!(size_of::<Option<Permit<&Plain>>>() <= permit + pointer);
-    assert_eq!(size_of::<Option<Ratio>>(), 8);
-    assert!(size_of::<Config>() <= 96, "{}", size_of::<Config>());
+    assert_eq!(size_of::<Option<Ratio>>(), 12);
+    assert!(size_of::<Config>() <= 100, "{}", size_of::<Config>());
     assert!(size_of::<Transition>() <= 16, "{}", size_of::<Transition>());
     assert_eq!(size_of::<Option<Transition>>(), size_of::<Transition>());
 }

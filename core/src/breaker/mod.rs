@@ -10,7 +10,7 @@ use core::fmt;
 
 use crate::clock::{Clock, SharedClock};
 use crate::config::{AsRules, Config, ConfigError, Rules, check_memory};
-use crate::error::CorruptWord;
+use crate::error::{CorruptWord, FromBitsError};
 use crate::machine::Machine;
 use crate::observer::Observer;
 use crate::tally::Tally;
@@ -152,7 +152,8 @@ impl<C: Clock, W: Word> Breaker<C, W> {
     /// [`CorruptWord`] when the bits are an invalid state.
     ///
     /// # Panics
-    /// When the rules need a tally.
+    /// When the rules need a tally. For rules that are not known to need none there is
+    /// [`try_from_bits`](Self::try_from_bits).
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock, Rules, State};
@@ -170,6 +171,31 @@ impl<C: Clock, W: Word> Breaker<C, W> {
         W: From<W::Bits>,
     {
         let breaker = Self::from_parts(bits.check()?.into(), rules, clock, (), ());
+        breaker.restore()?;
+        Ok(breaker)
+    }
+
+    /// [`from_bits`](Self::from_bits) for rules that are not known to need no tally, such as those from a file.
+    ///
+    /// # Errors
+    /// [`FromBitsError`] says that the bits are an invalid state, or what the rules need.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, FromBitsError, ManualClock, Ratio, Rules};
+    ///
+    /// let from_a_file = Rules::new(Config::new().failure_ratio(Ratio::percent(50)));
+    /// let refused = <Breaker<_>>::try_from_bits(0, from_a_file, ManualClock::new());
+    /// assert!(matches!(refused, Err(FromBitsError::Config(_))));
+    /// ```
+    pub fn try_from_bits(
+        bits: W::Bits,
+        rules: Rules<W::Bits>,
+        clock: C,
+    ) -> Result<Self, FromBitsError>
+    where
+        W: From<W::Bits>,
+    {
+        let breaker = Self::try_from_parts(bits.check()?.into(), rules, clock, (), ())?;
         breaker.restore()?;
         Ok(breaker)
     }

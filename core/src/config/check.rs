@@ -1,7 +1,7 @@
 //! What a configuration must satisfy.
 
 use super::error::{ConfigError, Kind};
-use super::ratio::{Of, Ratio};
+use super::ratio::{self, Of, Ratio};
 use super::{Config, TripRule};
 use crate::word::Layout;
 
@@ -81,7 +81,7 @@ const fn ratio_fault(ratio: Ratio) -> Option<Kind> {
     if !is_time && (ratio.min_calls == 0 || ratio.needed_calls() > ratio.amount) {
         return Some(Kind::MinCalls);
     }
-    if ratio.percent == 0 || ratio.percent > 100 {
+    if ratio.points == 0 || ratio.points as u32 > ratio::ALL {
         return Some(Kind::Percent);
     }
     None

@@ -112,7 +112,9 @@ impl ConfigError {
                 "min_calls must be between 1 and the number of calls that the failure_ratio looks \
                  at: change one of them"
             }
-            Kind::Percent => "the percent of a failure_ratio must be between 1 and 100: change it",
+            Kind::Percent => {
+                "the share of a failure_ratio must be between 1 and 10000 basis points (0.01 to 100 percent): change it"
+            }
             Kind::OpenTooLong => {
                 "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
                  take longer ticks or a 64-bit word"

@@ -54,7 +54,10 @@ struct FailuresWithin {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FailureRatio {
-    percent: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    percent: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    basis_points: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_last: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +147,11 @@ impl From<&Config> for File {
             failures_within,
             tally_only: config.trip == TripRule::TallyOnly,
             failure_ratio: config.ratio.map(|ratio| FailureRatio {
-                percent: ratio.percent.into(),
+                percent: ratio.whole_percent(),
+                basis_points: match ratio.whole_percent() {
+                    Some(_) => None,
+                    None => Some(ratio.trips_at_basis_points()),
+                },
                 of_last: ratio.calls(),
                 within_ms: ratio.within_ms(),
                 min_calls: ratio.of.has_min_calls().then(|| ratio.needed_calls()),
@@ -209,7 +216,11 @@ impl File {
         let Some(it) = &self.failure_ratio else {
             return Ok(None);
         };
-        let ratio = Ratio::percent(it.percent);
+        let ratio = match (it.percent, it.basis_points) {
+            (Some(percent), None) => Ratio::percent(percent),
+            (None, Some(points)) => Ratio::basis_points(points),
+            _ => return Err("a failure_ratio has either percent or basis_points: set one of them"),
+        };
         let ratio = match (it.of_last, it.within_ms) {
             (Some(calls), None) => ratio.of_last(calls),
             (None, Some(ms)) => ratio.within(Duration::from_millis(ms.into())),

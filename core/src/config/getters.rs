@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::{Config, Ratio, TripRule};
+use crate::word::Layout;
 
 const fn some_ms(ms: Option<u32>) -> Option<Duration> {
     match ms {
@@ -91,6 +92,19 @@ impl Config {
         some_ms(self.max_retry_after_ms)
     }
 
+    /// The longest minimum open time that a failure may ask for in a word of this layout, set or not.
+    ///
+    /// ```
+    /// use atomic_breaker::{Config, word::Layout};
+    /// use core::time::Duration;
+    ///
+    /// assert_eq!(Config::new().get_max_retry_after(), None);
+    /// assert_eq!(Config::new().get_max_retry_after_in(Layout::WIDE), Duration::from_secs(300));
+    /// ```
+    pub const fn get_max_retry_after_in(&self, layout: Layout) -> Duration {
+        Duration::from_millis(self.longest_retry_after(layout.max_ms()) as u64)
+    }
+
     /// The probes that may be in flight.
     pub const fn get_probes(&self) -> u32 {
         self.probes as u32
@@ -104,6 +118,19 @@ impl Config {
     /// The lease of a probe, if it was set.
     pub const fn get_probe_lease(&self) -> Option<Duration> {
         some_ms(self.probe_lease_ms)
+    }
+
+    /// The lease of a probe in a word of this layout, set or not.
+    ///
+    /// ```
+    /// use atomic_breaker::{Config, word::Layout};
+    /// use core::time::Duration;
+    ///
+    /// assert_eq!(Config::new().get_probe_lease(), None);
+    /// assert_eq!(Config::new().get_probe_lease_in(Layout::WIDE), Duration::from_secs(30));
+    /// ```
+    pub const fn get_probe_lease_in(&self, layout: Layout) -> Duration {
+        Duration::from_millis(self.lease(layout.max_ms()) as u64)
     }
 
     /// From when on a dropped probe counts as failed.

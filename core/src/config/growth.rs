@@ -1,4 +1,12 @@
-//! How the open time grows from trip to trip.
+//! How the open time grows from trip to trip, and how traffic comes back.
+
+/// How traffic comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) struct GradualReturn {
+    pub(crate) first_percent: u8,
+    pub(crate) over_ms: u32,
+}
 
 /// Each open time from the one before: multiplied, then lengthened, up to a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

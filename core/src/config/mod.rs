@@ -13,7 +13,7 @@ mod trip_rule;
 
 pub(crate) use check::{Memory, check_memory};
 pub use error::ConfigError;
-pub(crate) use growth::Growth;
+pub(crate) use growth::{GradualReturn, Growth};
 pub use ratio::Ratio;
 pub use rules::{AsRules, Rules};
 pub(crate) use trip_rule::TripRule;
@@ -22,14 +22,6 @@ use core::time::Duration;
 
 use crate::number::{byte, half, ms};
 use crate::word::Layout;
-
-/// How traffic comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) struct GradualReturn {
-    pub(crate) first_percent: u8,
-    pub(crate) over_ms: u32,
-}
 
 /// How a breaker behaves.
 ///
@@ -54,8 +46,7 @@ pub(crate) struct GradualReturn {
 /// [`Ticks`](crate::word::Ticks)).
 ///
 /// With the feature `serde` it can stand in a file of any self-describing format (JSON, TOML, YAML, not
-/// postcard), under the names of these methods; the names of
-/// durations end in `_ms`, and what is left out has its default:
+/// postcard), under the names of these methods; the names of durations end in `_ms`, and what is left out has its default:
 ///
 /// ```json
 /// {
@@ -66,8 +57,6 @@ pub(crate) struct GradualReturn {
 ///   "gradual_return": { "first_percent": 10, "over_ms": 30000 }
 /// }
 /// ```
-///
-/// In Rust:
 ///
 /// ```
 /// use atomic_breaker::{Config, Ratio};
@@ -150,8 +139,15 @@ impl Config {
     /// The window starts with a failure; the first failure at or after its end starts the next one,
     /// and a success after its end clears the count. So up to `2 × failures − 3` failures can fall
     /// within one window length without tripping. A failure reads the clock, and so does a success
-    /// while failures are counted. While traffic [returns](Self::gradual_return) the window is the time
-    /// since the return began.
+    /// while failures are counted.
+    ///
+    /// While traffic [returns](Self::gradual_return), failures are counted since the return began, and the limit
+    /// grows with that time: `failures × time ÷ window`, at least `failures`, and at most what the word counts (65 535;
+    /// 255). So a background of failures below the limit does not keep it from closing, unless as many as the word
+    /// counts fail within one return: at 1,000 failures a second a return of more than a minute trips each time, however
+    /// high the limit; take a shorter one, or a [ratio](Self::failure_ratio). And a resource that fails
+    /// again trips when that many have failed, 600 at the end of a return of 300 s with 20 failures within 10 s.
+    /// Calls that are in flight when the return ends count no more.
     #[doc(alias = "sliding window")]
     pub const fn failures_within(mut self, failures: u32, window: Duration) -> Self {
         let window_ms = ms(window);
@@ -257,8 +253,9 @@ impl Config {
         self
     }
 
-    /// How many probes may be in flight at a time while half-open. At least 1, at most 255 (15 in a
-    /// 32-bit word). After a [lost](Self::probe_lease) round it is one at a time.
+    /// How many probes of a round may be in flight at a time while half-open. At least 1, at most 255 (15 in a
+    /// 32-bit word). After a [lost](Self::probe_lease) round it is one at a time; the calls of lost probes may still
+    /// be running beside it, one more with each round that is lost, and as many again after each further trip.
     #[doc(alias = "permitted calls in half-open")]
     pub const fn probes(mut self, probes: u32) -> Self {
         self.probes = half(probes);
@@ -275,14 +272,21 @@ impl Config {
     }
 
     /// When no slot is free and the last probe was admitted this long ago, the probes in flight count as
-    /// lost: a new round starts with one new probe, and late reports of the old ones change nothing. It
-    /// should be longer than the longest call, and must not be zero.
+    /// lost: a new round starts with one new probe. Of the old ones a late failure changes nothing; a late success
+    /// shows that the resource answers now, and counts for the round that runs, unless five rounds or more have been
+    /// lost since, or the half-open time has ended. The lease should be longer than the longest call, and must not
+    /// be zero.
     ///
-    /// The lease doubles with each round lost in a row, four times at most, so that healthy calls that take
-    /// longer than the lease, but less than 16 leases, close the breaker in the end: after `log2(call ÷
-    /// lease) + 1` lost rounds, the logarithm rounded down. It grows no further, because it is also how long
-    /// the breaker may go on rejecting after a resource that made probes hang has recovered.
-    /// [`probe_now`](crate::Breaker::probe_now) cuts it short.
+    /// It doubles with each round lost in a row, four times at most: to 8 minutes with the default of 30 s.
+    ///
+    /// - **Healthy calls that take longer than the lease** close the breaker when the first one succeeds if they take
+    ///   less than 31 leases, and at most 16 leases later if they take less than 80; longer ones never close it.
+    ///   Where [`close_after`](Self::close_after) asks for more successes than there were probes in the first round,
+    ///   they must come within one round: calls of less than 16 leases close it.
+    /// - **After calls that hang and never return** the breaker may go on rejecting for the lease that runs, up to 16
+    ///   leases (8 minutes), though the resource has recovered: choose a lease that you can bear 16 times, or give
+    ///   the calls a timeout that is shorter than the lease, so that none hangs.
+    ///   [`probe_now`](crate::Breaker::probe_now) cuts it short.
     pub const fn probe_lease(mut self, lease: Duration) -> Self {
         self.probe_lease_ms = Some(ms(lease));
         self

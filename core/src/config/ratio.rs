@@ -2,12 +2,17 @@
 
 use core::time::Duration;
 
-use super::{byte, half, ms};
+use super::{half, ms};
 
 /// The calls of which half must have been seen, or that must be seen within a time, if nothing is said.
 const DEFAULT_CALLS: u32 = 20;
 
-/// When a share of failures trips: a percentage of the last calls, or of those within a time.
+/// 1 percent in basis points.
+pub(crate) const PERCENT: u32 = 100;
+/// All, in basis points.
+pub(crate) const ALL: u32 = 10_000;
+
+/// When a share of failures trips: of the last calls, or of those within a time.
 ///
 /// ```
 /// use atomic_breaker::Ratio;
@@ -17,6 +22,8 @@ const DEFAULT_CALLS: u32 = 20;
 /// const HALF: Ratio = Ratio::percent(50).of_last(20).min_calls(10);
 /// // Half of the calls within the last 10 s, if there were 20.
 /// const LATELY: Ratio = Ratio::percent(50).within(Duration::from_secs(10)).min_calls(20);
+/// // One call in a thousand within the last minute, if there were 5,000.
+/// const RARELY: Ratio = Ratio::basis_points(10).within(Duration::from_secs(60)).min_calls(5_000);
 /// ```
 ///
 /// What is remembered is a matter of the [`Tally`](crate::Tally): [`LastCalls`](crate::LastCalls)
@@ -29,7 +36,8 @@ pub struct Ratio {
     /// Calls or milliseconds.
     pub(crate) amount: u32,
     pub(crate) min_calls: u16,
-    pub(crate) percent: u8,
+    /// The share, in basis points.
+    pub(crate) points: u16,
     pub(crate) of: Of,
 }
 
@@ -58,10 +66,15 @@ impl Of {
 impl Ratio {
     /// Trips when at least `percent` (1 to 100) of the last 20 calls failed, once 10 of them were seen.
     pub const fn percent(percent: u32) -> Self {
+        Self::basis_points(percent.saturating_mul(PERCENT))
+    }
+
+    /// [`percent`](Self::percent) in hundredths of a percent: 1 to 10,000, so 10 are one call in a thousand.
+    pub const fn basis_points(points: u32) -> Self {
         Self {
             amount: DEFAULT_CALLS,
             min_calls: half(DEFAULT_CALLS.div_ceil(2)),
-            percent: byte(percent),
+            points: half(points),
             of: Of::Calls,
         }
     }
@@ -115,9 +128,16 @@ impl Ratio {
         self
     }
 
-    /// The share of failures that trips, in percent.
-    pub const fn trips_at_percent(self) -> u32 {
-        self.percent as u32
+    /// The share of failures that trips, in hundredths of a percent.
+    pub const fn trips_at_basis_points(self) -> u32 {
+        self.points as u32
+    }
+
+    /// The share in percent, if it is a whole number.
+    #[cfg(feature = "serde")]
+    pub(crate) fn whole_percent(self) -> Option<u32> {
+        let points = self.trips_at_basis_points();
+        points.is_multiple_of(PERCENT).then_some(points / PERCENT)
     }
 
     /// How many calls are looked at, where it is a share of the last calls.
@@ -141,9 +161,9 @@ impl Ratio {
         self.min_calls as u32
     }
 
-    /// Whether so many failures among so many calls trip. Exact up to 42 million calls.
+    /// Whether so many failures among so many calls trip.
     pub const fn is_reached(self, seen: u32, failed: u32) -> bool {
         seen >= self.needed_calls()
-            && failed.saturating_mul(100) >= seen.saturating_mul(self.percent as u32)
+            && failed as u64 * ALL as u64 >= seen as u64 * self.points as u64
     }
 }

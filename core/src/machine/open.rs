@@ -1,8 +1,8 @@
 //! Tripping, and for how long: growth, minimum, jitter.
 //!
 //! A demanded open time is not ended by early probes. There is one bit to say so, for the whole of an open
-//! time: it is set where the demand asks for more than half of it. A shorter demand is for the time that it
-//! asks for, and would keep a `Prober` from its work for the rest.
+//! time, so a demand for a part of it keeps a `Prober` from its work for the rest as well: rather that than a ping
+//! before the time that a server asked for.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
@@ -32,7 +32,7 @@ impl<B: Bits> Machine<'_, B> {
         let next = circuit
             .enter(State::Open)
             .with_trips(trips)
-            .with_demanded(shortest_ms > own_ms / 2);
+            .with_demanded(shortest_ms > 0);
         Step::Transition(Self::open_until(next, wanted, now.ms()), cause)
     }
 
@@ -46,12 +46,12 @@ impl<B: Bits> Machine<'_, B> {
         let own_ms = self.own_open_ms(circuit.trips());
         let wanted = self.open_time(circuit, own_ms.max(shortest_ms), now);
         if wanted <= Self::left_from_now(circuit, now) {
-            return Self::demand(circuit, shortest_ms, now);
+            return Self::demand(circuit, shortest_ms);
         }
         let next = circuit
             .enter(State::Open)
             .with_trips(circuit.trips())
-            .with_demanded(circuit.is_demanded() || shortest_ms > own_ms / 2);
+            .with_demanded(circuit.is_demanded() || shortest_ms > 0);
         Step::Transition(Self::open_until(next, wanted, now.ms()), Cause::Manual)
     }
 
@@ -64,16 +64,15 @@ impl<B: Bits> Machine<'_, B> {
     ) -> Step<B> {
         let wanted = self.open_time(circuit, shortest_ms, now);
         if wanted <= Self::left_from_now(circuit, now) {
-            return Self::demand(circuit, shortest_ms, now);
+            return Self::demand(circuit, shortest_ms);
         }
         let demanded = circuit.with_demanded(true);
         Step::Update(Self::open_until(demanded, wanted, now.ms()))
     }
 
     /// A demand that ends no later than the open time that runs.
-    fn demand(circuit: Circuit<B>, shortest_ms: u32, now: &Now<'_, impl Clock>) -> Step<B> {
-        let counts = B::ticks(shortest_ms) > Self::left_from_now(circuit, now) / 2;
-        if counts && !circuit.is_demanded() {
+    fn demand(circuit: Circuit<B>, shortest_ms: u32) -> Step<B> {
+        if shortest_ms > 0 && !circuit.is_demanded() {
             Step::Update(circuit.with_demanded(true))
         } else {
             Step::Keep

@@ -6,7 +6,7 @@ use crate::clock::{Clock, Now};
 use crate::observer::Cause;
 use crate::state::State;
 use crate::time::TimeBase;
-use crate::word::Bits;
+use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
     /// Admits a probe, if a slot is free.
@@ -26,7 +26,7 @@ impl<B: Bits> Machine<'_, B> {
 
     /// The slots that a half-open breaker has: no more probes than it still needs, and one after a lost
     /// round. At least one: a smaller `close_after` may have been taken over.
-    pub(crate) fn slots(self, circuit: Circuit<B>) -> u32 {
+    fn slots(self, circuit: Circuit<B>) -> u32 {
         if circuit.has_lost() {
             return 1;
         }
@@ -35,9 +35,18 @@ impl<B: Bits> Machine<'_, B> {
         needed.min(self.config.probes.into())
     }
 
+    /// The milliseconds until a call is admitted as a probe at the latest: none while a slot is free.
+    pub(crate) fn slot_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        if circuit.in_flight() < self.slots(circuit) {
+            None
+        } else {
+            self.lease_left(circuit, now_ms)
+        }
+    }
+
     /// The milliseconds until the probes in flight count as lost. Measured from the last admission,
     /// so that in sparse traffic no fresh probe is taken away.
-    pub(crate) fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+    fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
         let lease = self.lease(circuit.lost());
         B::left(now_ms, circuit.time(), lease)
     }
@@ -68,8 +77,13 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(next, cause)
     }
 
-    /// A probe that succeeded.
-    pub(super) fn probe_succeeded(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
+    /// A probe that succeeded, and leaves so many others in flight.
+    pub(super) fn probe_succeeded(
+        self,
+        circuit: Circuit<B>,
+        others: u32,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
         let successes = circuit.successes() + 1;
         if successes >= self.config.needed_successes() {
             let next = match self.config.gradual_return {
@@ -81,9 +95,19 @@ impl<B: Bits> Machine<'_, B> {
             };
             return Step::Transition(next, Cause::ProbesSucceeded);
         }
-        // A token that is resumed twice reports twice: not below none.
-        let others = circuit.in_flight().saturating_sub(1);
         Step::Update(circuit.with_probes(others, successes))
+    }
+
+    /// Whether the permit is of a probe that lost its slot in the half-open time that still runs. Each of the rounds
+    /// that the word counts as lost began one epoch after the other, and no more are counted than there were, so
+    /// this is sure unless the epochs have wrapped; then the trips in a row mostly differ. Only asked while
+    /// half-open.
+    pub(super) fn is_of_a_lost_round(circuit: Circuit<B>, granted: B) -> bool {
+        let rounds_since = circuit
+            .epoch()
+            .wrapping_sub(B::LAYOUT.epoch.get(granted.to_u64()) + 1);
+        circuit.bits().is_same_half_open_time(granted)
+            && rounds_since & B::LAYOUT.epoch.max() < circuit.lost()
     }
 
     /// A permit that ends without saying anything about the resource, in the current epoch.

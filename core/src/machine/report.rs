@@ -45,12 +45,24 @@ impl<B: Bits> Machine<'_, B> {
             })
     }
 
-    /// A success in the current epoch.
-    pub(crate) fn succeed(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
+    /// A success of a permit that holds, or of one that has ended. Of those only that of a probe which lost its slot
+    /// says something: the resource answers now. It counts for the round that runs, and frees no slot.
+    pub(crate) fn succeed(
+        self,
+        circuit: Circuit<B>,
+        granted: B,
+        holds: bool,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
         if circuit.is_half_open() {
-            return self.probe_succeeded(circuit, now);
+            if !holds && !Self::is_of_a_lost_round(circuit, granted) {
+                return Step::Keep;
+            }
+            // A token that is resumed twice reports twice: not below none.
+            let others = circuit.in_flight().saturating_sub(holds.into());
+            return self.probe_succeeded(circuit, others, now);
         }
-        if !circuit.counts_failures() || circuit.failures() == 0 {
+        if !holds || !circuit.counts_failures() || circuit.failures() == 0 {
             return Step::Keep;
         }
         let is_returning = circuit.trips() != 0;
@@ -127,8 +139,8 @@ impl<B: Bits> Machine<'_, B> {
             }
             Cause::FailureRatio
         } else {
-            let (failures, since, limit) = self.counted(circuit, weight.into(), now);
-            if failures >= limit {
+            let (failures, since, is_reached) = self.counted(circuit, weight.into(), now);
+            if is_reached {
                 Cause::FailureLimit
             } else if ratio_reached {
                 Cause::FailureRatio
@@ -139,31 +151,60 @@ impl<B: Bits> Machine<'_, B> {
         self.trip(circuit, 0, now, cause)
     }
 
-    /// The failures with one more, the start of their window, and how many trip.
+    /// The failures with one more, the start of their window, and whether they trip.
     fn counted(
         self,
         circuit: Circuit<B>,
         weight: u32,
         now: &Now<'_, impl Clock>,
-    ) -> (u32, u32, u32) {
+    ) -> (u32, u32, bool) {
         let failures = circuit.failures() + weight;
         match self.config.trip {
-            TripRule::Consecutive { failures: limit } => (failures, circuit.time(), limit),
+            TripRule::Consecutive { failures: limit } => {
+                (failures, circuit.time(), failures >= limit)
+            }
+            // While traffic returns, the time is that of its beginning.
+            TripRule::Within {
+                failures: limit,
+                window_ms,
+            } if circuit.trips() != 0 => {
+                let is_reached =
+                    self.is_reached_while_returning(circuit, failures, now, limit, window_ms);
+                (failures, circuit.time(), is_reached)
+            }
             TripRule::Within {
                 failures: limit,
                 window_ms,
             } => {
-                // While traffic returns, the time is that of its beginning, and the window as well.
-                let is_first = circuit.trips() == 0
-                    && (circuit.failures() == 0
-                        || B::age(now.ms(), circuit.time()) >= B::ticks(window_ms));
+                let is_first = circuit.failures() == 0
+                    || B::age(now.ms(), circuit.time()) >= B::ticks(window_ms);
                 if is_first {
-                    (weight, B::stamp(now.ms()), limit)
+                    (weight, B::stamp(now.ms()), weight >= limit)
                 } else {
-                    (failures, circuit.time(), limit)
+                    (failures, circuit.time(), failures >= limit)
                 }
             }
-            TripRule::TallyOnly => (0, 0, u32::MAX),
+            TripRule::TallyOnly => (0, 0, false),
         }
+    }
+
+    /// Whether so many failures since traffic began to return are the limit or more for each window that the return
+    /// has lasted, one at least, or all that the word can count.
+    fn is_reached_while_returning(
+        self,
+        circuit: Circuit<B>,
+        failures: u32,
+        now: &Now<'_, impl Clock>,
+        limit: u32,
+        window_ms: u32,
+    ) -> bool {
+        let window = B::ticks(window_ms);
+        // Rules without a gradual return may have taken over.
+        let back = self.config.gradual_return;
+        let over = back.map_or(0, |back| B::ticks(back.over_ms));
+        let lasted = B::age(now.ms(), circuit.time()).min(over).max(window);
+        // `failures / lasted >= limit / window`, multiplied by both: no division.
+        failures >= B::LAYOUT.max_failures()
+            || u64::from(failures) * u64::from(window) >= u64::from(limit) * u64::from(lasted)
     }
 }

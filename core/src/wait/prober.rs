@@ -18,11 +18,11 @@ use crate::state::State;
 /// one, and let pings find out, which cost nothing when they fail: they neither count nor make the open time
 /// grow.
 ///
-/// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is
-///   over. A demand for no more than half of the breaker's own open time does not count; otherwise one second
-///   asked for would keep the pings off for ten minutes.
-/// - A half-open breaker is pinged, too, unless a real call is probing: then that call decides. A ping
-///   holds no slot, so real calls may probe meanwhile.
+/// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is over. A
+///   shorter demand, a second of ten minutes, keeps the pings off for the ten minutes, as the word has one bit to say
+///   that a time was demanded. Where servers ask for short pauses, take an open time that is not much longer.
+/// - A half-open breaker is pinged, too, while it has a free slot; when real calls hold all of them, they decide,
+///   or their lease runs out. A ping holds no slot, so real calls may probe meanwhile.
 /// - While the breaker is closed it looks at the state with the same pauses, but no more often than every
 ///   ten seconds where the observer [wakes](crate::Observer::wake_on_change) it.
 ///
@@ -167,7 +167,7 @@ const fn is_down(state: State) -> bool {
 fn is_wanted(snapshot: &Snapshot) -> bool {
     match snapshot.state() {
         State::Open => !snapshot.is_demanded() || snapshot.is_due(),
-        State::HalfOpen => snapshot.probes_in_flight() == 0 || snapshot.is_due(),
+        State::HalfOpen => snapshot.is_due(),
         State::Closed | State::Returning | State::ForcedOpen | State::Disabled => false,
     }
 }

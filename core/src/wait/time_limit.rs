@@ -193,6 +193,7 @@ where
         Some(result) => result.map_err(Timed::Failed),
         None => Err(Timed::TimedOut),
     };
-    permit.end(classify.classify(&result));
+    let outcome = count_panic(&mut permit, || classify.classify(&result));
+    permit.end(outcome);
     result.map_err(CallError::Failed)
 }

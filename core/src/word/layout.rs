@@ -251,6 +251,15 @@ pub(crate) trait Peek: Bits {
         (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
     }
 
+    /// As far as state and trips tell, `granted` is of the half-open time in which this word is: the trips do not
+    /// change within one, but for the lowest bit, when a breaker that was released loses its first round.
+    #[inline]
+    fn is_same_half_open_time(self, granted: Self) -> bool {
+        let lowest = Self::LAYOUT.trips.put(1);
+        let same = Self::LAYOUT.state.put(code::HALF_OPEN) | Self::LAYOUT.trips.mask() & !lowest;
+        (self.to_u64() ^ granted.to_u64()) & same == 0
+    }
+
     /// A closed word that counts failures, or is clear: not one that has a window without failures,
     /// which no breaker makes.
     #[inline]

@@ -9,10 +9,10 @@ use super::{AtomicU32, TickBits, Word};
 ///
 /// The tick belongs to the type, so that all who share a word agree on it. Choose it by the **longest
 /// silence**: how long nobody may call the breaker. A call that comes after a silence of about a
-/// multiple of the wrap meets a time that looks recent, and may be rejected for the open time once
-/// more; see [the limits](crate#limits).
+/// multiple of the wrap meets a time that looks recent, and may be rejected for the open time, or by the share of a
+/// gradual return, once more; see [the limits](crate#limits).
 ///
-/// | `N` | tick | longest open time, window, lease | time wraps after |
+/// | `N` | tick | longest open time, window, lease, gradual return | time wraps after |
 /// |---:|---:|---:|---:|
 /// | 0 | 1 ms | 16.4 s | 32.8 s |
 /// | 3 | 8 ms | 2.2 min | 4.4 min |

@@ -22,6 +22,9 @@ pub struct JournalConfig {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum WhenFull {
     /// It is refused with [`JournalError::Full`](crate::JournalError::Full), and nothing that was kept is lost.
+    ///
+    /// Room is given back a page at a time: new entries are refused until every entry of the oldest page has been
+    /// sent (or removed), not just one. With two pages that is everything that waits.
     #[default]
     Refuse,
     /// The oldest entries are dropped, those of one page at a time, and the new one is kept.

@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use atomic_breaker_embassy::word::{AtomicU32, AtomicU64};
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Cause, Config, EmbassyClock, EventLog, Observer, State, Transition,
+    Breaker, BreakerExt, Cause, Config, EmbassyClock, EventLog, Observer, Present, State,
+    Transition,
 };
 use core::time::Duration;
 
@@ -39,58 +40,11 @@ fn a_watch_hears_in_either_place_of_a_pair_and_behind_every_pointer() {
     assert!(!hears(None::<&Watch<2>>));
 }
 
-/// A transition of that epoch, to a state that goes with it.
-fn reported(epoch: u16, at_ms: u32) -> Transition {
+/// A transition of that epoch.
+fn reported(epoch: u16) -> Transition {
     let mut transition = Transition::new(State::Closed, State::Open, Cause::Manual);
     transition.epoch = epoch;
-    transition.at_ms = at_ms;
     transition
-}
-
-/// What a watch shows after transitions reported in that order.
-fn shown(order: &[Transition]) -> u16 {
-    let watch = Watch::<1>::new();
-    for transition in order {
-        watch.transition(transition);
-    }
-    watch.last().unwrap().epoch
-}
-
-#[test]
-fn an_older_transition_that_is_reported_late_is_not_shown_in_words_of_either_width() {
-    for epochs in [16_u16, 512] {
-        for epoch in 0..epochs {
-            let next = (epoch + 1) % epochs;
-            let fifth = (epoch + 5) % epochs;
-            assert_eq!(shown(&[reported(epoch, 0), reported(next, 0)]), next);
-            assert_eq!(shown(&[reported(next, 0), reported(epoch, 0)]), next);
-            assert_eq!(shown(&[reported(fifth, 3), reported(epoch, 0)]), fifth);
-            // The clock was read late, as where a command needs no time.
-            assert_eq!(shown(&[reported(fifth, 3), reported(epoch, 5)]), fifth);
-        }
-    }
-    for epoch in 20..512 {
-        assert_eq!(
-            shown(&[reported((epoch + 200) % 512, 0), reported(epoch, 0)]),
-            (epoch + 200) % 512
-        );
-    }
-}
-
-#[test]
-fn a_transition_long_after_the_last_one_is_shown_whatever_was_not_reported_between() {
-    for ahead in 0..16 {
-        let later = reported(ahead, 5_000);
-        assert_eq!(shown(&[reported(0, 0), later]), ahead);
-    }
-    let mut healed = reported(3, 0);
-    healed.cause = Cause::CorruptWord;
-    assert_eq!(shown(&[reported(9, 0), healed]), 3);
-    assert_eq!(
-        shown(&[reported(9, u32::MAX), reported(3, 5_000)]),
-        3,
-        "the clock wraps"
-    );
 }
 
 /// An observer into whose report an interrupt comes that resets the breaker.
@@ -101,12 +55,12 @@ struct Interrupted<'a, W: atomic_breaker_embassy::word::Word> {
 }
 
 impl<W: atomic_breaker_embassy::word::Word> Observer for Interrupted<'_, W> {
-    fn transition(&self, transition: &Transition) {
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
         if self.is_late.take() {
             let newer = self.other.reset().unwrap();
-            self.watch.transition(&newer);
+            self.watch.changed(&newer, self.other.present());
         }
-        self.watch.transition(transition);
+        self.watch.changed(transition, present);
     }
 }
 
@@ -150,7 +104,7 @@ fn a_report_that_comes_late_does_not_make_a_sleeper_deaf() {
     });
     sim.pass(100);
     // Of what the sleeper has seen already.
-    watch.transition(&reported(1, 0));
+    watch.changed(&reported(1), breaker.present());
     sim.pass(100);
     breaker.reset();
     sim.pass(30);

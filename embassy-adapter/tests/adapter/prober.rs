@@ -196,6 +196,23 @@ fn a_retry_after_is_not_ended_by_pings() {
     assert_eq!((pings.len(), breaker.state()), (1, State::Closed));
 }
 
+/// The example of its documentation: an open time of ten minutes, and a server that asks for one.
+#[test]
+fn a_retry_after_that_is_short_beside_the_open_time_is_not_ended_by_pings() {
+    for seconds in [1, 60, 299, 300, 599] {
+        let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
+        let (pings, works) = (Cell::new(0), Cell::new(true));
+        let mut sim = Sim::new();
+        sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
+        let demanded = Failure::retry_after(Duration::from_secs(seconds));
+        breaker.acquire().unwrap().report(demanded);
+        sim.pass(seconds * 1_000);
+        assert_eq!((pings.get(), breaker.state()), (0, State::Open));
+        sim.pass(600_101 - seconds * 1_000);
+        assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
+    }
+}
+
 #[test]
 fn a_ping_that_hangs_is_not_waited_for() {
     let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
@@ -271,6 +288,22 @@ fn it_pings_when_the_probe_in_flight_is_lost() {
     assert_eq!(pings.get(), 0);
     sim.pass(200);
     assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
+    drop(lost);
+}
+
+#[test]
+fn a_lost_probe_of_two_does_not_keep_it_from_pinging() {
+    let lease = Duration::from_secs(2);
+    let breaker = breaker(RULES.probes(2).probe_lease(lease));
+    let (pings, works) = (Cell::new(0), Cell::new(true));
+    let mut sim = Sim::new();
+    breaker.force_open();
+    breaker.release();
+    let lost = breaker.acquire().unwrap().into_token();
+    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
+    // One ping takes the free slot, the next one comes when the lease of the lost probe is over.
+    sim.pass(2_301);
+    assert_eq!((pings.get(), breaker.state()), (2, State::Closed));
     drop(lost);
 }
 

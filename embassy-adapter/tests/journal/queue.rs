@@ -66,7 +66,7 @@ fn numbers_go_on_after_a_reset_from_an_empty_journal() {
 }
 
 #[test]
-fn a_full_journal_refuses_until_something_was_sent() {
+fn a_full_journal_refuses_until_all_entries_of_its_oldest_page_are_sent() {
     let chip = Flash::new(3, 0);
     let mut journal = open(&chip, JournalConfig::new());
     let mut kept = 0;

@@ -50,7 +50,7 @@ impl Host {
 
     /// The key of its breaker.
     pub(crate) fn origin(&self) -> Origin {
-        Origin::of(&self.url().parse().expect("a URL"))
+        Origin::of(&self.url().parse().expect("a URL")).expect("a host")
     }
 
     pub(crate) fn set(&self, mood: Mood) {

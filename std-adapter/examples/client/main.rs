@@ -27,7 +27,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use hosts::{Host, Mood};
 use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::sleep;
 use tower::{Service, ServiceBuilder, ServiceExt};
 
@@ -44,7 +44,7 @@ const PLAN: ClientConfig = ClientConfig::new()
             .jitter_percent(20),
     );
 
-/// Outlives the requests: the breakers of all hosts, and the budget of retries.
+/// Outlives the requests: the breakers of all hosts, and their budgets of retries.
 static GUARD: LazyLock<ClientGuard> =
     LazyLock::new(|| ClientGuard::new(PLAN).expect("settings that fit each other"));
 
@@ -57,11 +57,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     ];
     println!("{}\n", GUARD.config());
 
+    // Few idle connections, and not for long: a host may lose its side of them unseen. Over HTTP/2, keep-alive pings as
+    // well: `http2_keep_alive_interval`.
+    let hyper = Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(30))
+        .pool_max_idle_per_host(8)
+        .build_http();
     // Any client that takes `http::Request`s. A body is cloned for each try: text, or `Bytes`.
     let client = ServiceBuilder::new()
         .layer(GUARD.layer())
         .map_request(|request: Request<String>| request.map(Body::from))
-        .service(Client::builder(TokioExecutor::new()).build_http());
+        .service(hyper);
 
     for (name, host) in &hosts {
         println!("{name}:");

@@ -27,7 +27,7 @@ const PLAN: ClientConfig = ClientConfig::new()
             .jitter_percent(20),
     );
 
-/// Outlives the requests: the breakers of all hosts, and the budget of retries.
+/// Outlives the requests: the breakers of all hosts, and their budgets of retries.
 pub(crate) static GUARD: LazyLock<ClientGuard> =
     LazyLock::new(|| ClientGuard::new(PLAN).expect("settings that fit each other"));
 
@@ -47,6 +47,10 @@ impl Page {
         // The limits end with the head; this one is for bodies that hang.
         let reqwest = reqwest::Client::builder()
             .read_timeout(Duration::from_millis(200))
+            // Few idle connections, and not for long: a host may lose its side of them unseen. Over HTTP/2, with
+            // reqwest's feature of that name, keep-alive pings as well: `http2_keep_alive_interval`.
+            .pool_idle_timeout(Duration::from_secs(30))
+            .pool_max_idle_per_host(8)
             .no_proxy()
             .build()?;
         Ok(Self {

@@ -28,7 +28,7 @@ pub(crate) async fn claim(
         .iter()
         .filter(|row| row.get::<_, Option<i64>>("id").is_some())
     {
-        let job = job(row)?;
+        let job = job(row);
         jobs.push(Claimed {
             right: Right {
                 id: job.id,
@@ -36,6 +36,7 @@ pub(crate) async fn claim(
             },
             job,
             is_lost: row.get("is_lost"),
+            fault: row.get("fault"),
         });
     }
     Ok(Claim {

@@ -17,13 +17,13 @@ pub(crate) enum Fault {
     Postgres(tokio_postgres::Error),
     Slow(Duration),
     TooLong(Duration),
-    Status(String),
     Vanishes(String),
     Schema(String),
     Connections(usize),
     Limit(Duration),
     Encoding(String),
     Newer { found: usize, known: usize },
+    Older { found: usize, oldest: usize },
     Foreign(String),
 }
 
@@ -55,7 +55,6 @@ impl fmt::Display for Fault {
                 f,
                 "{time:?} is longer than 100,000 years: take a shorter time"
             ),
-            Self::Status(name) => write!(f, "a job with status {name:?}, which is none"),
             Self::Vanishes(key) => write!(
                 f,
                 "a job with key {key:?} is there and is not: begin a transaction that reads what was committed"
@@ -76,6 +75,11 @@ impl fmt::Display for Fault {
                 f,
                 "the tables are of version {found}, and this program knows {known}: update atomic-breaker-postgres, or \
                  take another schema"
+            ),
+            Self::Older { found, oldest } => write!(
+                f,
+                "the tables are of version {found}, from before the first release, and this program leads those from version \
+                 {oldest} on to its own: finish their jobs with the program that made them, then take another schema"
             ),
             Self::Foreign(schema) => write!(
                 f,

@@ -8,7 +8,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::error::Fault;
 use crate::pool::Session;
-use crate::row::{job, micros, status, time};
+use crate::row::{job, micros, status, time, within};
 use crate::sql::Sql;
 
 pub(crate) async fn find(
@@ -17,7 +17,7 @@ pub(crate) async fn find(
     id: JobId,
 ) -> Result<Option<Job>, Fault> {
     let rows = session.query(&sql.by_id, &[&id.get()]).await?;
-    rows.first().map(job).transpose()
+    Ok(rows.first().map(job))
 }
 
 pub(crate) async fn list(
@@ -33,7 +33,7 @@ pub(crate) async fn list(
     let rows = session
         .query(&list, &[&after, &filter.kind, &filter.key, &most])
         .await?;
-    rows.iter().map(job).collect()
+    Ok(rows.iter().map(job).collect())
 }
 
 pub(crate) async fn history(
@@ -44,7 +44,7 @@ pub(crate) async fn history(
     let rows = session.query(&sql.history, &[&id.get()]).await?;
     let failed = rows.iter().map(|row| Failed {
         step: row.get("step"),
-        failures: u32::try_from(row.get::<_, i64>("failures")).unwrap_or(u32::MAX),
+        failures: within(row.get("failures")),
         error: row.get("error"),
         ago: time(row.get("ago_us")),
     });
@@ -66,7 +66,7 @@ pub(crate) async fn counts(session: &mut Session, sql: &Sql) -> Result<Counts, F
         if of_them > 0 {
             due.push((lane.clone(), of_them.cast_unsigned()));
         }
-        jobs.push((lane, status(row.get(1))?, count.cast_unsigned()));
+        jobs.push((lane, status(row.get(1)), count.cast_unsigned()));
     }
     jobs.sort_unstable();
     due.sort_unstable();

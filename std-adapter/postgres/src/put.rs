@@ -43,7 +43,7 @@ pub(crate) async fn put(
         }
         let found = session.query(&sql.by_key, &[&new.kind, &new.key]).await?;
         if let Some(row) = found.first() {
-            return Ok(Put::Exists(job(row)?));
+            return Ok(Put::Exists(job(row)));
         }
         left -= 1;
         if left == 0 {
@@ -77,7 +77,7 @@ pub(crate) async fn put_in(
             [(&new.kind, Type::TEXT), (&new.key, Type::TEXT)];
         let found = transaction.query_typed(&sql.by_key, &key).await?;
         if let Some(row) = found.first() {
-            return Ok(Put::Exists(job(row)?));
+            return Ok(Put::Exists(job(row)));
         }
     }
     Err(Fault::Vanishes(new.key.clone()))

@@ -2,40 +2,76 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Job, JobId, Status};
+use atomic_breaker_std::steps::{HeldUp, Job, JobId, Status};
 use tokio_postgres::Row;
 
 use crate::error::Fault;
 
-/// What [`job`] reads, in this order, of a table named `job`.
+/// What [`job`] reads of a table named `job`. Times that no number of microseconds reaches are taken for nearer ones.
 macro_rules! columns {
     () => {
         "job.id, job.kind, job.key, job.step, job.lane, job.state, job.status, job.failures, \
-         floor(date_part('epoch', job.due - statement_timestamp()) * 1000)::bigint AS due_ms, \
-         floor(date_part('epoch', statement_timestamp() - job.kept) * 1000000)::bigint AS age_us, \
-         job.is_told"
+         floor(date_part('epoch', \
+             greatest(least(job.due, '200000-01-01'), '0001-01-01') - statement_timestamp()) * 1000)::bigint AS due_ms, \
+         floor(date_part('epoch', \
+             statement_timestamp() - greatest(least(job.kept, '200000-01-01'), '0001-01-01')) * 1000000)::bigint AS age_us, \
+         job.is_told, job.held_up, \
+         CASE WHEN job.held_since IS NOT NULL THEN floor(date_part('epoch', \
+             statement_timestamp() - greatest(job.held_since, '0001-01-01')) * 1000000)::bigint END AS held_us, \
+         CASE WHEN job.unknown_since IS NOT NULL THEN floor(date_part('epoch', \
+             statement_timestamp() - greatest(job.unknown_since, '0001-01-01')) * 1000000)::bigint END AS unknown_us"
     };
 }
 pub(crate) use columns;
 
-pub(crate) fn job(row: &Row) -> Result<Job, Fault> {
-    Ok(Job::new(
+/// What no job can have in its row, in words; NULL if there is nothing of the kind. Of a table named `job`.
+macro_rules! fault {
+    () => {
+        "'no job can have what is in its row: ' || nullif(concat_ws(', ', \
+             CASE WHEN job.failures NOT BETWEEN 0 AND 4294967295 THEN 'failures ' || job.failures END, \
+             CASE WHEN job.held_up NOT BETWEEN 0 AND 4294967295 THEN 'held_up ' || job.held_up END, \
+             CASE WHEN job.fence NOT BETWEEN 0 AND 9223372036854775806 THEN 'fence ' || job.fence END, \
+             CASE WHEN job.status NOT IN ('waiting', 'running') \
+                 THEN 'status ' || quote_literal(job.status) || ' of one that has not ended' END \
+         ), '')"
+    };
+}
+pub(crate) use fault;
+
+/// One that no job can be, as somebody else wrote to it, is shown as far as it goes.
+pub(crate) fn job(row: &Row) -> Job {
+    Job::new(
         JobId::new(row.get("id")),
         row.get("kind"),
         row.get("key"),
         row.get("step"),
         row.get("lane"),
         row.get("state"),
-        status(row.get("status"))?,
-        u32::try_from(row.get::<_, i64>("failures")).unwrap_or(u32::MAX),
+        status(row.get("status")),
+        within(row.get("failures")),
         row.get("due_ms"),
         time(row.get("age_us")),
         row.get("is_told"),
-    ))
+        HeldUp {
+            times: within(row.get("held_up")),
+            time: row
+                .get::<_, Option<i64>>("held_us")
+                .map_or(Duration::ZERO, time),
+            unknown: row
+                .get::<_, Option<i64>>("unknown_us")
+                .map_or(Duration::ZERO, time),
+        },
+    )
 }
 
-pub(crate) fn status(name: &str) -> Result<Status, Fault> {
-    Status::of(name).ok_or_else(|| Fault::Status(name.to_owned()))
+/// One that is none is shown as that of a job that nobody can run.
+pub(crate) fn status(name: &str) -> Status {
+    Status::of(name).unwrap_or(Status::Parked)
+}
+
+/// The nearest that there is.
+pub(crate) fn within(count: i64) -> u32 {
+    u32::try_from(count.max(0)).unwrap_or(u32::MAX)
 }
 
 /// Of microseconds; 0 if the clock was set back since.

@@ -72,6 +72,8 @@ struct Columns<'a> {
     /// In microseconds; none if it ends.
     due: Vec<Option<i64>>,
     tries: Vec<i64>,
+    /// Whether it is held up, as [`Changed`] has it.
+    held: Vec<&'static str>,
     is_next: Vec<bool>,
     error: Vec<Option<String>>,
     tell: Vec<bool>,
@@ -85,6 +87,8 @@ struct Changed<'a> {
     due: Option<Duration>,
     error: Option<&'a str>,
     is_try: bool,
+    /// Held up `no` more, or as it `was`; as a worker has given it back that `knows` it, or to which it is `unknown`.
+    held: &'static str,
     tell: bool,
 }
 
@@ -97,6 +101,7 @@ impl<'a> Changed<'a> {
             due: None,
             error: None,
             is_try: false,
+            held: "no",
             tell: false,
         };
         match change {
@@ -134,6 +139,19 @@ impl<'a> Changed<'a> {
             },
             Change::Back { due_in } => Self {
                 due: Some(*due_in),
+                held: "was",
+                ..nothing
+            },
+            Change::HeldUp {
+                due_in,
+                is_known,
+                error,
+                tell,
+            } => Self {
+                due: Some(*due_in),
+                error: Some(error),
+                held: if *is_known { "knows" } else { "unknown" },
+                tell: *tell,
                 ..nothing
             },
             Change::End {
@@ -144,6 +162,11 @@ impl<'a> Changed<'a> {
             } => Self {
                 status: *status,
                 error: Some(error),
+                held: if *status == Status::Parked {
+                    "was"
+                } else {
+                    "no"
+                },
                 is_try: *is_try,
                 tell: *tell,
                 ..nothing
@@ -168,6 +191,7 @@ impl<'a> Columns<'a> {
             columns.is_next.push(changed.next.is_some());
             columns.error.push(changed.error.map(kept));
             columns.tell.push(changed.tell);
+            columns.held.push(changed.held);
         }
         Ok(columns)
     }
@@ -188,6 +212,7 @@ impl<'a> Columns<'a> {
                     &self.is_next,
                     &self.error,
                     &self.tell,
+                    &self.held,
                 ],
             )
             .await

@@ -4,8 +4,13 @@ use tokio_postgres::{Client, GenericClient};
 
 use crate::error::Fault;
 
-/// What leads from each version to the next one. Files that were released are never changed.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+/// What makes [`FIRST`], and what leads from each version to the next one. Files that were released are never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("schema/2.sql")];
+
+/// Nothing leads here from version 1, which no release had.
+const FIRST: usize = 2;
+
+const LATEST: usize = FIRST + MIGRATIONS.len() - 1;
 
 /// Whether the tables are there, of the latest version: then whoever may not make any need not.
 pub(crate) async fn is_current(client: &Client, schema: &str) -> Result<bool, Fault> {
@@ -13,7 +18,7 @@ pub(crate) async fn is_current(client: &Client, schema: &str) -> Result<bool, Fa
     if encoding != "UTF8" {
         return Err(Fault::Encoding(encoding));
     }
-    Ok(version(client, schema).await? == MIGRATIONS.len())
+    Ok(version(client, schema).await? == Some(LATEST))
 }
 
 /// Leads a database to the latest version, in one transaction. Of several that come at once, one does it.
@@ -26,6 +31,7 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fau
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('atomic_breaker.' || $1, 0))";
     transaction.execute(lock, &[&schema]).await?;
     let from = version(&transaction, schema).await?;
+    let from = from.map_or(0, |version| version + 1 - FIRST);
     let is_there = "SELECT count(*) FROM pg_namespace WHERE nspname = $1";
     let is_there: i64 = transaction.query_one(is_there, &[&schema]).await?.get(0);
     if is_there == 0 {
@@ -41,23 +47,22 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fau
         .batch_execute(&format!(
             "CREATE TABLE IF NOT EXISTS \"{schema}\".version (version bigint NOT NULL);
              DELETE FROM \"{schema}\".version;
-             INSERT INTO \"{schema}\".version VALUES ({});",
-            MIGRATIONS.len()
+             INSERT INTO \"{schema}\".version VALUES ({LATEST});"
         ))
         .await?;
     transaction.commit().await?;
     Ok(())
 }
 
-/// The version that is there; 0 if none is.
-async fn version(client: &impl GenericClient, schema: &str) -> Result<usize, Fault> {
+/// The version that is there.
+async fn version(client: &impl GenericClient, schema: &str) -> Result<Option<usize>, Fault> {
     let tables =
         "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                   WHERE n.nspname = $1 AND c.relname IN ('job', 'failed', 'version')";
     let tables = client.query(tables, &[&schema]).await?;
     let foreign = || Fault::Foreign(schema.to_owned());
     if tables.is_empty() {
-        return Ok(0);
+        return Ok(None);
     }
     if !tables.iter().any(|row| row.get::<_, &str>(0) == "version") {
         return Err(foreign());
@@ -67,10 +72,14 @@ async fn version(client: &impl GenericClient, schema: &str) -> Result<usize, Fau
     let version = version.map(|row| row.get::<_, i64>(0));
     match version.and_then(|version| usize::try_from(version).ok()) {
         None | Some(0) => Err(foreign()),
-        Some(found) if found > MIGRATIONS.len() => Err(Fault::Newer {
+        Some(found) if found < FIRST => Err(Fault::Older {
             found,
-            known: MIGRATIONS.len(),
+            oldest: FIRST,
         }),
-        Some(version) => Ok(version),
+        Some(found) if found > LATEST => Err(Fault::Newer {
+            found,
+            known: LATEST,
+        }),
+        found => Ok(found),
     }
 }

@@ -1,6 +1,6 @@
 //! The statements. Each is a transaction of its own; all times are those of the server.
 
-use crate::row::columns;
+use crate::row::{columns, fault};
 
 /// All statements, with the name of the schema in them.
 pub(crate) struct Sql {
@@ -25,9 +25,9 @@ const SAVE: &str = "
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[],
-        $7::bigint[], $8::bigint[], $9::boolean[], $10::text[], $11::boolean[]
+        $7::bigint[], $8::bigint[], $9::boolean[], $10::text[], $11::boolean[], $12::text[]
     ) WITH ORDINALITY
-    AS given (id, fence, status, step, lane, state, due, tries, is_next, error, tell, place)
+    AS given (id, fence, status, step, lane, state, due, tries, is_next, error, tell, held, place)
 ), held AS MATERIALIZED (
     SELECT job.id, job.is_told
     FROM given JOIN {schema}.job AS job ON job.id = given.id
@@ -40,7 +40,24 @@ WITH given AS MATERIALIZED (
         step = coalesce(given.step, job.step),
         lane = coalesce(given.lane, job.lane),
         state = coalesce(given.state, job.state),
-        failures = CASE WHEN given.is_next THEN 0 ELSE job.failures + given.tries END,
+        failures = CASE
+            WHEN given.is_next THEN 0
+            WHEN given.tries = 0 THEN job.failures
+            ELSE least(greatest(job.failures, 0), 4294967295 - given.tries) + given.tries
+        END,
+        held_up = CASE
+            WHEN given.held = 'no' THEN 0
+            WHEN given.held = 'was' THEN job.held_up
+            ELSE least(greatest(job.held_up, 0), 4294967294) + 1
+        END,
+        held_since = CASE
+            WHEN given.held = 'was' THEN job.held_since
+            WHEN given.held <> 'no' THEN coalesce(job.held_since, statement_timestamp())
+        END,
+        unknown_since = CASE
+            WHEN given.held = 'was' THEN job.unknown_since
+            WHEN given.held = 'unknown' THEN coalesce(job.unknown_since, statement_timestamp())
+        END,
         is_suspect = job.is_suspect AND NOT given.is_next AND given.due IS NOT NULL,
         due = coalesce(statement_timestamp() + given.due * interval '1 microsecond', job.due),
         ended = CASE WHEN given.due IS NULL THEN statement_timestamp() END,
@@ -48,11 +65,13 @@ WITH given AS MATERIALIZED (
     FROM held JOIN given ON given.id = held.id
     WHERE job.id = held.id
     RETURNING given.place, given.tell AND NOT held.is_told AS tell,
-        job.id, job.step, job.status, job.failures * given.tries AS failures, given.error
+        job.id, job.step, job.status, given.error,
+        CASE WHEN given.tries = 0 THEN 0 ELSE job.failures END AS failures,
+        given.held IN ('knows', 'unknown') AND NOT (given.tell AND NOT held.is_told) AS is_silent
 ), noted AS (
     INSERT INTO {schema}.failed (job, step, failures, error)
     SELECT id, step, failures, error FROM saved
-    WHERE error IS NOT NULL AND NOT (status = 'parked' AND EXISTS (
+    WHERE error IS NOT NULL AND NOT is_silent AND NOT (status = 'parked' AND EXISTS (
         SELECT FROM {schema}.failed AS before
         WHERE before.job = saved.id AND before.step = saved.step
             AND before.failures = saved.failures AND before.error = saved.error
@@ -68,8 +87,11 @@ const CLAIM: &str = concat!(
 WITH found AS MATERIALIZED (
     SELECT id, due,
         status = 'running' AND is_alone AS is_lost,
-        status = 'running' OR is_suspect AS comes_alone
-    FROM {schema}.job
+        status = 'running' OR is_suspect AS comes_alone,
+        ",
+    fault!(),
+    " AS fault
+    FROM {schema}.job AS job
     WHERE lane = $1 AND ended IS NULL AND due <= statement_timestamp()
     ORDER BY due, id
     LIMIT $2
@@ -77,17 +99,20 @@ WITH found AS MATERIALIZED (
 ), ranked AS MATERIALIZED (
     SELECT *, row_number() OVER (ORDER BY due, id) AS rank FROM found
 ), taken AS MATERIALIZED (
-    SELECT id, is_lost, rank FROM ranked
+    SELECT id, is_lost, fault, rank FROM ranked
     WHERE rank = 1 OR rank < (SELECT coalesce(min(rank), $2 + 1) FROM ranked WHERE comes_alone)
 ), claimed AS (
     UPDATE {schema}.job AS job SET
         status = 'running',
         due = statement_timestamp() + $3::bigint * interval '1 microsecond',
-        fence = greatest(job.fence + 1, floor(date_part('epoch', statement_timestamp()) * 1000000)::bigint),
+        fence = greatest(
+            CASE WHEN job.fence < 9223372036854775806 THEN job.fence + 1 END,
+            floor(date_part('epoch', statement_timestamp()) * 1000000)::bigint
+        ),
         is_suspect = job.is_suspect OR job.status = 'running',
         is_alone = (SELECT count(*) FROM taken) = 1
     FROM taken WHERE job.id = taken.id
-    RETURNING taken.rank, taken.is_lost, job.fence, ",
+    RETURNING taken.rank, taken.is_lost, taken.fault, job.fence, ",
     columns!(),
     "
 )
@@ -95,7 +120,7 @@ SELECT claimed.*, one.at_ease, CASE
     WHEN (SELECT count(*) FROM taken) = $2 THEN NULL
     WHEN (SELECT count(*) FROM taken) < (SELECT count(*) FROM found) THEN 0
     ELSE floor(date_part('epoch', least(
-        (SELECT min(due) FROM {schema}.job
+        (SELECT CASE WHEN min(due) IS NOT NULL THEN least(min(due), '200000-01-01') END FROM {schema}.job
          WHERE lane = $1 AND ended IS NULL AND due > statement_timestamp()),
         CASE WHEN EXISTS (SELECT FROM taken)
              THEN statement_timestamp() + $3::bigint * interval '1 microsecond' END
@@ -146,7 +171,8 @@ RETURNING id"),
             renew: sql(RENEW),
             save: sql(SAVE),
             unpark: sql("
-UPDATE {schema}.job SET status = 'waiting', due = statement_timestamp(), ended = NULL
+UPDATE {schema}.job SET status = 'waiting', due = statement_timestamp(), ended = NULL,
+    held_up = 0, held_since = NULL
 WHERE id = ANY (ARRAY(
     SELECT id FROM {schema}.job
     WHERE status = 'parked' AND kind = $1 AND step = ANY($2::text[])
@@ -160,18 +186,22 @@ SELECT step, failures, error, floor(date_part('epoch', statement_timestamp() - a
 FROM {schema}.failed WHERE job = $1 ORDER BY id"),
             retry_now: sql("
 UPDATE {schema}.job
-SET status = 'waiting', due = statement_timestamp(), failures = 0, is_suspect = false, ended = NULL
+SET status = 'waiting', due = statement_timestamp(), failures = 0, is_suspect = false, ended = NULL,
+    held_up = 0, held_since = NULL, unknown_since = NULL
 WHERE id = $1 AND status IN ('waiting', 'dead', 'parked')"),
             cancel: sql("
 UPDATE {schema}.job
-SET status = 'cancelled', fence = fence + 1, is_suspect = false, ended = statement_timestamp()
+SET status = 'cancelled', fence = least(fence, 9223372036854775805) + 1, is_suspect = false, ended = statement_timestamp()
 WHERE id = $1 AND status NOT IN ('done', 'cancelled')"),
             counts: sql("
-SELECT lane, status, count(*), count(*) FILTER (WHERE status = 'waiting' AND due <= statement_timestamp())
+SELECT lane, status, count(*), count(*) FILTER (
+    WHERE status = 'waiting' AND (due <= statement_timestamp() OR held_since IS NOT NULL)
+)
 FROM {schema}.job GROUP BY lane, status"),
             oldest: sql("
-SELECT floor(date_part('epoch', statement_timestamp() - min(due)) * 1000000)::bigint
-FROM {schema}.job WHERE ended IS NULL AND status = 'waiting' AND due <= statement_timestamp()"),
+SELECT floor(date_part('epoch', statement_timestamp() - min(greatest(coalesce(held_since, due), '0001-01-01'))) * 1000000)::bigint
+FROM {schema}.job
+WHERE ended IS NULL AND status = 'waiting' AND (due <= statement_timestamp() OR held_since IS NOT NULL)"),
             // No row is locked that is not deleted, and the limit holds whatever the plan.
             forget: sql("
 DELETE FROM {schema}.job WHERE id = ANY (ARRAY(

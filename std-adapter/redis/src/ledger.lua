@@ -1,10 +1,12 @@
 -- What atomic_breaker_std::fleet::Ledger does, as one script, by the time of the server.
--- KEYS: the records of the fleet, the votes for this breaker, who lives.
+-- KEYS: the records of the fleet, the votes for this breaker, when each of these voters tripped, who lives.
 -- ARGV: what is asked, by whom, the name of the breaker, the channel, a random number, and what belongs to it.
 --
 -- Among the records, which have names, the field without one says which change was the last: its number, and the
 -- random number of who made it, so that two servers of which each goes on from the same change are told apart.
 local KEEP = 600000
+-- A year: an epoch that is further ahead of the clock was forged.
+local LEAD = 31536000000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local what, from, name, channel, random = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -23,10 +25,12 @@ local function parse(packed)
   local record = {
     epoch = tonumber(f[1]), mark = f[2], open = f[3] == '1', ends = tonumber(f[4]),
     open_ms = tonumber(f[5]), trips = tonumber(f[6]), holder = f[7], lease_until = tonumber(f[8]),
-    lease_ms = tonumber(f[9]), expires = tonumber(f[10]), packed = packed,
+    lease_ms = tonumber(f[9]), doubt_of = f[10], doubt_ms = tonumber(f[11]), expires = tonumber(f[12]),
+    packed = packed,
   }
   if record.epoch and record.ends and record.open_ms and record.trips and record.lease_until
-    and record.lease_ms and record.expires and now < record.expires then
+    and record.lease_ms and record.doubt_ms and record.expires
+    and record.epoch <= now + LEAD and now < record.expires then
     return record
   end
 end
@@ -55,7 +59,7 @@ end
 local function save(r)
   r.packed = table.concat({
     text(r.epoch), r.mark, r.open and '1' or '0', text(r.ends), text(r.open_ms), text(r.trips),
-    r.holder, text(r.lease_until), text(r.lease_ms), text(r.expires),
+    r.holder, text(r.lease_until), text(r.lease_ms), r.doubt_of, text(r.doubt_ms), text(r.expires),
   }, ':')
   local before = redis.call('HGET', KEYS[1], '') or ''
   local number = tonumber(string.match(before, '^(%d+):') or '0')
@@ -79,61 +83,82 @@ local function next_epoch(r, known)
   return math.max(r and r.epoch or 0, known, now) + 1
 end
 
-local function begin(epoch, mark, open, open_ms, trips)
-  redis.call('DEL', KEYS[2])
-  local ends = now + open_ms
+-- `left` until the next probe, of `open_ms` in all; `doubt_of` has found it down, and nobody has confirmed it.
+local function begin(epoch, mark, open, left, open_ms, trips, doubt_of, doubt_ms)
+  redis.call('DEL', KEYS[2], KEYS[3])
+  local ends = now + left
   local r = {
     epoch = epoch, mark = mark, open = open, ends = ends, open_ms = open_ms, trips = trips,
-    holder = '-', lease_until = 0, lease_ms = 0, expires = ends + KEEP,
+    holder = '-', lease_until = 0, lease_ms = 0, doubt_of = doubt_of or '-', doubt_ms = doubt_ms or 0,
+    expires = ends + KEEP,
   }
   save(r)
   return r
 end
 
--- Whether this period runs, whatever its epoch was raised to.
 local function runs(r, epoch, mark)
-  return r and r.open and r.mark == mark and epoch <= r.epoch
+  return r and r.open and r.mark == mark and r.epoch == epoch
 end
 
 local function held_by_another(r)
   return r.holder ~= from and lease_left(r) > 0
 end
 
+-- Votes of trips from and to these times count no more.
+local function drop_votes(from_time, to_time)
+  for _, voter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], from_time, to_time)) do
+    redis.call('ZREM', KEYS[3], voter)
+    redis.call('HDEL', KEYS[2], voter)
+  end
+end
+
+-- For how long those who have voted are open, the longest first, and the highest epoch that they know. What cannot be
+-- read says nothing.
+local function ballots()
+  local opens, known = {}, 0
+  for _, voter in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+    local open, other = string.match(redis.call('HGET', KEYS[2], voter) or '', '^(%d+):(%d+)$')
+    opens[#opens + 1] = tonumber(open) or 1
+    other = tonumber(other) or 0
+    if other <= now + LEAD then
+      known = math.max(known, other)
+    end
+  end
+  table.sort(opens, function(a, b) return a > b end)
+  return opens, known
+end
+
 -- What reads has to look at the records only if it has missed a change.
 if what == 'read' then
   local every = tonumber(ARGV[6])
-  redis.call('ZADD', KEYS[3], text(now + 3 * every), from)
-  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', text(now))
-  if redis.call('PTTL', KEYS[3]) < 3 * every then
-    redis.call('PEXPIRE', KEYS[3], text(3 * every))
+  redis.call('ZADD', KEYS[4], text(now + 3 * every), from)
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', text(now))
+  if redis.call('PTTL', KEYS[4]) < 3 * every then
+    redis.call('PEXPIRE', KEYS[4], text(3 * every))
   end
-  return { redis.call('ZCARD', KEYS[3]), text(now), redis.call('HGET', KEYS[1], '') or '' }
+  return { redis.call('ZCARD', KEYS[4]), text(now), redis.call('HGET', KEYS[1], '') or '' }
 end
 
 local r = load()
 local done, votes = false, 0
 
 if what == 'vote' and not (r and r.open) then
-  local quorum, window, open_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), math.max(tonumber(ARGV[8]), 1)
-  local known = tonumber(ARGV[9])
-  redis.call('HSET', KEYS[2], from, text(now) .. ':' .. text(open_ms) .. ':' .. text(known))
-  redis.call('PEXPIRE', KEYS[2], text(window))
-  local opens = {}
-  local all = redis.call('HGETALL', KEYS[2])
-  for i = 1, #all, 2 do
-    local at, open, other = string.match(all[i + 1], '^(%d+):(%d+):(%d+)$')
-    at = tonumber(at)
-    if all[i] == from or at and at > now - window and at <= now then
-      opens[#opens + 1] = tonumber(open)
-      known = math.max(known, tonumber(other))
-    else
-      redis.call('HDEL', KEYS[2], all[i])
-    end
+  local quorum, window, age = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+  local tripped = now - age
+  -- Those of later trips than now lapse, as the clock was set back.
+  drop_votes('-inf', text(now - window))
+  drop_votes('(' .. text(now), '+inf')
+  if age < window and tripped >= tonumber(redis.call('ZSCORE', KEYS[3], from) or tripped) then
+    redis.call('ZADD', KEYS[3], text(tripped), from)
+    redis.call('HSET', KEYS[2], from, text(math.max(tonumber(ARGV[9]), 1)) .. ':' .. ARGV[10])
+    redis.call('PEXPIRE', KEYS[2], text(window))
+    redis.call('PEXPIRE', KEYS[3], text(window))
   end
-  votes = #opens
+  votes = redis.call('ZCARD', KEYS[3])
   if votes >= quorum then
-    table.sort(opens, function(a, b) return a > b end)
-    r = begin(next_epoch(r, known), random, true, opens[math.max(quorum, 1)], 1)
+    local opens, known = ballots()
+    local open_ms = opens[math.max(quorum, 1)] or 1
+    r = begin(next_epoch(r, known), random, true, open_ms, open_ms, 1)
     done, votes = true, 0
   end
 elseif what == 'bid' and runs(r, tonumber(ARGV[6]), ARGV[7]) and not held_by_another(r) then
@@ -142,18 +167,24 @@ elseif what == 'bid' and runs(r, tonumber(ARGV[6]), ARGV[7]) and not held_by_ano
   r.expires = math.max(r.expires, now + KEEP)
   save(r)
   done = true
-elseif what == 'verdict' and runs(r, tonumber(ARGV[6]), ARGV[7]) and not held_by_another(r) then
-  local epoch, open_ms = next_epoch(r, tonumber(ARGV[6])), tonumber(ARGV[8])
+elseif what == 'verdict' and runs(r, tonumber(ARGV[6]), ARGV[7]) then
+  local epoch, open_ms, pause = next_epoch(r, 0), tonumber(ARGV[8]), tonumber(ARGV[9])
   if open_ms == 0 then
-    r = begin(epoch, r.mark, false, 0, 0)
-  else
-    r = begin(epoch, random, true, open_ms, math.min(r.trips + 1, 255))
+    -- What succeeds has succeeded, also for one whose right has lapsed.
+    r = begin(epoch, r.mark, false, 0, 0, 0)
+    done = true
+  elseif not held_by_another(r) then
+    if r.doubt_of == from then
+      r.holder, r.lease_until, r.lease_ms = '-', 0, 0
+      save(r)
+    elseif r.doubt_of ~= '-' then
+      local both = math.max(math.min(open_ms, r.doubt_ms), 1)
+      r = begin(epoch, random, true, both, both, math.min(r.trips + 1, 255))
+    else
+      r = begin(epoch, random, true, math.min(pause, r.open_ms), r.open_ms, r.trips, from, open_ms)
+    end
+    done = true
   end
-  done = true
-elseif what == 'raise' and runs(r, tonumber(ARGV[6]), ARGV[7]) and r.epoch <= tonumber(ARGV[8]) then
-  r.epoch = tonumber(ARGV[8]) + 1
-  save(r)
-  done = true
 end
 
 if what == 'vote' and r and r.open then

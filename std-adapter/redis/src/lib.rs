@@ -40,12 +40,18 @@ use atomic_breaker_std::fleet::{
 use connection::Connection;
 use explain::explained;
 pub use messages::RedisMessages;
-use mirror::Mirror;
+use mirror::{Mirror, Scan};
 use redis::{
-    AsyncCommands, Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, RedisResult,
-    Script, ScriptInvocation,
+    Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, RedisResult, Script,
+    ScriptInvocation,
 };
 use text::{Change, Record};
+
+/// A name, and what is packed under it.
+type Field = (Vec<u8>, Vec<u8>);
+
+/// How many records are read at once: some milliseconds of the server's time.
+const PART: u32 = 2_000;
 
 /// A fleet that meets in Redis. A clone is the same.
 #[derive(Clone)]
@@ -91,12 +97,12 @@ impl RedisFleet {
 
     /// The script with what every request has.
     fn request(&self, what: &str, from: InstanceId, name: &[u8]) -> ScriptInvocation<'_> {
-        let mut votes = format!("{}:votes:", self.prefix).into_bytes();
-        votes.extend(name);
+        let of_name = |what| [self.prefix.as_bytes(), what, name].concat();
         let mut request = self.script.prepare_invoke();
         request
             .key(self.records())
-            .key(votes)
+            .key(of_name(b":votes:".as_slice()))
+            .key(of_name(b":trips:"))
             .key(format!("{}:living", self.prefix))
             .arg(what)
             .arg(from.to_string())
@@ -117,21 +123,47 @@ impl RedisFleet {
         Ok(answer)
     }
 
-    /// Reads all records, as a change was missed.
-    async fn read_records(&self) -> Result<(), EngineError> {
-        self.mirror.forget();
+    /// Reads the next part of the records, as a change was missed since `change`. Whether that was the last one.
+    async fn read_records(&self, change: Change) -> Result<bool, EngineError> {
+        let mut reading = self.mirror.scan().await;
+        let scan = reading.get_or_insert_with(|| {
+            self.mirror.forget();
+            Scan {
+                began: change,
+                cursor: 0,
+                records: HashMap::new(),
+            }
+        });
         let mut used = self.connection.get().await.map_err(|e| explained(&e))?;
-        let fields: HashMap<Vec<u8>, Vec<u8>> = used
-            .connection
-            .hgetall(self.records())
+        let (cursor, part): (u64, Vec<Field>) = redis::cmd("HSCAN")
+            .arg(self.records())
+            .arg(scan.cursor)
+            .arg("COUNT")
+            .arg(PART)
+            .query_async(&mut used.connection)
             .await
             .map_err(|error| explained(&error))?;
         used.answered();
-        match text::records(fields) {
-            Some((change, records)) => self.mirror.replace(change, records),
-            None => self.mirror.clear(),
+        let is_whole = scan.cursor == 0 && cursor == 0;
+        for (name, packed) in part {
+            if let (true, true, Some(change)) = (is_whole, name.is_empty(), Change::parse(&packed))
+            {
+                // Read in one go with all records.
+                scan.began = change;
+            }
+            let record = Record::parse(&packed);
+            if let (Ok(name), Some(record)) = (Name::new(name), record) {
+                scan.records.insert(name, record);
+            }
         }
-        Ok(())
+        scan.cursor = cursor;
+        if cursor != 0 {
+            return Ok(false);
+        }
+        if let Some(scan) = reading.take() {
+            self.mirror.replace(scan.began, scan.records);
+        }
+        Ok(true)
     }
 }
 
@@ -152,12 +184,14 @@ impl Fleet for RedisFleet {
             Ask::Vote {
                 quorum,
                 window_ms,
+                age_ms,
                 open_ms,
                 known,
             } => {
                 request = self.request("vote", from, name.as_bytes());
-                request.arg(quorum).arg(window_ms).arg(open_ms);
-                request.arg(exact(known)?);
+                request.arg(quorum).arg(window_ms).arg(age_ms);
+                // One beyond was forged: the script passes it over.
+                request.arg(open_ms).arg(known.min(text::LAST_EPOCH));
             }
             Ask::Bid { id, lease_ms } => {
                 request = self.request("bid", from, name.as_bytes());
@@ -167,15 +201,11 @@ impl Fleet for RedisFleet {
             Ask::Verdict { id, verdict } => {
                 request = self.request("verdict", from, name.as_bytes());
                 request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
-                request.arg(match verdict {
-                    Verdict::Healthy => 0,
-                    Verdict::Failed { open_ms } => open_ms.max(1),
-                });
-            }
-            Ask::Raise { id, known } => {
-                request = self.request("raise", from, name.as_bytes());
-                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
-                request.arg(exact(known)?);
+                let (open_ms, pause_ms) = match verdict {
+                    Verdict::Healthy => (0, 0),
+                    Verdict::Failed { open_ms, pause_ms } => (open_ms.max(1), pause_ms),
+                };
+                request.arg(open_ms).arg(pause_ms);
             }
         }
         let (done, votes, now, packed): (bool, u32, u64, Vec<u8>) = self.invoke(&request).await?;
@@ -194,14 +224,27 @@ impl Fleet for RedisFleet {
         let (living, now, change): (u32, u64, Vec<u8>) = self.invoke(&request).await?;
         match Change::parse(&change) {
             Some(change) if change.number >= heard && self.mirror.has(change).await => {}
-            Some(_) => self.read_records().await?,
+            Some(change) => {
+                if !self.read_records(change).await? {
+                    return Ok(Reading {
+                        living,
+                        messages: Vec::new(),
+                        more: true,
+                    });
+                }
+            }
             None => self.mirror.clear(),
         }
-        let messages = self.mirror.messages(now);
-        Ok(Reading { living, messages })
+        Ok(Reading {
+            living,
+            messages: self.mirror.messages(now),
+            more: false,
+        })
     }
 
     async fn subscribe(&self) -> Result<RedisMessages, EngineError> {
+        // Of what was read before, changes may have been missed.
+        *self.mirror.scan().await = None;
         let client = self.connection.client();
         let pubsub = client.get_async_pubsub().await;
         let mut pubsub = pubsub.map_err(|error| explained(&error))?;

@@ -16,10 +16,22 @@ const ON_THE_WAY: Duration = Duration::from_millis(50);
 /// How many changes are remembered.
 const REMEMBERED: usize = 1_024;
 
+/// The records, as far as they were read. One that is read late may be newer than the first ones: the changes that were
+/// heard meanwhile make them alike.
+pub(crate) struct Scan {
+    /// The last change when it began.
+    pub(crate) began: Change,
+    /// Where to go on.
+    pub(crate) cursor: u64,
+    pub(crate) records: HashMap<Name, Record>,
+}
+
 /// A clone is the same.
 #[derive(Clone)]
 pub(crate) struct Mirror {
     state: Arc<Mutex<State>>,
+    /// Held while a part of the records is read.
+    scan: Arc<tokio::sync::Mutex<Option<Scan>>>,
     /// The number of the last change that was heard.
     number: watch::Sender<u64>,
 }
@@ -38,6 +50,7 @@ impl Mirror {
     pub(crate) fn new() -> Self {
         Self {
             state: Arc::default(),
+            scan: Arc::default(),
             number: watch::Sender::new(0),
         }
     }
@@ -66,6 +79,11 @@ impl Mirror {
             let _in_time = timeout(ON_THE_WAY, heard).await;
         }
         self.state().chain.contains(&change)
+    }
+
+    /// What was read of the records so far, for who reads the next part.
+    pub(crate) async fn scan(&self) -> tokio::sync::MutexGuard<'_, Option<Scan>> {
+        self.scan.lock().await
     }
 
     /// The records will be read: what is heard from now on may be newer.

@@ -1,7 +1,5 @@
 //! What the script says, as text.
 
-use std::collections::HashMap;
-
 use atomic_breaker_std::fleet::{Message, Name, Notice, Period, PeriodId};
 
 /// Beyond it the script's numbers are not exact.
@@ -62,7 +60,7 @@ impl Record {
             trips,
             lease_until: parts.next()?.parse().ok()?,
             lease_ms: parts.next()?.parse().ok()?,
-            expires: parts.next()?.parse().ok()?,
+            expires: parts.nth(2)?.parse().ok()?,
         };
         parts.next().is_none().then_some(record)
     }
@@ -127,17 +125,6 @@ impl Published {
             notice: self.record.notice(self.now),
         }
     }
-}
-
-/// All fields of the records: the last change, and every record that can be read.
-pub(crate) fn records(
-    mut fields: HashMap<Vec<u8>, Vec<u8>>,
-) -> Option<(Change, HashMap<Name, Record>)> {
-    let change = Change::parse(&fields.remove(&b""[..])?)?;
-    let records = fields
-        .into_iter()
-        .filter_map(|(name, packed)| Some((Name::new(name).ok()?, Record::parse(&packed)?)));
-    Some((change, records.collect()))
 }
 
 pub(crate) fn number(text: &[u8]) -> Option<u64> {

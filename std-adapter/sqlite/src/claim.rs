@@ -5,11 +5,15 @@ use std::time::Duration;
 use atomic_breaker_std::steps::{Claim, Claimed, Job, Right, Status};
 use rusqlite::{Connection, Result};
 
-use crate::row::{Now, columns, job};
+use crate::row::{Faults, Now, columns, found};
+
+/// The last fence that a row may have.
+const LAST: i64 = i64::MAX - 1;
 
 /// A job that is due.
 struct Due {
     job: Job,
+    faults: Faults,
     fence: i64,
     is_suspect: bool,
     /// Its lease is over, and it was claimed without others.
@@ -19,6 +23,17 @@ struct Due {
 impl Due {
     fn comes_alone(&self) -> bool {
         self.is_suspect || self.job.status == Status::Running
+    }
+
+    /// Greater than all before it. One that cannot grow is followed by the time, which no count comes near.
+    fn next_fence(&mut self, now: Now) -> i64 {
+        match self.fence {
+            fence @ 0..LAST => fence + 1,
+            fence => {
+                self.faults.add(format!("fence {fence}"));
+                now.0
+            }
+        }
     }
 }
 
@@ -45,7 +60,7 @@ pub(crate) fn claim(
     let mut jobs = Vec::with_capacity(count);
     for mut due in due {
         let id = due.job.id;
-        let fence = due.fence + 1;
+        let fence = due.next_fence(now);
         update.execute((id.get(), until, fence, due.comes_alone(), is_alone))?;
         due.job.status = Status::Running;
         due.job.due_in_ms = (until - now.0).div_euclid(1_000);
@@ -53,6 +68,7 @@ pub(crate) fn claim(
             right: Right { id, fence },
             job: due.job,
             is_lost: due.is_lost,
+            fault: due.faults.words(),
         });
     }
     let next_due = if jobs.len() < most as usize {
@@ -70,8 +86,15 @@ fn due(connection: &Connection, lane: &str, most: u32, now: Now) -> Result<Vec<D
         " FROM atomic_breaker_job WHERE lane = ?1 AND ended IS NULL AND due <= ?2 ORDER BY due, id LIMIT ?3"
     ))?;
     let due = select.query_map((lane, now.0, most), |row| {
-        let job = job(row, now)?;
+        let (job, mut faults) = found(row, now)?;
+        if job.status.is_final() {
+            faults.add(format!(
+                "status {:?} of one that has not ended",
+                job.status.name()
+            ));
+        }
         Ok(Due {
+            faults,
             fence: row.get(11)?,
             is_suspect: row.get(12)?,
             is_lost: job.status == Status::Running && row.get(13)?,

@@ -18,6 +18,7 @@ pub struct SqliteStoreError {
 pub(crate) enum Fault {
     Sql(rusqlite::Error),
     Newer { found: usize, known: usize },
+    Older { found: usize, oldest: usize },
     Foreign,
     ReadOnly,
     NoWal(String),
@@ -76,6 +77,11 @@ impl fmt::Display for SqliteStoreError {
                 f,
                 "its tables are of version {found}, and this program knows {known}: update atomic-breaker-sqlite, or restore \
                  an older file"
+            ),
+            Fault::Older { found, oldest } => write!(
+                f,
+                "its tables are of version {found}, from before the first release, and this program leads those from version \
+                 {oldest} on to its own: finish its jobs with the program that made it, then take another file"
             ),
             Fault::Foreign => f.write_str(
                 "its tables named atomic_breaker_* were not made by this crate: rename them, or take another file",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId};
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use crate::row::{Now, columns, job, status};
+use crate::row::{Now, columns, job, status, text, within};
 
 pub(crate) fn find(connection: &Connection, id: JobId) -> Result<Option<Job>> {
     let now = Now::get()?;
@@ -48,9 +48,9 @@ pub(crate) fn history(connection: &Connection, id: JobId) -> Result<Vec<Failed>>
     )?;
     let history = select.query_map([id.get()], |row| {
         Ok(Failed {
-            step: row.get(0)?,
-            failures: row.get(1)?,
-            error: row.get(2)?,
+            step: text(row, 0)?,
+            failures: within(row.get(1)?),
+            error: text(row, 2)?,
             ago: now.since(row.get(3)?),
         })
     })?;
@@ -69,7 +69,7 @@ pub(crate) fn unpark(
         return Ok(0);
     };
     let mut update = connection.prepare_cached(
-        "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL
+        "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL, held_up = 0, held_since = NULL
          WHERE id IN (
              SELECT id FROM atomic_breaker_job
              WHERE status = 'parked' AND kind = ?1 AND step = ?2 AND ended <= ?4
@@ -87,7 +87,8 @@ pub(crate) fn retry_now(connection: &Connection, id: JobId) -> Result<bool> {
     let now = Now::get()?;
     let mut update = connection.prepare_cached(
         "UPDATE atomic_breaker_job
-         SET status = 'waiting', due = ?2, failures = 0, is_suspect = 0, ended = NULL
+         SET status = 'waiting', due = ?2, failures = 0, is_suspect = 0, ended = NULL,
+             held_up = 0, held_since = NULL, unknown_since = NULL
          WHERE id = ?1 AND status IN ('waiting', 'dead', 'parked')",
     )?;
     Ok(update.execute((id.get(), now.0))? == 1)
@@ -97,7 +98,7 @@ pub(crate) fn cancel(connection: &Connection, id: JobId) -> Result<bool> {
     let now = Now::get()?;
     let mut update = connection.prepare_cached(
         "UPDATE atomic_breaker_job
-         SET status = 'cancelled', fence = fence + 1, is_suspect = 0, ended = ?2
+         SET status = 'cancelled', fence = min(fence, 9223372036854775805) + 1, is_suspect = 0, ended = ?2
          WHERE id = ?1 AND status NOT IN ('done', 'cancelled')",
     )?;
     Ok(update.execute((id.get(), now.0))? == 1)
@@ -106,13 +107,13 @@ pub(crate) fn cancel(connection: &Connection, id: JobId) -> Result<bool> {
 pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
     let now = Now::get()?;
     let mut select = connection.prepare_cached(
-        "SELECT lane, status, count(*), sum(status = 'waiting' AND due <= ?1)
+        "SELECT lane, status, count(*), sum(status = 'waiting' AND (due <= ?1 OR held_since IS NOT NULL))
          FROM atomic_breaker_job GROUP BY lane, status",
     )?;
     let (mut jobs, mut due) = (Vec::new(), Vec::new());
     let mut rows = select.query([now.0])?;
     while let Some(row) = rows.next()? {
-        let lane: String = row.get(0)?;
+        let lane = text(row, 0)?;
         let [count, of_them]: [i64; 2] = [row.get(2)?, row.get(3)?];
         if of_them > 0 {
             due.push((lane.clone(), of_them.cast_unsigned()));
@@ -122,7 +123,7 @@ pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
     jobs.sort_unstable();
     due.sort_unstable();
     let mut select = connection.prepare_cached(
-        "SELECT min(due) FROM atomic_breaker_job WHERE ended IS NULL AND status = 'waiting'",
+        "SELECT min(coalesce(held_since, due)) FROM atomic_breaker_job WHERE ended IS NULL AND status = 'waiting'",
     )?;
     let first: Option<i64> = select.query_one([], |row| row.get(0))?;
     let first = first.filter(|due| *due <= now.0);

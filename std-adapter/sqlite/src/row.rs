@@ -2,36 +2,110 @@
 
 use std::time::{Duration, SystemTime};
 
-use atomic_breaker_std::steps::{Job, JobId, Status};
+use atomic_breaker_std::steps::{HeldUp, Job, JobId, Status};
 use rusqlite::{Error, Result, Row};
 
 /// What [`job`] reads, in this order.
 macro_rules! columns {
     () => {
-        "id, kind, key, step, lane, state, status, failures, due, kept, is_told, fence, is_suspect, is_alone"
+        "id, kind, key, step, lane, state, status, failures, due, kept, is_told, fence, is_suspect, is_alone, \
+         held_up, held_since, unknown_since"
     };
 }
 pub(crate) use columns;
 
+/// One that no job can be, as somebody else wrote to it, is shown as far as it goes.
 pub(crate) fn job(row: &Row<'_>, now: Now) -> Result<Job> {
-    Ok(Job::new(
-        JobId::new(row.get(0)?),
-        row.get(1)?,
-        row.get(2)?,
-        row.get(3)?,
-        row.get(4)?,
-        row.get(5)?,
-        status(row, 6)?,
-        row.get(7)?,
-        (row.get::<_, i64>(8)? - now.0).div_euclid(1_000),
-        now.since(row.get(9)?),
-        row.get(10)?,
-    ))
+    Ok(found(row, now)?.0)
 }
 
+/// The job, and what no job can have in its row.
+pub(crate) fn found(row: &Row<'_>, now: Now) -> Result<(Job, Faults)> {
+    let mut faults = Faults::default();
+    let since = |column| -> Result<Duration> {
+        let since: Option<i64> = row.get(column)?;
+        Ok(since.map_or(Duration::ZERO, |since| now.since(since)))
+    };
+    let job = Job::new(
+        JobId::new(row.get(0)?),
+        faults.text(row, 1, "kind")?,
+        faults.text(row, 2, "key")?,
+        faults.text(row, 3, "step")?,
+        faults.text(row, 4, "lane")?,
+        faults.text(row, 5, "state")?,
+        faults.status(row, 6)?,
+        faults.count(row, 7, "failures")?,
+        row.get::<_, i64>(8)?
+            .saturating_sub(now.0)
+            .div_euclid(1_000),
+        now.since(row.get(9)?),
+        row.get(10)?,
+        HeldUp {
+            times: faults.count(row, 14, "held_up")?,
+            time: since(15)?,
+            unknown: since(16)?,
+        },
+    );
+    Ok((job, faults))
+}
+
+/// What no job can have in its row, in words.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Vec<String>);
+
+impl Faults {
+    pub(crate) fn add(&mut self, words: String) {
+        self.0.push(words);
+    }
+
+    pub(crate) fn words(&self) -> Option<String> {
+        let what = self.0.join(", ");
+        (!what.is_empty()).then(|| format!("no job can have what is in its row: {what}"))
+    }
+
+    /// As far as it is readable.
+    fn text(&mut self, row: &Row<'_>, column: usize, name: &str) -> Result<String> {
+        let bytes = row.get_ref(column)?.as_bytes()?;
+        Ok(std::str::from_utf8(bytes).map_or_else(
+            |_| {
+                self.add(format!("{name} is not UTF-8"));
+                String::from_utf8_lossy(bytes).into_owned()
+            },
+            str::to_owned,
+        ))
+    }
+
+    fn status(&mut self, row: &Row<'_>, column: usize) -> Result<Status> {
+        let name = text(row, column)?;
+        Ok(Status::of(&name).unwrap_or_else(|| {
+            self.add(format!("status {name:?}"));
+            Status::Parked
+        }))
+    }
+
+    fn count(&mut self, row: &Row<'_>, column: usize, name: &str) -> Result<u32> {
+        let count: i64 = row.get(column)?;
+        Ok(u32::try_from(count).unwrap_or_else(|_| {
+            self.add(format!("{name} {count}"));
+            within(count)
+        }))
+    }
+}
+
+/// The nearest that there is.
+pub(crate) fn within(count: i64) -> u32 {
+    u32::try_from(count.max(0)).unwrap_or(u32::MAX)
+}
+
+/// As far as it is readable.
+pub(crate) fn text(row: &Row<'_>, column: usize) -> Result<String> {
+    let bytes = row.get_ref(column)?.as_bytes()?;
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// One that is none is shown as that of a job that nobody can run.
 pub(crate) fn status(row: &Row<'_>, column: usize) -> Result<Status> {
-    let name: String = row.get(column)?;
-    Status::of(&name).ok_or_else(|| error(format!("a job with status {name:?}, which is none")))
+    Ok(Status::of(&text(row, column)?).unwrap_or(Status::Parked))
 }
 
 /// An error that is not SQLite's.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker_std::steps::{Change, Right, Save, Saved, Status, kept};
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use crate::row::Now;
+use crate::row::{Now, within};
 
 pub(crate) fn save(connection: &Connection, saves: &[Save]) -> Result<Vec<Saved>> {
     let now = Now::get()?;
@@ -37,7 +37,7 @@ impl Held {
             Ok(Self {
                 id,
                 is_told: row.get(0)?,
-                failures: row.get(1)?,
+                failures: within(row.get(1)?),
             })
         });
         held.optional()
@@ -57,7 +57,7 @@ impl Held {
                 connection
                     .prepare_cached(
                         "UPDATE atomic_breaker_job SET step = ?2, lane = ?3, state = ?4, status = ?5, due = ?6,
-                         failures = 0, is_suspect = 0 WHERE id = ?1",
+                         failures = 0, is_suspect = 0, held_up = 0, held_since = NULL, unknown_since = NULL WHERE id = ?1",
                     )?
                     .execute((self.id, step, lane, state, status, due))?;
             }
@@ -65,6 +65,7 @@ impl Held {
                 connection
                     .prepare_cached("UPDATE atomic_breaker_job SET state = ?2 WHERE id = ?1")?
                     .execute((self.id, state))?;
+                self.go_on(connection)?;
                 self.end(connection, Status::Done, now)?;
             }
             Change::Again {
@@ -79,10 +80,25 @@ impl Held {
                     now,
                     false,
                 )?;
-                self.wait(connection, now.plus(*due_in)?, 1)?;
+                self.wait(connection, now.plus(*due_in)?)?;
+                self.count_try(connection)?;
+                self.go_on(connection)?;
                 tell = *wants;
             }
-            Change::Back { due_in } => self.wait(connection, now.plus(*due_in)?, 0)?,
+            Change::Back { due_in } => self.wait(connection, now.plus(*due_in)?)?,
+            Change::HeldUp {
+                due_in,
+                is_known,
+                error,
+                tell: wants,
+            } => {
+                self.wait(connection, now.plus(*due_in)?)?;
+                self.hold_up(connection, *is_known, now)?;
+                tell = *wants;
+                if tell && !self.is_told {
+                    self.note(connection, error, 0, now, false)?;
+                }
+            }
             Change::End {
                 status,
                 error,
@@ -96,11 +112,12 @@ impl Held {
                 };
                 let is_parked = *status == Status::Parked;
                 self.note(connection, error, failures, now, is_parked)?;
-                connection
-                    .prepare_cached(
-                        "UPDATE atomic_breaker_job SET failures = failures + ?2 WHERE id = ?1",
-                    )?
-                    .execute((self.id, *is_try))?;
+                if *is_try {
+                    self.count_try(connection)?;
+                }
+                if !is_parked {
+                    self.go_on(connection)?;
+                }
                 self.end(connection, *status, now)?;
                 tell = *wants;
             }
@@ -117,12 +134,42 @@ impl Held {
         })
     }
 
-    fn wait(&self, connection: &Connection, due: i64, tries: u32) -> Result<()> {
+    fn wait(&self, connection: &Connection, due: i64) -> Result<()> {
         connection
             .prepare_cached(
-                "UPDATE atomic_breaker_job SET status = 'waiting', due = ?2, failures = failures + ?3 WHERE id = ?1",
+                "UPDATE atomic_breaker_job SET status = 'waiting', due = ?2 WHERE id = ?1",
             )?
-            .execute((self.id, due, tries))?;
+            .execute((self.id, due))?;
+        Ok(())
+    }
+
+    fn count_try(&self, connection: &Connection) -> Result<()> {
+        connection
+            .prepare_cached("UPDATE atomic_breaker_job SET failures = ?2 WHERE id = ?1")?
+            .execute((self.id, self.failures.saturating_add(1)))?;
+        Ok(())
+    }
+
+    /// It is held up no more.
+    fn go_on(&self, connection: &Connection) -> Result<()> {
+        connection
+            .prepare_cached(
+                "UPDATE atomic_breaker_job SET held_up = 0, held_since = NULL, unknown_since = NULL
+                 WHERE id = ?1 AND (held_up > 0 OR unknown_since IS NOT NULL)",
+            )?
+            .execute([self.id])?;
+        Ok(())
+    }
+
+    fn hold_up(&self, connection: &Connection, is_known: bool, now: Now) -> Result<()> {
+        connection
+            .prepare_cached(
+                "UPDATE atomic_breaker_job SET held_up = min(max(held_up, 0), 4294967294) + 1,
+                 held_since = coalesce(held_since, ?3),
+                 unknown_since = CASE WHEN ?2 THEN NULL ELSE coalesce(unknown_since, ?3) END
+                 WHERE id = ?1",
+            )?
+            .execute((self.id, is_known, now.0))?;
         Ok(())
     }
 

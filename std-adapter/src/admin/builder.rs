@@ -54,6 +54,9 @@ pub(super) struct Shown {
     pub(super) gate: Gate,
     /// How many requests may look at all keys at the same time.
     pub(super) readers: Arc<Semaphore>,
+    /// One command at a time, beside those who look: no read delays it, and of two operators who saw the same epoch the
+    /// second one is refused.
+    pub(super) commands: Arc<Semaphore>,
     pub(super) streams: Arc<AtomicUsize>,
     pub(super) most_streams: usize,
 }
@@ -245,6 +248,7 @@ impl Admin {
             steps: self.steps,
             gate,
             readers: Arc::new(Semaphore::new(READERS)),
+            commands: Arc::new(Semaphore::new(1)),
             streams: Arc::default(),
             most_streams: self.streams,
         })))

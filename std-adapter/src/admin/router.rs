@@ -13,6 +13,7 @@ use axum::response::Response;
 use axum::routing::any;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::Operator;
@@ -83,7 +84,8 @@ async fn serve(shown: Arc<Shown>, request: &Parts, body: Body) -> Result<Respons
         "/control" => {
             check_change(&shown, &operator, request)?;
             let request = control::Request::read(&whole(body).await?)?;
-            look(shown, move |shown| {
+            let turns = Arc::clone(&shown.commands);
+            beside(turns, shown, move |shown| {
                 match control::obey(shown, &operator, &request) {
                     Ok(answer) => json(StatusCode::OK, &answer),
                     Err(problem) => problem.into_response(),
@@ -149,23 +151,29 @@ async fn look(
     shown: Arc<Shown>,
     read: impl FnOnce(&Shown) -> Response + Send + 'static,
 ) -> Result<Response, Problem> {
+    beside(Arc::clone(&shown.readers), shown, read).await
+}
+
+/// In its turn, which ends when it is done, also if the client is gone.
+async fn beside(
+    turns: Arc<Semaphore>,
+    shown: Arc<Shown>,
+    work: impl FnOnce(&Shown) -> Response + Send + 'static,
+) -> Result<Response, Problem> {
     let broken = |error: &dyn std::fmt::Display| {
         Problem::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            format!("it could not be read: {error}"),
+            format!("it failed within the service: look again: {error}"),
         )
     };
-    let readers = Arc::clone(&shown.readers);
-    let reads = readers
-        .acquire_owned()
-        .await
-        .map_err(|error| broken(&error))?;
-    let looked = tokio::task::spawn_blocking(move || {
-        let response = read(&shown);
-        drop(reads);
+    let turn = turns.acquire_owned().await;
+    let turn = turn.map_err(|error| broken(&error))?;
+    let done = tokio::task::spawn_blocking(move || {
+        let response = work(&shown);
+        drop(turn);
         response
     });
-    looked.await.map_err(|error| broken(&error))
+    done.await.map_err(|error| broken(&error))
 }
 
 /// Whose rules are asked for.

@@ -1,5 +1,6 @@
 //! States, as they are.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -131,11 +132,21 @@ struct Failure {
 }
 
 #[derive(Debug, Serialize)]
-struct Since {
+pub(super) struct Since {
     at: u64,
     #[serde(flatten)]
     made: Made,
     by: Option<Arc<str>>,
+}
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Made(made) = &self.made;
+        match &self.by {
+            Some(by) => write!(f, "{made}, by {by}"),
+            None => write!(f, "{made}"),
+        }
+    }
 }
 
 /// A breaker that was looked at.
@@ -255,7 +266,7 @@ fn entries(shown: &Shown, rows: impl Iterator<Item = Row>) -> Vec<Entry> {
 }
 
 /// What began the epoch that it is in. Anything else does not say since when it is so.
-fn since(event: &Event, snapshot: &Snapshot) -> Option<Since> {
+pub(super) fn since(event: &Event, snapshot: &Snapshot) -> Option<Since> {
     let What::Transition {
         made: Made(made), ..
     } = &event.what

@@ -4,11 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker::ConfigError;
+use atomic_breaker::word::AtomicU64;
+use atomic_breaker::{Breaker, Config, ConfigError, Rules};
 
 use super::{ClientConfig, Ending};
-use crate::registry::RegistryError;
+use crate::registry::{RegistryError, check_capacity};
 use crate::retry::RetryConfigError;
+use crate::{SlidingRatio, StdClock};
 
 /// Settings that contradict each other; the message names both, and says what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ use crate::retry::RetryConfigError;
 pub enum ClientConfigError {
     /// The limit of a try is not above 0.
     NoTryLimit,
+    /// The limit of tries in flight is not above 0.
+    NoTryInFlight,
     /// The limit of a try is not shorter than the deadline.
     TryBeyondDeadline {
         /// The limit of a try.
@@ -63,6 +67,9 @@ pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientCon
     if try_limit.is_zero() {
         return Err(Fault::NoTryLimit);
     }
+    if config.in_flight_limit == Some(0) {
+        return Err(Fault::NoTryInFlight);
+    }
     if try_limit >= deadline {
         return Err(Fault::TryBeyondDeadline {
             try_limit,
@@ -77,6 +84,7 @@ pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientCon
         return Err(Fault::TriesBeyondDeadline { tries, deadline });
     }
     let rules = config.rules();
+    check_breakers(rules, config.capacity)?;
     let lease = rules.get_probe_lease().unwrap_or(DEFAULT_LEASE);
     if lease < try_limit {
         return Err(Fault::LeaseBelowTry { lease, try_limit });
@@ -96,6 +104,15 @@ pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientCon
     Ok(())
 }
 
+/// What making the breakers refuses.
+fn check_breakers(rules: Config, capacity: usize) -> Result<(), ClientConfigError> {
+    check_capacity(capacity)?;
+    let rules = Rules::<u64>::try_new(rules)?;
+    let memory = SlidingRatio::<StdClock, 1>::by(StdClock);
+    let _ = Breaker::try_from_parts(AtomicU64::new(0), &rules, StdClock, memory, ())?;
+    Ok(())
+}
+
 impl From<RegistryError> for ClientConfigError {
     fn from(error: RegistryError) -> Self {
         Self::Registry(error)
@@ -112,6 +129,9 @@ impl fmt::Display for ClientConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTryLimit => f.write_str("no try ends within 0: lengthen the limit of a try"),
+            Self::NoTryInFlight => f.write_str(
+                "a limit of 0 tries in flight lets none pass: set at least 1, or leave it out for no limit",
+            ),
             Self::TryBeyondDeadline {
                 try_limit,
                 deadline,
@@ -132,7 +152,7 @@ impl fmt::Display for ClientConfigError {
             ),
             Self::WindowBelowTries { window, try_limit } => write!(
                 f,
-                "time-outs would fall out of the window before there are two of them: the window, {window:?}, \
+                "timeouts would fall out of the window before there are two of them: the window, {window:?}, \
                  must not be shorter than twice the limit of a try, {try_limit:?}"
             ),
             Self::Retry(error) => error.fmt(f),

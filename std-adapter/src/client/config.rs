@@ -1,6 +1,5 @@
 //! All settings, with sane defaults.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -18,11 +17,13 @@ use crate::retry::{Backoff, BudgetConfig, RetryConfig};
 /// | [`try_limit`](Self::try_limit) | 3 s for each |
 /// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, of requests that may be sent twice; full jitter, 100 ms × 2 to 2 s |
 /// | [`rejection_waits`](Self::rejection_waits) | 0: a rejection is answered at once |
-/// | [`budget`](Self::budget) | one retry for five successes; 100 at once, and one a second |
-/// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter |
-/// | slow calls | half of a try, unless the breaker's settings say otherwise |
+/// | [`budget`](Self::budget) | for each host: one retry for five successes; 100 at once, and one a second |
+/// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter; a `Retry-After` opens it for 60 s at most |
+/// | slow calls | half of a try, unless the breaker's settings say otherwise, or [never](Self::without_slow_limit) |
 /// | a try is reported | at the head of its response, not [at the end of the body](Self::at_end_of_body) |
 /// | [`capacity`](Self::capacity) | 4,096 hosts |
+/// | [`in_flight_limit`](Self::in_flight_limit) | none |
+/// | [`outliving`](Self::outliving) | 32 tries per host go on when their callers leave, and every probe |
 ///
 /// `Display` prints the plan that they make:
 ///
@@ -47,8 +48,12 @@ pub struct ClientConfig<R = AtHead> {
     pub(super) try_limit: Duration,
     pub(super) retry: RetryConfig,
     pub(super) budget: BudgetConfig,
+    pub(super) shares_budget: bool,
+    pub(super) slow_is_half_a_try: bool,
     pub(super) breaker: Config,
     pub(super) capacity: usize,
+    pub(super) outliving: u32,
+    pub(super) in_flight_limit: Option<u32>,
     pub(crate) probes_at_end: bool,
     pub(super) ending: PhantomData<R>,
 }
@@ -64,13 +69,18 @@ impl ClientConfig {
             try_limit: Duration::from_secs(3),
             retry: RetryConfig::new(),
             budget: BudgetConfig::new(),
+            shares_budget: false,
+            slow_is_half_a_try: true,
             breaker: Config::new()
                 .consecutive_failures(5)
                 .failure_ratio(ratio)
                 .open_for(Duration::from_secs(1))
                 .exponential(2, Duration::from_secs(30))
+                .max_retry_after(Duration::from_secs(60))
                 .jitter_percent(20),
             capacity: 4_096,
+            outliving: 32,
+            in_flight_limit: None,
             probes_at_end: false,
             ending: PhantomData,
         }
@@ -106,8 +116,12 @@ impl ClientConfig {
             try_limit: self.try_limit,
             retry: self.retry,
             budget: self.budget,
+            shares_budget: self.shares_budget,
+            slow_is_half_a_try: self.slow_is_half_a_try,
             breaker: self.breaker,
             capacity: self.capacity,
+            outliving: self.outliving,
+            in_flight_limit: self.in_flight_limit,
             probes_at_end: self.probes_at_end,
             ending: PhantomData,
         }
@@ -131,8 +145,9 @@ impl ClientConfig<AtEndOfBody> {
 }
 
 impl<R> ClientConfig<R> {
-    /// How long a request may take, all tries and pauses together, until the head of the response has come. What
-    /// is not done then is dropped.
+    /// How long a request may take, all tries and pauses together, until the head of the response has come; then it ends
+    /// with [`DeadlineExceeded`](super::RequestError::DeadlineExceeded). A request may bring a shorter time of its own,
+    /// [`Deadline`](super::Deadline) among its extensions; one of 0 is over at once, and is not sent.
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.deadline = time;
         self
@@ -140,6 +155,12 @@ impl<R> ClientConfig<R> {
 
     /// How long one try may take, until the head of its response has come. A try that takes longer is dropped,
     /// and is a failure of the host.
+    ///
+    /// A connection that breaks before an answer is a reason to try another one at once, within the same try and so within
+    /// the same probe, up to eight times: idle connections whose host lost its side unseen fail so, one after the other. Each
+    /// costs a token of the [budget](Self::budget). Only requests that may be sent twice are sent again, and those that
+    /// were refused unprocessed (`REFUSED_STREAM`, a `GOAWAY` before them). A try that is refused to its end is a failure of
+    /// the host, once for all that were under way.
     pub const fn try_limit(mut self, time: Duration) -> Self {
         self.try_limit = time;
         self
@@ -169,13 +190,38 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// How many retries all requests together may make.
+    /// How many retries all requests to one host together may make: each host has a budget of its own, so that one which
+    /// is down leaves the others theirs. (Where more than a thousand hosts are in trouble at a time, a few share one.)
     pub const fn budget(mut self, budget: BudgetConfig) -> Self {
-        self.budget = budget;
+        (self.budget, self.shares_budget) = (budget, false);
         self
     }
 
-    /// The rules of each host's breaker.
+    /// How many retries all requests together may make, whatever their host.
+    pub const fn shared_budget(mut self, budget: BudgetConfig) -> Self {
+        (self.budget, self.shares_budget) = (budget, true);
+        self
+    }
+
+    /// No try is slow, unless the breaker's settings say [when](Config::slow_call). Without this, one that takes half of
+    /// its limit or longer counts as failed although it succeeds. For hosts that are slow and well: those whose usual time
+    /// is near the limit.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+    ///
+    /// let guard = ClientGuard::new(ClientConfig::new().without_slow_limit())?;
+    /// assert_eq!(guard.hosts().config().get_slow_call(), None);
+    /// # Ok::<(), atomic_breaker_std::client::ClientConfigError>(())
+    /// ```
+    pub const fn without_slow_limit(mut self) -> Self {
+        self.slow_is_half_a_try = false;
+        self
+    }
+
+    /// The rules of each host's breaker, all of them: what is not set is core's default, not that of this type. So
+    /// [`Config::max_retry_after`] is 5 minutes unless set: as long may each host keep its breaker open, and its place
+    /// among the [hosts](Self::capacity) that are remembered.
     pub const fn breaker(mut self, breaker: Config) -> Self {
         self.breaker = breaker;
         self
@@ -186,9 +232,47 @@ impl<R> ClientConfig<R> {
         self.breaker
     }
 
-    /// How many hosts are remembered; see [`Registry`](crate::registry::Registry).
+    /// How many hosts are remembered. One that is open keeps its place; where callers choose the hosts, so many hosts of
+    /// theirs that ask to be left alone (`Retry-After`) fill it for [`Config::max_retry_after`], and others pass unguarded
+    /// meanwhile. See [`Registry`](crate::registry::Registry).
     pub const fn capacity(mut self, hosts: usize) -> Self {
         self.capacity = hosts;
+        self
+    }
+
+    /// How many tries of a host may go on at a time, each in a task of its own, when their callers leave; 32 unless set.
+    /// Probes always may. Each goes on until the head of its response has come, or the limit of a try is over, and is
+    /// reported then as every other.
+    ///
+    /// So what a host is judged by is its own doing: one that answers in time stays closed, or closes again, however
+    /// early its callers leave; and one that hangs is tripped by as many calls as there must be failures, even if all
+    /// of their callers leave. Where the rules ask for more failures than this number, by so many calls in each limit of
+    /// a try.
+    ///
+    /// The price: a request of a caller who leaves keeps its connection a little longer, for 32 calls per host at most.
+    /// With 0 no try goes on, probes neither: a call that is left is [cancelled](crate::Permit#dropped).
+    /// A runtime that ends cancels what it runs. One that is kept but not run, as a current-thread runtime between two
+    /// calls of `block_on`, holds the tries that callers left in it: until it runs again they keep their places here, and
+    /// count as [in flight](Self::in_flight_limit). With such runtimes take 0.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::ClientConfig;
+    ///
+    /// let config = ClientConfig::new().outliving(8);
+    /// assert!(config.check().is_ok());
+    /// ```
+    pub const fn outliving(mut self, tries: u32) -> Self {
+        self.outliving = tries;
+        self
+    }
+
+    /// Opens the breaker of a host when more than so many of its tries are in flight, at least 1: one that hangs is noticed
+    /// before the first of them has timed out. No limit unless set. Probes are not limited.
+    ///
+    /// Take about twice what a host that is well has at the busiest time: the calls of a second, times the seconds that
+    /// one takes. As with [`InFlightLimit`](crate::InFlightLimit), the call that is one too many is rejected.
+    pub const fn in_flight_limit(mut self, tries: u32) -> Self {
+        self.in_flight_limit = Some(tries);
         self
     }
 
@@ -206,11 +290,11 @@ impl<R: Ending> ClientConfig<R> {
         check(self)
     }
 
-    /// The rules of each host's breaker: a call that was cut off after half of its time counts, so that clients
-    /// that give up early do not hide a host that hangs.
+    /// The rules of each host's breaker.
     pub(super) fn rules(&self) -> Config {
+        let is_half_a_try = self.slow_is_half_a_try && !R::WAITS_FOR_BODY;
         match self.breaker.get_slow_call() {
-            None if !R::WAITS_FOR_BODY => self.breaker.slow_call(self.try_limit / 2),
+            None if is_half_a_try => self.breaker.slow_call(self.try_limit / 2),
             _ => self.breaker,
         }
     }
@@ -219,48 +303,5 @@ impl<R: Ending> ClientConfig<R> {
 impl Default for ClientConfig {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// The plan, from the outside in.
-impl<R: Ending> fmt::Display for ClientConfig<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules = self.rules();
-        writeln!(f, "{:?} for a request", self.deadline)?;
-        writeln!(
-            f,
-            "  up to {} tries of requests that may be sent twice, at most {:?} of pauses",
-            self.retry.get_tries(),
-            self.retry.most_paused()
-        )?;
-        write!(
-            f,
-            "    a breaker per host, {} at most: opens",
-            self.capacity
-        )?;
-        let mut or = "";
-        if let Some(failures) = rules.get_consecutive_failures() {
-            write!(f, " after {failures} failures in a row")?;
-            or = " or";
-        }
-        if let Some((failures, window)) = rules.get_failures_within() {
-            write!(f, " after {failures} failures within {window:?}")?;
-            or = " or";
-        }
-        if let Some(ratio) = rules.get_failure_ratio() {
-            let (percent, calls) = (ratio.trips_at_percent(), ratio.needed_calls());
-            write!(f, "{or} when {percent} % of at least {calls} calls fail")?;
-        }
-        write!(f, ", for {:?}", rules.get_open_for())?;
-        if let Some(longest) = rules.get_max_open_for() {
-            write!(f, " up to {longest:?}")?;
-        }
-        if let Some(slow) = rules.get_slow_call() {
-            write!(f, "; slow after {slow:?}")?;
-        }
-        if R::WAITS_FOR_BODY {
-            f.write_str("; bodies that break off are failures")?;
-        }
-        write!(f, "\n      {:?} for a try", self.try_limit)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use crate::http::{AtEnd, ErrorRule, HttpClassifier, UsualStatuses, WithCauses};
+use crate::http::{
+    AtEnd, ErrorRule, HttpClassifier, Scope, UsualErrors, UsualStatuses, WithCauses, scope_of,
+};
 use crate::{Failure, Outcome, Timed};
 
 /// When a try is reported: [`AtHead`] or [`AtEndOfBody`].
@@ -47,7 +49,7 @@ impl Ending for AtHead {
 }
 
 impl Ending for AtEndOfBody {
-    type Report<X> = AtEnd<HttpClassifier<UsualStatuses, Tried<X>>>;
+    type Report<X> = AtEnd<HttpClassifier<UsualStatuses, Tried<X>>, UsualErrors>;
 
     const WAITS_FOR_BODY: bool = true;
 
@@ -55,7 +57,7 @@ impl Ending for AtEndOfBody {
         http: HttpClassifier<UsualStatuses, Tried<X>>,
         probes_at_end: bool,
     ) -> Self::Report<X> {
-        let at_end = http.at_end_of_body();
+        let at_end = http.at_end_of_body().with_body_rule(UsualErrors);
         if probes_at_end {
             at_end.probes_at_end()
         } else {
@@ -64,7 +66,9 @@ impl Ending for AtEndOfBody {
     }
 }
 
-/// The rule for the errors of a try: its time-out is a failure, the errors of the client are what `X` says.
+/// The rule for the errors of a try: its time-out is a failure, the errors of the client are what `X` says. A try that is
+/// refused unprocessed to its end is one, too: by then it was sent again on fresh connections, or no token was left for
+/// that; otherwise a host that refuses everything would never open. The calls that were refused at a time count once.
 #[derive(Clone, Copy, Debug)]
 pub struct Tried<X>(pub(super) X);
 
@@ -72,7 +76,26 @@ impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tr
     fn outcome(&self, error: &Timed<WithCauses<E>>) -> Outcome {
         match error {
             Timed::TimedOut => Failure::new().into(),
-            Timed::Failed(WithCauses(error)) => self.0.outcome(error),
+            // As `UsualErrors` says of what was refused: no more than something for a retry to do.
+            Timed::Failed(WithCauses(error)) => match self.0.outcome(error) {
+                Outcome::Failure(none)
+                    if none == Failure::with_weight(0) && scope_of(error) == Scope::Unprocessed =>
+                {
+                    Failure::new().into()
+                }
+                outcome => outcome,
+            },
+        }
+    }
+
+    /// Whatever the rule: how many calls an error ended is no matter of taste.
+    fn scope(&self, error: &Timed<WithCauses<E>>) -> Scope {
+        match error {
+            Timed::TimedOut => Scope::Call,
+            Timed::Failed(WithCauses(error)) => match scope_of(error) {
+                Scope::Unprocessed => Scope::Connection,
+                scope => scope,
+            },
         }
     }
 }

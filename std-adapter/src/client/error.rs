@@ -11,9 +11,8 @@ use crate::{Rejection, ServiceError, Timed};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError<E> {
-    /// The breaker of its host rejected it, or a retry of it: then earlier tries were made and failed, so
-    /// [many](Rejection::failed_tries). Only
-    /// requests that may be sent twice are tried again.
+    /// The breaker of its host rejected it: it was never sent. If a retry is rejected, the answer is what the try before
+    /// gave.
     Rejected(Rejection),
     /// All tries and pauses together took too long.
     DeadlineExceeded,

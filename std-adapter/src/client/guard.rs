@@ -4,16 +4,18 @@ use std::fmt;
 
 use atomic_breaker::{Clock, Config};
 
+use super::in_flight::InFlight;
+use super::outlive::Rooms;
 use super::{AtHead, ClientConfig, ClientConfigError, ClientLayer, Ending};
 use crate::http::Origin;
 use crate::registry::{KeyedObserver, Registry};
-use crate::retry::RetryBudget;
+use crate::retry::{RetryBudget, RetryBudgets};
 use crate::{SlidingRatio, StdClock};
 
 /// The breakers of all hosts.
 pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O>;
 
-/// The breakers of all hosts and the budget of retries. Outlives the requests, so it is used as a `static`, or
+/// The breakers of all hosts and their budgets of retries. Outlives the requests, so it is used as a `static`, or
 /// [leaked](Self::leak).
 ///
 /// ```
@@ -43,8 +45,13 @@ pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O
 pub struct ClientGuard<C = StdClock, O = (), R = AtHead> {
     config: ClientConfig<R>,
     hosts: Hosts<C, O>,
-    budget: RetryBudget,
+    pub(super) budgets: RetryBudgets,
+    pub(super) rooms: Rooms,
+    pub(super) in_flight: Option<InFlight>,
 }
+
+/// Hosts may share a place in a table beside that of the breakers; more would be empty mostly.
+const MOST_PLACES: usize = 4_096;
 
 impl<R: Ending> ClientGuard<StdClock, (), R> {
     /// By the clock of `std`, with nobody notified.
@@ -58,27 +65,36 @@ impl<R: Ending> ClientGuard<StdClock, (), R> {
 
 impl<C, O, R> ClientGuard<C, O, R>
 where
-    C: Clock + Default,
+    C: Clock,
     O: KeyedObserver<Origin>,
     R: Ending,
 {
-    /// With another clock, and somebody who is notified of transitions.
+    /// With another clock, of which each host's memory of calls gets a clone: a clone must tell the same time. And with
+    /// an observer of transitions.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.
-    pub fn with(config: ClientConfig<R>, clock: C, observer: O) -> Result<Self, ClientConfigError> {
+    pub fn with(config: ClientConfig<R>, clock: C, observer: O) -> Result<Self, ClientConfigError>
+    where
+        C: Clone,
+    {
         config.check()?;
-        let budget = RetryBudget::try_with(config.budget).map_err(ClientConfigError::Retry)?;
+        let places = config.capacity.min(MOST_PLACES);
+        let budgets =
+            RetryBudgets::new(config.budget, if config.shares_budget { 1 } else { places });
         let hosts = Registry::builder(config.rules())
             .capacity(config.capacity)
-            .clock(clock)
-            .tally::<SlidingRatio<C, 1>>()
+            .clock(clock.clone())
             .observer(observer)
-            .build()?;
+            .build_with(|| SlidingRatio::by(clock.clone()))?;
         Ok(Self {
+            rooms: Rooms::new(places, config.outliving),
+            in_flight: config
+                .in_flight_limit
+                .map(|most| InFlight::new(places, most)),
             config,
             hosts,
-            budget,
+            budgets: budgets.map_err(ClientConfigError::Retry)?,
         })
     }
 
@@ -87,7 +103,7 @@ where
         Box::leak(Box::new(self))
     }
 
-    /// The layer around a client. However often it is made, all of them share the breakers and the budget.
+    /// The layer around a client. However often it is made, all of them share the breakers and the budgets.
     pub fn layer<B: Clone>(&'static self) -> ClientLayer<B, C, O, R> {
         ClientLayer::new(self)
     }
@@ -112,10 +128,10 @@ where
     ///
     /// let guard = ClientGuard::new(ClientConfig::new())?;
     /// // This one needs time to warm up: a tenth of the requests at first, all after 30 s.
-    /// let cold = Origin::of(&"https://search.example".parse().unwrap());
+    /// let cold = Origin::of(&"https://search.example".parse()?)?;
     /// let rules = guard.config().get_breaker().gradual_return(10, Duration::from_secs(30));
     /// guard.set_breaker_of(&cold, rules)?;
-    /// # Ok::<(), atomic_breaker_std::client::ClientConfigError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -132,9 +148,30 @@ where
         &self.hosts
     }
 
-    /// The budget of retries.
-    pub const fn budget(&self) -> &RetryBudget {
-        &self.budget
+    /// The budget of retries of a host.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+    /// use atomic_breaker_std::http::Origin;
+    ///
+    /// let guard = ClientGuard::new(ClientConfig::new())?;
+    /// let host = Origin::of(&"https://search.example".parse()?)?;
+    /// assert!(guard.budget_of(&host).snapshot().is_full());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn budget_of(&self, host: &Origin) -> &RetryBudget {
+        self.budgets.of(host)
+    }
+
+    /// How many retries were not made since the start for want of a token, of all hosts together: a counter for metrics.
+    pub fn refused_retries(&self) -> u64 {
+        self.budgets.refused()
+    }
+
+    /// How many tries of a host are in flight, where they are [limited](ClientConfig::in_flight_limit): each one until the
+    /// head of its response. They are not counted otherwise.
+    pub fn in_flight(&self, host: &Origin) -> Option<u64> {
+        Some(self.in_flight.as_ref()?.of(host))
     }
 
     /// The settings that it was made with.

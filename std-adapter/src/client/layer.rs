@@ -2,25 +2,35 @@
 
 use std::error::Error;
 use std::fmt;
+use std::marker::PhantomData;
 
 use atomic_breaker::{Clock, Outcome};
 use http::Request;
-use tower::retry::Retry;
 use tower::util::MapErr;
 use tower_layer::Layer;
+use tower_service::Service;
 
+use super::budget::BudgetOfHost;
+use super::deadline::DeadlineService;
+use super::fresh::Fresh;
+use super::in_flight::Limit;
+use super::outlive::TryService;
 use super::{AtHead, ClientGuard, Ending, Hosts, RequestError, Tried};
-use crate::http::{HttpClassifier, Origin, UsualErrors, UsualStatuses, WithCauses};
-use crate::registry::{ByKey, KeyedObserver};
-use crate::retry::{ByMethod, RetryBudget, RetryLayer, RetryPolicy};
-use crate::tower::{BreakerLayer, BreakerService, TimeLimitLayer, TimeLimitService};
-use crate::{ServiceError, StdClock, Timed};
+use crate::http::{HttpClassifier, Origin, PerHost, UsualErrors, UsualStatuses, WithCauses};
+use crate::registry::KeyedObserver;
+use crate::retry::{ByMethod, RetryLayer, RetryPolicy, RetryService};
+use crate::tower::{BreakerLayer, TimeLimitLayer, TimeLimitService};
+use crate::{Admit, Rejection, Report, ServiceError, StdClock, Timed};
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of
 /// requests, which must be `Clone` to be sent again; `X` says what the errors of the client are.
 ///
-/// The error of the client must be an [`Error`], so that the last failure beside a rejection names its causes; a boxed
+/// The client, its futures and the requests must be `Send`, as a try may go on in a task of its own when its caller
+/// leaves. The error of the client must be an [`Error`], so that the last failure beside a rejection names its causes; a boxed
 /// one becomes one by `.map_err(std::io::Error::other)` below this layer.
+///
+/// # Panics
+/// A call outside of a tokio runtime with its time enabled: the limits are of tokio.
 pub struct ClientLayer<
     B,
     C: 'static = StdClock,
@@ -29,18 +39,19 @@ pub struct ClientLayer<
     X = UsualErrors,
 > {
     guard: &'static ClientGuard<C, O, R>,
-    key: fn(&Request<B>) -> Origin,
+    origin: Option<Origin>,
     errors: X,
+    body: PhantomData<fn(B)>,
 }
 
-type OfHost<B, C, O> = ByKey<&'static Hosts<C, O>, fn(&Request<B>) -> Origin>;
-type Tries<S, E> = TimeLimitService<MapErr<S, fn(E) -> WithCauses<E>>>;
+type OfHost<B, C, O> = OfRequests<B, PerHost<&'static Hosts<C, O>>>;
+type Tries<S, E> = TimeLimitService<MapErr<Fresh<S>, fn(E) -> WithCauses<E>>>;
 type Guarded<S, E, B, C, O, R, X> =
-    BreakerService<Tries<S, E>, OfHost<B, C, O>, <R as Ending>::Report<X>>;
+    TryService<Tries<S, E>, OfHost<B, C, O>, <R as Ending>::Report<X>, Request<B>>;
 type Http<X> = HttpClassifier<UsualStatuses, Tried<X>>;
-type Policy<X> = RetryPolicy<&'static RetryBudget, ByMethod, Http<X>, HttpClassifier>;
+type Policy<X> = RetryPolicy<BudgetOfHost, ByMethod, Http<X>, HttpClassifier>;
 type Retried<S, E, B, C, O, R, X> =
-    TimeLimitService<Retry<Policy<X>, Guarded<S, E, B, C, O, R, X>>>;
+    DeadlineService<RetryService<Guarded<S, E, B, C, O, R, X>, Policy<X>>>;
 type Flatten<E> = fn(Timed<ServiceError<Timed<WithCauses<E>>>>) -> RequestError<E>;
 
 /// The service of a [`ClientLayer`]; `E` is the error of the client.
@@ -49,14 +60,15 @@ pub type ClientService<S, E, B, C = StdClock, O = (), R = AtHead, X = UsualError
 
 impl<B, C, O, R> ClientLayer<B, C, O, R>
 where
-    C: Clock + Default,
+    C: Clock,
     O: KeyedObserver<Origin>,
 {
     pub(super) fn new(guard: &'static ClientGuard<C, O, R>) -> Self {
         Self {
             guard,
-            key: Origin::of_request::<B>,
+            origin: None,
             errors: UsualErrors,
+            body: PhantomData,
         }
     }
 }
@@ -88,18 +100,41 @@ impl<B, C, O, R, X> ClientLayer<B, C, O, R, X> {
     pub fn errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> ClientLayer<B, C, O, R, F> {
         ClientLayer {
             guard: self.guard,
-            key: self.key,
+            origin: self.origin,
             errors,
+            body: PhantomData,
         }
+    }
+
+    /// The host of requests whose URI and headers name none. Without it they are rejected, with an error that says so
+    /// ([`Rejection::is_without_key`](crate::Rejection::is_without_key)): a breaker for all such requests would let one
+    /// sick host shut out the others.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+    /// use atomic_breaker_std::http::Origin;
+    /// use http::Uri;
+    ///
+    /// let guard = ClientGuard::new(ClientConfig::new()).expect("constant settings").leak();
+    /// let items = Origin::of(&Uri::from_static("https://items.example"))?;
+    /// let layer = guard.layer::<String>().with_origin(items);
+    /// # let _ = layer;
+    /// # Ok::<(), atomic_breaker_std::http::OriginError>(())
+    /// ```
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = Some(origin);
+        self
     }
 }
 
 impl<S, B, C, O, R, X> Layer<S> for ClientLayer<B, C, O, R, X>
 where
-    S: tower_service::Service<Request<B>, Error: Error + 'static>,
-    C: Clock + Default,
-    O: KeyedObserver<Origin>,
-    R: Ending<Report<X>: Clone>,
+    S: Service<Request<B>, Error: Error + 'static, Future: Send + 'static> + Clone + Send + 'static,
+    B: Clone + Send + 'static,
+    C: Clock + Send + Sync,
+    O: KeyedObserver<Origin> + Send + Sync,
+    R: Ending<Report<X>: Report<S::Response, Timed<WithCauses<S::Error>>> + Clone + Send + 'static>,
     X: Clone,
 {
     type Service = ClientService<S, S::Error, B, C, O, R, X>;
@@ -107,17 +142,51 @@ where
     fn layer(&self, client: S) -> Self::Service {
         let guard = self.guard;
         let config = guard.config();
-        let by_host = ByKey::new(guard.hosts(), self.key);
+        let by_host = PerHost::new(guard.hosts());
+        let by_host = match &self.origin {
+            Some(origin) => by_host.with_origin(origin.clone()),
+            None => by_host,
+        };
+        let by_host = OfRequests(by_host, PhantomData);
         let http = || HttpClassifier::with_rules(UsualStatuses, Tried(self.errors.clone()));
-        let retry = RetryPolicy::http(config.retry(), guard.budget()).classify(http());
-        let service = MapErr::new(client, WithCauses as fn(_) -> _);
+        let budget = BudgetOfHost::new(&guard.budgets, self.origin.clone());
+        let retry = RetryPolicy::http(config.retry(), budget.clone());
+        let in_flight = guard.in_flight.as_ref();
+        let in_flight = in_flight.map(|in_flight| Limit::new(in_flight, budget.clone()));
+        let service = Fresh::new(client, budget);
+        let service = MapErr::new(service, WithCauses as fn(_) -> _);
         let service = TimeLimitLayer::new(config.try_limit).layer(service);
         let service = BreakerLayer::new(by_host)
             .report(R::report(http(), config.probes_at_end))
             .layer(service);
-        let service = RetryLayer::new(retry).layer(service);
-        let service = TimeLimitLayer::new(config.deadline).layer(service);
+        let service = TryService::new(service, &guard.rooms, in_flight);
+        let service = RetryLayer::new(retry.classify(http())).layer(service);
+        let service = DeadlineService::new(service, config.deadline);
         MapErr::new(service, RequestError::flatten)
+    }
+}
+
+/// Admits requests with a body of one type, so that the layer says which: clients take any.
+pub struct OfRequests<B, A>(A, PhantomData<fn(B)>);
+
+impl<B, A: Admit<Request<B>>> Admit<Request<B>> for OfRequests<B, A> {
+    type Permit = A::Permit;
+
+    #[inline]
+    fn admit(&self, request: &Request<B>) -> Result<A::Permit, Rejection> {
+        self.0.admit(request)
+    }
+}
+
+impl<B, A: Clone> Clone for OfRequests<B, A> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+
+impl<B, A: fmt::Debug> fmt::Debug for OfRequests<B, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -125,13 +194,12 @@ impl<B, C, O, R, X: Clone> Clone for ClientLayer<B, C, O, R, X> {
     fn clone(&self) -> Self {
         Self {
             guard: self.guard,
-            key: self.key,
+            origin: self.origin.clone(),
             errors: self.errors.clone(),
+            body: PhantomData,
         }
     }
 }
-
-impl<B, C, O, R, X: Copy> Copy for ClientLayer<B, C, O, R, X> {}
 
 impl<B, C, O, R: fmt::Debug, X> fmt::Debug for ClientLayer<B, C, O, R, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,7 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// The numbers of a fleet, the same in all its instances. Durations are kept in milliseconds, rounded up.
+use super::InstanceId;
+
+/// The numbers of a fleet, the same in all its instances, and the name of this one. Durations are kept in milliseconds,
+/// rounded up.
 ///
 /// ```
 /// use atomic_breaker_std::fleet::FleetConfig;
@@ -27,6 +30,7 @@ pub struct FleetConfig {
     pub(super) limit_ms: u64,
     pub(super) poll_ms: u64,
     pub(super) is_shadow: bool,
+    pub(super) instance: Option<InstanceId>,
 }
 
 impl FleetConfig {
@@ -41,10 +45,12 @@ impl FleetConfig {
             limit_ms: 250,
             poll_ms: 5_000,
             is_shadow: false,
+            instance: None,
         }
     }
 
-    /// For how long a trip counts towards the quorum: 1 ms to a day, 10 s unless set.
+    /// For how long a trip counts towards the quorum: 1 ms to a day, 10 s unless set. A vote ends so long after its trip,
+    /// however long the breaker stays open.
     pub const fn window(mut self, window: Duration) -> Self {
         self.window_ms = ms(window);
         self
@@ -78,6 +84,26 @@ impl FleetConfig {
         self
     }
 
+    /// The name of this instance: of this process among all those of its fleet, and the same when it is started again.
+    /// The name of the pod or the unit, say, with the number of the worker. The votes of one name count once, so a
+    /// process that crashes and starts again and again opens nobody else.
+    ///
+    /// Unless set, on Linux: the name of the host, `/etc/machine-id`, and the lowest number that no living instance of
+    /// this machine has. Set it where the name of the host changes with each start, or where machines share both.
+    /// On other systems a random one for each start: set it there.
+    ///
+    /// ```
+    /// use atomic_breaker_std::fleet::FleetConfig;
+    ///
+    /// let fleet = FleetConfig::new(3).instance("shop-7f9c/worker-2");
+    /// assert!(fleet.check().is_ok());
+    /// assert!(FleetConfig::new(3).instance("").check().is_err());
+    /// ```
+    pub const fn instance(mut self, name: &str) -> Self {
+        self.instance = Some(InstanceId::named(name));
+        self
+    }
+
     /// Whether it makes sense. Whoever takes a configuration checks it.
     ///
     /// # Errors
@@ -93,11 +119,20 @@ impl FleetConfig {
             "a limit for the engine outside of 1 ms to a minute: set one within"
         } else if !within(self.poll_ms, 1, 60 * 60 * 1_000) {
             "a poll outside of 1 ms to an hour: set one within"
+        } else if self.has_no_name() {
+            "an instance with an empty name: give it one of its own, or none for that of its machine"
         } else if self.poll_ms < self.limit_ms {
             "a poll more often than the limit for an answer: set a longer poll, or a shorter limit"
         } else {
             return Ok(());
         }))
+    }
+
+    const fn has_no_name(&self) -> bool {
+        match self.instance {
+            Some(id) => id.get() == InstanceId::named("").get(),
+            None => false,
+        }
     }
 
     /// The grace after a period of so many milliseconds.

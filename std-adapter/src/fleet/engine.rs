@@ -27,8 +27,8 @@ pub trait Fleet: Send + Sync + 'static {
         ask: Ask,
     ) -> impl Future<Output = Result<Answer, EngineError>> + Send;
 
-    /// Everything that is known, and a sign of life: whoever reads once in `every_ms` counts as living, for
-    /// three times that long.
+    /// Everything that is known, or that there is [more](Reading::more) to come, and a sign of life: an instance that reads
+    /// once in `every_ms` counts as living, for three times that long.
     ///
     /// # Errors
     /// [`EngineError`] when there is no answer.

@@ -71,6 +71,13 @@ impl InProcess {
         *self.ledger() = Ledger::new();
     }
 
+    /// Publishes to all what no request led to, as anyone can who reaches the channel of a real engine.
+    pub fn publish(&self, message: Message) {
+        // Under the lock, as every message. There may be no subscriber.
+        let _ledger = self.ledger();
+        let _ = self.0.published.send(message);
+    }
+
     /// What a replica would have now.
     pub fn replica(&self) -> Ledger {
         self.ledger().clone()

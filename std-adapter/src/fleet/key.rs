@@ -95,6 +95,6 @@ impl FleetKey for crate::http::Origin {
     }
 
     fn from_name(name: &[u8]) -> Option<Self> {
-        http::Uri::try_from(name).ok().map(|uri| Self::of(&uri))
+        Self::of(&http::Uri::try_from(name).ok()?).ok()
     }
 }

@@ -5,10 +5,11 @@ use super::Name;
 /// Which open period: the epoch orders the periods of a breaker, the mark tells two with one epoch apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeriodId {
-    /// Rises with each period and each end of one. Never falls, whatever the engine forgets: it is more than
-    /// any that a voter knows, and more than the engine's clock in milliseconds.
+    /// Rises with each period and each end of one, also when the engine has forgotten those before: it is more than
+    /// any that a voter knows, and more than the engine's clock in milliseconds. It orders what is published; what the
+    /// engine answers is the present, whatever its epoch.
     pub epoch: u64,
-    /// Drawn at random for each period. Stays when its epoch is [raised](Ask::Raise).
+    /// Drawn at random for each period, and kept at its end.
     pub mark: u64,
 }
 
@@ -63,9 +64,11 @@ pub enum Ask {
     Vote {
         /// How many votes open it for all.
         quorum: u32,
-        /// For how many milliseconds a vote counts.
+        /// For how many milliseconds after its trip a vote counts.
         window_ms: u32,
-        /// For how many milliseconds it is open here.
+        /// How many milliseconds ago it tripped here.
+        age_ms: u32,
+        /// For how many milliseconds more it is open here.
         open_ms: u32,
         /// The highest epoch known here.
         known: u64,
@@ -77,20 +80,13 @@ pub enum Ask {
         /// For how long.
         lease_ms: u32,
     },
-    /// What a probe found. Counts unless the period is another, or somebody else holds the right by now.
+    /// What a probe found. Counts unless the period is another; a failure also not if another instance holds the right
+    /// by now.
     Verdict {
         /// In which period.
         id: PeriodId,
         /// What it found.
         verdict: Verdict,
-    },
-    /// This instance knows of a later epoch than the one that the engine gave this period, so it must be raised, or
-    /// some do not hear.
-    Raise {
-        /// Which period.
-        id: PeriodId,
-        /// The highest epoch known here.
-        known: u64,
     },
 }
 
@@ -99,17 +95,20 @@ pub enum Ask {
 pub enum Verdict {
     /// The resource is back.
     Healthy,
-    /// It is not: another period begins.
+    /// It is not, as far as this instance can tell. The first instance that says so only puts off the next probe; when a
+    /// second one says so, a longer period begins. What the first one says again changes nothing.
     Failed {
-        /// For how many milliseconds, growth and jitter included.
+        /// For how many milliseconds it should be open, growth and jitter included. The lesser one of both applies.
         open_ms: u32,
+        /// How many milliseconds another instance should wait before it probes. Cut to the open time so far.
+        pause_ms: u32,
     },
 }
 
 /// What the engine answers to an [`Ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether it was done: a bid was won, a verdict counted, an epoch was raised; a vote: whether a period runs.
+    /// Whether it was done: a bid was won, a verdict counted; a vote: whether a period runs.
     pub done: bool,
     /// Votes that count, where no period runs.
     pub votes: u32,
@@ -122,6 +121,8 @@ pub struct Answer {
 pub struct Reading {
     /// Instances that have read lately, this one included.
     pub living: u32,
-    /// Breakers that are open, or were lately.
+    /// Breakers that are open, or were lately. Empty while there is [more](Self::more).
     pub messages: Vec<Message>,
+    /// Not everything was read yet: read again, at once. A large fleet is read in parts, each within the time limit.
+    pub more: bool,
 }

@@ -17,6 +17,7 @@
 //! | `engine` | [`Fleet`]: what an engine must be able to do |
 //! | `ledger` | [`Ledger`]: what it does with each request |
 //! | `in_process` | [`InProcess`]: an engine for tests, with every fault |
+//! | `model` | tests: `member` and `ledger` in every state that a few faults lead to |
 
 mod config;
 mod engine;
@@ -26,6 +27,8 @@ mod key;
 mod ledger;
 mod member;
 mod message;
+#[cfg(test)]
+mod model;
 mod name;
 
 pub use config::{FleetConfig, FleetConfigError};

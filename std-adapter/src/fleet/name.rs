@@ -110,7 +110,8 @@ impl fmt::Display for NameError {
 impl Error for NameError {}
 
 /// One instance of a fleet: a process, or what stands for one in a test. Two that are alive must differ: the
-/// votes of instances with one id count once.
+/// votes of instances with one id count once, and they probe at the same time. A process that is started again must have
+/// the id that it had: otherwise one that crashes again and again is a quorum of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceId(u128);
 
@@ -120,7 +121,25 @@ impl InstanceId {
         Self(id)
     }
 
-    /// A random one.
+    /// The one of this name, the same in every process: 128 bits of its FNV-1a hash.
+    ///
+    /// ```
+    /// use atomic_breaker_std::fleet::InstanceId;
+    ///
+    /// assert_eq!(InstanceId::named("shop-0"), InstanceId::named("shop-0"));
+    /// assert_ne!(InstanceId::named("shop-0"), InstanceId::named("shop-1"));
+    /// ```
+    pub const fn named(name: &str) -> Self {
+        let bytes = name.as_bytes();
+        let (mut hash, mut at) = (0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, 0);
+        while at < bytes.len() {
+            hash = (hash ^ bytes[at] as u128).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+            at += 1;
+        }
+        Self(hash)
+    }
+
+    /// A random one: another one in each process.
     pub fn random() -> Self {
         Self(fastrand::u128(..))
     }

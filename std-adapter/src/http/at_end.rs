@@ -5,8 +5,9 @@ use std::fmt;
 use http::{HeaderMap, Response};
 use http_body::Body;
 
+use super::Scope;
 use super::body::{BodyRule, ReportingBody};
-use super::reason::why;
+use super::reason::Reason;
 use super::rules::{ErrorRule, EveryError};
 use crate::{AnyPermit, Classify, Outcome, Report};
 
@@ -17,9 +18,10 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 /// | the body | counts as |
 /// |---|---|
 /// | comes to its end, or is empty | success |
-/// | breaks off: an error, or fewer bytes than its `Content-Length` | failure, unless [set](Self::body_errors) |
+/// | breaks off: an error, or fewer bytes than its `Content-Length` | failure, unless [set](Self::body_errors) [otherwise](Self::body_rule) |
 /// | is dropped unread, or between two frames | success, as the head said |
 /// | is dropped while it waits for the server | cancelled, see [`ReportingBody`] |
+/// | meets a time limit of the client's own ([`Scope::Limit`]) while its reader is slow, or one that its request brought along | cancelled |
 ///
 /// A body of unknown length may be endless, so its first data is enough for a **probe** to succeed;
 /// otherwise a stream of events would keep its slot, and the breaker half-open.
@@ -34,7 +36,7 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 /// cannot be told from a whole one.
 ///
 /// Made by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around a
-/// classifier of yours. A [`Report`] and no [`Classify`]: it goes where the response is handed out with
+/// classifier of yours, which is a closure or one within [`AtOnce`](crate::AtOnce). A [`Report`] and no [`Classify`]: it goes where the response is handed out with
 /// another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which would report at the
 /// head. [`call_reported`](crate::call_reported) takes it:
 ///
@@ -111,6 +113,39 @@ impl<C, Y> AtEnd<C, Y> {
         }
     }
 
+    /// [`body_errors`](Self::body_errors) by a rule that has a name: `UsualErrors` for the bodies of hyper,
+    /// `ReqwestErrors` for those of reqwest. `ClientGuard` and `BreakerMiddleware` take these.
+    ///
+    /// ```
+    /// # #[cfg(feature = "client")] {
+    /// use atomic_breaker_std::http::{AtEnd, HttpClassifier, UsualErrors};
+    ///
+    /// static HTTP: AtEnd<HttpClassifier, UsualErrors> =
+    ///     HttpClassifier::new().at_end_of_body().body_rule(UsualErrors);
+    /// # let _ = &HTTP;
+    /// # }
+    /// ```
+    pub const fn body_rule<R>(self, rule: R) -> AtEnd<C, R>
+    where
+        C: Copy,
+        Y: Copy,
+    {
+        AtEnd {
+            head: self.head,
+            body_errors: rule,
+            probes_wait: self.probes_wait,
+        }
+    }
+
+    #[cfg(any(feature = "client", feature = "reqwest-middleware"))]
+    pub(crate) fn with_body_rule<R>(self, rule: R) -> AtEnd<C, R> {
+        AtEnd {
+            head: self.head,
+            body_errors: rule,
+            probes_wait: self.probes_wait,
+        }
+    }
+
     /// Makes probes wait for the end of a body of unknown length, too. For servers whose bodies are short
     /// and break off: their breaker then stays open until a whole body has come.
     ///
@@ -142,7 +177,7 @@ impl<B, E, C, Y> Report<Response<B>, E> for AtEnd<C, Y>
 where
     B: Body,
     E: fmt::Display,
-    C: Classify<Response<B>, E>,
+    C: Classify<Response<B>, E> + Report<Response<B>, E>,
     Y: ErrorRule<B::Error> + Clone,
 {
     type Output<P: AnyPermit> = Response<ReportingBody<B, P, HttpBodyRule<Y>>>;
@@ -154,17 +189,27 @@ where
     ) -> Result<Self::Output<P>, E> {
         let outcome = self.head.classify(&result);
         match result {
-            Ok(response) if outcome == Outcome::Success => Ok(response.map(|body| {
-                let rule = HttpBodyRule {
-                    errors: self.body_errors.clone(),
-                    data_suffices: !self.probes_wait && body.size_hint().upper().is_none(),
-                };
-                ReportingBody::new(body, permit, rule)
-            })),
-            other => {
-                permit.report_because(outcome, || why(&other));
-                other.map(|response| response.map(ReportingBody::reported))
+            Ok(response) if outcome == Outcome::Success => {
+                let has_own_limit = response.extensions().get::<OwnLimit>().is_some();
+                Ok(response.map(|body| {
+                    let rule = HttpBodyRule {
+                        errors: self.body_errors.clone(),
+                        has_own_limit,
+                        data_suffices: !self.probes_wait && body.size_hint().upper().is_none(),
+                    };
+                    ReportingBody::new(body, permit, rule)
+                }))
             }
+            Ok(response) => {
+                permit.report_because(outcome, || {
+                    Reason::<E>::Status(response.status()).to_string()
+                });
+                Ok(response.map(ReportingBody::reported))
+            }
+            Err(error) => match self.head.report(permit, Err(error)) {
+                Err(error) => Err(error),
+                Ok(_) => unreachable!("a report that made a response of an error"),
+            },
         }
     }
 }
@@ -181,8 +226,13 @@ impl<C: fmt::Debug, Y> fmt::Debug for AtEnd<C, Y> {
 /// The [rule](BodyRule) of [`AtEnd`].
 pub struct HttpBodyRule<Y = EveryError> {
     errors: Y,
+    has_own_limit: bool,
     data_suffices: bool,
 }
+
+/// Among the extensions of a response whose request has a time limit of its own, which covers the body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnLimit;
 
 impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
     fn ended(self, _: Option<&HeaderMap>) -> Outcome {
@@ -193,12 +243,27 @@ impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
         self.errors.outcome(error)
     }
 
+    fn scope(&self, error: &E) -> Scope {
+        match in_body(self.errors.scope(error)) {
+            Scope::Limit if self.has_own_limit => Scope::Caller,
+            scope => scope,
+        }
+    }
+
     fn dropped(&self) -> Option<Outcome> {
         Some(Outcome::Success)
     }
 
     fn probe_succeeds_at_data(&self) -> bool {
         self.data_suffices
+    }
+}
+
+/// Of a request whose answer had begun, which was not refused.
+pub(super) fn in_body(scope: Scope) -> Scope {
+    match scope {
+        Scope::Unprocessed => Scope::Connection,
+        scope => scope,
     }
 }
 

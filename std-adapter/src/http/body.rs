@@ -8,6 +8,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
+use super::scope::{Scope, report_error};
 use crate::{AnyPermit, Outcome};
 
 /// What the end of a body says about the server. For protocols that say in the body how the call went.
@@ -48,6 +49,12 @@ pub trait BodyRule<E> {
 
     /// The body broke off.
     fn broken(self, error: &E) -> Outcome;
+
+    /// Whom that error concerns, and so how often it counts: this call alone unless the rule knows better.
+    fn scope(&self, error: &E) -> Scope {
+        let _ = error;
+        Scope::Call
+    }
 
     /// What it says if the body is dropped before its end by a reader who does not wait for the server.
     /// `None` cancels the permit. Asked beforehand, when the body is made.
@@ -191,6 +198,7 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
         if *this.ended {
             return Poll::Ready(None);
         }
+        let waited = *this.waiting;
         // Before the poll, so that a body that panics cancels.
         *this.waiting = true;
         let frame = ready!(this.body.as_mut().poll_frame(context));
@@ -202,7 +210,13 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
             }
             Some(Err(error)) => {
                 if let Some((permit, rule)) = this.open.take() {
-                    permit.report_because(rule.broken(error), || "the body broke off".to_owned());
+                    let scope = match rule.scope(error) {
+                        Scope::Limit if !waited => Scope::Caller,
+                        scope => scope,
+                    };
+                    report_error(permit, rule.broken(error), scope, || {
+                        "the body broke off".to_owned()
+                    });
                 }
             }
             Some(Ok(frame)) => {

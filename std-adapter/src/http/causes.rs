@@ -4,8 +4,10 @@ use std::error::Error;
 use std::fmt::{self, Write};
 use std::iter::successors;
 
+use crate::resource::without_secrets;
+
 /// An error whose text names its causes, to be shown, logged and kept by a breaker: at most 8 of them and 512 bytes,
-/// without the URL that reqwest adds, as it may hold secrets.
+/// without the URL that reqwest adds, and without what may be secret in others.
 ///
 /// ```text
 /// hyper-util:  client error (Connect)
@@ -45,8 +47,12 @@ impl<E: Error + 'static> fmt::Display for WithCauses<E> {
     }
 }
 
-// No source: `Display` shows all of them.
-impl<E: Error + 'static> Error for WithCauses<E> {}
+impl<E: Error + 'static> Error for WithCauses<E> {
+    /// That of the error within: `Display` shows it, too; but found here whatever `E` is, by those who walk a chain.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
 
 /// An error and its causes, in a few words.
 pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
@@ -55,21 +61,14 @@ pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
         let mut words = Text::default();
         // Fails when it is full, with what fits.
         let _ = write!(words, "{cause}");
-        let words = without_url(&words.0);
+        let words = without_secrets(&words.0);
         // Some texts name the cause already.
-        if text.0.is_empty() {
-            text.0.push_str(words);
-        } else if !text.0.ends_with(words) {
-            let _ = write!(text, ": {words}");
+        if text.0.is_empty() || !text.0.ends_with(&words) {
+            let colon = if text.0.is_empty() { "" } else { ": " };
+            let _ = write!(text, "{colon}{words}");
         }
     }
     text.0
-}
-
-/// What comes before the URL with which reqwest ends its texts.
-pub(super) fn without_url(text: &str) -> &str {
-    text.split_once(" for url (")
-        .map_or(text, |(before, _)| before)
 }
 
 /// A text of bounded length, however long an error is.

@@ -6,9 +6,10 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::head::ResponseHead;
-use super::reason::{Reason, at_once};
+use super::reason::{Reason, why};
 use super::retry_after::RetryAfter;
 use super::rules::{ErrorRule, EveryError, StatusRule, UsualStatuses};
+use super::scope::report_error;
 use crate::{AnyPermit, Classify, Failure, Outcome, Report};
 
 /// The [classifier](Classify) of HTTP: failed are 5xx, 408, 429 and every `Err`. It looks at the head of
@@ -182,7 +183,14 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        at_once(self, permit, result)
+        let scope = result.as_ref().err().map(|error| self.errors.scope(error));
+        report_error(
+            permit,
+            self.classify(&result),
+            scope.unwrap_or_default(),
+            || why(&result),
+        );
+        result
     }
 }
 

@@ -5,14 +5,13 @@ use std::fmt;
 use http::StatusCode;
 
 use super::ResponseHead;
-use super::causes::without_url;
 use super::grpc::GrpcCode;
-use crate::{AnyPermit, Classify};
 
 /// Why a result counted as a failure, in a few words. Borrows the error, and writes nothing until it is
 /// displayed.
 ///
-/// The text of the error is the error's own: it may hold what a server sent, line ends included.
+/// The text of the error is the error's own: it may hold what a server sent, line ends included, and secrets of a URL,
+/// which a breaker leaves out of what it [keeps](crate::LastFailure::now).
 ///
 /// ```
 /// use atomic_breaker_std::http::{GrpcCode, Reason};
@@ -57,21 +56,10 @@ impl<E: fmt::Display + ?Sized> fmt::Display for Reason<'_, E> {
     }
 }
 
-/// Reports what a classifier says, with the reason.
-pub(super) fn at_once<T: ResponseHead, E: fmt::Display, P: AnyPermit>(
-    classifier: &impl Classify<T, E>,
-    permit: P,
-    result: Result<T, E>,
-) -> Result<T, E> {
-    permit.report_because(classifier.classify(&result), || why(&result));
-    result
-}
-
 /// A few words about a result that counted as a failure.
 pub(super) fn why<T: ResponseHead, E: fmt::Display>(result: &Result<T, E>) -> String {
     match result {
         Ok(response) => Reason::<E>::Status(response.status()).to_string(),
-        // reqwest's error ends with the URL, whose query may hold secrets.
-        Err(error) => without_url(&Reason::Error(error).to_string()).to_owned(),
+        Err(error) => Reason::Error(error).to_string(),
     }
 }

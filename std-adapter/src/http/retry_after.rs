@@ -115,6 +115,11 @@ impl RetryAfter {
     /// What gRPC's `grpc-retry-pushback-ms` says, found in the trailers, or in the headers of a
     /// response without a body ([gRFC A6]). `None` where there is no such header.
     ///
+    /// | value | push-back |
+    /// |---|---|
+    /// | `0` to `2147483647` | that time, at most the limit |
+    /// | `-1`, `99999999999`, `007`, `soon`, nothing | do not try again |
+    ///
     /// ```
     /// use atomic_breaker_std::http::{PushBack, RetryAfter};
     /// use http::HeaderMap;
@@ -135,7 +140,7 @@ impl RetryAfter {
         metadata
             .get_all(PUSH_BACK)
             .iter()
-            .map(|value| match text(value).and_then(number) {
+            .map(|value| match text(value).and_then(push_back_ms) {
                 Some(ms) => PushBack::After(Duration::from_millis(ms).min(self.limit)),
                 None => PushBack::DoNotRetry,
             })
@@ -182,7 +187,7 @@ impl Default for RetryAfter {
 pub enum PushBack {
     /// Try again after so long; at once, if that is zero.
     After(Duration),
-    /// Do not try again: the header was negative, or no number.
+    /// Do not try again: the header was negative, or no number of 32 bits. Says nothing about how long to stay open.
     DoNotRetry,
 }
 
@@ -208,6 +213,13 @@ fn text(value: &HeaderValue) -> Option<&str> {
         return None;
     }
     Some(value.to_str().ok()?.trim_matches([' ', '\t']))
+}
+
+/// A signed number of 32 bits without needless zeros, as gRFC A6 demands; others, and negative ones, are none.
+fn push_back_ms(text: &str) -> Option<u64> {
+    let has_needless_zero = text.len() > 1 && text.starts_with('0');
+    let ms = number(text).filter(|&ms| i32::try_from(ms).is_ok())?;
+    (!has_needless_zero).then_some(ms)
 }
 
 /// Digits only, as the grammar demands. What does not fit is `u64::MAX`.

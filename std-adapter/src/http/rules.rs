@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 
+use super::Scope;
 use crate::{Failure, Outcome};
 
 /// Says what a status is. Closures `Fn(StatusCode) -> Outcome` do.
@@ -97,6 +98,12 @@ impl<F: Fn(StatusCode) -> bool> StatusRule for FailsOn<F> {
 pub trait ErrorRule<E: ?Sized> {
     /// What the error says about the server.
     fn outcome(&self, error: &E) -> Outcome;
+
+    /// Whom it concerns, and so how often it counts: the call alone unless a rule knows better, as `UsualErrors` does.
+    fn scope(&self, error: &E) -> Scope {
+        let _ = error;
+        Scope::Call
+    }
 }
 
 impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {

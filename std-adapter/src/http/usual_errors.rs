@@ -1,29 +1,31 @@
-//! What the errors of hyper, hyper-util and reqwest say about the host.
+//! What the errors of clients on hyper say about the host.
 
 use std::error::Error;
 use std::io;
-use std::iter::successors;
 
-#[cfg(feature = "reqwest")]
-use super::rules::{StatusRule, UsualStatuses};
-use super::{ErrorRule, WithCauses};
+use super::chain::causes_of;
+use super::{ErrorRule, Scope};
 #[cfg(feature = "reqwest")]
 use crate::reqwest::ClientError;
-use crate::{CallError, Failure, Outcome, ServiceError, Timed};
+use crate::{Failure, Outcome, Rejection};
 
-/// A [rule](ErrorRule) for the errors of hyper, hyper-util, reqwest and reqwest-middleware, alone or as the cause of
-/// another error: a dead host fails, and a mistake of the caller's is no failure of the host. What `ClientGuard` and
-/// `BreakerMiddleware` do unless told otherwise.
+/// A [rule](ErrorRule) for the errors of clients on hyper: hyper-util, tonic, and `HttpClient` of this crate. Alone or as
+/// the cause of another error: a dead host fails, and a mistake of the caller's is no failure of the host. What
+/// `ClientGuard` does unless told otherwise.
 ///
 /// | error | counts as |
 /// |---|---|
-/// | no connection, a connection that is closed or reset, a time-out, an answer that is not HTTP, all others | failure of weight 1 |
-/// | reqwest: `is_builder` (a URL without a host, a scheme that is not HTTP) | ignored |
+/// | no connection, a time-out, an answer that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
+/// | a connection of HTTP/2 that is lost under several requests, or whose keep-alive ping is not answered | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | no failure ([`Scope::Unprocessed`]); for a retry it is one, and for `ClientGuard` if it was sent again in vain |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
-/// | hyper: `is_user`, above all the body of the request, when it fails | ignored |
-/// | a [`Rejection`](crate::Rejection) of another breaker, or another error that shows itself as one | ignored |
-/// | reqwest: `is_redirect` (too many of them, or one that leads nowhere) | success: the host has answered |
-/// | reqwest: an error with a status (`error_for_status`) | as the status: 5xx, 408 and 429 are failures |
+/// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also what that makes of the body of a response that has begun | ignored |
+/// | a [`Rejection`] of another breaker in the chain of causes | ignored |
+/// | a time limit that the request itself brought along to this crate's `HttpClient` (`RequestBuilder::timeout`) | cancelled, as if the caller had left ([`Scope::Caller`]) |
+/// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
+///
+/// Its verdict on an error does not depend on which features other crates turn on; the errors of reqwest itself are for
+/// `ReqwestErrors`, feature `reqwest`.
 ///
 /// ```
 /// use atomic_breaker_std::http::{ErrorRule, HttpClassifier, UsualErrors, UsualStatuses};
@@ -48,126 +50,187 @@ pub struct UsualErrors;
 
 impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
     fn outcome(&self, error: &E) -> Outcome {
-        known(error).unwrap_or_else(|| Failure::new().into())
+        verdict(error).outcome()
+    }
+
+    fn scope(&self, error: &E) -> Scope {
+        scope_of(error)
     }
 }
 
 /// An error of whatever type.
 impl ErrorRule<dyn Error + Send + Sync> for UsualErrors {
     fn outcome(&self, error: &(dyn Error + Send + Sync + 'static)) -> Outcome {
-        known(error).unwrap_or_else(|| Failure::new().into())
+        verdict(error).outcome()
+    }
+
+    fn scope(&self, error: &(dyn Error + Send + Sync + 'static)) -> Scope {
+        scope_of(error)
     }
 }
 
-/// What is known of an error by it or one of its causes.
-fn known(error: &(dyn Error + 'static)) -> Option<Outcome> {
-    causes_of(error).find_map(|cause| {
-        if is_callers(cause) {
-            return Some(Outcome::Ignored);
+/// Whom an error concerns, whatever a rule makes of it.
+pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
+    match verdict(error) {
+        Verdict::Lost { is_shared: true } => Scope::Connection,
+        Verdict::Unprocessed => Scope::Unprocessed,
+        Verdict::OwnLimit => Scope::Caller,
+        Verdict::Limit => Scope::Limit,
+        _ => Scope::Call,
+    }
+}
+
+/// What became of a request that has no answer since its connection ended.
+#[cfg(any(feature = "client", feature = "reqwest-middleware"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The host did not look at it.
+    Unprocessed,
+    /// Nobody knows.
+    Unanswered,
+}
+
+/// Whether a connection ended before an answer, so that another one may be tried.
+#[cfg(any(feature = "client", feature = "reqwest-middleware"))]
+pub(crate) fn loss_of(error: &(dyn Error + 'static)) -> Option<Loss> {
+    match verdict(error) {
+        Verdict::Unprocessed => Some(Loss::Unprocessed),
+        Verdict::Lost { .. } => Some(Loss::Unanswered),
+        _ => None,
+    }
+}
+
+/// What an error says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Another rule knows.
+    Known(Outcome),
+    /// The connection ended before the answer; other calls may have been on it.
+    Lost {
+        is_shared: bool,
+    },
+    /// The host did not look at the request.
+    Unprocessed,
+    /// A time limit that the request brought along.
+    #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
+    OwnLimit,
+    /// A time limit of the client's.
+    #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
+    Limit,
+    Failed,
+}
+
+impl Verdict {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::Known(outcome) => outcome,
+            // Counts nowhere; yet something for a retry to do.
+            Self::Unprocessed => Failure::with_weight(0).into(),
+            Self::Lost { .. } | Self::OwnLimit | Self::Limit | Self::Failed => {
+                Failure::new().into()
+            }
         }
-        known_to_reqwest(cause)
+    }
+}
+
+pub(crate) fn verdict(error: &(dyn Error + 'static)) -> Verdict {
+    if Rejection::in_chain(error).is_some() {
+        return Verdict::Known(Outcome::Ignored);
+    }
+    for cause in causes_of(error) {
+        #[cfg(feature = "reqwest")]
+        if let Some(verdict) = of_reqwest(cause) {
+            return verdict;
+        }
+        if let Some(error) = cause.downcast_ref::<hyper::Error>() {
+            return of_hyper(error);
+        }
+        if let Some(verdict) = of_hyper_util(cause) {
+            return verdict;
+        }
+    }
+    Verdict::Failed
+}
+
+/// What this crate's client knows. Of reqwest's own errors only whether a time limit passed, which changes no outcome.
+#[cfg(feature = "reqwest")]
+fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
+    let is_limit = |error: &reqwest::Error| error.is_timeout() && !error.is_connect();
+    if let Some(error) = error.downcast_ref::<ClientError>() {
+        if let Some(known) = error.known() {
+            return Some(Verdict::Known(known));
+        }
+        return match (is_limit(error), error.has_own_limit()) {
+            (true, true) => Some(Verdict::OwnLimit),
+            (true, false) => Some(Verdict::Limit),
+            (false, _) => None,
+        };
+    }
+    let error = error.downcast_ref::<reqwest::Error>()?;
+    is_limit(error).then_some(Verdict::Limit)
+}
+
+/// Its errors say no more than their texts.
+fn of_hyper_util(error: &(dyn Error + 'static)) -> Option<Verdict> {
+    let text = error.to_string();
+    if text.starts_with("client error (User") {
+        return Some(Verdict::Known(Outcome::Ignored));
+    }
+    if text != "client error (Connect)" {
+        return None;
+    }
+    let reason = error.source().map(ToString::to_string).unwrap_or_default();
+    Some(if reason.starts_with("invalid URL, ") {
+        Verdict::Known(Outcome::Ignored)
+    } else {
+        // A connection that is nobody else's yet.
+        Verdict::Failed
     })
 }
 
-/// An error and its causes, those included that others stand for.
-pub(crate) fn causes_of<'a>(
-    error: &'a (dyn Error + 'static),
-) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    // More causes than an error has, fewer than would take long.
-    successors(Some(error), |&error| within(error)).take(16)
+fn of_hyper(error: &hyper::Error) -> Verdict {
+    let source = error.source();
+    if error.is_user() {
+        return Verdict::Known(Outcome::Ignored);
+    }
+    if let Some(error) = source.and_then(|source| source.downcast_ref::<h2::Error>()) {
+        return of_h2(error);
+    }
+    if error.is_canceled() {
+        return Verdict::Unprocessed;
+    }
+    if error.is_incomplete_message() {
+        return Verdict::Lost { is_shared: false };
+    }
+    if error.is_timeout() {
+        // Of the pings of HTTP/2: clients have no other.
+        return Verdict::Lost { is_shared: true };
+    }
+    match source {
+        Some(source) => match source.downcast_ref::<io::Error>() {
+            // h2 hands copies of its error to all streams, and those have no code of the system.
+            Some(error) => Verdict::Lost {
+                is_shared: error.raw_os_error().is_none(),
+            },
+            // All that HTTP/1 leaves of a request's body that failed while the response came.
+            None if source.to_string() == "connection error" => Verdict::Known(Outcome::Ignored),
+            None => Verdict::Failed,
+        },
+        None => Verdict::Failed,
+    }
 }
 
-/// The next cause. The source of an error that stands for another one is the source of that.
-fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    if let Some(inner) = error.downcast_ref().and_then(io::Error::get_ref) {
-        return Some(inner);
-    }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = error.downcast_ref::<ClientError>() {
-        return Some(&**error);
-    }
-    if let Some(inner) =
-        within_ours::<hyper::Error>(error).or_else(|| within_ours::<io::Error>(error))
-    {
-        return Some(inner);
-    }
-    #[cfg(feature = "reqwest")]
-    if let Some(inner) =
-        within_ours::<reqwest::Error>(error).or_else(|| within_ours::<ClientError>(error))
-    {
-        return Some(inner);
-    }
-    #[cfg(feature = "reqwest-middleware")]
-    if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
-        return Some(match error {
-            reqwest_middleware::Error::Middleware(error) => error.as_ref(),
-            reqwest_middleware::Error::Reqwest(error) => error,
-        });
-    }
-    error.source()
-}
-
-/// What an error of this crate around an `E` stands for.
-fn within_ours<'a, E: Error + 'static>(
-    error: &'a (dyn Error + 'static),
-) -> Option<&'a (dyn Error + 'static)> {
-    if let Some(WithCauses(inner)) = error.downcast_ref::<WithCauses<E>>() {
-        return Some(inner);
-    }
-    if let Some(Timed::Failed(inner)) = error.downcast_ref::<Timed<E>>() {
-        return Some(inner);
-    }
-    match error.downcast_ref::<CallError<E>>() {
-        Some(CallError::Failed(inner)) => return Some(inner),
-        Some(CallError::Rejected(inner)) => return Some(inner),
-        None => {}
-    }
-    match error.downcast_ref::<ServiceError<E>>() {
-        Some(ServiceError::Failed(inner)) => return Some(inner),
-        Some(ServiceError::Rejected(inner)) => return Some(inner),
-        None => {}
-    }
-    #[cfg(feature = "client")]
-    match error.downcast_ref::<crate::client::RequestError<E>>() {
-        Some(crate::client::RequestError::Failed(inner)) => return Some(inner),
-        Some(crate::client::RequestError::Rejected(inner)) => return Some(inner),
-        _ => {}
-    }
-    None
-}
-
-const RESET_BY_SENDER: &str = "stream error sent by user: ";
-
-/// Whether the request was not sent, or ended since its sender failed.
-fn is_callers(error: &(dyn Error + 'static)) -> bool {
-    if let Some(error) = error.downcast_ref::<hyper::Error>() {
-        // Over HTTP/2 nothing else is left of a body that failed: hyper resets the stream.
-        let is_reset = |cause: &dyn Error| cause.to_string().starts_with(RESET_BY_SENDER);
-        return error.is_user() || error.source().is_some_and(is_reset);
-    }
-    // A rejection, also where another error stands for it; hyper-util's errors say no more than their texts.
-    let text = error.to_string();
-    let reason = || error.source().map(ToString::to_string).unwrap_or_default();
-    text.starts_with("circuit breaker is ")
-        || text.starts_with("client error (User")
-        || text == "client error (Connect)" && reason().starts_with("invalid URL, ")
-}
-
-#[cfg(not(feature = "reqwest"))]
-fn known_to_reqwest(_: &(dyn Error + 'static)) -> Option<Outcome> {
-    None
-}
-
-#[cfg(feature = "reqwest")]
-fn known_to_reqwest(error: &(dyn Error + 'static)) -> Option<Outcome> {
-    let error = error.downcast_ref::<reqwest::Error>()?;
-    if let Some(status) = error.status() {
-        Some(UsualStatuses.outcome(status))
-    } else if error.is_builder() {
-        Some(Outcome::Ignored)
-    } else if error.is_redirect() {
-        Some(Outcome::Success)
-    } else {
-        None
+fn of_h2(error: &h2::Error) -> Verdict {
+    let by_us = !error.is_remote() && !error.is_library();
+    match error.reason() {
+        // Resets of streams by us are those whose request's body failed.
+        _ if error.is_reset() && by_us => Verdict::Known(Outcome::Ignored),
+        Some(h2::Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
+            Verdict::Unprocessed
+        }
+        // Only streams after the last one that the host looked at are given this error.
+        _ if error.is_go_away() && error.is_remote() => Verdict::Unprocessed,
+        _ if error.is_go_away() || error.is_io() => Verdict::Lost { is_shared: true },
+        _ => Verdict::Failed,
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use atomic_breaker::{Observer, Outcome, Rejected, State, Transition};
+use atomic_breaker::{Observer, Outcome, Present, Rejected, State, Transition};
 
 use super::counts::End;
 use super::meter::Meter;
@@ -37,8 +37,9 @@ use crate::Enforcement;
 /// ```
 ///
 /// One for each breaker. Several of the same name are counted together, also one after the other: counters go on, and the
-/// gauge of the states says how many breakers of that name are in which. The state is that of the last transition that
-/// was made by way of this breaker, and closed before the first; other processes that share the word are not seen.
+/// gauge of the states says how many breakers of that name are in which. The state is what the
+/// word said when the last transition was made by way of this breaker, and closed before the first; what other
+/// processes that share the word do later is not seen.
 pub struct BreakerMetrics {
     name: &'static str,
     counted: OnceLock<Counted>,
@@ -115,7 +116,14 @@ impl Observer for BreakerMetrics {
     fn transition(&self, transition: &Transition) {
         let counted = self.counted();
         counted.meter.count_transition(transition);
-        counted.note(transition);
+        counted.note(|| transition.to);
+    }
+
+    #[cold]
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        let counted = self.counted();
+        counted.meter.count_transition(transition);
+        counted.note(|| present.state());
     }
 
     #[cold]
@@ -150,8 +158,8 @@ impl fmt::Debug for BreakerMetrics {
 #[derive(Debug)]
 struct Counted {
     meter: Arc<Meter>,
-    /// The last transition.
-    last: Mutex<Option<Transition>>,
+    /// The state that the gauge shows.
+    shown: Mutex<State>,
 }
 
 impl Counted {
@@ -160,25 +168,23 @@ impl Counted {
         meter.move_breaker(None, Some(State::Closed));
         Self {
             meter,
-            last: Mutex::new(None),
+            shown: Mutex::new(State::Closed),
         }
     }
 
-    /// Two threads may report two transitions in either order.
-    fn note(&self, transition: &Transition) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_none_or(|last| transition.is_after(&last)) {
-            let from = last.map_or(State::Closed, |last| last.to);
-            *last = Some(*transition);
-            self.meter.move_breaker(Some(from), Some(transition.to));
-        }
+    /// Two threads may report two transitions in either order, so the state is read under the lock: whoever reports
+    /// last has read it after all that was reported.
+    fn note(&self, state: impl FnOnce() -> State) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let to = state();
+        let from = std::mem::replace(&mut *shown, to);
+        self.meter.move_breaker(Some(from), Some(to));
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let last = self.last.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let state = last.map_or(State::Closed, |last| last.to);
-        self.meter.move_breaker(Some(state), None);
+        let shown = self.shown.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.meter.move_breaker(Some(*shown), None);
     }
 }

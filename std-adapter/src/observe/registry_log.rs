@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use atomic_breaker::{Clock, Rejected, State, Transition};
+use atomic_breaker::{Clock, Present, Rejected, State, Transition};
 
 use super::event::{self, Whose};
 use super::sampler::{Sampler, whole_ms};
@@ -211,7 +211,7 @@ impl<K: Hash + Eq + Clone, C: Clock> KeyedObserver<K> for RegistryLog<K, C> {
         self.log_transition(key, transition, None);
     }
 
-    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+    fn opened(&self, key: &K, transition: &Transition, _: Present<'_>, last_failure: &str) {
         self.log_transition(key, transition, Some(last_failure));
     }
 

@@ -24,7 +24,7 @@ use crate::registry::{AnyRegistry, KeyedObserver};
 /// let hosts = Arc::new(hosts);
 /// metrics.watch(&hosts);
 ///
-/// assert_eq!(hosts.call("a.example", || Ok::<_, ()>(7)), Ok(7));
+/// assert_eq!(hosts.call("a.example", || Ok::<_, &str>(7)), Ok(7));
 /// // For each scrape, before the recorder renders its page:
 /// observe::publish();
 /// # Ok::<(), RegistryError>(())

@@ -11,6 +11,7 @@ use atomic_breaker::{
 };
 
 use super::granted::Granted;
+use super::named::Wanted;
 use super::rules::Ruleset;
 use super::slot::{Kept, Slot};
 use super::{KeyedObserver, Place, Registry, WhenFull};
@@ -58,7 +59,11 @@ where
     /// Where a key is, if it has a slot.
     #[inline]
     pub(super) fn find(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
-        let place = self.map.pin().get(key).copied()?;
+        let wanted = Wanted {
+            hash: self.hasher.hash_one(key),
+            key,
+        };
+        let place = self.map.pin().get(&wanted).copied()?;
         Some((place, self.slots.get(place.slot())?))
     }
 
@@ -76,7 +81,6 @@ where
                 self.admit_absent(key)
             };
         };
-        slot.touch();
         if self.observer.is_listening() {
             // Keeps what happens until it is known whose slot it was. Closed, as it mostly is, nothing happens.
             let kept = Kept::default();
@@ -113,7 +117,6 @@ where
                 }
                 return self.admit_absent(key);
             };
-            slot.touch();
             let kept = Kept::default();
             let settled = match acquired(&self.breaker(slot, &kept)) {
                 Ok((is_probe, token)) => self.settle(key, place, slot, &kept, is_probe, token),
@@ -170,7 +173,7 @@ where
             return None;
         }
         if let Some(transition) = kept.transition.get() {
-            self.observer.transition(key, &transition);
+            self.notify(key, slot, &transition);
         }
         mem::forget(unless_granted);
         Some(Ok(granted))
@@ -188,11 +191,16 @@ where
     ) -> Option<Result<Granted, Rejection>> {
         let is_still = self.is_still(place, slot);
         match kept.transition.get() {
-            Some(transition) if is_still => self.observer.transition(key, &transition),
+            Some(transition) if is_still => self.notify(key, slot, &transition),
             Some(transition) => self.notify_owner(key, place, slot, &transition),
             None => {}
         }
         is_still.then(|| self.reject(key, slot, rejected))
+    }
+
+    fn notify(&self, key: &K, slot: &Slot<K, T>, transition: &Transition) {
+        let breaker = self.breaker(slot, ());
+        self.observer.changed(key, transition, breaker.present());
     }
 
     /// A transition of a slot that has changed hands: of the key that had it, or of the one that has it now.
@@ -211,8 +219,8 @@ where
                 .flatten()
         };
         match present {
-            Some(present) => self.observer.transition(&present, transition),
-            None => self.observer.transition(key, transition),
+            Some(present) => self.notify(&present, slot, transition),
+            None => self.notify(key, slot, transition),
         }
     }
 
@@ -226,9 +234,10 @@ where
     ) -> Result<Granted, Rejection> {
         if self.is_enforced(key, rejected) {
             Err(Rejection {
-                rejected,
-                last_failure: slot.last_failure.get(),
-                failed_tries: 0,
+                last_failure: slot
+                    .last_failure
+                    .of_rejection(&self.breaker(slot, ()), rejected),
+                ..Rejection::from(rejected)
             })
         } else {
             Ok(Granted::UNGUARDED)
@@ -259,7 +268,7 @@ where
         let started_ms =
             is_measured.then(|| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN));
         // A counter: whether anybody got a slot since.
-        let inserted = self.inserted.load(Ordering::Relaxed);
+        let inserted = self.newest();
         Ok(Granted::absent(inserted, started_ms))
     }
 

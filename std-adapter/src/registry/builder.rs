@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use atomic_breaker::{Clock, Config, ConfigError, Tally, Transition};
 
 use super::insertion::Places;
+use super::named::AsHashed;
 use super::rules::{RuleTable, Ruleset};
 use super::slot::Slot;
 use super::{OnKeyTransition, Registry};
@@ -20,7 +21,7 @@ use crate::resource::Enforcement;
 /// pinned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Its calls pass, and its failures are not counted.
+    /// Its calls pass, and their failures do not count.
     #[default]
     Pass,
     /// All keys without a slot share one breaker, until there is room again: their failures add up, and
@@ -146,24 +147,54 @@ where
     /// # Errors
     /// [`RegistryError`] says which setting does not fit, and what to do.
     pub fn build(self) -> Result<Registry<K, C, T, O, S>, RegistryError> {
-        if self.capacity == 0 {
-            return Err(RegistryError::NoCapacity);
-        }
-        if self.capacity > MAX_CAPACITY {
-            return Err(RegistryError::CapacityTooLarge);
-        }
+        self.build_with(T::default)
+    }
+}
+
+impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S>
+where
+    K: Hash + Eq,
+    C: Clock,
+    S: BuildHasher,
+{
+    /// [`build`](Self::build) with memories of calls that `tally` makes, one for each slot: those that need more than a
+    /// default, such as the registry's own clock.
+    ///
+    /// ```
+    /// # #[cfg(feature = "sliding")] {
+    /// use atomic_breaker_std::registry::Registry;
+    /// use atomic_breaker_std::{Config, ManualClock, Ratio, SlidingRatio};
+    /// use std::time::Duration;
+    ///
+    /// static CLOCK: ManualClock = ManualClock::new();
+    ///
+    /// let ratio = Ratio::percent(50).within(Duration::from_secs(10));
+    /// let tenants = Registry::<u32>::builder(Config::new().failure_ratio(ratio))
+    ///     .clock(&CLOCK)
+    ///     .build_with(|| SlidingRatio::<_, 1>::by(&CLOCK))?;
+    /// # let _ = tenants;
+    /// # }
+    /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_with<U: Tally>(
+        self,
+        mut tally: impl FnMut() -> U,
+    ) -> Result<Registry<K, C, U, O, S>, RegistryError> {
+        check_capacity(self.capacity)?;
         // One more is shared by those who got none.
-        let slots: Box<[_]> = (0..=self.capacity)
-            .map(|_| Slot::new(T::default()))
-            .collect();
+        let slots: Box<[_]> = (0..=self.capacity).map(|_| Slot::new(tally())).collect();
         let rules = Ruleset::try_new(self.config, &self.clock, &slots[0].tally)?;
         Ok(Registry {
             slots,
             map: papaya::HashMap::builder()
                 .capacity(self.capacity)
-                .hasher(self.hasher)
+                .hasher(AsHashed::default())
                 .build(),
-            places: Mutex::new(Places::default()),
+            hasher: self.hasher,
+            places: Mutex::new(Places::new()),
             full_until_ms: AtomicU32::new(0),
             when_full: self.when_full,
             table: RuleTable::new(rules),
@@ -171,7 +202,7 @@ where
             clock: self.clock,
             observer: self.observer,
             enforcement: Enforcement::new(),
-            inserted: AtomicU32::new(0),
+            inserted: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             unguarded: AtomicU64::new(0),
         })
@@ -179,6 +210,15 @@ where
 }
 
 const MAX_CAPACITY: usize = 1 << 24;
+
+/// Whether there can be a registry of so many keys.
+pub(crate) const fn check_capacity(keys: usize) -> Result<(), RegistryError> {
+    match keys {
+        0 => Err(RegistryError::NoCapacity),
+        1..=MAX_CAPACITY => Ok(()),
+        _ => Err(RegistryError::CapacityTooLarge),
+    }
+}
 
 /// Why there is no registry, or no slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

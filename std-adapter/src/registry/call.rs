@@ -1,13 +1,12 @@
 //! Calls of a key.
 
-use std::future::poll_fn;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::pin::pin;
 
-use atomic_breaker::{AnyError, Classify, Clock, State, Tally};
+use atomic_breaker::{AnyError, Clock, State, Tally};
 
 use super::{KeyedObserver, KeyedPermit, Registry};
-use crate::resource::{AnyPermit, Rejection, ServiceError, count_panic};
+use crate::resource::{Rejection, Report, ServiceError, run, run_async};
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where
@@ -26,42 +25,46 @@ where
         KeyedPermit::acquire(self, key)
     }
 
-    /// Runs an operation unless the breaker of the key rejects it. `Err` is a failure of weight 1; a panic
-    /// counts as one.
+    /// Runs an operation unless the breaker of the key rejects it. `Err` is a failure of weight 1, whose text is kept
+    /// if it opens the breaker; a panic counts as one.
+    ///
+    /// ```
+    /// use atomic_breaker_std::Config;
+    /// use atomic_breaker_std::registry::Registry;
+    ///
+    /// let hosts = Registry::new(Config::new().consecutive_failures(1))?;
+    /// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+    /// let rejection = hosts.acquire("a.example").unwrap_err();
+    /// assert_eq!(&*rejection.last_failure.unwrap().text, "no answer");
+    /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
+    /// ```
     ///
     /// # Errors
     /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
-    pub fn call<V, E>(
+    pub fn call<V, E: fmt::Display>(
         &self,
         key: K,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<V, ServiceError<E>> {
-        self.call_with(key, AnyError, operation)
+        self.call_with(key, &AnyError, operation)
     }
 
-    /// [`call`](Self::call) with a classifier that says what the result means.
+    /// [`call`](Self::call) with another [`Report`] of the result: a closure, a classifier of HTTP responses, or
+    /// [`AtOnce`](crate::AtOnce).
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a classifier is mostly a closure, made for the call"
-    )]
-    pub fn call_with<V, E>(
-        &self,
+    pub fn call_with<'a, V, E, R: Report<V, E>>(
+        &'a self,
         key: K,
-        classify: impl Classify<V, E>,
+        report: &R,
         operation: impl FnOnce() -> Result<V, E>,
-    ) -> Result<V, ServiceError<E>> {
-        let mut permit = Some(self.acquire(key).map_err(ServiceError::Rejected)?);
-        let result = count_panic(&mut permit, operation);
-        if let Some(permit) = permit {
-            permit.report(classify.classify(&result));
-        }
-        result.map_err(ServiceError::Failed)
+    ) -> Result<R::Output<KeyedPermit<&'a Self>>, ServiceError<E>> {
+        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        run(permit, report, operation)
     }
 
-    /// [`call`](Self::call) for futures, by any runtime or none. A dropped future cancels; a time limit
+    /// [`call`](Self::call) for futures, with any runtime or none. A dropped future cancels; a time limit
     /// belongs inside, where it counts as a failure.
     ///
     /// # Errors
@@ -72,32 +75,28 @@ where
         operation: impl FnOnce() -> F,
     ) -> Result<V, ServiceError<E>>
     where
+        E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        self.call_async_with(key, AnyError, operation).await
+        self.call_async_with(key, &AnyError, operation).await
     }
 
-    /// [`call_async`](Self::call_async) with a classifier that says what the result means.
+    /// [`call_async`](Self::call_async) with another [`Report`] of the result.
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub async fn call_async_with<V, E, F>(
-        &self,
+    pub async fn call_async_with<'a, V, E, R, F>(
+        &'a self,
         key: K,
-        classify: impl Classify<V, E>,
+        report: &R,
         operation: impl FnOnce() -> F,
-    ) -> Result<V, ServiceError<E>>
+    ) -> Result<R::Output<KeyedPermit<&'a Self>>, ServiceError<E>>
     where
+        R: Report<V, E>,
         F: Future<Output = Result<V, E>>,
     {
-        let mut permit = Some(self.acquire(key).map_err(ServiceError::Rejected)?);
-        let mut future = pin!(count_panic(&mut permit, operation));
-        let result =
-            poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
-        if let Some(permit) = permit {
-            permit.report(classify.classify(&result));
-        }
-        result.map_err(ServiceError::Failed)
+        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        run_async(permit, report, operation).await
     }
 
     /// The state of a key, without counting as a use of it.

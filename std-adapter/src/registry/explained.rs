@@ -2,28 +2,33 @@
 
 use std::cell::Cell;
 
-use atomic_breaker::{Observer, Outcome, State, Transition};
+use atomic_breaker::{Observer, Outcome, Present, State, Transition};
 
 use super::KeyedObserver;
+use crate::resource::without_secrets;
 
 /// The words of a failure: put together at most once, and only if it opened a breaker.
-pub(super) struct Words<F> {
+pub(super) struct Words<'a, F> {
     why: Cell<Option<F>>,
-    words: Cell<Option<String>>,
+    /// Of a success, which opens a breaker only if it took too long.
+    slow: Option<&'a dyn Fn() -> String>,
+    told: Cell<Option<String>>,
 }
 
-impl<F: FnOnce() -> String> Words<F> {
+impl<'a, F: FnOnce() -> String> Words<'a, F> {
     #[inline]
-    pub(super) const fn new(why: Option<F>) -> Self {
+    pub(super) const fn new(why: Option<F>, slow: Option<&'a dyn Fn() -> String>) -> Self {
         Self {
             why: Cell::new(why),
-            words: Cell::new(None),
+            slow,
+            told: Cell::new(None),
         }
     }
 
     pub(super) fn take(&self) -> Option<String> {
-        let words = self.words.take();
-        words.or_else(|| self.why.take().map(|why| why()))
+        let told = self.told.take();
+        told.or_else(|| self.why.take().map(|why| without_secrets(&why())))
+            .or_else(|| self.slow.map(|slow| slow()))
     }
 }
 
@@ -31,7 +36,7 @@ impl<F: FnOnce() -> String> Words<F> {
 pub(super) struct Explained<'a, K, O, F> {
     pub(super) key: &'a K,
     pub(super) observer: &'a O,
-    pub(super) words: &'a Words<F>,
+    pub(super) words: &'a Words<'a, F>,
     /// Whether the slot is that of those who got none.
     pub(super) is_shared: bool,
 }
@@ -42,7 +47,7 @@ impl<K, O: KeyedObserver<K>, F: FnOnce() -> String> Observer for Explained<'_, K
         self.observer.is_listening()
     }
 
-    fn transition(&self, transition: &Transition) {
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
         if self.is_shared {
             return;
         }
@@ -52,10 +57,10 @@ impl<K, O: KeyedObserver<K>, F: FnOnce() -> String> Observer for Explained<'_, K
         };
         match words {
             Some(words) => {
-                self.observer.opened(self.key, transition, &words);
-                self.words.words.set(Some(words));
+                self.observer.opened(self.key, transition, present, &words);
+                self.words.told.set(Some(words));
             }
-            None => self.observer.transition(self.key, transition),
+            None => self.observer.changed(self.key, transition, present),
         }
     }
 

@@ -8,11 +8,12 @@ use atomic_breaker::{Clock, Rejected, State, Tally};
 
 use super::admission::acquired;
 use super::granted::Granted;
+use super::insertion::MOST_LOOKS;
 use super::{KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::Rejection;
 
-/// For how long a search for a slot that found none is taken for the answer.
-const FULL_FOR: Duration = Duration::from_millis(100);
+/// How long a rejected caller is told to wait: so often room is looked for again, at least.
+const COME_BACK_IN: Duration = Duration::from_millis(100);
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where
@@ -24,6 +25,7 @@ where
 {
     #[cold]
     pub(super) fn admit_when_full(&self, key: &K) -> Result<Granted, Rejection> {
+        self.count_unguarded();
         if self.when_full == WhenFull::Share {
             let shared = self.shared();
             let slot = &self.slots[self.capacity()];
@@ -32,7 +34,7 @@ where
                 Err(rejected) => self.reject(key, slot, rejected),
             };
         }
-        let rejected = Rejected::new(State::Open, FULL_FOR);
+        let rejected = Rejected::new(State::Open, COME_BACK_IN);
         if self.is_enforced(key, rejected) {
             return Err(rejected.into());
         }
@@ -44,35 +46,53 @@ where
         Place::new(self.capacity() as u32, 0)
     }
 
-    /// Whether no slot was to be had lately, and none is to be had now. Looked at again every tenth of a second.
+    pub(super) fn count_unguarded(&self) {
+        // A counter that nothing else depends on.
+        self.unguarded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether no slot was to be had lately, and none is to be had now.
     #[inline]
     pub(super) fn is_known_to_be_full(&self) -> bool {
-        let until_ms = self.full_until_ms.load(Ordering::Relaxed);
-        until_ms != 0 && self.is_full_until(until_ms)
+        self.full_until_ms.load(Ordering::Relaxed) != 0 && !self.has_room_again()
     }
 
     #[cold]
-    fn is_full_until(&self, until_ms: u32) -> bool {
-        // More than was set: it has passed, long ago perhaps, or the clock stepped back.
-        let left_ms = until_ms.wrapping_sub(self.clock.now_ms());
-        if (1..=FULL_FOR.as_millis() as u32).contains(&left_ms) {
-            return true;
-        }
-        let places = self.places();
-        if self.has_room(&places) {
-            self.full_until_ms.store(0, Ordering::Relaxed);
+    fn has_room_again(&self) -> bool {
+        if self.is_noted_as_full() {
             return false;
         }
+        let mut places = self.places();
+        // Another thread may have found out while this one waited.
+        if self.is_noted_as_full() {
+            return false;
+        }
+        if self.has_room(&mut places) {
+            self.full_until_ms.store(0, Ordering::Relaxed);
+            return true;
+        }
         self.note_full();
-        true
+        false
     }
 
-    /// For a moment nobody looks for a slot again.
+    /// Whether a search for a slot has just found none.
+    pub(super) fn is_noted_as_full(&self) -> bool {
+        let until_ms = self.full_until_ms.load(Ordering::Relaxed);
+        // More than was set: it has passed, long ago perhaps, or the clock stepped back.
+        until_ms != 0
+            && (1..=self.full_for_ms()).contains(&until_ms.wrapping_sub(self.clock.now_ms()))
+    }
+
+    /// For a moment no slot is looked for again.
     pub(super) fn note_full(&self) {
-        let until_ms = self
-            .clock
-            .now_ms()
-            .wrapping_add(FULL_FOR.as_millis() as u32);
+        let until_ms = self.clock.now_ms().wrapping_add(self.full_for_ms());
         self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
+    }
+
+    /// For how long a search for a slot that found none counts: so that all slots are looked at within a second, at
+    /// most a tenth of a second.
+    fn full_for_ms(&self) -> u32 {
+        let share = 1_000 * MOST_LOOKS / self.capacity();
+        share.clamp(1, 100) as u32
     }
 }

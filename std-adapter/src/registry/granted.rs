@@ -61,12 +61,12 @@ impl Granted {
     }
 
     #[inline]
-    pub(super) const fn absent(inserted: u32, started_ms: Option<NonZeroU32>) -> Self {
+    pub(super) const fn absent(inserted: u64, started_ms: Option<NonZeroU32>) -> Self {
         Self {
             kind: Kind::Absent,
             started_ms,
             place: Place::NONE,
-            bits: inserted as u64,
+            bits: inserted,
         }
     }
 
@@ -78,8 +78,8 @@ impl Granted {
 
     /// Of an absent key: how many had got a slot.
     #[inline]
-    pub(super) const fn inserted(self) -> u32 {
-        self.bits as u32
+    pub(super) const fn inserted(self) -> u64 {
+        self.bits
     }
 }
 

@@ -5,41 +5,58 @@ use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use atomic_breaker::{Breaker, Clock, Snapshot, State, Tally};
+use atomic_breaker::tally::{Call, Verdict};
+use atomic_breaker::word::AtomicU64;
+use atomic_breaker::{Breaker, Clock, Ratio, Snapshot, State, Tally};
 
+use super::named::{Named, Wanted};
 use super::slot::Slot;
+use super::walk::{Stays, Walk};
 use super::{KeyedObserver, Place, Registry};
 
 /// Which slots are free, and where the search for a victim goes on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Places {
     /// Those below were given away once.
     fresh: usize,
-    /// The hand of the clock that goes round ("second chance": Corbató, A Paging Experiment, 1968).
-    hand: usize,
+    /// A slot that was taken from its key, and is nobody's yet.
+    spare: Option<usize>,
+    walk: Walk,
+    stays: Stays,
 }
 
 impl Places {
+    pub(super) fn new() -> Self {
+        Self {
+            fresh: 0,
+            spare: None,
+            walk: Walk::new(),
+            stays: Stays::new(),
+        }
+    }
+
     /// How many slots were given away at least once: the first ones.
     pub(super) const fn fresh(&self) -> usize {
         self.fresh
     }
 }
 
-/// How many slots are looked at for one without counted failures, before one with some is taken.
-const LOOKS: usize = 64;
+/// How many keys that may be forgotten are compared.
+const CANDIDATES: usize = 16;
 
 /// How many slots are looked at in one search, at most: it holds the lock.
-const MOST_LOOKS: usize = 1_024;
+pub(super) const MOST_LOOKS: usize = 1_024;
 
 /// What a slot is worth to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
-    /// Closed and clear: as good as absent.
+    /// As good as absent: closed, and nothing counted or remembered against it.
     Nothing,
-    /// Closed, with failures counted; or open, half-open or returning for so long that nobody needs to wait any
-    /// more, and nobody has called lately.
+    /// Closed, with failures.
     Little,
+    /// Open for long, half-open or returning, and no caller would have to wait: what would be
+    /// forgotten is how often it has tripped in a row.
+    Some,
     /// Everything else.
     Kept,
 }
@@ -53,8 +70,7 @@ where
     S: BuildHasher,
 {
     pub(super) fn places(&self) -> MutexGuard<'_, Places> {
-        // What is done under it leaves it whole, unless a key's own `Hash`, `Eq` or `Clone` panics: then a slot
-        // is lost at worst.
+        // What is done under it leaves it whole, also where code of a key, the clock or a tally panics.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,36 +82,47 @@ where
         let placed = if self.is_known_to_be_full() {
             None
         } else {
-            self.place(key, &mut self.places())
+            let mut places = self.places();
+            // Another thread may have found out while this one waited.
+            if self.is_noted_as_full() {
+                None
+            } else {
+                self.place(key, &mut places)
+            }
         };
         if placed.is_none() {
-            // A counter that nothing else depends on.
-            self.unguarded.fetch_add(1, Ordering::Relaxed);
+            self.count_unguarded();
         }
         placed
     }
 
     /// [`insert`](Self::insert) under the lock.
     pub(super) fn place(&self, key: &K, places: &mut Places) -> Option<(Place, &Slot<K, T>)> {
-        // Somebody else may have been faster.
+        // Another thread may have been faster.
         if let Some(found) = self.find(key) {
             return Some(found);
         }
+        // Before a slot is taken from another key: code of a key may panic.
+        let named = Named::new(self.hasher.hash_one(key), key.clone());
+        let kept = Arc::new(key.clone());
         let Some(index) = self.free_slot(places) else {
             self.note_full();
             return None;
         };
         let slot = &self.slots[index];
         let place = Place::new(index as u32, slot.turn.get());
-        let kept = Arc::new(key.clone());
+        // Under the lock, so no other thread counts.
+        let number = self.inserted.load(Ordering::Relaxed) + 1;
         // Before the key can be found: who finds it sees these.
         slot.born
             .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
-        // Not yet: those that fail once and never come again are the first to go.
-        slot.is_used.store(false, Ordering::Relaxed);
+        slot.since.store(number, Ordering::Relaxed);
+        slot.failed_at.store(0, Ordering::Relaxed);
+        let unless_found = Unplaced(slot);
         slot.key.store(Some(kept));
-        self.map.pin().insert(key.clone(), place);
-        self.inserted.fetch_add(1, Ordering::Relaxed);
+        self.map.pin().insert(named, place);
+        mem::forget(unless_found);
+        self.inserted.store(number, Ordering::Relaxed);
         Some((place, slot))
     }
 
@@ -104,56 +131,61 @@ where
             places.fresh += 1;
             return Some(places.fresh - 1);
         }
+        places.spare.take().or_else(|| self.vacate(places))
+    }
+
+    /// Whether a slot is to be had. One that is taken from its key for that is kept for the next.
+    pub(super) fn has_room(&self, places: &mut Places) -> bool {
+        if places.fresh < self.capacity() || places.spare.is_some() {
+            return true;
+        }
+        places.spare = self.vacate(places);
+        places.spare.is_some()
+    }
+
+    /// Takes a slot from the key that needs it least, of those that are looked at. Twice round at most, so that in a
+    /// small registry none is missed.
+    fn vacate(&self, places: &mut Places) -> Option<usize> {
         let now = At(self.clock.now_ms());
-        let mut second_best = None;
-        // Twice round: those that were used lately are spared at first.
-        for look in 0..(2 * self.capacity()).min(MOST_LOOKS) {
-            let index = places.hand;
-            places.hand = (index + 1) % self.capacity();
-            match self.worth(&self.slots[index], &now) {
+        let mut candidates = Vec::with_capacity(CANDIDATES);
+        for _ in 0..(2 * self.capacity()).min(MOST_LOOKS) {
+            let index = places.walk.step(self.capacity());
+            let slot = &self.slots[index];
+            match self.worth(slot, now) {
                 Worth::Nothing if self.evict(index) => return Some(index),
-                Worth::Little => {
-                    second_best.get_or_insert(index);
-                }
                 Worth::Nothing | Worth::Kept => {}
-            }
-            if look + 1 >= LOOKS.min(self.capacity()) {
-                if let Some(index) = second_best.take().filter(|&index| self.evict(index)) {
-                    // The search goes on beside it, or most slots would never change hands.
-                    places.hand = (index + 1) % self.capacity();
-                    return Some(index);
+                worth => {
+                    let stay = places.stays.of(slot.born_as(), self.capacity());
+                    candidates.push((worth, slot.last_needed() + stay, index));
                 }
+            }
+            if candidates.len() == CANDIDATES {
+                break;
             }
         }
-        second_best.filter(|&index| self.evict(index))
+        // The one whose last failure is the longest ago, in slots that were given away since, and whose stay is over.
+        candidates.sort_unstable();
+        let mut indices = candidates.into_iter().map(|(_, _, index)| index);
+        indices.find(|&index| self.evict(index))
     }
 
-    /// Whether some slot could be had.
-    pub(super) fn has_room(&self, places: &Places) -> bool {
-        let now = At(self.clock.now_ms());
-        let is_free = |slot: &Slot<K, T>| {
-            let snapshot = Breaker::from_parts(
-                &slot.word,
-                &self.rules_of(slot).rules,
-                &now,
-                &slot.tally,
-                (),
-            )
-            .snapshot();
-            !slot.is_pinned() && can_go(&snapshot)
-        };
-        places.fresh < self.capacity() || self.slots[..self.capacity()].iter().any(is_free)
-    }
-
-    fn worth(&self, slot: &Slot<K, T>, now: &At) -> Worth {
-        let rules = &self.rules_of(slot).rules;
-        let snapshot = Breaker::from_parts(&slot.word, rules, now, &slot.tally, ()).snapshot();
-        if slot.is_pinned() || !can_go(&snapshot) || slot.is_used.swap(false, Ordering::Relaxed) {
-            Worth::Kept
-        } else if snapshot.state() == State::Closed && snapshot.failures() == 0 {
-            Worth::Nothing
-        } else {
-            Worth::Little
+    fn worth(&self, slot: &Slot<K, T>, now: At) -> Worth {
+        if slot.is_pinned() {
+            return Worth::Kept;
+        }
+        let ruleset = self.rules_of(slot);
+        // A copy, which may be retired to see whether it can be.
+        let word = AtomicU64::new(self.breaker(slot, ()).to_bits());
+        let copy = Breaker::from_parts(&word, &ruleset.rules, now, Untouched(&slot.tally), ());
+        let snapshot = copy.snapshot();
+        match snapshot.state() {
+            State::Closed if snapshot.failures() > 0 => Worth::Little,
+            // What a tally remembers against it.
+            State::Closed if ruleset.is_eager && slot.has_failed() => Worth::Little,
+            State::Closed => Worth::Nothing,
+            State::Open if !is_long_over(&snapshot, now) => Worth::Kept,
+            _ if copy.retire() => Worth::Some,
+            _ => Worth::Kept,
         }
     }
 
@@ -161,31 +193,35 @@ where
     fn evict(&self, index: usize) -> bool {
         let slot = &self.slots[index];
         let key = slot.key.load_full();
-        // The key keeps its slot if anything goes wrong, a panic of a key's `Hash` included.
+        let hash = key.as_ref().map(|key| self.hasher.hash_one(&**key));
+        // The key keeps its slot if anything panics.
         let raised = Raised(slot);
+        let place = Place::new(index as u32, slot.turn.get());
         slot.turn.raise();
         if !self.breaker(slot, ()).retire() {
             return false;
         }
-        if let Some(key) = key {
-            self.map.pin().remove(&*key);
+        if let (Some(key), Some(hash)) = (&key, hash) {
+            let wanted = Wanted { hash, key: &**key };
+            let _ = self.map.pin().remove_if(&wanted, |_, at| *at == place);
         }
-        slot.key.store(None);
-        slot.last_failure.clear();
         mem::forget(raised);
+        slot.last_failure.clear();
+        // Dropped last, as that may panic.
+        let _keys = (slot.key.swap(None), key);
         self.evicted.fetch_add(1, Ordering::Relaxed);
         true
     }
 }
 
-/// Whether nobody needs to remember it.
-fn can_go(snapshot: &Snapshot) -> bool {
-    match snapshot.state() {
-        State::Closed => true,
-        State::Open | State::HalfOpen => snapshot.is_due(),
-        State::Returning => snapshot.returning_percent() == Some(100),
-        _ => false,
-    }
+/// Whether the open time has been over for as long as it took.
+fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
+    let (Some(opened_at_ms), Some(open_for)) = (snapshot.opened_at_ms(), snapshot.open_for())
+    else {
+        return false;
+    };
+    let since_ms = u128::from(now.0.wrapping_sub(opened_at_ms));
+    snapshot.is_due() && since_ms >= 2 * open_for.as_millis()
 }
 
 /// Lowers the turn of a slot again.
@@ -197,11 +233,44 @@ impl<K, T> Drop for Raised<'_, K, T> {
     }
 }
 
+/// Takes the key out of a slot again, where the map did not take it.
+struct Unplaced<'a, K, T>(&'a Slot<K, T>);
+
+impl<K, T> Drop for Unplaced<'_, K, T> {
+    fn drop(&mut self) {
+        self.0.key.store(None);
+    }
+}
+
 /// The time of a search: read once.
+#[derive(Clone, Copy)]
 struct At(u32);
 
 impl Clock for At {
     fn now_ms(&self) -> u32 {
         self.0
     }
+}
+
+/// A tally that a copy of the word may have.
+struct Untouched<'a, T>(&'a T);
+
+impl<T: Tally> Tally for Untouched<'_, T> {
+    fn max_calls(&self) -> u32 {
+        self.0.max_calls()
+    }
+
+    fn max_within_ms(&self) -> u32 {
+        self.0.max_within_ms()
+    }
+
+    fn has_rule(&self) -> bool {
+        self.0.has_rule()
+    }
+
+    fn record(&self, _: Call, _: Option<Ratio>) -> Verdict {
+        Verdict::Keep
+    }
+
+    fn clear(&self) {}
 }

@@ -8,7 +8,8 @@
 //! | `handle`, `call` | what leads to a registry; calls of a key |
 //! | `granted`, `admission`, `permit`, `report` | what admits a call of a key; the right to it; what its end changes |
 //! | `full` | when there is no slot to be had |
-//! | `insertion` | who gets a slot, and who loses it |
+//! | `insertion`, `walk` | who gets a slot, and who loses it; in which order slots are looked at, and who stays longer |
+//! | `named` | keys with their hashes |
 //! | `operation` | what an operator sees and does |
 //! | `observer`, `explained` | who is notified, and of which words |
 //! | `by_key` | one breaker per key of a request, for layers |
@@ -22,6 +23,7 @@ mod full;
 mod granted;
 mod handle;
 mod insertion;
+mod named;
 mod observer;
 mod operation;
 mod permit;
@@ -29,7 +31,10 @@ mod report;
 mod rules;
 mod slot;
 mod turn;
+mod walk;
 
+#[cfg(feature = "client")]
+pub(crate) use builder::check_capacity;
 pub use builder::{RegistryBuilder, RegistryError, WhenFull};
 pub use by_key::ByKey;
 pub use handle::AnyRegistry;
@@ -45,6 +50,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use crate::StdClock;
 use crate::resource::Enforcement;
 use insertion::Places;
+use named::{AsHashed, Named};
 use rules::RuleTable;
 use slot::Slot;
 
@@ -62,7 +68,7 @@ use slot::Slot;
 ///     let _ = HOSTS.call("a.example", || Err::<(), _>("no answer"));
 /// }
 /// assert_eq!(HOSTS.state(&"a.example"), State::Open);
-/// assert_eq!(HOSTS.call("b.example", || Ok::<_, ()>(7)), Ok(7));
+/// assert_eq!(HOSTS.call("b.example", || Ok::<_, &str>(7)), Ok(7));
 /// ```
 ///
 /// # What a key costs
@@ -74,20 +80,40 @@ use slot::Slot;
 ///
 /// # When it is full
 ///
-/// A key that fails takes the slot of one that is closed and was not used lately: of one without counted
-/// failures, or else of one that has some; if all were used lately, of any that is closed. Keys that are open,
-/// half-open, returning, forced open or disabled, and those with rules of their own, are not forgotten, unless their
-/// time has long been over: one that is due and was not called since may go, too, so that hosts which are gone do
-/// not hold their slots for ever. Forced open, disabled and with rules of its own it always stays. Reports that come
-/// after the eviction change nothing. If no slot can be had, [`WhenFull`] says what becomes of further keys; it is
-/// counted in [`stats`](Self::stats).
+/// A key that fails takes the slot of another one that needs it less. In this order:
 ///
-/// So memory is bounded. Who can choose keys that fail can make the registry forget counts of failures below the
-/// limit, and open keys that nobody calls; and fill it with open ones for their open time. The default hasher
-/// keeps them from choosing collisions. A search for a slot looks at 1,024 at most, then none is looked for until
-/// a tenth of a second later.
+/// 1. one that is closed with nothing counted against it;
+/// 2. one that is closed with failures, beginning with the one whose last failure is the longest ago (but see below);
+/// 3. one that has tripped and waits for callers: open, and due for as long again as it was open; half-open, and its
+///    next call would be a probe (a probe slot is free, or the probes in flight are lost); or at the end of its return.
+///    How often it has tripped in a row is forgotten then, and with that how far its open time had grown.
 ///
-/// A key's own `Hash`, `Eq`, `Clone` and `Drop` must not call the registry.
+/// Keys that are open for less than that, whose probes are all under way, that are forced open or disabled, and those
+/// with rules of their own keep their slots. Reports of calls that were under way when the slot was taken change nothing. If no slot can be had,
+/// [`WhenFull`] says what becomes of further keys; such calls are counted in [`stats`](Self::stats).
+///
+/// # Bounds
+///
+/// - **Memory** is bounded by the capacity.
+/// - **Work.** A search looks at slots in random order, at 1,024 at most, and compares the first 16 keys that may go.
+///   One that finds none is not repeated for a tenth of a second, or for less where there are more than 10,240 slots,
+///   so that all of them are looked at within a second of calls, or in `capacity` / 1,024 milliseconds if that is longer.
+/// - **A key that fails is guarded** from the call on that its rules say, if at least one in a hundred slots may
+///   be taken, and if between two of its calls fewer other keys get a slot than a quarter of the slots that may be taken:
+///   it is forgotten only if all the others that it is compared with have failed since. Among more keys than that,
+///   whatever they do, it is guarded by lot: one key in 16 keeps its slot for as many further insertions as there
+///   are slots, half of these for twice as many, and so on up to 1,024 times. With `m` times as many new failing keys
+///   between two of its calls as there are slots that may be taken, it takes about 20 `m` further calls on
+///   average, for `m` up to 1,000. Fewer slots than one in a hundred are found within the time above.
+/// - **A key that is well again** is served again as any breaker serves it: at the latest when its open time is over.
+///
+/// The default hasher keeps those who choose keys from choosing collisions.
+///
+/// # Code of a key
+///
+/// A key's own `Hash`, `Eq` and `Clone` must not call the registry, and neither must its `Drop`. If one panics, the
+/// panic comes to the call that ran it, whose report may be lost; other keys keep their breakers, except that one that
+/// may go may be closed and cleared. A panic of `Drop` within the map ends there.
 ///
 /// # Parameters
 ///
@@ -97,7 +123,8 @@ use slot::Slot;
 pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     slots: Box<[Slot<K, T>]>,
     /// The slot of a key, and its turn.
-    map: papaya::HashMap<K, Place, S>,
+    map: papaya::HashMap<Named<K>, Place, AsHashed>,
+    hasher: S,
     /// Who gets the next slot.
     places: Mutex<Places>,
     /// No slot was to be had lately: until when, by the clock; 0 for never.
@@ -110,7 +137,7 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     observer: O,
     enforcement: Enforcement,
     /// How many keys have got a slot.
-    inserted: AtomicU32,
+    inserted: AtomicU64,
     evicted: AtomicU64,
     unguarded: AtomicU64,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker::{Outcome, Rejected, Transition};
+use atomic_breaker::{Outcome, Present, Rejected, Transition};
 
 /// [`Observer`](crate::Observer) for a registry: is notified of the key as well. Each transition is reported
 /// exactly once, on the thread of the caller who made it, so be brief and do not block. It may call the
@@ -26,11 +26,19 @@ pub trait KeyedObserver<K> {
         let _ = (key, transition);
     }
 
-    /// The state of a key has changed to open because a call failed, and the words of that failure are known. Comes
-    /// in place of [`transition`](Self::transition), to which it forwards by default.
-    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
-        let _ = last_failure;
+    /// [`transition`](Self::transition), to which it forwards by default, with the word of the key as it is now. This
+    /// is what the registry calls; for observers that keep what is the present. Read the word at once: the slot may
+    /// change hands.
+    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
+        let _ = present;
         self.transition(key, transition);
+    }
+
+    /// The state of a key has changed to open because a call failed, and the words of that failure are known. Comes
+    /// in place of [`changed`](Self::changed), to which it forwards by default.
+    fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
+        let _ = last_failure;
+        self.changed(key, transition, present);
     }
 
     /// A call was rejected.
@@ -74,9 +82,14 @@ impl<K, A: KeyedObserver<K>, B: KeyedObserver<K>> KeyedObserver<K> for (A, B) {
         self.1.transition(key, transition);
     }
 
-    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
-        self.0.opened(key, transition, last_failure);
-        self.1.opened(key, transition, last_failure);
+    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
+        self.0.changed(key, transition, present);
+        self.1.changed(key, transition, present);
+    }
+
+    fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
+        self.0.opened(key, transition, present, last_failure);
+        self.1.opened(key, transition, present, last_failure);
     }
 
     fn rejected(&self, key: &K, rejected: Rejected) {
@@ -114,8 +127,18 @@ macro_rules! forward_pointer {
                 (**self).transition(key, transition);
             }
 
-            fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
-                (**self).opened(key, transition, last_failure);
+            fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
+                (**self).changed(key, transition, present);
+            }
+
+            fn opened(
+                &self,
+                key: &K,
+                transition: &Transition,
+                present: Present<'_>,
+                last_failure: &str,
+            ) {
+                (**self).opened(key, transition, present, last_failure);
             }
 
             fn rejected(&self, key: &K, rejected: Rejected) {
@@ -153,9 +176,15 @@ impl<K, O: KeyedObserver<K>> KeyedObserver<K> for Option<O> {
         }
     }
 
-    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
         if let Some(observer) = self {
-            observer.opened(key, transition, last_failure);
+            observer.changed(key, transition, present);
+        }
+    }
+
+    fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
+        if let Some(observer) = self {
+            observer.opened(key, transition, present, last_failure);
         }
     }
 

@@ -34,7 +34,8 @@ pub struct RegistryStats {
     pub keys: usize,
     /// Keys that lost their slot, since the start.
     pub evicted: u64,
-    /// How often a slot was asked for and none was to be had, since the start.
+    /// How often a call found no slot, since the start: one that passed without being counted, that shared a breaker or
+    /// was rejected, as [`WhenFull`](super::WhenFull) says.
     pub unguarded: u64,
 }
 
@@ -53,7 +54,7 @@ where
     }
 
     /// [`entries`](Self::entries), one after another: a key is looked at when its turn comes. Those that get a
-    /// slot meanwhile may be missing. Calls of keys do not wait for it.
+    /// slot meanwhile are missing, and no key comes twice. Calls of keys do not wait for it.
     ///
     /// ```
     /// use atomic_breaker_std::registry::Registry;
@@ -65,21 +66,29 @@ where
     /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
     /// ```
     pub fn iter_entries(&self) -> impl Iterator<Item = Entry<K>> {
-        // Slots that were never given away need not be looked at.
-        let slots = &self.slots[..self.places().fresh()];
-        slots.iter().filter_map(|slot| self.describe(slot))
+        // Slots that were never given away need not be looked at; a key that gets one meanwhile may have been
+        // looked at in another.
+        let places = self.places();
+        let (slots, newest) = (&self.slots[..places.fresh()], self.newest());
+        drop(places);
+        slots
+            .iter()
+            .filter_map(move |slot| self.describe(slot, newest))
     }
 
     /// A key, if it has a slot. One without is closed and clear.
     pub fn entry(&self, key: &K) -> Option<Entry<K>> {
         let (_, slot) = self.find(key)?;
-        self.describe(slot).filter(|entry| *entry.key == *key)
+        self.describe(slot, u64::MAX)
+            .filter(|entry| *entry.key == *key)
     }
 
-    fn describe(&self, slot: &Slot<K, T>) -> Option<Entry<K>> {
+    /// The key of a slot, if it got it no later than the key with this number.
+    fn describe(&self, slot: &Slot<K, T>, newest: u64) -> Option<Entry<K>> {
         loop {
             let turn = slot.turn.get();
             let key = slot.key.load_full()?;
+            let since = slot.since.load(Ordering::Relaxed);
             let entry = Entry {
                 snapshot: self.breaker(slot, ()).snapshot(),
                 last_failure: slot.last_failure.get(),
@@ -93,7 +102,7 @@ where
                 .as_ref()
                 .is_some_and(|now| Arc::ptr_eq(now, &key));
             if is_same && slot.turn.is_still(turn, &slot.word) {
-                return Some(entry);
+                return (since <= newest).then_some(entry);
             }
             drop(self.places());
         }
@@ -171,6 +180,7 @@ where
         act: impl FnOnce(&OfSlot<'_, C, T, Keyed<'_, K, O>>) -> R,
     ) -> R {
         let _pin = Pin(pinned);
+        pinned.note_failure(self.newest());
         let observer = Keyed {
             key,
             observer: &self.observer,
@@ -263,6 +273,12 @@ where
             evicted: self.evicted.load(Ordering::Relaxed),
             unguarded: self.unguarded.load(Ordering::Relaxed),
         }
+    }
+
+    /// How many keys have got a slot: the number of the last one.
+    #[inline]
+    pub(super) fn newest(&self) -> u64 {
+        self.inserted.load(Ordering::Relaxed)
     }
 
     /// The slot of a key, which is not evicted until it is unpinned.

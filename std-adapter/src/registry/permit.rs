@@ -6,7 +6,7 @@ use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::AnyRegistry;
 use super::granted::{Granted, Kind};
-use crate::resource::{AnyPermit, Rejection};
+use crate::resource::{AnyPermit, Begun, Rejection};
 
 /// The right to one call of a key. Dropping it cancels. `H` leads to the registry: a reference or an `Arc`.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
@@ -14,6 +14,7 @@ pub struct KeyedPermit<H: AnyRegistry> {
     handle: H,
     key: H::Key,
     granted: Granted,
+    begun: Begun,
     fails_when_dropped: bool,
 }
 
@@ -28,11 +29,13 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         reason = "a permit that is handed through memory costs more than all else here"
     )]
     pub fn acquire(handle: H, key: H::Key) -> Result<Self, Rejection> {
+        let begun = Begun::now();
         let granted = handle.as_registry().admit(&key)?;
         Ok(Self {
             handle,
             key,
             granted,
+            begun,
             fails_when_dropped: false,
         })
     }
@@ -42,6 +45,11 @@ impl<H: AnyRegistry> KeyedPermit<H> {
     pub fn failing_when_dropped(mut self) -> Self {
         self.fails_when_dropped = true;
         self
+    }
+
+    /// The key.
+    pub const fn key(&self) -> &H::Key {
+        &self.key
     }
 
     /// Ends the permit without a report, as dropping it does.
@@ -83,6 +91,19 @@ impl<H: AnyRegistry> AnyPermit for KeyedPermit<H> {
         why: impl FnOnce() -> String,
     ) -> Option<Transition> {
         self.end(outcome, Some(why))
+    }
+
+    fn report_shared(
+        mut self,
+        outcome: Outcome,
+        why: impl FnOnce() -> String,
+    ) -> Option<Transition> {
+        let counts = !self.is_admitted()
+            || self
+                .handle
+                .as_registry()
+                .counts_shared(&self.key, self.begun);
+        self.end(if counts { outcome } else { Outcome::Ignored }, Some(why))
     }
 
     fn is_probe(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use atomic_breaker::{Clock, Outcome, State, Tally, Token, Transition};
 
@@ -10,6 +11,7 @@ use super::explained::{Explained, Words};
 use super::granted::{Granted, Kind, as_token};
 use super::slot::Slot;
 use super::{KeyedObserver, Place, Registry, WhenFull};
+use crate::resource::{Begun, too_slow};
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where
@@ -28,6 +30,8 @@ where
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
+        // What a response says says nothing about how long it took.
+        let why = why.filter(|_| outcome != Outcome::Success);
         match granted.kind {
             Kind::Admitted | Kind::Probe => {
                 let place = granted.place;
@@ -47,9 +51,16 @@ where
                     .breaker(slot, ())
                     .resume(granted.token())
                     .report(outcome);
+                if !is_plain {
+                    self.note(slot, granted.token(), outcome);
+                }
                 self.tell_outcome(key, outcome);
                 let made = made?;
-                self.explain(place, slot, &made, &Words::new(why));
+                // Not by reference: what was granted would have to be in memory, on the way of all others.
+                let started_ms = granted.started_ms;
+                let took = move || self.too_slow(slot, started_ms);
+                let words = Words::new(why, slow_if_success(outcome, &took));
+                self.explain(place, slot, &made, &words);
                 Some(made)
             }
             Kind::Absent => self.report_absent(key, granted, outcome, why),
@@ -69,11 +80,32 @@ where
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let slot = &self.slots[place.slot()];
-        let words = Words::new(why);
+        let (granted, started_ms) = token.into_raw();
+        let took = || self.too_slow(slot, NonZeroU32::new(started_ms));
+        let words = Words::new(why, slow_if_success(outcome, &took));
         let breaker = self.breaker(slot, self.observer_of(key, place, &words));
-        let made = breaker.resume(token).report(outcome)?;
+        let made = breaker
+            .resume(Token::from_raw(granted, started_ms))
+            .report(outcome);
+        self.note(slot, Token::from_raw(granted, started_ms), outcome);
+        let made = made?;
         self.explain(place, slot, &made, &words);
         Some(made)
+    }
+
+    /// Notes that a key has failed, if it has.
+    #[inline]
+    fn note(&self, slot: &Slot<K, T>, token: Token<u64>, outcome: Outcome) {
+        let (granted, started_ms) = token.into_raw();
+        // A success that was measured may have been too slow, which shows in the word.
+        let has_failed = match outcome {
+            Outcome::Failure(_) => true,
+            Outcome::Success => started_ms != 0 && slot.word.load(Ordering::Relaxed) != granted,
+            Outcome::Ignored => false,
+        };
+        if has_failed {
+            slot.note_failure(self.newest());
+        }
     }
 
     #[inline]
@@ -89,7 +121,7 @@ where
             // A key that has no slot now has nothing to clear.
             Outcome::Success if !self.was_slow(started_ms) => {
                 // A counter: nobody got a slot since.
-                if self.inserted.load(Ordering::Relaxed) != granted.inserted() {
+                if self.newest() != granted.inserted() {
                     if let Some((place, _)) = self.find(key) {
                         self.report_as_born(key, place, started_ms, outcome, why);
                         return None;
@@ -137,9 +169,10 @@ where
                     self.tell_cancelled(key);
                     return;
                 }
-                let words = Words::new(Some(hung));
+                let words = Words::new(Some(hung), None);
                 let breaker = self.breaker(slot, self.observer_of(key, place, &words));
                 if let Some(made) = breaker.resume(granted.token()).cancel() {
+                    slot.note_failure(self.newest());
                     self.explain(place, slot, &made, &words);
                 }
             }
@@ -154,13 +187,24 @@ where
         }
     }
 
+    #[cold]
+    fn too_slow(&self, slot: &Slot<K, T>, started_ms: Option<NonZeroU32>) -> String {
+        let limit_ms = self.rules_of(slot).slow_call_ms;
+        let limit = limit_ms.map(|ms| Duration::from_millis(ms.into()));
+        too_slow(
+            started_ms.map_or(0, NonZeroU32::get),
+            self.clock.now_ms(),
+            limit,
+        )
+    }
+
     /// Of those who share a slot only outcomes are told: its transitions are nobody's.
     #[inline]
     fn observer_of<'a, F: FnOnce() -> String>(
         &'a self,
         key: &'a K,
         place: Place,
-        words: &'a Words<F>,
+        words: &'a Words<'a, F>,
     ) -> Explained<'a, K, O, F> {
         Explained {
             key,
@@ -176,15 +220,28 @@ where
         place: Place,
         slot: &Slot<K, T>,
         made: &Transition,
-        words: &Words<impl FnOnce() -> String>,
+        words: &Words<'_, impl FnOnce() -> String>,
     ) {
         if made.to != State::Open {
             return;
         }
-        slot.last_failure.set_for(made, words.take());
+        let breaker = self.breaker(slot, ());
+        slot.last_failure
+            .set_for(made, breaker.present(), words.take());
         // The slot may have changed hands meanwhile, and words of one key must not show at another.
         if !self.is_still(place, slot) {
             slot.last_failure.clear();
+        }
+    }
+
+    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot gets
+    /// one, as by any failure; where there is none to be had, it counts nowhere anyhow.
+    #[cold]
+    pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
+        match self.insert(key) {
+            // A slot that changes hands meanwhile: one failure less, of a key that has none.
+            Some((_, slot)) => slot.shared_failure.is_first(begun),
+            None => true,
         }
     }
 
@@ -241,6 +298,11 @@ where
         }
         self.report_observed(key, place, token, outcome, why)
     }
+}
+
+#[inline]
+fn slow_if_success(outcome: Outcome, slow: &dyn Fn() -> String) -> Option<&dyn Fn() -> String> {
+    (outcome == Outcome::Success).then_some(slow)
 }
 
 fn hung() -> String {

@@ -1,16 +1,16 @@
 //! A place for one key.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::ArcSwapOption;
 use atomic_breaker::word::{self, AtomicU64};
-use atomic_breaker::{Observer, Outcome, Rejected, Transition};
+use atomic_breaker::{Observer, Outcome, Present, Rejected, Transition};
 
 use super::KeyedObserver;
 use super::rules::RuleId;
 use super::turn::Turn;
-use crate::resource::LastFailureCell;
+use crate::resource::{LastFailureCell, SharedFailure};
 
 /// A place for one key. On a cache line of its own, so that a key that fails does not slow down its neighbours.
 #[derive(Debug)]
@@ -22,12 +22,15 @@ pub(super) struct Slot<K, T> {
     pub(super) pins: AtomicU32,
     /// The word with which this key got the slot.
     pub(super) born: AtomicU64,
-    /// Whether somebody came since the last search for a victim.
-    pub(super) is_used: AtomicBool,
+    /// How many keys had got a slot when this one did.
+    pub(super) since: AtomicU64,
+    /// How many keys had got a slot when this one failed last, or was commanded; 0 if it never was.
+    pub(super) failed_at: AtomicU64,
     /// One more than the index of its own rules; 0 if it has none.
     own_rules: AtomicU32,
     pub(super) key: ArcSwapOption<K>,
     pub(super) last_failure: LastFailureCell,
+    pub(super) shared_failure: SharedFailure,
     pub(super) tally: T,
 }
 
@@ -38,21 +41,37 @@ impl<K, T> Slot<K, T> {
             turn: Turn::default(),
             pins: AtomicU32::new(0),
             born: AtomicU64::new(0),
-            is_used: AtomicBool::new(false),
+            since: AtomicU64::new(0),
+            failed_at: AtomicU64::new(0),
             own_rules: AtomicU32::new(0),
             key: ArcSwapOption::const_empty(),
             last_failure: LastFailureCell::new(),
+            shared_failure: SharedFailure::new(),
             tally,
         }
     }
 
-    /// Marks it as used. Written once between two searches, so that the callers of one key share it by
-    /// reading.
+    /// Notes that the key has failed when so many had got a slot. Written once between two that get one.
     #[inline]
-    pub(super) fn touch(&self) {
-        if !self.is_used.load(Ordering::Relaxed) {
-            self.is_used.store(true, Ordering::Relaxed);
+    pub(super) fn note_failure(&self, inserted: u64) {
+        if self.failed_at.load(Ordering::Relaxed) != inserted {
+            self.failed_at.store(inserted, Ordering::Relaxed);
         }
+    }
+
+    /// Whether it has failed, or was commanded, since it got the slot.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed_at.load(Ordering::Relaxed) != 0
+    }
+
+    /// The number of the key among those that got a slot.
+    pub(super) fn born_as(&self) -> u64 {
+        self.since.load(Ordering::Relaxed)
+    }
+
+    /// How many keys had got a slot when this one failed last, or got its own.
+    pub(super) fn last_needed(&self) -> u64 {
+        self.failed_at.load(Ordering::Relaxed).max(self.born_as())
     }
 
     /// Rules of its own, if it has some.
@@ -103,8 +122,8 @@ impl<K, O: KeyedObserver<K>> Observer for Keyed<'_, K, O> {
         self.observer.is_listening()
     }
 
-    fn transition(&self, transition: &Transition) {
-        self.observer.transition(self.key, transition);
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        self.observer.changed(self.key, transition, present);
     }
 
     fn rejected(&self, rejected: Rejected) {

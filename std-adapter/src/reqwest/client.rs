@@ -9,6 +9,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::ClientError;
+use crate::http::OwnLimit;
 
 /// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
 /// `Clone`, and answers with `reqwest::Response`s.
@@ -54,13 +55,20 @@ impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
     }
 
     fn call(&mut self, request: Request<B>) -> ResponseFuture {
-        let state = match request.try_into() {
+        let request: Result<reqwest::Request, _> = request.try_into();
+        let has_own_limit = request
+            .as_ref()
+            .is_ok_and(|request| request.timeout().is_some());
+        let state = match request {
             Ok(request) => State::Sent {
                 response: self.0.call(request),
             },
             Err(error) => State::Refused { error: Some(error) },
         };
-        ResponseFuture { state }
+        ResponseFuture {
+            state,
+            has_own_limit,
+        }
     }
 }
 
@@ -75,6 +83,7 @@ pin_project! {
     pub struct ResponseFuture {
         #[pin]
         state: State,
+        has_own_limit: bool,
     }
 }
 
@@ -91,11 +100,17 @@ impl Future for ResponseFuture {
     type Output = Result<reqwest::Response, ClientError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let result = match self.project().state.project() {
+        let this = self.project();
+        let has_own_limit = *this.has_own_limit;
+        let mut result = match this.state.project() {
             Projected::Sent { response } => ready!(response.poll(context)),
             Projected::Refused { error } => Err(error.take().expect("polled after it was ready")),
         };
-        Poll::Ready(result.map_err(ClientError::from))
+        if let (Ok(response), true) = (&mut result, has_own_limit) {
+            // For those who wait for the body, which the limit covers as well.
+            response.extensions_mut().insert(OwnLimit);
+        }
+        Poll::Ready(result.map_err(|error| ClientError::of(error, has_own_limit)))
     }
 }
 

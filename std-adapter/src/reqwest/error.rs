@@ -16,18 +16,33 @@ use crate::http::text_of;
 ///
 /// What `reqwest::Error` knows (`is_timeout`, `is_connect`) it knows as well.
 #[derive(Debug)]
-pub struct ClientError(reqwest::Error);
+pub struct ClientError {
+    error: reqwest::Error,
+    has_own_limit: bool,
+}
 
 impl ClientError {
     /// The error of reqwest, without its URL.
     pub fn into_inner(self) -> reqwest::Error {
-        self.0
+        self.error
+    }
+
+    /// Of a request that brought a time limit along.
+    pub(super) fn of(error: reqwest::Error, has_own_limit: bool) -> Self {
+        Self {
+            error: error.without_url(),
+            has_own_limit,
+        }
+    }
+
+    pub(crate) const fn has_own_limit(&self) -> bool {
+        self.has_own_limit
     }
 }
 
 impl From<reqwest::Error> for ClientError {
     fn from(error: reqwest::Error) -> Self {
-        Self(error.without_url())
+        Self::of(error, false)
     }
 }
 
@@ -35,13 +50,13 @@ impl Deref for ClientError {
     type Target = reqwest::Error;
 
     fn deref(&self) -> &reqwest::Error {
-        &self.0
+        &self.error
     }
 }
 
 impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&text_of(&self.0))
+        f.write_str(&text_of(&self.error))
     }
 }
 

@@ -10,13 +10,15 @@ use reqwest::{Request, Response};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
-use super::into_reqwest;
+use super::fresh::{FRESH_CONNECTIONS, sent};
 use super::rejection::not_sent;
 use super::timed_out::timed_out;
+use super::{ReqwestErrors, into_reqwest};
 use crate::http::{
-    AtEnd, ErrorRule, HttpClassifier, Origin, StatusRule, UsualErrors, UsualStatuses, text_of,
+    AtEnd, ErrorRule, HttpClassifier, Origin, OwnLimit, PerHost, Scope, StatusRule, UsualStatuses,
+    report_error, text_of,
 };
-use crate::registry::{AnyRegistry, ByKey};
+use crate::registry::AnyRegistry;
 use crate::resource::count_panic;
 use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 
@@ -56,7 +58,9 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 /// |---|---|
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
 /// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true (its text speaks of a body, that of its source of the limit), and a failure |
-/// | is answered, or fails | counts as [`HttpClassifier`] and [`UsualErrors`] say |
+/// | is answered, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
+/// | meets a time limit that it brought along (`RequestBuilder::timeout`), shorter than that one | is cancelled, as if its caller had left |
+/// | is a probe whose connection breaks before an answer | is sent again at once if it may be sent twice, up to eight times: idle connections whose host lost its side unseen fail one after the other |
 /// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
 ///
 /// # Order
@@ -79,7 +83,7 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 /// host that was asked first.
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct BreakerMiddleware<A, S = UsualStatuses, X = UsualErrors> {
+pub struct BreakerMiddleware<A, S = UsualStatuses, X = ReqwestErrors> {
     admit: A,
     http: HttpClassifier<S, X>,
     limit: Duration,
@@ -89,26 +93,24 @@ pub struct BreakerMiddleware<A, S = UsualStatuses, X = UsualErrors> {
 
 impl<A> BreakerMiddleware<A> {
     /// Asks a breaker: `admit` is a `&'static` reference or an `Arc` of a breaker or of a
-    /// [`Resource`](crate::Resource), for all requests together, or a [`ByKey`] for one breaker per key of a request.
+    /// [`Resource`](crate::Resource), for all requests together, [`PerHost`] for one breaker per host, or a [`ByKey`](crate::registry::ByKey) for one per another key
+    /// of a request.
     /// Without a time limit.
     pub const fn new(admit: A) -> Self {
         Self {
             admit,
-            http: HttpClassifier::with_rules(UsualStatuses, UsualErrors),
+            http: HttpClassifier::with_rules(UsualStatuses, ReqwestErrors),
             limit: Duration::MAX,
             at_end: None,
         }
     }
 }
 
-/// What finds the breaker of a request's host.
-pub(super) type OfHost<H> = ByKey<H, fn(&Request) -> Origin>;
-
-impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<OfHost<H>> {
+impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<PerHost<H>> {
     /// Asks the breaker of the request's host: `registry` is a `&'static` reference or an `Arc` of a
     /// [`Registry`](crate::registry::Registry) of [`Origin`]s. Without a time limit.
     pub fn per_host(registry: H) -> Self {
-        Self::new(ByKey::new(registry, Origin::of_reqwest))
+        Self::new(PerHost::new(registry))
     }
 }
 
@@ -130,12 +132,12 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
         self
     }
 
-    /// What responses and errors say, in place of the usual statuses and [`UsualErrors`]. The errors are those of
+    /// What responses and errors say, in place of the usual statuses and [`ReqwestErrors`]. The errors are those of
     /// reqwest-middleware.
     ///
     /// ```
-    /// use atomic_breaker_std::http::{ErrorRule, HttpClassifier, UsualErrors};
-    /// use atomic_breaker_std::reqwest::BreakerMiddleware;
+    /// use atomic_breaker_std::http::{ErrorRule, HttpClassifier};
+    /// use atomic_breaker_std::reqwest::{BreakerMiddleware, ReqwestErrors};
     /// use atomic_breaker_std::{Breaker, Config, Failure, breaker};
     ///
     /// static PAYMENTS: Breaker = breaker(Config::new());
@@ -144,7 +146,7 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
     ///     if error.is_connect() {
     ///         return Failure::with_weight(3).into();
     ///     }
-    ///     UsualErrors.outcome(error)
+    ///     ReqwestErrors.outcome(error)
     /// });
     /// let middleware = BreakerMiddleware::new(&PAYMENTS).classify(http);
     /// # let _ = middleware;
@@ -223,15 +225,23 @@ where
         extensions: &mut Extensions,
         next: Next<'_>,
     ) -> Result<Response> {
-        let mut permit = Some(self.admit.admit(&request).map_err(not_sent)?);
+        let permit = self.admit.admit(&request).map_err(not_sent)?;
+        // A limit of the caller's own; otherwise that of the guard comes first.
+        let has_own_limit = request.timeout().is_some_and(|limit| *limit < self.limit);
+        let fresh = if permit.is_probe() {
+            FRESH_CONNECTIONS
+        } else {
+            0
+        };
+        let mut permit = Some(permit);
         let mut call = pin!(count_panic(&mut permit, || {
-            self.limited(request, extensions, next)
+            self.limited(request, extensions, next, fresh)
         }));
         let result = poll_fn(|context| count_panic(&mut permit, || call.as_mut().poll(context)));
         let result = result.await;
         // Not missing: it is taken by a panic, which does not come here.
         match permit {
-            Some(permit) => self.report(permit, result),
+            Some(permit) => self.report(permit, result, has_own_limit),
             None => unreachable!("the permit of a call that returned"),
         }
     }
@@ -241,33 +251,50 @@ where
         request: Request,
         extensions: &mut Extensions,
         next: Next<'_>,
+        fresh: u32,
     ) -> Result<Response> {
         if self.limit == Duration::MAX {
-            return next.run(request, extensions).await;
+            return sent(request, extensions, next, fresh).await;
         }
         let url = request.url().clone();
-        match timeout(self.limit, next.run(request, extensions)).await {
+        match timeout(self.limit, sent(request, extensions, next, fresh)).await {
             Ok(result) => result,
             Err(_) => Err(timed_out(self.limit).with_url(url).into()),
         }
     }
 
-    fn report<P>(&self, permit: P, result: Result<Response>) -> Result<Response>
+    fn report<P>(
+        &self,
+        permit: P,
+        mut result: Result<Response>,
+        has_own_limit: bool,
+    ) -> Result<Response>
     where
         P: AnyPermit + Send + Sync + 'static,
     {
         let outcome = self.http.classify(&result);
+        if let (Ok(response), true) = (&mut result, has_own_limit) {
+            // It covers the body as well.
+            response.extensions_mut().insert(OwnLimit);
+        }
         match (result, self.at_end) {
             (Ok(response), Some(probes_at_end)) if outcome == Outcome::Success => {
                 let success = |_: &Result<http::Response<reqwest::Body>>| Outcome::Success;
-                let mut at_end = AtEnd::new(success);
+                let mut at_end = AtEnd::new(success).with_body_rule(ReqwestErrors);
                 if probes_at_end {
                     at_end = at_end.probes_at_end();
                 }
                 at_end.report(permit, Ok(response)).map(into_reqwest)
             }
             (result, _) => {
-                permit.report_because(outcome, || match &result {
+                let scope = match &result {
+                    Ok(_) => Scope::Call,
+                    Err(error) => match ReqwestErrors.scope(error) {
+                        Scope::Limit if has_own_limit => Scope::Caller,
+                        scope => scope,
+                    },
+                };
+                report_error(permit, outcome, scope, || match &result {
                     Ok(response) => response.status().to_string(),
                     Err(error) => format!("transport: {}", text_of(error)),
                 });
@@ -291,7 +318,7 @@ impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
 #[cfg(feature = "client")]
 impl<C, O, R> crate::client::ClientGuard<C, O, R>
 where
-    C: crate::Clock + Default,
+    C: crate::Clock,
     O: crate::registry::KeyedObserver<Origin>,
     R: crate::client::Ending,
 {
@@ -311,7 +338,7 @@ where
     /// ```
     pub fn middleware(
         &'static self,
-    ) -> BreakerMiddleware<OfHost<&'static crate::client::Hosts<C, O>>> {
+    ) -> BreakerMiddleware<PerHost<&'static crate::client::Hosts<C, O>>> {
         let middleware =
             BreakerMiddleware::per_host(self.hosts()).time_limit(self.config().get_try_limit());
         match (R::WAITS_FOR_BODY, self.config().probes_at_end) {

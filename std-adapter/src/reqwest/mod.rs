@@ -28,14 +28,14 @@
 //! |---|---|
 //! | a client that should retry and reject by itself | `ClientGuard` around [`HttpClient`] |
 //! | layers of your own, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
-//! | layers of your own, without retries | [`HttpClassifier`](crate::http::HttpClassifier) and [`Origin::of_reqwest`] straight onto `reqwest::Client`, which is a `Service` |
+//! | layers of your own, without retries | [`HttpClassifier`](crate::http::HttpClassifier) and `PerHost` straight onto `reqwest::Client`, which is a `Service` |
 //! | reqwest-middleware, with its retries | `BreakerMiddleware` among the middlewares, feature `reqwest-middleware` |
 //! | a breaker and no layers | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and `HttpClassifier` around `client.execute(..)` |
 //!
 //! Bodies that break off count with `ClientConfig::at_end_of_body`, or
 //! [`HttpClassifier::at_end_of_body`](crate::http::HttpClassifier::at_end_of_body) in layers of your own;
 //! [`into_reqwest`] above them gives `reqwest::Response`s again. Which errors are the host's fault, and which the caller's,
-//! [`UsualErrors`](crate::http::UsualErrors) knows: `ClientGuard` and `BreakerMiddleware` ask it by themselves, in layers of
+//! [`ReqwestErrors`] knows: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` ask it by themselves, in layers of
 //! your own it goes into [`HttpClassifier::with_rules`](crate::http::HttpClassifier::with_rules).
 //!
 //! # What reqwest does by itself
@@ -53,6 +53,9 @@
 
 mod client;
 mod error;
+mod errors;
+#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
+mod fresh;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
 mod middleware;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
@@ -66,6 +69,7 @@ use http::{HeaderMap, StatusCode};
 
 pub use client::{HttpClient, ResponseFuture};
 pub use error::ClientError;
+pub use errors::ReqwestErrors;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
 pub use middleware::BreakerMiddleware;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
@@ -73,7 +77,9 @@ pub use rejection::rejection_of;
 pub use request::repeatable;
 pub use whole::into_reqwest;
 
-use crate::http::{Origin, ResponseHead};
+#[cfg(all(feature = "registry", target_has_atomic = "64"))]
+use crate::http::PerHost;
+use crate::http::{Origin, OriginError, ResponseHead};
 
 impl ResponseHead for reqwest::Response {
     fn status(&self) -> StatusCode {
@@ -93,15 +99,34 @@ impl Origin {
     /// use reqwest::{Method, Request, Url};
     ///
     /// let url = Url::parse("https://user:secret@API.example:443/a?b")?;
-    /// let origin = Origin::of_reqwest(&Request::new(Method::GET, url));
+    /// let origin = Origin::of_reqwest(&Request::new(Method::GET, url))?;
     /// assert_eq!(origin.to_string(), "https://api.example");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_reqwest(request: &reqwest::Request) -> Self {
+    ///
+    /// # Errors
+    /// [`OriginError`]: the URL has no host (`data:text/plain,x`), or one that can be none.
+    pub fn of_reqwest(request: &reqwest::Request) -> Result<Self, OriginError> {
         let url = request.url();
         let server = url.authority();
         // Nobody needs the password, and the origin is kept.
         let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
-        Self::new(url.scheme().try_into().ok(), server.try_into().ok())
+        if server.is_empty() {
+            return Err(OriginError::Missing);
+        }
+        let server = server.try_into().map_err(|_| OriginError::BadHost)?;
+        Self::new(url.scheme().try_into().ok(), server)
+    }
+}
+
+#[cfg(all(feature = "registry", target_has_atomic = "64"))]
+impl<H> crate::Admit<reqwest::Request> for PerHost<H>
+where
+    H: crate::registry::AnyRegistry<Key = Origin> + Clone,
+{
+    type Permit = crate::registry::KeyedPermit<H>;
+
+    fn admit(&self, request: &reqwest::Request) -> Result<Self::Permit, crate::Rejection> {
+        self.admit_to(Origin::of_reqwest(request))
     }
 }

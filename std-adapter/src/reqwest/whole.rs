@@ -64,7 +64,7 @@ fn take_apart(response: Response) -> http::Response<reqwest::Body> {
 impl<E, C, Y> Report<Response, E> for AtEnd<C, Y>
 where
     E: fmt::Display,
-    C: Classify<http::Response<reqwest::Body>, E>,
+    C: Classify<http::Response<reqwest::Body>, E> + Report<http::Response<reqwest::Body>, E>,
     Y: ErrorRule<reqwest::Error> + Clone,
 {
     type Output<P: AnyPermit> = http::Response<ReportingBody<reqwest::Body, P, HttpBodyRule<Y>>>;

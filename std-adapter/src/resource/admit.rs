@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker::word::Word;
-use atomic_breaker::{AsRules, Breaker, Clock, Observer, Permit, Tally};
+use atomic_breaker::{AnyBreaker, AsRules, Breaker, Clock, Observer, Permit, Tally};
 
 use super::{AnyPermit, Rejection};
 
@@ -45,7 +45,36 @@ macro_rules! admit_by_breaker {
                 Permit::acquire(self.clone()).map_err(Rejection::from)
             }
         }
+
+        impl<C, W, T, O, R> OneBreaker for $handle
+        where
+            C: Clock,
+            W: Word,
+            T: Tally,
+            O: Observer,
+            R: AsRules<W::Bits>,
+        {
+            type Breaker = Breaker<C, W, T, O, R>;
+
+            fn one_breaker(&self) -> &Self::Breaker {
+                self
+            }
+        }
     )*};
+}
+
+/// What leads to one breaker for all requests: a reference or an `Arc` of a breaker or of a
+/// [`Resource`](super::Resource). [`InFlightLimit`](super::InFlightLimit) and `GateLayer` need it beside [`Admit`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not lead to one breaker for all requests",
+    note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; not a `ByKey`"
+)]
+pub trait OneBreaker {
+    /// The breaker.
+    type Breaker: AnyBreaker;
+
+    /// The breaker itself, to look at.
+    fn one_breaker(&self) -> &Self::Breaker;
 }
 
 admit_by_breaker!(&Breaker<C, W, T, O, R>, Arc<Breaker<C, W, T, O, R>>);

@@ -38,10 +38,52 @@ where
     R: Report<T, E>,
     F: Future<Output = Result<T, E>>,
 {
-    let mut permit = Some(handle.admit(&()).map_err(ServiceError::Rejected)?);
+    let permit = handle.admit(&()).map_err(ServiceError::Rejected)?;
+    run_async(permit, report, operation).await
+}
+
+/// Runs an operation with its permit, and reports how it ended.
+pub(crate) fn run<P, R, T, E>(
+    permit: P,
+    report: &R,
+    operation: impl FnOnce() -> Result<T, E>,
+) -> Result<R::Output<P>, ServiceError<E>>
+where
+    P: AnyPermit,
+    R: Report<T, E>,
+{
+    let mut permit = Some(permit);
+    let result = count_panic(&mut permit, operation);
+    end(permit, report, result)
+}
+
+/// [`run`] for futures.
+pub(crate) async fn run_async<P, R, T, E, F>(
+    permit: P,
+    report: &R,
+    operation: impl FnOnce() -> F,
+) -> Result<R::Output<P>, ServiceError<E>>
+where
+    P: AnyPermit,
+    R: Report<T, E>,
+    F: Future<Output = Result<T, E>>,
+{
+    let mut permit = Some(permit);
     let mut future = pin!(count_panic(&mut permit, operation));
     let result =
         poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
+    end(permit, report, result)
+}
+
+fn end<P, R, T, E>(
+    permit: Option<P>,
+    report: &R,
+    result: Result<T, E>,
+) -> Result<R::Output<P>, ServiceError<E>>
+where
+    P: AnyPermit,
+    R: Report<T, E>,
+{
     // Not missing: it is taken by a panic, which does not come here.
     match permit {
         Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),

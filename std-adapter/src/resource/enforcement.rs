@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// static SEARCH: Resource = Resource::new(breaker(Config::new()));
 ///
 /// SEARCH.enforcement().set_percent(0)?; // first see what it would do
-/// SEARCH.trip();
+/// SEARCH.breaker().trip();
 /// assert!(SEARCH.acquire().is_ok());
 /// SEARCH.enforcement().set_percent(100)?;
 /// assert!(SEARCH.acquire().is_err());

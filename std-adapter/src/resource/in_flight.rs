@@ -6,9 +6,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use atomic_breaker::{AnyBreaker, Failure, Outcome, Transition};
+use atomic_breaker::{Failure, Outcome, Transition};
 
-use super::{Admit, AnyPermit, Rejection};
+use super::{Admit, AnyPermit, OneBreaker, Rejection};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its
 /// calls has timed out. Around a reference or an `Arc` of one breaker or [`Resource`](super::Resource); a limit
@@ -22,7 +22,7 @@ use super::{Admit, AnyPermit, Rejection};
 ///
 /// let hanging: Vec<_> = (0..100).map(|_| (&LIMITED).admit(&()).unwrap()).collect();
 /// let rejection = (&LIMITED).admit(&()).unwrap_err();
-/// assert_eq!(SEARCH.state(), State::Open);
+/// assert_eq!(SEARCH.breaker().state(), State::Open);
 /// assert!(rejection.to_string().ends_with("(last failure: 100 calls in flight)"));
 /// # drop(hanging);
 /// ```
@@ -164,7 +164,7 @@ fn admit<Q, H, A>(limit: H, request: &Q) -> Result<InFlightPermit<H, A, A::Permi
 where
     Q: ?Sized,
     H: Deref<Target = InFlightLimit<A>>,
-    A: Admit<Q> + AnyBreaker,
+    A: Admit<Q> + OneBreaker,
 {
     let permit = limit.admit.admit(request)?;
     let place = thread_number() % PLACES;
@@ -191,7 +191,7 @@ where
 
 macro_rules! admit_by_limit {
     ($($handle:ty),*) => {$(
-        impl<Q: ?Sized, A: Admit<Q> + AnyBreaker> Admit<Q> for $handle {
+        impl<Q: ?Sized, A: Admit<Q> + OneBreaker> Admit<Q> for $handle {
             type Permit = InFlightPermit<Self, A, A::Permit>;
 
             fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
-use atomic_breaker::Transition;
+use atomic_breaker::{AnyBreaker, Present, Rejected, State, Transition};
+
+use super::words::without_secrets;
 
 /// The failure that opened a breaker: a few words, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,15 +17,27 @@ pub struct LastFailure {
     pub text: Box<str>,
     /// When, by the clock on the wall.
     pub at: SystemTime,
-    /// The transition that it explains, if it is known.
-    made: Option<Transition>,
 }
 
 impl LastFailure {
     const MAX_BYTES: usize = 256;
 
-    /// A failure that has just happened. A longer text is cut.
-    pub fn now(mut text: String) -> Self {
+    /// A failure that has just happened. A longer text is cut; what may be secret, as the query and the password of a
+    /// URL, is left out.
+    ///
+    /// ```
+    /// use atomic_breaker_std::LastFailure;
+    ///
+    /// let text = "no answer from https://bob:pass@api.example/items?api_key=1234: timed out";
+    /// let failure = LastFailure::now(text.to_owned());
+    /// assert_eq!(&*failure.text, "no answer from https://api.example/items?…: timed out");
+    /// ```
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a text that is given away to be kept"
+    )]
+    pub fn now(text: String) -> Self {
+        let mut text = without_secrets(&text);
         if text.len() > Self::MAX_BYTES {
             let end = (0..=Self::MAX_BYTES - '…'.len_utf8())
                 .rev()
@@ -34,7 +48,6 @@ impl LastFailure {
         Self {
             text: text.into(),
             at: SystemTime::now(),
-            made: None,
         }
     }
 }
@@ -48,7 +61,16 @@ impl fmt::Display for LastFailure {
 /// A place for the failure that opened a breaker. Written when it opens, read when it rejects, without a
 /// lock.
 #[derive(Debug, Default)]
-pub struct LastFailureCell(ArcSwapOption<LastFailure>);
+pub struct LastFailureCell(ArcSwapOption<Kept>);
+
+/// What is kept of the last transition that was explained.
+#[derive(Debug)]
+struct Kept {
+    /// The transition, if it is known.
+    made: Option<Transition>,
+    /// `None` where there were no words.
+    failure: Option<Arc<LastFailure>>,
+}
 
 impl LastFailureCell {
     /// Empty.
@@ -58,27 +80,49 @@ impl LastFailureCell {
 
     /// The failure, if there was one.
     pub fn get(&self) -> Option<Arc<LastFailure>> {
-        self.0.load_full()
+        self.0.load().as_ref()?.failure.clone()
+    }
+
+    /// The failure, if it is why the breaker rejects: not one from before a command that opened it.
+    pub(crate) fn of_rejection(
+        &self,
+        breaker: &impl AnyBreaker,
+        rejected: Rejected,
+    ) -> Option<Arc<LastFailure>> {
+        let kept = self.0.load();
+        let kept = kept.as_ref()?;
+        let is_why = |made: &Transition| explains(made, breaker, rejected.state());
+        let failure = kept.failure.as_ref()?;
+        kept.made
+            .as_ref()
+            .is_none_or(is_why)
+            .then(|| Arc::clone(failure))
     }
 
     /// Keeps a failure in place of the one before.
     pub fn set(&self, text: String) {
-        self.0.store(Some(Arc::new(LastFailure::now(text))));
+        self.0.store(Some(Arc::new(Kept {
+            made: None,
+            failure: Some(Arc::new(LastFailure::now(text))),
+        })));
     }
 
     /// Keeps the words of the failure that made a transition, or forgets older ones if there are none. What
-    /// explains a later transition stays.
-    pub(crate) fn set_for(&self, made: &Transition, text: Option<String>) {
-        let next = text.map(|text| {
-            let mut failure = LastFailure::now(text);
-            failure.made = Some(*made);
-            Arc::new(failure)
+    /// explains a transition that is nearer to what the word says now stays.
+    pub(crate) fn set_for(&self, made: &Transition, present: Present<'_>, text: Option<String>) {
+        let next = Arc::new(Kept {
+            made: Some(*made),
+            failure: text.map(|text| Arc::new(LastFailure::now(text))),
         });
-        self.0.rcu(|last| {
-            let is_later = |last: &LastFailure| last.made.is_some_and(|last| last.is_after(made));
-            match last {
-                Some(last) if is_later(last) => Some(Arc::clone(last)),
-                _ => next.clone(),
+        // The word is read again each time that somebody else was faster, as others read it under a lock.
+        self.0.rcu(|kept| {
+            let is_nearer = |kept: &Kept| {
+                let before = kept.made.as_ref();
+                before.is_none_or(|before| present.is_nearer(made, before))
+            };
+            match kept {
+                Some(kept) if !is_nearer(kept) => Some(Arc::clone(kept)),
+                _ => Some(Arc::clone(&next)),
             }
         });
     }
@@ -86,5 +130,17 @@ impl LastFailureCell {
     /// Forgets it.
     pub fn clear(&self) {
         self.0.store(None);
+    }
+}
+
+/// Whether a transition is why a breaker is in this state.
+fn explains<B: AnyBreaker>(opened: &Transition, breaker: &B, state: State) -> bool {
+    let breaker = breaker.as_breaker();
+    let since = breaker.transitions_since(opened);
+    match state {
+        State::Open => since == 0,
+        State::HalfOpen => since <= 1 + u16::from(breaker.snapshot().lost_rounds()),
+        State::Returning => since <= 2,
+        _ => false,
     }
 }

@@ -6,27 +6,43 @@
 //! | `call` | a call whose permit may outlive it |
 //! | `admit`, `report` | where the permit of a request comes from, and who ends it by the response |
 //! | `rejection`, `last_failure` | what a caller learns who is rejected |
+//! | `loss` | failures that several calls share |
+//! | `words` | the words of a failure, without secrets |
 //! | `enforcement` | shadow mode: all of it happens, yet calls pass |
 //! | `in_flight` | a limit of calls in flight that trips |
-//! | `one` | all of that around one breaker: [`Resource`] |
+//! | `one`, `held` | all of that around one breaker: [`Resource`], and its [`ResourcePermit`] |
 
 mod admit;
 mod call;
 mod enforcement;
+mod held;
 mod in_flight;
 mod last_failure;
+mod loss;
 mod one;
 mod permit;
 mod rejection;
 mod report;
+mod words;
 
-pub use admit::Admit;
+pub use admit::{Admit, OneBreaker};
 pub use call::call_reported;
 pub(crate) use call::count_panic;
+pub(crate) use call::run;
+#[cfg(feature = "registry")]
+pub(crate) use call::run_async;
 pub use enforcement::{Enforcement, PercentError};
+pub use held::ResourcePermit;
 pub use in_flight::{InFlightLimit, InFlightPermit};
 pub use last_failure::{LastFailure, LastFailureCell};
-pub use one::{AnyResource, Resource, ResourcePermit};
+pub(crate) use loss::{Begun, SharedFailure};
+pub use one::{AnyResource, Resource};
 pub use permit::AnyPermit;
+#[cfg(feature = "http")]
+pub(crate) use rejection::NoKey;
 pub use rejection::{Rejection, ServiceError};
 pub use report::{AtOnce, Report};
+#[cfg(all(feature = "registry", target_has_atomic = "64"))]
+pub(crate) use words::too_slow;
+#[cfg(any(feature = "http", feature = "registry", feature = "steps"))]
+pub(crate) use words::without_secrets;

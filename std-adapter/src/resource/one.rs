@@ -1,21 +1,18 @@
 //! One breaker with what servers want to know beside its state.
 
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
-use atomic_breaker::{
-    AnyBreaker, AnyError, BitsOf, Breaker, Clock, Outcome, Rejected, State, Token, Transition,
-};
+use atomic_breaker::{AnyBreaker, AnyError};
 
 use super::{
-    Admit, AnyPermit, Enforcement, LastFailureCell, Rejection, Report, ServiceError, call_reported,
-    count_panic,
+    Admit, Begun, Enforcement, LastFailureCell, OneBreaker, Rejection, Report, ResourcePermit,
+    ServiceError, SharedFailure, call_reported, run,
 };
 
-/// One breaker, the failure that opened it, and whether it is enforced. Leads to the breaker itself by
-/// `Deref`, for snapshots and commands. (What is called by way of the breaker itself, as by `BreakerExt`, knows
-/// neither of shadow mode nor of the last failure.)
+/// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) leads to the
+/// breaker itself, for snapshots and commands; calls made through that know neither of shadow mode nor of the last
+/// failure.
 ///
 /// ```
 /// use atomic_breaker_std::{AnyPermit, Config, Outcome, Resource, breaker};
@@ -31,6 +28,7 @@ use super::{
 pub struct Resource<B = crate::Breaker> {
     breaker: B,
     last_failure: LastFailureCell,
+    shared_failure: SharedFailure,
     enforcement: Enforcement,
 }
 
@@ -40,13 +38,27 @@ impl<B> Resource<B> {
         Self {
             breaker,
             last_failure: LastFailureCell::new(),
+            shared_failure: SharedFailure::new(),
             enforcement: Enforcement::new(),
         }
     }
 
+    /// The breaker itself: its state, snapshots, commands, and to wait until it is ready.
+    ///
+    /// ```
+    /// use atomic_breaker_std::{Config, Resource, State, breaker};
+    ///
+    /// let payments = Resource::new(breaker(Config::new()));
+    /// payments.breaker().trip();
+    /// assert_eq!(payments.breaker().state(), State::Open);
+    /// ```
+    pub const fn breaker(&self) -> &B {
+        &self.breaker
+    }
+
     /// The failure that opened it last. It is kept when the breaker closes, as history: [`LastFailure::at`]
     /// says when it was. A breaker that opens by a report without words forgets it; one that is opened by
-    /// command keeps it.
+    /// command keeps it, but its rejections do not name it.
     ///
     /// [`LastFailure::at`]: super::LastFailure::at
     pub const fn last_failure(&self) -> &LastFailureCell {
@@ -59,13 +71,37 @@ impl<B> Resource<B> {
     }
 }
 
-impl<B> Deref for Resource<B> {
-    type Target = B;
-
-    fn deref(&self) -> &B {
-        &self.breaker
-    }
-}
+/// A call that went past the resource would know neither of shadow mode nor of the words of a failure, so none does by
+/// mistake. What compiles:
+///
+/// ```
+/// use atomic_breaker_std::{Config, Resource, breaker};
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _permit = server.acquire()?.failing_when_dropped();
+/// # Ok::<(), atomic_breaker_std::Rejection>(())
+/// ```
+///
+/// and what does not:
+///
+/// ```compile_fail,E0599
+/// use atomic_breaker_std::{Config, Resource, breaker};
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _attempt = server.attempt()?;
+/// # Ok::<(), atomic_breaker_std::Rejected>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use atomic_breaker_std::{Config, Resource, breaker, wait};
+/// # use atomic_breaker_std::wait::Timer;
+/// # fn timer() -> impl Timer { atomic_breaker_std::TokioTimer }
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _ready = wait::ready(&server, timer());
+/// ```
+#[cfg(doctest)]
+struct NoWayAround;
 
 impl<B: AnyBreaker> Resource<B> {
     /// Asks for the right to one call. From an `Arc`, [`ResourcePermit::acquire`] gives one that is owned.
@@ -97,12 +133,8 @@ impl<B: AnyBreaker> Resource<B> {
         report: &K,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<K::Output<ResourcePermit<&'a Self>>, ServiceError<E>> {
-        let mut permit = Some(self.acquire().map_err(ServiceError::Rejected)?);
-        let result = count_panic(&mut permit, operation);
-        match permit {
-            Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),
-            None => unreachable!("the permit of a call that returned"),
-        }
+        let permit = self.acquire().map_err(ServiceError::Rejected)?;
+        run(permit, report, operation)
     }
 
     /// [`call`](Self::call) for futures, by any runtime or none. Dropping the future cancels; a time limit belongs
@@ -122,30 +154,33 @@ impl<B: AnyBreaker> Resource<B> {
     }
 }
 
-impl<B: AnyBreaker> AnyBreaker for Resource<B> {
-    type Clock = B::Clock;
-    type Word = B::Word;
-    type Tally = B::Tally;
-    type Observer = B::Observer;
-    type Rules = B::Rules;
-
-    fn as_breaker(
-        &self,
-    ) -> &Breaker<Self::Clock, Self::Word, Self::Tally, Self::Observer, Self::Rules> {
-        self.breaker.as_breaker()
-    }
-}
-
 /// What leads to a [`Resource`], always the same one: a reference or an `Arc`.
-pub trait AnyResource: AnyBreaker {
+pub trait AnyResource {
+    /// The breaker within.
+    type Breaker: AnyBreaker;
+
+    /// The breaker itself: [`Resource::breaker`].
+    fn breaker(&self) -> &Self::Breaker;
+
     /// The failure that opened it last.
     fn last_failure(&self) -> &LastFailureCell;
 
     /// The share of rejections that are enforced.
     fn enforcement(&self) -> &Enforcement;
+
+    /// Whether a shared failure of a call that began then counts.
+    #[doc(hidden)]
+    fn counts_shared(&self, begun: Begun) -> bool;
 }
 
 impl<B: AnyBreaker> AnyResource for Resource<B> {
+    type Breaker = B;
+
+    #[inline]
+    fn breaker(&self) -> &B {
+        &self.breaker
+    }
+
     fn last_failure(&self) -> &LastFailureCell {
         &self.last_failure
     }
@@ -153,11 +188,22 @@ impl<B: AnyBreaker> AnyResource for Resource<B> {
     fn enforcement(&self) -> &Enforcement {
         &self.enforcement
     }
+
+    fn counts_shared(&self, begun: Begun) -> bool {
+        self.shared_failure.is_first(begun)
+    }
 }
 
 macro_rules! forward_resource {
     ($($pointer:ty),*) => {$(
         impl<R: AnyResource> AnyResource for $pointer {
+            type Breaker = R::Breaker;
+
+            #[inline]
+            fn breaker(&self) -> &R::Breaker {
+                (**self).breaker()
+            }
+
             fn last_failure(&self) -> &LastFailureCell {
                 (**self).last_failure()
             }
@@ -165,136 +211,15 @@ macro_rules! forward_resource {
             fn enforcement(&self) -> &Enforcement {
                 (**self).enforcement()
             }
+
+            fn counts_shared(&self, begun: Begun) -> bool {
+                (**self).counts_shared(begun)
+            }
         }
     )*};
 }
 
 forward_resource!(&R, Arc<R>);
-
-/// The right to one call of a [`Resource`]. Dropping it cancels. `H` leads to the resource: a reference or an
-/// `Arc`.
-#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
-pub struct ResourcePermit<H: AnyResource> {
-    handle: H,
-    /// None once it is reported, and where the call passes although it should have been rejected.
-    token: Option<Token<BitsOf<H>>>,
-    is_probe: bool,
-}
-
-impl<H: AnyResource> ResourcePermit<H> {
-    /// Asks for the right to one call.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait, and why it opened.
-    #[inline]
-    pub fn acquire(handle: H) -> Result<Self, Rejection> {
-        let admitted = handle.as_breaker().acquire();
-        let admitted = admitted.map(|permit| (permit.is_probe(), permit.into_token()));
-        match admitted {
-            Ok((is_probe, token)) => Ok(Self {
-                handle,
-                token: Some(token),
-                is_probe,
-            }),
-            Err(rejected) => Self::reject(handle, rejected),
-        }
-    }
-
-    #[cold]
-    fn reject(handle: H, rejected: Rejected) -> Result<Self, Rejection> {
-        let clock = handle.as_breaker().clock();
-        if handle.enforcement().is_enforced(|| clock.random()) {
-            return Err(Rejection {
-                rejected,
-                last_failure: handle.last_failure().get(),
-                failed_tries: 0,
-            });
-        }
-        Ok(Self {
-            handle,
-            token: None,
-            is_probe: false,
-        })
-    }
-
-    /// Ends the permit without a report, as dropping it does.
-    pub fn cancel(self) {
-        drop(self);
-    }
-}
-
-impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
-    /// A breaker that opens without words about the failure keeps none: those of an earlier one would be
-    /// wrong.
-    #[inline]
-    fn report(mut self, outcome: Outcome) -> Option<Transition> {
-        let token = self.token.take()?;
-        let made = self.handle.as_breaker().resume(token).report(outcome)?;
-        if made.to == State::Open {
-            self.handle.last_failure().set_for(&made, None);
-        }
-        Some(made)
-    }
-
-    #[inline]
-    fn report_because(
-        mut self,
-        outcome: Outcome,
-        why: impl FnOnce() -> String,
-    ) -> Option<Transition> {
-        let token = self.token.take()?;
-        let made = self.handle.as_breaker().resume(token).report(outcome)?;
-        if made.to == State::Open {
-            self.handle.last_failure().set_for(&made, Some(why()));
-        }
-        Some(made)
-    }
-
-    fn is_probe(&self) -> bool {
-        self.is_probe
-    }
-
-    fn is_admitted(&self) -> bool {
-        self.token.is_some()
-    }
-
-    /// A call that passes in shadow mode is asked about again each time, as the mode may have changed.
-    fn renew(&mut self) -> bool {
-        let Some(token) = self.token.take() else {
-            return false;
-        };
-        let mut permit = self.handle.as_breaker().resume(token);
-        let is_current = permit.renew();
-        self.token = Some(permit.into_token());
-        is_current
-    }
-}
-
-impl<H: AnyResource> Drop for ResourcePermit<H> {
-    #[inline]
-    fn drop(&mut self) {
-        let Some(token) = self.token.take() else {
-            return;
-        };
-        // One that hung until somebody lost patience may open it.
-        let made = self.handle.as_breaker().resume(token).cancel();
-        if let Some(made) = made.filter(|made| made.to == State::Open) {
-            let failure = "a call hung until it was cancelled";
-            self.handle
-                .last_failure()
-                .set_for(&made, Some(failure.to_owned()));
-        }
-    }
-}
-
-impl<H: AnyResource> fmt::Debug for ResourcePermit<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourcePermit")
-            .field("is_probe", &self.is_probe)
-            .field("is_admitted", &self.is_admitted())
-            .finish_non_exhaustive()
-    }
-}
 
 macro_rules! admit_by_resource {
     ($($(#[$meta:meta])* $handle:ty),*) => {$(
@@ -304,6 +229,14 @@ macro_rules! admit_by_resource {
             #[inline]
             fn admit(&self, _: &Q) -> Result<Self::Permit, Rejection> {
                 ResourcePermit::acquire(self.clone())
+            }
+        }
+
+        impl<B: AnyBreaker> OneBreaker for $handle {
+            type Breaker = B;
+
+            fn one_breaker(&self) -> &B {
+                &self.breaker
             }
         }
     )*};

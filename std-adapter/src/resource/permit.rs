@@ -15,6 +15,31 @@ pub trait AnyPermit: Sized {
         self.report(outcome)
     }
 
+    /// [`report_because`](Self::report_because) for a failure by which other calls ended as well, such as the loss of the
+    /// connection they shared: one of the calls that were under way counts, the others are ignored. A call that begins
+    /// afterwards and fails counts again.
+    ///
+    /// The permits of a [`Resource`](super::Resource) and of a registry do so; those of a breaker alone, which has no place
+    /// to remember it, count each.
+    ///
+    /// ```
+    /// use atomic_breaker_std::{AnyPermit, Config, Failure, Resource, State, breaker};
+    ///
+    /// let server = Resource::new(breaker(Config::new().consecutive_failures(2)));
+    /// let permits = [server.acquire()?, server.acquire()?, server.acquire()?];
+    /// for permit in permits {
+    ///     permit.report_shared(Failure::new().into(), || "connection lost".to_owned());
+    /// }
+    /// assert_eq!(server.breaker().snapshot().failures(), 1);
+    /// // The next connection breaks as well.
+    /// server.acquire()?.report_shared(Failure::new().into(), || "connection lost".to_owned());
+    /// assert_eq!(server.breaker().state(), State::Open);
+    /// # Ok::<(), atomic_breaker_std::Rejection>(())
+    /// ```
+    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        self.report_because(outcome, why)
+    }
+
     /// Whether this call is a probe.
     fn is_probe(&self) -> bool;
 

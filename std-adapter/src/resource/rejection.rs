@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,11 +29,41 @@ use super::LastFailure;
 pub struct Rejection {
     /// The state, and how long to wait.
     pub rejected: Rejected,
-    /// The failure that opened the breaker, where it is kept.
+    /// The failure that opened the breaker, where it is kept; none if a command opened it.
     pub last_failure: Option<Arc<LastFailure>>,
-    /// How many tries of the same request were made before, and failed: above a retry, whose last try was not
-    /// made. 0 if nothing was done.
-    pub failed_tries: u32,
+    /// Why no breaker could be chosen, if that is so.
+    pub(crate) no_key: Option<NoKey>,
+}
+
+/// Why a request names nobody whose breaker could be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "found in requests of HTTP")
+)]
+pub(crate) enum NoKey {
+    NoHost,
+    BadHost,
+    BadPort,
+}
+
+impl NoKey {
+    pub(crate) const fn message(self) -> &'static str {
+        match self {
+            Self::NoHost => {
+                "the request names no host, so there is no breaker for it: give its client an absolute URI (tonic: \
+                 `with_origin`), or name the host of such requests by `PerHost::with_origin` or \
+                 `ClientLayer::with_origin`"
+            }
+            Self::BadHost => {
+                "the host of the request is no DNS name of at most 253 bytes and no IP address, so there is no breaker \
+                 for it: correct the URI"
+            }
+            Self::BadPort => {
+                "the port of the request is not a number up to 65535, so there is no breaker for it: correct the URI"
+            }
+        }
+    }
 }
 
 impl Rejection {
@@ -41,9 +72,65 @@ impl Rejection {
         self.rejected.wait()
     }
 
+    /// The rejection of a breaker because of which an error came about: the error itself, or the first in the chain of its
+    /// sources that is a rejection. One [without a key](Self::is_without_key) is a mistake of the caller's and is not
+    /// found.
+    ///
+    /// ```
+    /// use atomic_breaker_std::{CallError, Config, Rejection, breaker};
+    /// use std::io;
+    ///
+    /// let server = breaker(Config::new());
+    /// server.trip();
+    /// let error: CallError<io::Error> = server.call(|| Ok::<(), _>(())).unwrap_err();
+    /// let error = io::Error::other(error);
+    /// let rejection = Rejection::in_chain(&error).expect("a rejection");
+    /// assert!(rejection.retry_in().is_some());
+    /// // A text that looks like one is none: it may be that of an upstream which runs this crate.
+    /// assert!(Rejection::in_chain(&io::Error::other(rejection.to_string())).is_none());
+    /// ```
+    pub fn in_chain(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut link = Some(error);
+        // More than a chain has, fewer than would take long.
+        for _ in 0..64 {
+            let error = link?;
+            if let Some(rejection) = error.downcast_ref::<Self>() {
+                return (!rejection.is_without_key()).then(|| rejection.clone());
+            }
+            if let Some(&rejected) = error.downcast_ref::<Rejected>() {
+                return Some(rejected.into());
+            }
+            // One in an `io::Error` is not its source.
+            let inner = error.downcast_ref().and_then(io::Error::get_ref);
+            link = match inner {
+                Some(inner) => Some(inner),
+                None => error.source(),
+            };
+        }
+        None
+    }
+
     /// When it is worth coming back: [`Rejected::retry_in`].
     pub const fn retry_in(&self) -> Option<Duration> {
         self.rejected.retry_in()
+    }
+
+    /// A request that names nobody whose breaker could be asked: rejected as by one that is forced open, since time does
+    /// not mend it.
+    #[cfg(all(feature = "http", feature = "registry", target_has_atomic = "64"))]
+    pub(crate) const fn without_key(why: NoKey) -> Self {
+        Self {
+            rejected: Rejected::new(State::ForcedOpen, Duration::ZERO),
+            last_failure: None,
+            no_key: Some(why),
+        }
+    }
+
+    /// Whether no breaker was asked, as the request names no host that could have one. A mistake in the program and not
+    /// of the host: it does not pass with time, [`state`](Self::state) is [`State::ForcedOpen`], and the message says what
+    /// to do.
+    pub const fn is_without_key(&self) -> bool {
+        self.no_key.is_some()
     }
 
     /// The state that rejected.
@@ -57,13 +144,16 @@ impl From<Rejected> for Rejection {
         Self {
             rejected,
             last_failure: None,
-            failed_tries: 0,
+            no_key: None,
         }
     }
 }
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = self.no_key {
+            return f.write_str(why.message());
+        }
         self.rejected.fmt(f)?;
         match &self.last_failure {
             Some(failure) => write!(f, " (last failure: {failure})"),

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use atomic_breaker::{AnyError, Classify, Outcome};
 
-use super::AnyPermit;
+use super::{AnyPermit, count_panic};
 
 /// Ends a permit by the result of its call: at once, as classifiers do, or when more is known, as at the
 /// end of a body, which then takes the permit along.
@@ -65,13 +65,30 @@ pub trait Report<T, E> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AtOnce<C>(pub C);
 
+impl<T, E, C: Classify<T, E>> Classify<T, E> for AtOnce<C> {
+    #[inline]
+    fn classify(&self, result: &Result<T, E>) -> Outcome {
+        self.0.classify(result)
+    }
+}
+
 impl<T, E, C: Classify<T, E>> Report<T, E> for AtOnce<C> {
     type Output<P: AnyPermit> = T;
 
     #[inline]
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        permit.report(self.0.classify(&result));
+        report_as(permit, || self.0.classify(&result));
         result
+    }
+}
+
+/// Reports an outcome; if `classify` panics, the call has failed.
+#[inline]
+fn report_as(permit: impl AnyPermit, classify: impl FnOnce() -> Outcome) {
+    let mut permit = Some(permit);
+    let outcome = count_panic(&mut permit, classify);
+    if let Some(permit) = permit {
+        permit.report(outcome);
     }
 }
 
@@ -80,7 +97,7 @@ impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {
 
     #[inline]
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        permit.report(self(&result));
+        report_as(permit, || self(&result));
         result
     }
 }
@@ -93,6 +110,7 @@ impl<T, E: Display> Report<T, E> for AnyError {
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
         let outcome = self.classify(&result);
         permit.report_because(outcome, || match &result {
+            // A success opens nothing but by its slowness, which the permit words itself.
             Ok(_) => "too slow".to_owned(),
             Err(error) => error.to_string(),
         });

@@ -1,8 +1,9 @@
 //! How many retries all requests together may make.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::wait::Timer;
 use atomic_breaker::word::{AtomicU64, Word};
@@ -26,7 +27,7 @@ use crate::TokioTimer;
 /// blocks or allocates.
 ///
 /// One budget for all requests to one service, in a `static` or an `Arc`: one per request would allow each
-/// as many retries as it holds.
+/// as many retries as it holds. Where requests go to many hosts, [`RetryBudgets`](super::RetryBudgets) has one for each.
 ///
 /// ```
 /// use atomic_breaker_std::retry::RetryBudget;
@@ -44,6 +45,8 @@ use crate::TokioTimer;
 pub struct RetryBudget<W = AtomicU64> {
     word: W,
     config: BudgetConfig,
+    /// A counter that nothing else depends on.
+    refused: AtomicUsize,
 }
 
 impl RetryBudget {
@@ -73,6 +76,7 @@ impl RetryBudget {
             Ok(()) => Ok(Self {
                 word: AtomicU64::new(0),
                 config,
+                refused: AtomicUsize::new(0),
             }),
             Err(error) => Err(error),
         }
@@ -93,7 +97,11 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
     /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub fn over(word: W, config: BudgetConfig) -> Result<Self, RetryConfigError> {
         config.check()?;
-        Ok(Self { word, config })
+        Ok(Self {
+            word,
+            config,
+            refused: AtomicUsize::new(0),
+        })
     }
 
     /// A success. Called by [`RetryPolicy`](super::RetryPolicy) for each response that is one; nobody else
@@ -120,13 +128,33 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
             let (new, answer) = match tokens {
                 Withdrawn::Yes(new) => (new, true),
                 Withdrawn::No(Some(new)) => (new, false),
-                Withdrawn::No(None) => return false,
+                Withdrawn::No(None) => return self.refuse(),
             };
             match self.exchange(seen, new) {
-                Ok(()) => return answer,
+                Ok(()) if answer => return true,
+                Ok(()) => return self.refuse(),
                 Err(found) => seen = found,
             }
         }
+    }
+
+    fn refuse(&self) -> bool {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    /// How many retries were not made since the start for want of a token: a counter for metrics. It wraps, after
+    /// 2³² on 32-bit processors.
+    ///
+    /// ```
+    /// use atomic_breaker_std::retry::{BudgetConfig, RetryBudget};
+    ///
+    /// let budget = RetryBudget::with(BudgetConfig::new().max_tokens(1));
+    /// assert!(budget.withdraw() && !budget.withdraw());
+    /// assert_eq!(budget.refused(), 1);
+    /// ```
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed) as u64
     }
 
     /// Gives a token back: the retry was not made after all.
@@ -223,7 +251,8 @@ impl fmt::Display for BudgetSnapshot {
     }
 }
 
-/// What leads to a [`RetryBudget`], always the same one: a reference or an `Arc`.
+/// What leads to the [`RetryBudget`] of a request: a reference or an `Arc` of one for all of them, or
+/// [`BudgetByKey`](super::BudgetByKey).
 ///
 /// A budget by value, which each request would clone and refill, is not one:
 ///
@@ -234,21 +263,28 @@ impl fmt::Display for BudgetSnapshot {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a retry budget that outlives the request",
-    note = "pass a `&'static RetryBudget` or an `Arc<RetryBudget>`"
+    note = "pass a `&'static RetryBudget` or an `Arc<RetryBudget>`, or `RetryBudgets::by_key` for one per key"
 )]
-pub trait AnyBudget {
-    /// The budget.
-    fn as_budget(&self) -> &RetryBudget;
+pub trait AnyBudget<Q: ?Sized> {
+    /// What leads to the budget of one request.
+    type Found: Deref<Target = RetryBudget>;
+
+    /// The budget of a request, always the same one for the same key.
+    fn budget_of(&self, request: &Q) -> Self::Found;
 }
 
-impl AnyBudget for &RetryBudget {
-    fn as_budget(&self) -> &RetryBudget {
+impl<Q: ?Sized> AnyBudget<Q> for &RetryBudget {
+    type Found = Self;
+
+    fn budget_of(&self, _: &Q) -> Self {
         self
     }
 }
 
-impl AnyBudget for Arc<RetryBudget> {
-    fn as_budget(&self) -> &RetryBudget {
-        self
+impl<Q: ?Sized> AnyBudget<Q> for Arc<RetryBudget> {
+    type Found = Self;
+
+    fn budget_of(&self, _: &Q) -> Self {
+        Self::clone(self)
     }
 }

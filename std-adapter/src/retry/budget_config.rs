@@ -1,5 +1,7 @@
 //! The numbers of a budget.
 
+use std::fmt;
+
 use super::RetryConfigError;
 use super::error::Kind;
 use super::tokens::{MAX_TOKENS, MILLI};
@@ -85,6 +87,21 @@ impl BudgetConfig {
     /// A token a second is a thousandth of a token a millisecond.
     pub(super) const fn milli_per_ms(&self) -> u32 {
         self.tokens_per_second
+    }
+}
+
+/// "100 at most, 20 % of one for each success, 1 a second".
+impl fmt::Display for BudgetConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at most", self.max_tokens)?;
+        match self.deposit_percent {
+            0 => f.write_str(", none for successes")?,
+            percent => write!(f, ", {percent} % of one for each success")?,
+        }
+        match self.tokens_per_second {
+            0 => f.write_str(", none by time"),
+            tokens => write!(f, ", {tokens} a second"),
+        }
     }
 }
 

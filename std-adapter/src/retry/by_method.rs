@@ -1,6 +1,9 @@
 //! Which HTTP requests may be sent twice.
 
 #[cfg(feature = "http")]
+use std::time::Duration;
+
+#[cfg(feature = "http")]
 use http::{HeaderMap, Method, Request};
 
 #[cfg(feature = "http")]
@@ -39,6 +42,24 @@ pub struct ByMethod;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayRepeat(pub bool);
 
+/// How long the caller gives this request, all tries and pauses together: among the extensions of a request. Only a time
+/// that is shorter than the deadline of all requests counts.
+///
+/// ```
+/// use atomic_breaker_std::retry::Deadline;
+/// use http::Request;
+/// use std::time::Duration;
+///
+/// let urgent = Request::get("/").extension(Deadline(Duration::from_millis(500))).body(()).unwrap();
+/// # let _ = urgent;
+/// ```
+///
+/// A `ClientGuard` ends the request then. Another stack begins no pause that would not end
+/// before it; to end the try that is under way is for a time limit above the retry.
+#[cfg(feature = "http")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline(pub Duration);
+
 #[cfg(feature = "http")]
 impl<B> Idempotent<Request<B>> for ByMethod {
     fn is_idempotent(&self, request: &Request<B>) -> bool {
@@ -46,6 +67,10 @@ impl<B> Idempotent<Request<B>> for ByMethod {
             Some(MayRepeat(word)) => *word,
             None => is_idempotent(request.method()) || idempotency_key(request.headers()).is_some(),
         }
+    }
+
+    fn within(&self, request: &Request<B>) -> Option<Duration> {
+        request.extensions().get().map(|&Deadline(time)| time)
     }
 }
 

@@ -81,6 +81,11 @@ impl RetryConfig {
         self.tries
     }
 
+    /// How often a request waits for a breaker that rejects it.
+    pub const fn get_rejection_waits(&self) -> u32 {
+        self.rejection_waits
+    }
+
     /// The most time that all pauses between tries take in all, if no server asks for more and no breaker is
     /// waited for. With the time of all tries it should be shorter than the deadline.
     pub fn most_paused(&self) -> Duration {

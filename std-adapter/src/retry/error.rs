@@ -20,6 +20,7 @@ pub(super) enum Kind {
     DepositPercent,
     RefillAboveMost,
     NeverRefilled,
+    Places,
 }
 
 impl RetryConfigError {
@@ -54,6 +55,7 @@ impl RetryConfigError {
                 "a budget without deposits and without a refill is used up once and for all: set \
                  deposit_percent, tokens_per_second or both"
             }
+            Kind::Places => "a table of budgets has 1 to 16777216 places: take about 1000",
         }
     }
 }

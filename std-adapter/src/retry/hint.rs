@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 /// How long the server asks the caller to wait, by its response: `Retry-After` of HTTP, push-back of gRPC.
-/// Delays this caller's retry and nobody else's.
+/// Delays this caller's retry and nobody else's. A retry that the breaker rejects after such a pause waits once for the
+/// breaker, too.
 ///
 /// Asked only for results that are failures. The pause is the hint and, on top, what the
 /// [`Backoff`](super::Backoff) draws, so that the callers who were given the same hint do not come back together.

@@ -4,7 +4,8 @@
 //! ```text
 //!  request ─→ Retry ─→ BreakerLayer ─→ time limit of a try ─→ service
 //!               │           │
-//!               │           ├ rejected: answers at once; or, if that is set, waits retry_in, at no cost
+//!               │           ├ rejected: answers at once; or, if that is set or the server has asked
+//!               │           │           for the pause before, waits retry_in, at no cost
 //!               │           └ made:     a try
 //!               ├ success:  deposits a share of a token; answers
 //!               ├ ignored:  answers
@@ -14,11 +15,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `policy`, `pause` | [`RetryPolicy`], for [`tower::retry::RetryLayer`] |
-//! | `session` | the state of one request: tries, waits, deadline |
+//! | `layer`, `policy` | [`RetryLayer`], and the [`RetryPolicy`] that it follows |
+//! | `future`, `course` | one request with its tries; how far it has come, and what follows |
 //! | `config` | [`RetryConfig`]: the numbers |
 //! | `backoff` | [`Backoff`]: how long to pause |
 //! | `budget`, `budget_config`, `tokens` | [`RetryBudget`]: how many retries all requests together may make |
+//! | `budgets` | [`RetryBudgets`]: one for each host, or other key |
 //! | `idempotent`, `by_method` | [`Idempotent`]: which requests may be sent twice |
 //! | `hint` | [`RetryHint`]: how long the server asks to wait |
 //! | `error` | [`RetryConfigError`] |
@@ -65,31 +67,33 @@
 mod backoff;
 mod budget;
 mod budget_config;
+mod budgets;
 mod by_method;
 mod config;
+mod course;
 mod error;
+mod future;
 mod hint;
 mod idempotent;
-mod pause;
+mod layer;
 mod policy;
-mod session;
 mod tokens;
 
 pub use backoff::Backoff;
 pub use budget::{AnyBudget, BudgetSnapshot, RetryBudget};
 pub use budget_config::BudgetConfig;
+pub use budgets::{BudgetByKey, RetryBudgets};
 pub use by_method::ByMethod;
-#[cfg(feature = "http")]
-pub use by_method::MayRepeat;
 #[cfg(feature = "keep")]
 pub(crate) use by_method::idempotency_key;
+#[cfg(feature = "http")]
+pub use by_method::{Deadline, MayRepeat};
 pub use config::RetryConfig;
 pub use error::RetryConfigError;
+pub use future::RetryFuture;
 pub use hint::{NoHint, RetryHint};
 pub use idempotent::Idempotent;
-pub use pause::Pause;
+pub use layer::{RetryLayer, RetryService};
 #[cfg(feature = "http")]
 pub use policy::HttpRetryPolicy;
 pub use policy::RetryPolicy;
-#[doc(no_inline)]
-pub use tower::retry::{Policy, RetryLayer};

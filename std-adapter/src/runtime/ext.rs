@@ -104,9 +104,8 @@ pub trait BreakerExt: AnyBreaker + Sized {
     }
 
     /// A call that is tried again as the [`Retry`] says: [`wait::retry_fn`]. Waits while the breaker would
-    /// reject, and gives up at once while it is forced open. For an operation that changes what it captures,
-    /// as `async || connection.send().await` does with a connection that it takes as `&mut`, call
-    /// [`wait::retry`] with a [`TokioTimer`]; such a future cannot be spawned.
+    /// reject, and gives up at once while it is forced open. For an operation that changes what it captures there
+    /// is [`retry_mut`](Self::retry_mut).
     ///
     /// # Errors
     /// The error of the last try; the rejection if none was made.
@@ -136,6 +135,47 @@ pub trait BreakerExt: AnyBreaker + Sized {
         F: Future<Output = Result<V, E>>,
     {
         wait::retry_fn_with(self, TokioTimer, policy, classify, operation)
+    }
+
+    /// [`retry`](Self::retry) for an operation that changes what it captures: [`wait::retry`]. Its future is not
+    /// known to be `Send`, so await it where it is made, or spawn it on a `LocalSet`.
+    ///
+    /// ```
+    /// use atomic_breaker_std::{Breaker, BreakerExt, Config, Retry, breaker};
+    /// use std::io;
+    /// # struct Connection;
+    /// # impl Connection { async fn send(&mut self, _: &[u8]) -> io::Result<()> { Ok(()) } }
+    ///
+    /// static DATABASE: Breaker = breaker(Config::new());
+    ///
+    /// async fn send(connection: &mut Connection, bytes: &[u8]) -> Option<()> {
+    ///     DATABASE.retry_mut(Retry::new(), async || connection.send(bytes).await).await.ok()
+    /// }
+    /// # let _ = send;
+    /// ```
+    ///
+    /// # Errors
+    /// As [`retry`](Self::retry).
+    fn retry_mut<V, E>(
+        &self,
+        policy: Retry,
+        operation: impl AsyncFnMut() -> Result<V, E>,
+    ) -> impl Future<Output = Result<V, CallError<E>>> {
+        wait::retry(self, TokioTimer, policy, operation)
+    }
+
+    /// [`retry_with`](Self::retry_with) for an operation that changes what it captures, as
+    /// [`retry_mut`](Self::retry_mut).
+    ///
+    /// # Errors
+    /// As [`retry`](Self::retry).
+    fn retry_mut_with<V, E>(
+        &self,
+        policy: Retry,
+        classify: impl Classify<V, E>,
+        operation: impl AsyncFnMut() -> Result<V, E>,
+    ) -> impl Future<Output = Result<V, CallError<E>>> {
+        wait::retry_with(self, TokioTimer, policy, classify, operation)
     }
 
     /// Pings the resource while the breaker is open, for ever: [`Prober::run_fn`]. For a task of its own.

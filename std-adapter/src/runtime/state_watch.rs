@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use atomic_breaker::{Observer, Transition};
+use atomic_breaker::{Observer, Present, Transition};
 use tokio::sync::watch;
 
 /// How many sleepers are woken; more look at the state once a second. What sleepers that gave up left
@@ -33,8 +33,9 @@ const MAX_SLEEPERS: usize = 4_096;
 /// # }
 /// ```
 ///
-/// Two threads may report two transitions in either order. The older one is not shown then;
-/// [`Transition::is_after`] says which it is.
+/// Two threads may report two transitions in either order. What is shown is then the one that the word shows: it is
+/// [read](Present) with each report, under the lock. Transitions that are made elsewhere over the same word, in
+/// another process, are not reported here, and not shown.
 #[derive(Debug)]
 pub struct StateWatch {
     last: watch::Sender<Option<Transition>>,
@@ -62,6 +63,21 @@ impl StateWatch {
         *self.last.borrow()
     }
 
+    fn show(&self, transition: &Transition, is_nearer_than: impl Fn(&Transition) -> bool) {
+        self.last.send_if_modified(|last| {
+            let is_shown = last.as_ref().is_none_or(is_nearer_than);
+            if is_shown {
+                *last = Some(*transition);
+            }
+            is_shown
+        });
+        // Woken outside of the lock: what a waker does is not known here.
+        let sleepers = std::mem::take(&mut *self.sleepers());
+        for waker in sleepers.into_values() {
+            waker.wake();
+        }
+    }
+
     fn sleepers(&self) -> MutexGuard<'_, HashMap<(usize, usize), Waker>> {
         // Nothing that panics is done under the lock.
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
@@ -75,19 +91,13 @@ impl Default for StateWatch {
 }
 
 impl Observer for StateWatch {
+    /// Shows it, whatever was shown: by this alone nobody knows of an order.
     fn transition(&self, transition: &Transition) {
-        self.last.send_if_modified(|last| {
-            let is_newer = last.is_none_or(|last| transition.is_after(&last));
-            if is_newer {
-                *last = Some(*transition);
-            }
-            is_newer
-        });
-        // Woken outside of the lock: what a waker does is not known here.
-        let sleepers = std::mem::take(&mut *self.sleepers());
-        for waker in sleepers.into_values() {
-            waker.wake();
-        }
+        self.show(transition, |_| true);
+    }
+
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        self.show(transition, |last| present.is_nearer(transition, last));
     }
 
     fn wake_on_change(&self, waker: &Waker) -> bool {

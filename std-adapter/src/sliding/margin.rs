@@ -3,7 +3,7 @@
 //! ```text
 //! 63          32 31       25 24    16 15      11 10      8 7     0
 //! ┌─────────────┬───────────┬────────┬──────────┬─────────┬───────┐
-//! │ until    32 │ percent 7 │ epoch 9│ digest 5 │ version3│ left 8│
+//! │ until    32 │ share   7 │ epoch 9│ digest 5 │ version3│ left 8│
 //! └─────────────┴───────────┴────────┴──────────┴─────────┴───────┘
 //! ```
 //!
@@ -29,24 +29,43 @@ const TERMS: u64 = 0xFFFF_F800;
 pub(super) struct Terms {
     bits: u64,
     slice_ms: u32,
-    percent: u64,
+    /// Basis points.
+    share: u64,
+}
+
+/// All, in basis points.
+const ALL: u64 = 10_000;
+
+/// Seven bits that tell one share from another: a whole percentage as it is, finer ones by their remainder, so that two
+/// finer ones that take each other's place are taken for the same in one of 27 cases, until the slice ends.
+const fn code(share: u64) -> u64 {
+    if share.is_multiple_of(100) {
+        share / 100
+    } else {
+        101 + share % 27
+    }
 }
 
 impl Terms {
-    pub(super) fn new(percent: u32, epoch: u16, span: Span) -> Self {
-        let percent = u64::from(percent.min(100));
+    pub(super) fn new(share: u32, epoch: u16, span: Span) -> Self {
+        let share = u64::from(share).min(ALL);
         Self {
-            bits: percent << 25 | u64::from(epoch & 511) << 16 | span.digest() << 11,
+            bits: code(share) << 25 | u64::from(epoch & 511) << 16 | span.digest() << 11,
             slice_ms: span.slice_ms(),
-            percent,
+            share,
         }
+    }
+
+    /// Whether so many failures are the share.
+    pub(super) fn are_reached(self, sum: Sum) -> bool {
+        sum.failures * ALL >= sum.calls * self.share
     }
 
     /// How many failures after these cannot trip.
     pub(super) fn margin(self, sum: Sum) -> u64 {
         let Sum { calls, failures } = sum;
-        let missing = (calls * self.percent).saturating_sub(failures * 100);
-        match 100 - self.percent {
+        let missing = (calls * self.share).saturating_sub(failures * ALL);
+        match ALL - self.share {
             0 if missing > 0 => MOST,
             0 => 0,
             // Each of them counts as a call, too.

@@ -79,8 +79,8 @@ use shard::{Counted, Shard, Sum};
 /// # Other rules while running
 ///
 /// The span is that of the [rules](crate::Rules) of each call. Where they are replaced by rules of another
-/// span, counting starts again, in each shard with its first call by the new rules; what was counted before
-/// never counts within the new span. Other percentages and minimums look at what is counted already. A
+/// span, counting starts again with the first call by the new rules; what was counted before never counts within
+/// the new span, nor within the old one where that is set again. Other percentages and minimums look at what is counted already. A
 /// tally belongs to one breaker: two of them over one tally, with spans or words of their own, make each
 /// other forget.
 ///
@@ -222,7 +222,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
             now_ms,
         };
         if shard.count(call) {
-            self.turned(call.now_ms);
+            self.turned(span, now_ms);
         }
         if call.failed {
             self.judge(ratio, call)
@@ -234,9 +234,9 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// Once in a slice and shard.
     #[cold]
     #[inline(never)]
-    fn turned(&self, now_ms: u32) {
+    fn turned(&self, span: Span, now_ms: u32) {
         for shard in &self.shards {
-            shard.retire(now_ms);
+            shard.retire(span, now_ms);
         }
         margin::revoke(self.margin());
     }
@@ -251,13 +251,13 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
             epoch,
             ..
         } = call;
-        let terms = Terms::new(ratio.trips_at_percent(), epoch, span);
+        let terms = Terms::new(ratio.trips_at_basis_points(), epoch, span);
         let Err(before) = margin::spend(self.margin(), terms, now_ms) else {
             return Verdict::Keep;
         };
         let (sum, left_ms) = self.sum(span, Some(epoch), now_ms);
         let has_enough = sum.calls >= u64::from(ratio.needed_calls());
-        if has_enough && sum.failures * 100 >= sum.calls * u64::from(ratio.trips_at_percent()) {
+        if has_enough && terms.are_reached(sum) {
             // A margin of another share may be there, from which this failure was not taken.
             margin::revoke(self.margin());
             return Verdict::Trip;

@@ -137,10 +137,11 @@ impl<W: Word<Bits = u64>> Shard<W> {
     }
 
     /// Forgets everything if all of it is old, so that a shard whose threads are gone is not taken for a
-    /// young one when the clock has come around.
-    pub(super) fn retire(&self, now_ms: u32) {
+    /// young one when the clock has come around; or if it is of another span, which may be set again.
+    pub(super) fn retire(&self, span: Span, now_ms: u32) {
         let head = Head(self.head.load(Ordering::Acquire));
-        if head != head.retired() && head.is_over(now_ms) {
+        let is_old = head.span() != span || head.is_over(now_ms);
+        if head != head.retired() && is_old {
             // Somebody who is faster is at work here.
             let _ = swap(&self.head, head.0, head.retired().0);
         }

@@ -7,14 +7,73 @@ use tokio::time::sleep;
 
 use super::engine::Inner;
 use super::error::Kind;
-use super::runner::Now;
+use super::runner::{LOST, Now};
 use super::schedule::LONGEST;
 use super::store::{Change, Saved, Store};
+use super::watch::Tried;
 use super::workflow::AnyWorkflow;
-use super::{Job, Right, Schedule, Status, StepError, Stuck};
+use super::{HeldUp, Job, Right, Schedule, Status, StepError, Stuck, kept};
+
+/// The longest pause of a job that breakers reject, before jitter: so long after they admit it may go on waiting.
+const REJECTED: Duration = Duration::from_secs(5 * 60);
+
+/// The longest pause of a job that this worker does not know, before jitter: others may.
+const NOT_KNOWN: Duration = Duration::from_secs(60);
+
+/// How long a job may be unknown to all who claim it before it is parked: longer than a rolling deploy takes.
+const UNKNOWN: Duration = Duration::from_secs(60 * 60);
+
+/// What a worker does not know of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// Its kind or its step.
+    Step,
+    /// What its state means.
+    State,
+}
 
 impl<D: Store> Inner<D> {
+    /// Others may know its kind, its step or its state, as those of a newer release do: given back for them, and parked
+    /// only after a while.
+    pub(super) async fn unknown(
+        &self,
+        right: Right,
+        job: &Job,
+        is_lost: bool,
+        (what, why): (Unknown, String),
+    ) -> Now {
+        let HeldUp { time, unknown, .. } = job.held_up;
+        // If it was parked before, somebody who knows its step has had it wait again since.
+        let is_over = match what {
+            Unknown::Step => unknown >= UNKNOWN && time >= UNKNOWN,
+            Unknown::State => unknown >= UNKNOWN,
+        };
+        if is_over {
+            return self.park(right, job, why).await;
+        }
+        let due_in = Schedule::new().held_up(self.times.poll, job.held_up.times, NOT_KNOWN);
+        let change = if is_lost {
+            // Whoever knows it ends it when those were too many.
+            self.watch.tried(job, Tried::Lapsed);
+            let error = LOST.to_owned();
+            Change::Again {
+                due_in,
+                error,
+                tell: false,
+            }
+        } else {
+            Change::HeldUp {
+                due_in,
+                is_known: false,
+                error: why.clone(),
+                tell: false,
+            }
+        };
+        self.end(right, job, Status::Waiting, change, why).await
+    }
+
     pub(super) async fn park(&self, right: Right, job: &Job, why: String) -> Now {
+        let why = kept(&why);
         let change = Change::End {
             status: Status::Parked,
             error: why.clone(),
@@ -31,15 +90,17 @@ impl<D: Store> Inner<D> {
         job: &Job,
         error: &StepError,
     ) -> Now {
-        let words = super::kept(&error.words());
+        let words = error.words();
         let schedule = workflow.schedule();
         let pause = match error.kind {
             Kind::Rejected(retry_in) => {
-                // Unless somebody knows better.
-                let due_in = retry_in.unwrap_or(self.times.poll);
-                self.save(right, job, Change::Back { due_in }).await;
-                self.wake(&job.lane);
-                return Now::Later;
+                let change = Change::HeldUp {
+                    due_in: rejected(schedule, job, retry_in, self.times.poll),
+                    is_known: true,
+                    error: words.clone(),
+                    tell: schedule.tells(job.age),
+                };
+                return self.end(right, job, Status::Waiting, change, words).await;
             }
             Kind::Final => None,
             Kind::Failed(not_before) => due_in(schedule, job, not_before),
@@ -129,6 +190,22 @@ impl<D: Store> Inner<D> {
                 }
             }
         });
+    }
+}
+
+/// When its breaker said at first; if it is rejected then, too, later and later.
+fn rejected(
+    schedule: &Schedule,
+    job: &Job,
+    retry_in: Option<Duration>,
+    poll: Duration,
+) -> Duration {
+    let retry_in = retry_in.map(|time| time.min(LONGEST));
+    match (job.held_up.times, retry_in) {
+        (0, Some(retry_in)) => retry_in,
+        (times, _) => schedule
+            .held_up(poll, times, REJECTED)
+            .max(retry_in.unwrap_or_default()),
     }
 }
 

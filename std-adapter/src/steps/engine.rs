@@ -18,7 +18,7 @@ use super::under_way::{One, UnderWay};
 use super::watch::{Asked, Watch};
 use super::worker::Worker;
 use super::workflow::AnyWorkflow;
-use super::{Claimed, EnqueueError, Job, JobId, NewJob, Right, Status, Workflow};
+use super::{Claimed, EnqueueError, HeldUp, Job, JobId, NewJob, Right, Status, Workflow};
 
 /// Workflows with the lanes of their steps, over a [`Store`]. A clone is the same.
 ///
@@ -272,8 +272,10 @@ pub(super) fn claimed(job: NewJob, right: Right) -> Claimed {
             due_in_ms: 0,
             age: std::time::Duration::ZERO,
             is_told: false,
+            held_up: HeldUp::default(),
         },
         is_lost: false,
+        fault: None,
     }
 }
 

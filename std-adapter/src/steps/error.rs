@@ -2,10 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io;
 use std::time::Duration;
-
-use atomic_breaker::Rejected;
 
 use crate::resource::Rejection;
 
@@ -15,8 +12,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// by the [`Schedule`](super::Schedule).
 ///
 /// An error that has the rejection of a circuit breaker in its chain costs no try: nothing was done. The step is due
-/// again when that breaker said. If a retry above that breaker had made [tries](Rejection::failed_tries) that failed, it was
-/// one try, and is not due before that.
+/// again when that breaker said.
 pub struct StepError {
     error: BoxError,
     pub(super) kind: Kind,
@@ -71,7 +67,7 @@ impl StepError {
         self.error
     }
 
-    /// The error with what caused it, for the history.
+    /// The error with what caused it, for history, logs and people: without what may be secret.
     pub(super) fn words(&self) -> String {
         let mut words = self.error.to_string();
         let mut cause = self.error.source();
@@ -84,53 +80,19 @@ impl StepError {
             }
             cause = error.source();
         }
-        words
+        super::kept(&words)
     }
 }
 
 impl<E: Into<BoxError>> From<E> for StepError {
     fn from(error: E) -> Self {
         let error = error.into();
-        let kind = match found_in(&*error) {
-            Some(Found { rejected, tries: 0 }) => Kind::Rejected(rejected.retry_in()),
-            Some(Found { rejected, .. }) => {
-                Kind::NotBefore(rejected.retry_in().unwrap_or_default())
-            }
+        let kind = match Rejection::in_chain(&*error) {
+            Some(rejection) => Kind::Rejected(rejection.retry_in()),
             None => Kind::Failed(None),
         };
         Self { error, kind }
     }
-}
-
-/// The rejection of a breaker.
-pub(super) struct Found {
-    pub(super) rejected: Rejected,
-    /// How many tries were made before, by a retry above that breaker.
-    pub(super) tries: u32,
-}
-
-/// The rejection of a breaker, if there is one in the chain.
-pub(super) fn found_in(error: &(dyn Error + 'static)) -> Option<Found> {
-    let mut link = Some(error);
-    while let Some(error) = link {
-        if let Some(rejected) = error.downcast_ref::<Rejected>() {
-            let rejected = *rejected;
-            return Some(Found { rejected, tries: 0 });
-        }
-        if let Some(rejection) = error.downcast_ref::<Rejection>() {
-            return Some(Found {
-                rejected: rejection.rejected,
-                tries: rejection.failed_tries,
-            });
-        }
-        // One in an `io::Error` is not its source.
-        let inner = error.downcast_ref().and_then(io::Error::get_ref);
-        link = match inner {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        };
-    }
-    None
 }
 
 impl fmt::Display for StepError {

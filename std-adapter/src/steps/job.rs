@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use crate::resource::without_secrets;
+
 /// The longest name of a kind, step or lane, in bytes.
 pub const LONGEST_NAME: usize = 64;
 /// The longest key, in bytes.
@@ -209,6 +211,20 @@ pub struct Job {
     pub age: Duration,
     /// Whether a person was told.
     pub is_told: bool,
+    /// How often and how long it was given back without a try.
+    pub held_up: HeldUp,
+}
+
+/// How often in a row, and for how long, a job was due and was not tried: a breaker within its step rejected it, or the
+/// worker that claimed it did not know how to run it. All 0 once it was tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldUp {
+    /// How often.
+    pub times: u32,
+    /// How long ago the first time was.
+    pub time: Duration,
+    /// For how long no worker has claimed it that knows its kind and step, and can read its state; 0 if the last one did.
+    pub unknown: Duration,
 }
 
 impl Job {
@@ -226,6 +242,7 @@ impl Job {
         due_in_ms: i64,
         age: Duration,
         is_told: bool,
+        held_up: HeldUp,
     ) -> Self {
         Self {
             id,
@@ -239,6 +256,7 @@ impl Job {
             due_in_ms,
             age,
             is_told,
+            held_up,
         }
     }
 }
@@ -252,6 +270,8 @@ pub struct Claimed {
     pub job: Job,
     /// Whoever had it before began its step, and has neither saved nor renewed its lease since.
     pub is_lost: bool,
+    /// What is in its row that no job can have, in words: it is to be parked. Somebody else wrote to the database.
+    pub fault: Option<String>,
 }
 
 /// What has failed, and when.
@@ -267,9 +287,18 @@ pub struct Failed {
     pub ago: Duration,
 }
 
-/// What is kept of an error: so much of it, without NUL, which not every database can store.
+/// What is kept of an error, in history, logs and messages: at most [`LONGEST_ERROR`] bytes of its words. What may be secret is
+/// left out: user name, password and query of URLs, and values whose names say that they are secret. Without NUL, which
+/// not every database can store.
+///
+/// ```
+/// use atomic_breaker_std::steps::kept;
+///
+/// let words = "GET https://app:secret@api.example/pay?key=4711: refused";
+/// assert_eq!(kept(words), "GET https://api.example/pay?…: refused");
+/// ```
 pub fn kept(error: &str) -> String {
-    let mut kept = error.replace('\0', "\u{FFFD}");
+    let mut kept = without_secrets(error).replace('\0', "\u{FFFD}");
     if kept.len() > LONGEST_ERROR {
         let end = (0..=LONGEST_ERROR)
             .rev()

@@ -6,7 +6,6 @@ use atomic_breaker::{Failure, Outcome, State};
 
 use super::StepError;
 use super::caught::caught_now;
-use super::error::{Found, found_in};
 use super::room::Full;
 use crate::resource::{Admit, AnyPermit, Rejection};
 
@@ -165,9 +164,8 @@ impl Admitted {
     /// that call, too.
     pub(super) fn may_be_why(&self, error: &StepError) -> bool {
         let is_probe = self.permit.as_ref().is_some_and(|permit| permit.is_probe());
-        let in_its_way =
-            |found: Found| found.tries == 0 && found.rejected.state() == State::HalfOpen;
-        is_probe && found_in(error.error()).is_some_and(in_its_way)
+        let in_its_way = |rejection: Rejection| rejection.state() == State::HalfOpen;
+        is_probe && Rejection::in_chain(error.error()).is_some_and(in_its_way)
     }
 }
 

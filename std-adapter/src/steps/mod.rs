@@ -53,8 +53,8 @@ pub use engine::{Ran, Steps};
 pub use enqueue_error::EnqueueError;
 pub use error::StepError;
 pub use job::{
-    Claimed, Failed, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME,
-    NewJob, Right, Status, kept,
+    Claimed, Failed, HeldUp, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY,
+    LONGEST_NAME, NewJob, Right, Status, kept,
 };
 #[cfg(all(feature = "keep", target_has_atomic = "64"))]
 pub use keep::requests;

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::caught::{answer, words_of};
+use super::ending::Unknown;
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::failed;
@@ -18,10 +19,12 @@ use super::store::{Change, Store};
 use super::under_way::until_given_up;
 use super::watch::{Asked, Tried};
 use super::workflow::{AnyWorkflow, Came, StepContext};
-use super::{Claimed, Job, Right, Status, StepError};
+use super::{Claimed, HeldUp, Job, Right, Status, StepError};
 
 /// How often a probe says that it is still under way: more often than any lease of one is over.
 const PROBES: Duration = Duration::from_secs(1);
+
+pub(super) const LOST: &str = "the worker that ran it was lost";
 
 /// Ticks after each such time, not at once.
 fn interval(time: Duration) -> Interval {
@@ -67,10 +70,17 @@ impl<D: Store> Inner<D> {
             right,
             mut job,
             is_lost,
+            fault,
         } = claimed;
-        let Some(workflow) = self.workflows.get(&*job.kind).map(Arc::clone) else {
-            let why = format!("no workflow {:?} is known here", job.kind);
-            return self.park(right, &job, why).await;
+        if let Some(fault) = fault {
+            return self.park(right, &job, fault).await;
+        }
+        let workflow = match self.workflow_of(&job) {
+            Ok(workflow) => Arc::clone(workflow),
+            Err(why) => {
+                let what = (Unknown::Step, why);
+                return self.unknown(right, &job, is_lost, what).await;
+            }
         };
         if is_lost {
             return self.lapsed(&*workflow, right, &job).await;
@@ -91,7 +101,10 @@ impl<D: Store> Inner<D> {
                 }
             };
             let change = match came {
-                Came::Unreadable(why) => return self.park(right, &job, why).await,
+                Came::Unreadable(why) => {
+                    let what = (Unknown::State, why);
+                    return self.unknown(right, &job, false, what).await;
+                }
                 Came::Failed(error) => {
                     self.watch.tried(&job, tried(error.kind));
                     start
@@ -120,6 +133,7 @@ impl<D: Store> Inner<D> {
                     step.clone_into(&mut job.step);
                     lane.clone_into(&mut job.lane);
                     job.failures = 0;
+                    job.held_up = HeldUp::default();
                     job.state.clone_from(&state);
                     (step, lane, state)
                 }
@@ -147,13 +161,30 @@ impl<D: Store> Inner<D> {
         }
     }
 
+    /// That of its kind, if it has its step.
+    fn workflow_of(&self, job: &Job) -> Result<&Arc<dyn AnyWorkflow>, String> {
+        let Some(workflow) = self.workflows.get(&*job.kind) else {
+            return Err(format!("no workflow {:?} is known here", job.kind));
+        };
+        if workflow.steps().iter().any(|(step, _)| *step == job.step) {
+            Ok(workflow)
+        } else {
+            Err(format!("{:?} has no step {:?} here", job.kind, job.step))
+        }
+    }
+
     /// It was claimed, and there is no room for it any more. That is no try.
     pub(super) async fn give_back(&self, claimed: Claimed) {
         let Claimed {
             right,
             job,
             is_lost,
+            fault,
         } = claimed;
+        if let Some(fault) = fault {
+            self.park(right, &job, fault).await;
+            return;
+        }
         match self.workflows.get(&*job.kind) {
             Some(workflow) if is_lost => {
                 self.lapsed(&**workflow, right, &job).await;
@@ -169,7 +200,7 @@ impl<D: Store> Inner<D> {
     /// Whoever had it before let its lease go by.
     async fn lapsed(&self, workflow: &dyn AnyWorkflow, right: Right, job: &Job) -> Now {
         self.watch.tried(job, Tried::Lapsed);
-        let lost = StepError::from("the worker that ran it was lost");
+        let lost = StepError::from(LOST);
         self.fail(workflow, right, job, &lost).await
     }
 

@@ -102,9 +102,19 @@ impl Schedule {
 
     /// The same with its jitter, another one each time.
     pub(super) fn draw(&self, failures: u32) -> Option<Duration> {
-        let pause = self.pause(failures)?;
+        Some(self.jittered(self.pause(failures)?))
+    }
+
+    fn jittered(&self, pause: Duration) -> Duration {
         let jitter = f64::from(self.jitter_percent) / 100.0;
-        Some(pause.mul_f64(1.0 + jitter * (2.0 * fastrand::f64() - 1.0)))
+        pause.mul_f64(1.0 + jitter * (2.0 * fastrand::f64() - 1.0))
+    }
+
+    /// The pause of a job that was not tried: a poll, twice as long after each time before, and no longer than that or a
+    /// poll; with the jitter.
+    pub(super) fn held_up(&self, poll: Duration, times: u32, longest: Duration) -> Duration {
+        let grown = poll.saturating_mul(1 << times.min(30));
+        self.jittered(grown.min(longest.max(poll)))
     }
 
     pub(super) const fn tells(&self, age: Duration) -> bool {

@@ -48,6 +48,19 @@ pub enum Change {
         /// In how long.
         due_in: Duration,
     },
+    /// It was not tried, as a breaker within its step rejected it, or this worker does not know how to run it: due again in
+    /// so long, without a failure. It is [counted as due](Counts::due) meanwhile, and [`Job::held_up`] says how often and
+    /// since when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
+    HeldUp {
+        /// In how long.
+        due_in: Duration,
+        /// This worker knows its kind and step, and can read its state.
+        is_known: bool,
+        /// In words: a line in its history if a person is asked to be told.
+        error: String,
+        /// A person is to be told, unless one was.
+        tell: bool,
+    },
     /// It ends without success: a line in its history. One that is parked has each line once, however often it is parked
     /// for the same reason.
     End {
@@ -102,9 +115,9 @@ pub struct Claim {
 pub struct Counts {
     /// By lane and status, those that are none left out.
     pub jobs: Vec<(String, Status, u64)>,
-    /// By lane, how many of those that wait are due now, lanes without any left out.
+    /// By lane, how many of those that wait are due now or are [held up](Job::held_up), lanes without any left out.
     pub due: Vec<(String, u64)>,
-    /// For how long the job that waits the longest has been due.
+    /// For how long the job that waits the longest has been due; one that is held up, since the first time.
     pub oldest_due: Option<Duration>,
 }
 
@@ -175,7 +188,8 @@ pub trait Store: Send + Sync + 'static {
     fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send;
 
     /// Jobs of a kind wait again that are at one of these steps, which this worker knows, and were parked so long ago;
-    /// `most` of them. Returns how many.
+    /// `most` of them. They are not held up any more, but for how long they were [unknown](super::HeldUp::unknown). Returns how
+    /// many.
     ///
     /// # Errors
     /// [`StoreError`]: they may wait or not.
@@ -209,8 +223,8 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError`] when there is no answer.
     fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Failed>, StoreError>> + Send;
 
-    /// Has a job that waits, is parked or was given up be due now, with as many tries as a new one. Returns whether it
-    /// could.
+    /// Has a job that waits, is parked or was given up be due now, with as many tries as a new one, and held up no more.
+    /// Returns whether it could.
     ///
     /// # Errors
     /// [`StoreError`]: it may be due or not.

@@ -4,40 +4,77 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use atomic_breaker::Outcome;
 use pin_project_lite::pin_project;
 
 use crate::resource::{AnyPermit, Rejection, Report, ServiceError, count_panic};
 
 pin_project! {
     /// The future of a [`BreakerService`](super::BreakerService) or a `GateService`. Dropping it cancels
-    /// the call; a panic in it counts as a failure.
+    /// the call, or says nothing if the call had not begun; a panic in it counts as a failure.
     ///
     /// # Panics
     /// When it is polled again after it was ready.
     #[must_use = "futures do nothing unless polled"]
-    pub struct ResponseFuture<F, P, C> {
+    pub struct ResponseFuture<F, P, C>
+    where
+        P: AnyPermit,
+    {
         #[pin]
         call: Call<F>,
         // Beside the call, so that neither is moved when it is over. None if it was rejected, or panicked.
         permit: Option<P>,
         report: C,
     }
+
+    impl<F, P, C> PinnedDrop for ResponseFuture<F, P, C>
+    where
+        P: AnyPermit,
+    {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            if let Projected::Running { is_begun: false, .. } = this.call.project() {
+                // Nothing was called: that says nothing, however long it was kept.
+                if let Some(permit) = this.permit.take() {
+                    permit.report(Outcome::Ignored);
+                }
+            }
+        }
+    }
 }
 
 pin_project! {
     #[project = Projected]
     enum Call<F> {
-        Running { #[pin] call: F },
+        // The flag is here, where it takes no room.
+        Running { #[pin] call: F, is_begun: bool },
         Rejected { rejection: Option<Rejection> },
         Over,
     }
 }
 
-impl<F, P, C> ResponseFuture<F, P, C> {
+impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
+    /// Of a call that begins with the first poll.
+    #[inline]
+    pub(super) const fn admitted(call: F, permit: P, report: C) -> Self {
+        Self {
+            call: Call::Running {
+                call,
+                is_begun: false,
+            },
+            permit: Some(permit),
+            report,
+        }
+    }
+
+    /// Of a call that has begun.
     #[inline]
     pub(super) const fn running(call: F, permit: Option<P>, report: C) -> Self {
         Self {
-            call: Call::Running { call },
+            call: Call::Running {
+                call,
+                is_begun: true,
+            },
             permit,
             report,
         }
@@ -55,6 +92,22 @@ impl<F, P, C> ResponseFuture<F, P, C> {
     }
 }
 
+#[cfg(feature = "client")]
+impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
+    /// Whether it is ready at once, as no call was made.
+    pub(crate) const fn is_rejected(&self) -> bool {
+        matches!(self.call, Call::Rejected { .. })
+    }
+
+    /// The permit of a call that has begun and is under way.
+    pub(crate) const fn permit(&self) -> Option<&P> {
+        match &self.call {
+            Call::Running { is_begun: true, .. } => self.permit.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 impl<F, P, C, T, E> Future for ResponseFuture<F, P, C>
 where
     F: Future<Output = Result<T, E>>,
@@ -67,7 +120,10 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let result = match this.call.as_mut().project() {
-            Projected::Running { call } => ready!(count_panic(this.permit, || call.poll(context))),
+            Projected::Running { call, is_begun } => {
+                *is_begun = true;
+                ready!(count_panic(this.permit, || call.poll(context)))
+            }
             Projected::Rejected { rejection } => {
                 let rejection = rejection.take().expect("polled after it was ready");
                 return Poll::Ready(Err(ServiceError::Rejected(rejection)));
@@ -85,7 +141,7 @@ where
     }
 }
 
-impl<F, P, C> fmt::Debug for ResponseFuture<F, P, C> {
+impl<F, P: AnyPermit, C> fmt::Debug for ResponseFuture<F, P, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseFuture").finish_non_exhaustive()
     }

@@ -17,7 +17,8 @@ use crate::resource::{Admit, AtOnce, Report, ServiceError};
 /// guarded call: a service that is not ready is never called, and one that never becomes ready is caught by
 /// a time limit below this layer.
 ///
-/// A future that is dropped cancels its call, also before its first poll; a panic in it counts as a failure.
+/// A future that is dropped cancels its call; before its first poll, when nothing has been called, it gives the permit
+/// back and says nothing. A panic in it counts as a failure.
 /// So a time limit belongs below this layer, where it counts: `TimeLimitLayer`.
 /// Nothing is boxed or allocated.
 ///
@@ -125,6 +126,11 @@ impl<S, A, C> BreakerService<S, A, C> {
     pub fn into_inner(self) -> S {
         self.inner
     }
+
+    #[cfg(feature = "client")]
+    pub(crate) const fn admit(&self) -> &A {
+        &self.admit
+    }
 }
 
 impl<S, A, C, Q> Service<Q> for BreakerService<S, A, C>
@@ -148,7 +154,7 @@ where
         match self.admit.admit(&request) {
             Ok(permit) => {
                 let call = Oneshot::new(self.inner.clone(), request);
-                ResponseFuture::running(call, Some(permit), self.report.clone())
+                ResponseFuture::admitted(call, permit, self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
         }

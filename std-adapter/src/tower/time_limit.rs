@@ -107,14 +107,7 @@ where
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
-        let call = Oneshot::new(self.inner.clone(), request);
-        let state = match self.limit {
-            Duration::MAX => State::Unlimited { call },
-            limit => State::Limited {
-                call: timeout(limit, call),
-            },
-        };
-        TimeLimitFuture { state }
+        TimeLimitFuture::new(self.limit, Oneshot::new(self.inner.clone(), request))
     }
 }
 
@@ -135,7 +128,30 @@ pin_project! {
     enum State<F> {
         Limited { #[pin] call: Timeout<F> },
         Unlimited { #[pin] call: F },
+        Expired,
         Done,
+    }
+}
+
+impl<F: Future> TimeLimitFuture<F> {
+    pub(crate) fn new(limit: Duration, call: F) -> Self {
+        let state = match limit {
+            Duration::MAX => State::Unlimited { call },
+            limit => State::Limited {
+                call: timeout(limit, call),
+            },
+        };
+        Self { state }
+    }
+}
+
+#[cfg(feature = "client")]
+impl<F> TimeLimitFuture<F> {
+    /// Of a request that had no time from the start: it is not made.
+    pub(crate) const fn expired() -> Self {
+        Self {
+            state: State::Expired,
+        }
     }
 }
 
@@ -154,6 +170,7 @@ where
                 Err(_) => Err(Timed::TimedOut),
             },
             Projected::Unlimited { call } => ready!(call.poll(context)).map_err(Timed::Failed),
+            Projected::Expired => Err(Timed::TimedOut),
             Projected::Done => panic!("polled after it was ready"),
         };
         // What the call holds, a connection perhaps, is free before the caller goes on.

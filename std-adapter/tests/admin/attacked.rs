@@ -1,14 +1,17 @@
 //! Growth, floods, many keys while calls run.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Hosts, RULES, World};
+use crate::support::{App, Hosts, RULES, World};
+use atomic_breaker_std::State;
 use atomic_breaker_std::admin::Timeline;
+use atomic_breaker_std::registry::Registry;
 use futures_util::future::join_all;
 use serde_json::json;
+use tokio::time::timeout;
 
 #[tokio::test]
 async fn whatever_is_asked_for_the_registry_does_not_grow() {
@@ -116,6 +119,74 @@ async fn a_thousand_readers_at_once_are_all_answered() {
     );
 }
 
+/// Keys whose text is not to be had while a reader of it is held up.
+struct Shut(Arc<(Mutex<Door>, Condvar)>);
+
+struct Door {
+    is_shut: bool,
+    waiting: usize,
+}
+
+impl Shut {
+    fn new() -> Self {
+        let door = Door {
+            is_shut: true,
+            waiting: 0,
+        };
+        Self(Arc::new((Mutex::new(door), Condvar::new())))
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.0.lock().unwrap().waiting
+    }
+
+    fn text(&self) -> impl Fn(&String) -> String + Send + Sync + 'static {
+        let shut = Arc::clone(&self.0);
+        move |key| {
+            let (door, opened) = &*shut;
+            let mut door = door.lock().unwrap();
+            door.waiting += 1;
+            drop(opened.wait_while(door, |door| door.is_shut));
+            key.clone()
+        }
+    }
+
+    fn open(&self) {
+        let (door, opened) = &*self.0;
+        door.lock().unwrap().is_shut = false;
+        opened.notify_all();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_reads_that_are_not_answered_hold_up_no_command() {
+    let world = World::new();
+    let slow = Registry::<String>::builder(RULES).build().unwrap();
+    let _ = slow.call("a".to_owned(), || Err::<(), _>("down"));
+    let shut = Shut::new();
+    let admin = world
+        .admin()
+        .registry_by("slow", Arc::new(slow), shut.text());
+    let app = App::of(admin);
+    let reads: Vec<_> = (0..1_000)
+        .map(|_| {
+            let app = app.clone();
+            tokio::spawn(async move { app.get("/status").await.status })
+        })
+        .collect();
+    while shut.waiting() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let trip = json!({ "of": "payments", "do": "trip" });
+    let tripped = timeout(Duration::from_secs(5), app.change(&trip)).await;
+    shut.open();
+    tripped.expect("a command does not wait for reads").json();
+    assert_eq!(world.payments.breaker().state(), State::Open);
+    for read in reads {
+        assert_eq!(read.await.unwrap(), 200);
+    }
+}
+
 /// Calls a key that is closed for as long as it is let: how many calls, and how long one took on average.
 struct Caller {
     is_over: Arc<AtomicBool>,
@@ -130,7 +201,7 @@ impl Caller {
             let (mut calls, started) = (0, Instant::now());
             while !until.load(Ordering::Relaxed) {
                 for _ in 0..1_000 {
-                    let _ = hosts.call(key.clone(), || Ok::<_, ()>(()));
+                    let _ = hosts.call(key.clone(), || Ok::<_, &str>(()));
                 }
                 calls += 1_000;
             }

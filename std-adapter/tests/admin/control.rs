@@ -40,7 +40,7 @@ async fn a_single_breaker_is_commanded_by_its_name() {
         (&trip["changed"], &trip["entry"]["state"]),
         (&json!(true), &json!("forced-open"))
     );
-    assert_eq!(world.payments.state(), State::ForcedOpen);
+    assert_eq!(world.payments.breaker().state(), State::ForcedOpen);
     let keyed = json!({ "of": "payments", "key": "a", "do": "reset" });
     assert!(
         app.change(&keyed)
@@ -48,7 +48,7 @@ async fn a_single_breaker_is_commanded_by_its_name() {
             .refused(400)
             .contains("leave the key out")
     );
-    assert_eq!(world.payments.state(), State::ForcedOpen);
+    assert_eq!(world.payments.breaker().state(), State::ForcedOpen);
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn what_is_not_there_is_not_made() {
     let app = world.app();
     world
         .hosts
-        .call("healthy".to_owned(), || Ok::<_, ()>(()))
+        .call("healthy".to_owned(), || Ok::<_, &str>(()))
         .unwrap();
     for change in [
         json!({ "do": "reset" }),
@@ -173,13 +173,19 @@ async fn of_two_operators_the_second_is_told_that_it_has_changed() {
     let hold = json!({ "of": "hosts", "key": "a", "do": "force-open", "epoch": seen });
     let reset = json!({ "of": "hosts", "key": "a", "do": "reset", "epoch": seen });
     assert_eq!(app.change(&hold).await.json()["changed"], true);
-    assert!(
-        app.change(&reset)
-            .await
-            .refused(409)
-            .contains("it is forced open now")
+    assert_eq!(
+        app.change(&reset).await.refused(409),
+        "it has changed since you looked, and nothing was done: it is forced open now, at epoch 2 instead of 1, \
+         open -> forced open: by command, by alice; look again"
     );
     assert_eq!(world.hosts.state(&"a".to_owned()), State::ForcedOpen);
+    world.payments.breaker().trip();
+    let reset = json!({ "of": "payments", "do": "reset", "epoch": 0 });
+    assert_eq!(
+        app.change(&reset).await.refused(409),
+        "it has changed since you looked, and nothing was done: it is open now, at epoch 1 instead of 0, \
+         closed -> open: by command, for 5s; look again"
+    );
 }
 
 #[tokio::test]
@@ -189,7 +195,7 @@ async fn what_is_done_by_hand_names_who_did_it() {
     app.change(&json!({ "of": "payments", "do": "trip" }))
         .await
         .json();
-    world.payments.reset();
+    world.payments.breaker().reset();
     let events = app.get("/timeline").await.json()["events"].clone();
     assert_eq!(
         (&events[0]["to"], &events[0]["by"]),
@@ -222,7 +228,7 @@ async fn a_dry_run_changes_nothing() {
     assert_eq!(app.change(&shadow).await.json()["changed"], false);
     assert_eq!(
         (
-            world.payments.state(),
+            world.payments.breaker().state(),
             world.payments.enforcement().percent()
         ),
         (State::Closed, 100)

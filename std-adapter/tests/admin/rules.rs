@@ -99,7 +99,10 @@ async fn shadow_mode_is_that_of_the_whole() {
     assert_eq!(world.hosts.enforcement().percent(), 0);
     world.trip("a");
     assert!(
-        world.hosts.call("a".to_owned(), || Ok::<_, ()>(())).is_ok(),
+        world
+            .hosts
+            .call("a".to_owned(), || Ok::<_, &str>(()))
+            .is_ok(),
         "calls pass"
     );
     let events = app.get("/timeline?search=hosts").await.json()["events"].clone();

@@ -319,5 +319,5 @@ async fn a_viewer_sees_that_nothing_may_be_changed() {
             .refused(403)
             .contains("\"bob\" may look")
     );
-    assert_eq!(world.payments.snapshot().epoch(), 0);
+    assert_eq!(world.payments.breaker().snapshot().epoch(), 0);
 }

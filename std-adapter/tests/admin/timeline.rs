@@ -9,7 +9,7 @@ async fn transitions_come_newest_first_with_the_words_of_the_failure() {
     let world = World::new();
     let app = world.app();
     world.trip("a");
-    world.payments.trip();
+    world.payments.breaker().trip();
     let events = app.get("/timeline").await.json()["events"].clone();
     assert_eq!(
         (&events[0]["of"], &events[0]["key"], &events[0]["number"]),
@@ -182,4 +182,64 @@ async fn keys_by_another_text_are_recorded_by_it() {
         (&entry["key"], &entry["since"]["why"]),
         (&json!("1/2"), &json!("failures reached the limit"))
     );
+}
+
+#[tokio::test]
+async fn since_when_is_that_of_the_word_after_a_quiet_month_and_whoever_is_held_up() {
+    use atomic_breaker_std::admin::Recorder;
+    use atomic_breaker_std::registry::{KeyedObserver, Registry};
+    use atomic_breaker_std::{ManualClock, State, Transition};
+    use std::sync::{Arc, OnceLock};
+    use std::time::Duration;
+
+    /// Held up before the timeline hears of a trip: the key is reset meanwhile.
+    struct HeldUp;
+    type Hosts = Registry<String, &'static ManualClock, (), (HeldUp, Recorder)>;
+    static HOSTS: OnceLock<Arc<Hosts>> = OnceLock::new();
+    static CLOCK: ManualClock = ManualClock::new();
+    impl KeyedObserver<String> for HeldUp {
+        fn transition(&self, key: &String, transition: &Transition) {
+            if key == "held up" && transition.to == State::Open {
+                CLOCK.advance(Duration::from_secs(2));
+                let hosts = HOSTS.get().unwrap();
+                hosts.command(key, |host| host.force_open()).unwrap();
+            }
+        }
+    }
+
+    let timeline = Timeline::new();
+    let hosts = Registry::builder(RULES)
+        .clock(&CLOCK)
+        .observer((HeldUp, timeline.of("hosts")))
+        .build()
+        .unwrap();
+    let hosts = HOSTS.get_or_init(|| Arc::new(hosts));
+    let app = crate::support::App::of(
+        atomic_breaker_std::admin::Admin::new(&timeline).registry("hosts", Arc::clone(hosts)),
+    );
+    let since = async |key: &str| {
+        let entry = app.get(&format!("/status?search={key}")).await.json()["entries"][0].clone();
+        (entry["state"].clone(), entry["since"]["to"].clone())
+    };
+    let fail = |key: &str| {
+        for _ in 0..2 {
+            let _ = hosts.call(key.to_owned(), || Err::<(), _>("down"));
+        }
+    };
+    fail("held up");
+    let held = json!("forced-open");
+    assert_eq!(since("held").await, (held.clone(), held));
+    fail("quiet");
+    for days in [25, 30, 49] {
+        for to in ["closed", "open"] {
+            CLOCK.advance(Duration::from_secs(days * 24 * 3_600));
+            hosts
+                .command(&"quiet".to_owned(), |host| match to {
+                    "open" => host.trip(),
+                    _ => host.reset(),
+                })
+                .unwrap();
+            assert_eq!(since("quiet").await, (json!(to), json!(to)));
+        }
+    }
 }

@@ -107,6 +107,30 @@ fn what_another_operator_did_meanwhile_is_not_undone_unseen() {
 }
 
 #[test]
+fn what_is_asked_for_is_done_to_what_was_shown_when_it_was_asked() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    site.trip("a.example");
+    browser.open(&site.url);
+    manage(&browser, "a.example");
+    browser.press("#commands", "Reset");
+    site.hosts
+        .command(&"a.example".to_owned(), |host| host.force_open())
+        .unwrap();
+    // The dialog goes on showing the present behind the question.
+    browser.wait_for("document.querySelector('#facts').innerText.includes('Forced open')");
+    browser.press("#confirm", "Reset");
+    browser.wait_for(
+        "document.querySelector('#result').textContent.includes('it is forced open now')",
+    );
+    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::ForcedOpen);
+    browser.press("#commands", "Reset");
+    browser.press("#confirm", "Reset");
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
+}
+
+#[test]
 fn rules_are_shown_compared_and_set() {
     let Some(browser) = browser() else { return };
     let site = Site::new();
@@ -187,7 +211,7 @@ fn each_state_offers_what_applies_to_it() {
         ("Enable", State::Closed),
     ] {
         do_it(words);
-        assert_eq!(site.payments.state(), state, "{words}");
+        assert_eq!(site.payments.breaker().state(), state, "{words}");
     }
 }
 

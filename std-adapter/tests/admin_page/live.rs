@@ -51,7 +51,7 @@ fn a_trip_shows_within_a_second() {
 fn time_goes_by_until_a_breaker_is_due() {
     let Some(browser) = browser() else { return };
     let site = Site::new();
-    site.payments.trip_for(Duration::from_millis(1));
+    site.payments.breaker().trip_for(Duration::from_millis(1));
     site.fail("a.example");
     let shorter = atomic_breaker_std::Config::new().open_for(Duration::from_secs(3));
     site.hosts

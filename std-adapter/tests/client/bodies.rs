@@ -1,20 +1,23 @@
 //! Bodies that break off, for hyper-util's client.
 
 use std::fmt::Debug;
-use std::io;
+use std::io::{self, Read, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use atomic_breaker_std::client::{AtEndOfBody, ClientConfig, ClientGuard};
 use atomic_breaker_std::http::{Origin, ReportingBody};
 use atomic_breaker_std::{Config, State, StdClock, TokioClock};
 use http::{Request, Response, Uri};
-use http_body::Body;
+use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+use super::http2::Http2;
 use super::server::{Server, start};
 
 type Guard = &'static ClientGuard<StdClock, (), AtEndOfBody>;
@@ -43,12 +46,12 @@ async fn get(guard: Guard, hyper: &Hyper, uri: String) -> Response<impl Body<Err
 
 fn state(guard: Guard, server: &Server) -> State {
     let uri: Uri = server.url("/").parse().unwrap();
-    guard.hosts().state(&Origin::of(&uri))
+    guard.hosts().state(&Origin::of(&uri).unwrap())
 }
 
 fn failures(guard: Guard, server: &Server) -> u16 {
     let uri: Uri = server.url("/").parse().unwrap();
-    let entry = guard.hosts().entry(&Origin::of(&uri));
+    let entry = guard.hosts().entry(&Origin::of(&uri).unwrap());
     entry.map_or(0, |entry| entry.snapshot.failures())
 }
 
@@ -110,7 +113,10 @@ async fn one_that_takes_longer_than_a_try_is_in_time_and_not_slow() {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(response.into_body().collect().await.is_ok());
     }
-    assert_eq!(guard.hosts().state(&Origin::of(&uri)), State::Closed);
+    assert_eq!(
+        guard.hosts().state(&Origin::of(&uri).unwrap()),
+        State::Closed
+    );
 }
 
 #[tokio::test]
@@ -133,5 +139,67 @@ fn the_plan_says_that_bodies_count() {
         plan.contains("; bodies that break off are failures\n"),
         "{plan}"
     );
-    assert!(!plan.contains("slow"), "{plan}");
+    assert!(plan.contains("; never slow"), "{plan}");
+}
+
+/// The body of a request, which fails while the response comes.
+struct Late(Pin<Box<tokio::time::Sleep>>);
+
+impl Late {
+    fn new() -> Self {
+        Self(Box::pin(tokio::time::sleep(Duration::from_millis(200))))
+    }
+}
+
+impl Clone for Late {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
+impl Body for Late {
+    type Data = &'static [u8];
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<&'static [u8]>>>> {
+        ready!(self.0.as_mut().poll(context));
+        Poll::Ready(Some(Err(io::Error::other("the file is gone"))))
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_fails_while_the_answer_comes_is_the_callers_fault() {
+    for http2 in [false, true] {
+        let guard: Guard = ClientGuard::new(PLAN.breaker(Config::new().consecutive_failures(1)))
+            .unwrap()
+            .leak();
+        let server = Server::serving(if http2 {
+            |connection, _| {
+                let mut connection = Http2::accept(connection);
+                while let Some(stream) = connection.request() {
+                    connection.begin(stream);
+                }
+            }
+        } else {
+            |mut connection, _| {
+                let _ = connection.read(&mut [0; 4_096]);
+                let begun = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegun\r\n";
+                let _ = connection.write_all(begun.as_bytes());
+                // Until the client ends it.
+                let _ = connection.read_to_end(&mut Vec::new());
+            }
+        });
+        let hyper: Client<HttpConnector, Late> = Client::builder(TokioExecutor::new())
+            .http2_only(http2)
+            .build_http();
+        let client = ServiceBuilder::new().layer(guard.layer()).service(hyper);
+        let request = Request::post(server.url("/")).body(Late::new()).unwrap();
+        let response = client.oneshot(request).await.unwrap();
+        let body = response.into_body().collect().await;
+        assert!(body.is_err());
+        assert_eq!(state(guard, &server), State::Closed, "{http2}: {body:?}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -65,7 +66,7 @@ async fn error_of(guard: &'static ClientGuard, uri: &str, body: Upload) -> Reque
 fn state(guard: &'static ClientGuard, uri: &str) -> State {
     guard
         .hosts()
-        .state(&Origin::of(&uri.parse::<Uri>().unwrap()))
+        .state(&Origin::of(&uri.parse::<Uri>().unwrap()).unwrap())
 }
 
 #[tokio::test]
@@ -97,16 +98,13 @@ async fn the_last_failure_names_the_cause() {
 async fn a_mistake_of_the_callers_is_its_error_each_time_and_opens_nothing() {
     let (server, guard) = (start(), guard());
     let scheme = server.url("/").replace("http", "ftp");
-    for (uri, body) in [
-        ("/path", Upload::Empty),
-        (&*scheme, Upload::Empty),
-        (&*server.url("/"), Upload::Torn),
-    ] {
-        let tries = AtomicU32::new(0);
+    for (uri, body) in [(&*scheme, Upload::Empty), (&*server.url("/"), Upload::Torn)] {
+        let tries = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&tries);
         let client = ServiceBuilder::new()
             .layer(guard.layer())
-            .map_request(|request| {
-                tries.fetch_add(1, Ordering::Relaxed);
+            .map_request(move |request| {
+                counted.fetch_add(1, Ordering::Relaxed);
                 request
             })
             .service(hyper());
@@ -116,8 +114,46 @@ async fn a_mistake_of_the_callers_is_its_error_each_time_and_opens_nothing() {
             assert!(matches!(error, RequestError::Failed(_)), "{uri}: {error:?}");
         }
         assert_eq!(state(guard, uri), State::Closed, "{uri}");
-        assert_eq!(tries.into_inner(), 5, "none of them was made again");
+        assert_eq!(
+            tries.load(Ordering::Relaxed),
+            5,
+            "none of them was made again"
+        );
     }
+}
+
+#[tokio::test]
+async fn a_request_that_names_no_host_is_rejected_with_what_to_do_and_shares_no_breaker() {
+    let (server, guard) = (start(), guard());
+    let error = error_of(guard, "/path", Upload::Empty).await;
+    let RequestError::Rejected(rejection) = &error else {
+        panic!("{error:?}");
+    };
+    assert!(rejection.is_without_key());
+    assert_eq!(rejection.retry_in(), None);
+    assert!(error.to_string().contains("with_origin"), "{error}");
+    assert_eq!(guard.hosts().entries().len(), 0);
+
+    // Below, a layer that puts the host in front of each path.
+    let hosted = server.url("");
+    let hosted: &'static str = hosted.leak();
+    let client = ServiceBuilder::new()
+        .layer(
+            guard
+                .layer()
+                .with_origin(Origin::of(&Uri::from_static(hosted)).unwrap()),
+        )
+        .map_request(move |mut request: Request<Upload>| {
+            *request.uri_mut() = format!("{hosted}{}", request.uri()).parse().unwrap();
+            request
+        })
+        .service(hyper());
+    for path in ["/", "/closes"] {
+        let request = Request::get(path).body(Upload::Empty).unwrap();
+        let result = client.clone().oneshot(request).await;
+        assert_eq!(result.is_ok(), path == "/", "{result:?}");
+    }
+    assert_eq!(state(guard, hosted), State::Open, "after three tries");
 }
 
 #[tokio::test]
@@ -151,10 +187,17 @@ async fn a_rule_of_the_callers_own_decides() {
         UsualErrors.outcome(error)
     });
     let client = ServiceBuilder::new().layer(layer).service(hyper());
-    let get = |uri: &str| Request::post(uri).body(Upload::Empty).unwrap();
-    assert!(client.clone().oneshot(get("/path")).await.is_err());
-    assert_eq!(state(guard, "/path"), State::Closed);
-    assert!(client.oneshot(get(&down.url)).await.is_err());
+    let post = |uri: &str, body| Request::post(uri).body(body).unwrap();
+    let (server, torn) = (start(), Upload::Torn);
+    let ignored = client.clone().oneshot(post(&server.url("/"), torn)).await;
+    assert!(ignored.is_err());
+    assert_eq!(state(guard, &server.url("/")), State::Closed);
+    assert!(
+        client
+            .oneshot(post(&down.url, Upload::Empty))
+            .await
+            .is_err()
+    );
     assert_eq!(state(guard, &down.url), State::Open);
 }
 
@@ -198,8 +241,12 @@ fn a_rejection_by_a_breaker_within_is_no_failure_whatever_shows_it() {
     assert!(is_ignored(CallError::<io::Error>::Rejected(rejected)));
     assert!(is_ignored(ServiceError::<Error>::Rejected(rejection())));
     assert!(is_ignored(RequestError::<Error>::Rejected(rejection())));
-    assert!(is_ignored(WithCauses(rejection())));
-    assert!(is_ignored(Timed::Failed(rejection())));
+    let within = || ServiceError::<io::Error>::Rejected(rejection());
+    assert!(is_ignored(WithCauses(within())));
+    assert!(is_ignored(Timed::Failed(within())));
     assert!(!is_ignored(RequestError::<Error>::DeadlineExceeded));
     assert!(!is_ignored(ServiceError::Failed(io::Error::other("reset"))));
+    // What an upstream says that runs this crate itself.
+    let words = io::Error::other(rejection().to_string());
+    assert!(!is_ignored(words));
 }

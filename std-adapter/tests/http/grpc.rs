@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use atomic_breaker_std::http::{
-    CodeRule, EveryError, GrpcAtHead, GrpcClassifier, GrpcCode, PushBack, UsualCodes,
+    CodeRule, EveryError, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcLimits, PushBack, UsualCodes,
 };
-use atomic_breaker_std::{Classify, Failure, Outcome};
+use atomic_breaker_std::{Admit, Classify, Failure, Outcome, Report, Resource};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::support::{ONE, Random, headers, response};
@@ -152,12 +152,13 @@ fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
         assert_eq!(GRPC.code(code, &HeaderMap::new()), plain, "{code}");
         let deaf = GRPC.trip_on_push_back(false);
         assert_eq!(deaf.code(code, &metadata), plain, "{code}");
-        for value in ["0", "-1", "never", ""] {
+        // Also what is no number of 32 bits, which is a wish not to be asked again and no time.
+        for value in ["0", "-1", "never", "", "99999999999", "2147483648", "0700"] {
             let metadata = headers(&[("grpc-retry-pushback-ms", value)]);
             assert_eq!(GRPC.code(code, &metadata), plain, "{code} {value:?}");
         }
     }
-    let long = headers(&[("grpc-retry-pushback-ms", "99999999999999999999")]);
+    let long = headers(&[("grpc-retry-pushback-ms", "2147483647")]);
     let limit = Duration::from_secs(300);
     let clamped = Outcome::Failure(Failure::retry_after(limit));
     assert_eq!(GRPC.code(GrpcCode::Unavailable, &long), clamped);
@@ -237,5 +238,37 @@ fn reasons_name_the_code() {
     for code in GrpcCode::ALL {
         let debug = format!("{code:?}").to_uppercase();
         assert_eq!(code.to_string().replace('_', ""), debug);
+    }
+}
+
+#[test]
+fn a_call_that_fails_after_the_limit_of_its_own_caller_says_nothing_about_the_host() {
+    static SERVER: Resource = Resource::new(atomic_breaker_std::breaker(
+        atomic_breaker_std::Config::new(),
+    ));
+    let fails_after_a_while = |limit: Option<&str>| {
+        let mut request = http::Request::new(());
+        if let Some(limit) = limit {
+            let limit = limit.parse().unwrap();
+            request.headers_mut().insert("grpc-timeout", limit);
+        }
+        let permit = GrpcLimits::new(&SERVER).admit(&request).unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+        let response = response(200, &[("grpc-status", "4")], "");
+        let _ = GRPC.report(
+            permit,
+            Ok::<_, Infallible>(response.map(axum::body::Body::from)),
+        );
+        let failures = SERVER.breaker().snapshot().failures();
+        SERVER.breaker().reset();
+        failures
+    };
+    for own in ["1m", "1000u", "00000001m", "99999n", "0S"] {
+        assert_eq!(fails_after_a_while(Some(own)), 0, "{own}");
+    }
+    let hours = Some("99999999H");
+    let garbage = ["", "m", "1", "-1m", "1 m", "123456789n", "1x", "1.5m"].map(Some);
+    for other in [None, hours].into_iter().chain(garbage) {
+        assert_eq!(fails_after_a_while(other), 1, "{other:?}");
     }
 }

@@ -7,6 +7,8 @@ mod grpc_bodies;
 mod natural;
 mod origin;
 mod retry_after;
+#[cfg(feature = "registry")]
+mod secrets;
 mod sockets;
 mod statuses;
 mod support;

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-use atomic_breaker_std::http::Origin;
+use atomic_breaker_std::http::{Origin, OriginError};
 use http::{Request, Uri};
 
 fn of(uri: &str) -> Origin {
-    Origin::of(&uri.parse::<Uri>().unwrap())
+    Origin::of(&uri.parse::<Uri>().unwrap()).unwrap()
 }
 
 #[test]
@@ -88,19 +88,73 @@ fn a_request_without_a_host_in_its_uri_goes_by_its_header() {
         Origin::of_request(&request)
     };
     assert_eq!(with("api.example:8080"), with("API.example:8080"));
+    assert!(with("api.example:8080").is_ok());
     assert_ne!(with("api.example"), with("other.example"));
-    let none = Origin::of_request(&Request::get("/path").body(()).unwrap());
-    assert_eq!(none, Origin::default());
-    for hostile in ["", "a b", "a/b", "[", "host:port:port", "<script>"] {
-        assert_eq!(with(hostile), none, "{hostile:?}");
-    }
-    // A port that is none: whatever it is called, it does not panic.
-    let _ = with("api.example:99999").to_string();
-    let _ = with("api.example:").to_string();
     // What the client's URI says counts before what a header says.
     let both = Request::get("https://api.example/").header("host", "other.example");
-    assert_eq!(
-        Origin::of_request(&both.body(()).unwrap()),
-        of("https://api.example")
-    );
+    let both = Origin::of_request(&both.body(()).unwrap());
+    assert_eq!(both, Ok(of("https://api.example")));
+}
+
+#[test]
+fn what_names_no_host_is_an_error_and_not_a_key_that_all_share() {
+    let path = Request::get("/path").body(()).unwrap();
+    assert_eq!(Origin::of_request(&path), Err(OriginError::Missing));
+    assert_eq!(Origin::of(path.uri()), Err(OriginError::Missing));
+    let text = OriginError::Missing.to_string();
+    assert!(text.contains("with_origin"), "{text}");
+    for hostile in ["", "a b", "a/b", "[", "host:port:port", "<script>"] {
+        let request = Request::get("/path").header("host", hostile);
+        let origin = Origin::of_request(&request.body(()).unwrap());
+        assert_eq!(origin, Err(OriginError::BadHost), "{hostile:?}");
+    }
+}
+
+#[test]
+fn what_no_name_of_a_host_can_be_is_no_key() {
+    let of = |uri: String| Origin::of(&uri.parse::<Uri>().unwrap()).map(drop);
+    let label = "l".repeat(63);
+    // 253 bytes: the longest name there is.
+    let longest = format!("{label}.{label}.{label}.{}", &label[..61]);
+    for host in [
+        &*longest,
+        &format!("{longest}."),
+        "127.0.0.1",
+        "[::1]",
+        "[fe80::1%25eth0]",
+        "my_service",
+        "xn--bcher-kva.example",
+        "user:secret@a.example",
+    ] {
+        for port in ["", ":", ":80", ":65535"] {
+            assert_eq!(of(format!("http://{host}{port}/")), Ok(()), "{host}{port}");
+        }
+        for port in [":65536", ":99999999999", ":80a", ":+80"] {
+            let uri = format!("http://{host}{port}/");
+            if uri.parse::<Uri>().is_ok() {
+                assert_eq!(of(uri), Err(OriginError::BadPort), "{host}{port}");
+            }
+        }
+    }
+    for host in [
+        &*"a".repeat(60_000),
+        &"a.".repeat(30_000),
+        &format!("{longest}m"),
+        &format!("{label}l.example"),
+        "a..example",
+        ".example",
+        "a.example..",
+        "a~b.example",
+        "a!b",
+        "a%20b.example",
+        "[v1.future]",
+        "[::1%25<script>]",
+        "[::12345]",
+        "a'b",
+    ] {
+        let uri = format!("http://{host}/");
+        if uri.parse::<Uri>().is_ok() {
+            assert_eq!(of(uri), Err(OriginError::BadHost), "{host:.40}");
+        }
+    }
 }

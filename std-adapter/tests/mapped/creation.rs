@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::process::Child;
+use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
@@ -99,6 +100,37 @@ fn what_a_dead_maker_left_at_any_step_is_made_again() {
         assert_eq!(word(&path, 0), u64::from_be_bytes(*b"AtomBrkr"));
         assert_eq!(fs::metadata(&path).unwrap().len(), whole.len() as u64);
     }
+}
+
+/// As a maker of many long keys leaves it that dies right after it has reserved the room: nothing but zeros, which takes
+/// each of them long to see.
+#[test]
+fn of_many_that_find_a_large_file_of_zeros_one_makes_it_again_and_all_share_it() {
+    let dir = Dir::new();
+    let path = dir.file("database");
+    write_private(&path, b"");
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(256 << 20).unwrap();
+    let start = Barrier::new(8);
+    let origins: Vec<Origin> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    let breaker = mapped::open(&path, MANY).unwrap();
+                    breaker.acquire().unwrap().failure();
+                    breaker.word().origin()
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap())
+            .collect()
+    });
+    let made = origins.iter().filter(|origin| **origin == Origin::Created);
+    assert_eq!(made.count(), 1, "{origins:?}");
+    assert_eq!(mapped::open(&path, MANY).unwrap().snapshot().failures(), 8);
 }
 
 /// Somebody who is stopped while he has the file locked.

@@ -22,7 +22,7 @@ fn nothing_is_lost_when_threads_come_and_go() {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        breaker.call(|| Ok::<_, ()>(())).unwrap();
+                        breaker.call(|| Ok::<_, &str>(())).unwrap();
                     }
                 });
             }
@@ -42,10 +42,10 @@ fn nothing_is_lost_when_there_are_more_threads_than_lanes() {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 // All have counted once before one ends.
-                breaker.call(|| Ok::<_, ()>(())).unwrap();
+                breaker.call(|| Ok::<_, &str>(())).unwrap();
                 together.wait();
                 for _ in 0..99 {
-                    breaker.call(|| Ok::<_, ()>(())).unwrap();
+                    breaker.call(|| Ok::<_, &str>(())).unwrap();
                 }
             });
         }
@@ -58,7 +58,7 @@ struct Last(&'static Breaker<StdClock, NativeWord, (), BreakerMetrics>);
 
 impl Drop for Last {
     fn drop(&mut self) {
-        self.0.call(|| Ok::<_, ()>(())).unwrap();
+        self.0.call(|| Ok::<_, &str>(())).unwrap();
     }
 }
 
@@ -76,11 +76,11 @@ fn calls_while_a_thread_is_torn_down_are_counted() {
         let end = thread::spawn(move || {
             // The one that is touched first is dropped last.
             if early {
-                BREAKER.call(|| Ok::<_, ()>(())).unwrap();
+                BREAKER.call(|| Ok::<_, &str>(())).unwrap();
             }
             LAST.with(|last| last.get_or_init(|| Last(&BREAKER)).0);
             if !early {
-                BREAKER.call(|| Ok::<_, ()>(())).unwrap();
+                BREAKER.call(|| Ok::<_, &str>(())).unwrap();
             }
         });
         end.join().unwrap();
@@ -101,7 +101,7 @@ fn a_hundred_thousand_hostile_keys_get_no_more_labels_than_allowed() {
     for key in 0..100_000 {
         let key = format!("\u{1b}[2J\"}} 1\n{key}{{");
         for _ in 0..2 {
-            let _ = hosts.call(key.clone(), || Err::<(), _>(()));
+            let _ = hosts.call(key.clone(), || Err::<(), _>("no answer"));
         }
         clock.advance(SECOND);
     }
@@ -213,7 +213,7 @@ fn an_observer_may_call_its_registry() {
         metrics.watch(&hosts);
         observer.0.set(Arc::downgrade(&hosts)).unwrap();
         for _ in 0..4 {
-            let _ = hosts.call(1, || Err::<(), _>(()));
+            let _ = hosts.call(1, || Err::<(), _>("no answer"));
         }
         let page = Page::now();
         assert_eq!(page.calls("re-entered", "failure"), Some(2));

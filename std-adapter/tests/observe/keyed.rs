@@ -19,14 +19,14 @@ fn hosts(metrics: &RegistryMetrics<&'static str>) -> Arc<Hosts<&'static str>> {
 fn calls_of_keys_without_a_slot_are_counted_too() {
     let hosts = hosts(&RegistryMetrics::new("slotless"));
     for _ in 0..5 {
-        hosts.call("a", || Ok::<_, ()>(())).unwrap();
+        hosts.call("a", || Ok::<_, &str>(())).unwrap();
     }
     hosts.acquire("a").unwrap().report(Outcome::Ignored);
     hosts.acquire("a").unwrap().cancel();
     assert_eq!(hosts.stats().keys, 0);
     // With a slot from here on.
-    let _ = hosts.call("a", || Err::<(), _>(()));
-    hosts.call("a", || Ok::<_, ()>(())).unwrap();
+    let _ = hosts.call("a", || Err::<(), _>("no answer"));
+    hosts.call("a", || Ok::<_, &str>(())).unwrap();
     let page = Page::now();
     let calls = ["success", "failure", "ignored", "cancelled"]
         .map(|outcome| page.calls("slotless", outcome).unwrap());
@@ -42,19 +42,19 @@ fn calls_that_end_after_their_key_lost_its_slot_are_counted_once() {
         .observer(RegistryMetrics::new("evicted-late"))
         .build()
         .unwrap();
-    let _ = hosts.call(1, || Err::<(), _>(()));
+    let _ = hosts.call(1, || Err::<(), _>("no answer"));
     let late = [hosts.acquire(1).unwrap(), hosts.acquire(1).unwrap()];
     let cancelled = hosts.acquire(1).unwrap();
     // Takes the only slot.
-    let _ = hosts.call(2, || Err::<(), _>(()));
-    let _ = hosts.call(2, || Err::<(), _>(()));
+    let _ = hosts.call(2, || Err::<(), _>("no answer"));
+    let _ = hosts.call(2, || Err::<(), _>("no answer"));
     assert_eq!(hosts.state(&2), State::Open);
     let [success, failure] = late;
     success.report(Outcome::Success);
     failure.report(Failure::new().into());
     drop(cancelled);
     // There is no slot for it.
-    let _ = hosts.call(3, || Err::<(), _>(()));
+    let _ = hosts.call(3, || Err::<(), _>("no answer"));
     let page = Page::now();
     let calls = ["success", "failure", "cancelled"]
         .map(|outcome| page.calls("evicted-late", outcome).unwrap());
@@ -73,7 +73,7 @@ fn calls_that_share_a_breaker_are_counted_and_their_rejections_too() {
         .unwrap();
     hosts.command(&1, |host| host.trip()).unwrap();
     for key in 2..4 {
-        let _ = hosts.call(key, || Err::<(), _>(()));
+        let _ = hosts.call(key, || Err::<(), _>("no answer"));
     }
     assert!(hosts.acquire(4).is_err());
     let page = Page::now();
@@ -140,7 +140,7 @@ fn the_gauge_of_a_key_that_lost_its_slot_falls() {
     assert_eq!(Page::now().breakers("stale", "open"), Some(1));
     clock.advance(SECOND * 60);
     for _ in 0..3 {
-        let _ = hosts.call(2, || Err::<(), _>(()));
+        let _ = hosts.call(2, || Err::<(), _>("no answer"));
     }
     assert!(hosts.entry(&1).is_none());
     assert_eq!(open("1"), Some(0));

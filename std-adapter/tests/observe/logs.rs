@@ -146,7 +146,7 @@ static SHADOWED: Shadowed = Resource::new(
 fn a_resource_in_shadow_mode_logs_and_counts_what_would_have_been_rejected_as_such() {
     SHADOWED.enforcement().set_percent(0).unwrap();
     let events = logged(|| {
-        SHADOWED.trip();
+        SHADOWED.breaker().trip();
         assert!(!SHADOWED.acquire().unwrap().is_admitted());
     });
     assert_eq!(events[1].get("enforcement"), Some("shadow"));

@@ -187,7 +187,7 @@ fn a_key_of_a_registry() {
     let hosts = Arc::new(hosts);
     metrics.watch(&hosts);
     let ask = || {
-        assert_eq!(hosts.call("b.example", || Ok::<_, ()>(7)), Ok(7));
+        assert_eq!(hosts.call("b.example", || Ok::<_, &str>(7)), Ok(7));
         one_more(&seen.admitted);
         let answer = hosts.call("a.example", || host.answer_at_once());
         one_more(match answer {

@@ -192,7 +192,7 @@ async fn the_standard_order_is_deadline_retries_breaker_try() {
     assert_eq!(calls.len(), 3, "each try has its own limit");
     assert!(calls[1] - calls[0] >= 3 * SECOND);
     assert!(begin.elapsed() >= 9 * SECOND && begin.elapsed() <= 10 * SECOND);
-    let host = Origin::of(&Uri::from_static("http://a.example"));
+    let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
     let failures = guard.hosts().entry(&host).unwrap().snapshot.failures();
     assert_eq!(failures, 3, "the breaker sees each try");
 }
@@ -234,7 +234,7 @@ async fn retry_after_of_429_delays_its_caller_and_of_503_opens_the_host() {
         let calls = hosts.calls();
         assert!(calls.len() >= 2, "{uri}");
         assert_eq!(calls[1] - begin >= 2 * SECOND, is_waited_for, "{uri}");
-        let host = Origin::of(&Uri::from_static("http://a.example"));
+        let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
         assert_eq!(guard.hosts().state(&host), state);
     }
 }
@@ -252,7 +252,7 @@ async fn a_rejection_is_never_retried_before_its_time() {
             .rejection_waits(waits)
             .breaker(Config::new().open_for(open_for));
         let (guard, hosts) = (guard(config), Hosts::default());
-        let host = Origin::of(&Uri::from_static("http://a.example"));
+        let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
         guard
             .hosts()
             .command(&host, |breaker| breaker.trip())

@@ -152,9 +152,10 @@ fn numbers_of_a_retry_that_make_no_sense_are_errors() {
     assert!(config.tries(u32::MAX).check().is_ok());
 }
 
-/// Polly, retry: results that are not the answer are disposed of before the next attempt, the answer is not.
+/// Polly, retry: results that are not the answer are disposed of before the next attempt, the answer is not. Here as soon
+/// as that attempt waits for its own answer: had the breaker rejected it, the response would have been the answer.
 #[tokio::test(start_paused = true)]
-async fn responses_that_are_discarded_are_dropped_before_the_next_try() {
+async fn responses_that_are_discarded_are_dropped_once_the_next_try_is_under_way() {
     static ALIVE: AtomicUsize = AtomicUsize::new(0);
     static TRIES: AtomicUsize = AtomicUsize::new(0);
     struct Body;
@@ -171,6 +172,8 @@ async fn responses_that_are_discarded_are_dropped_before_the_next_try() {
         .layer(RetryLayer::new(policy))
         .layer(BreakerLayer::new(breaker(LENIENT)))
         .service(service_fn(|()| async {
+            assert!(ALIVE.load(Relaxed) <= 1);
+            tokio::task::yield_now().await;
             assert_eq!(ALIVE.fetch_add(1, Relaxed), 0, "one response at a time");
             let is_last = TRIES.fetch_add(1, Relaxed) == 2;
             let status = if is_last { 200 } else { 500 };

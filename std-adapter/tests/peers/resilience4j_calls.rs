@@ -29,12 +29,12 @@ fn in_shadow_mode_all_calls_pass_and_all_transitions_happen() {
         let permit = resource.acquire().unwrap();
         permit.report(Failure::new().into());
     }
-    assert_eq!(resource.state(), State::Open);
+    assert_eq!(resource.breaker().state(), State::Open);
     let shadowed = resource.acquire().unwrap();
     assert!(!shadowed.is_admitted());
     drop(shadowed);
     assert_eq!(
-        resource.observer().read(),
+        resource.breaker().observer().read(),
         [
             Event::Failed,
             Event::Failed,

@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use atomic_breaker_std::retry::{BudgetConfig, Policy, RetryBudget, RetryLayer};
+use atomic_breaker_std::retry::{
+    AnyBudget, BudgetConfig, Idempotent, RetryBudget, RetryHint, RetryLayer, RetryPolicy,
+};
 use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{
-    Breaker, Config, Observer, Outcome, Rejected, ServiceError, State, TokioClock, Transition,
+    Breaker, Classify, Config, Observer, Outcome, Rejected, ServiceError, State, TokioClock,
+    Transition,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder};
@@ -113,16 +116,19 @@ impl Server {
     }
 
     /// A client that retries above the breaker.
-    pub(crate) fn retried<P>(
+    pub(crate) fn retried<B, I, C, H>(
         &self,
         breaker: &'static OnTokio,
-        policy: P,
+        policy: RetryPolicy<B, I, C, H>,
     ) -> impl Service<Ask, Response = u16, Error = ServiceError<io::Error>, Future: Send + 'static>
     + Clone
     + Send
-    + use<P>
+    + use<B, I, C, H>
     where
-        P: Policy<Ask, u16, ServiceError<io::Error>, Future: Send> + Clone + Send + 'static,
+        B: AnyBudget<Ask, Found: Send> + Clone + Send + 'static,
+        I: Idempotent<Ask> + Clone + Send + 'static,
+        C: Classify<u16, io::Error> + Clone + Send + 'static,
+        H: RetryHint<u16, io::Error> + Clone + Send + 'static,
     {
         ServiceBuilder::new()
             .layer(RetryLayer::new(policy))

@@ -29,7 +29,9 @@ fn all_slots_change_hands() {
             fail(&keys, key);
         }
         let first = (0..capacity as u32).filter(|key| keys.entry(key).is_some());
-        assert_eq!(first.count(), 0, "of {capacity}");
+        // Some stay for longer, by lot.
+        let (first, most) = (first.count(), 4 + capacity / 64);
+        assert!(first <= most, "{first} of {capacity}");
     }
 }
 
@@ -173,8 +175,9 @@ fn words_of_an_earlier_opening_are_not_shown() {
     permit.report_because(Failure::tripping().into(), || "503 of yesterday".into());
     clock.advance(10 * SECOND);
     assert!(succeed(&keys, 1));
-    fail(&keys, 1);
-    fail(&keys, 1);
+    for _ in 0..2 {
+        keys.acquire(1).unwrap().report(Failure::new().into());
+    }
     assert_eq!(keys.acquire(1).unwrap_err().last_failure, None);
 }
 
@@ -233,7 +236,7 @@ fn a_panic_in_a_key_wedges_nobody() {
             .capacity(1)
             .build()
             .unwrap();
-        let fail = |key| drop(keys.call(Key(key), || Err::<(), _>(())));
+        let fail = |key| drop(keys.call(Key(key), || Err::<(), _>("no answer")));
         fail(1);
         PANIC_IN.set(panic_in);
         let panicked = catch_unwind(AssertUnwindSafe(|| fail(2))).is_err();

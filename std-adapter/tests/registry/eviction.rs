@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use atomic_breaker_std::registry::{RegistryError, WhenFull};
+use atomic_breaker_std::registry::{Registry, RegistryError, WhenFull};
 use atomic_breaker_std::{AnyPermit, Failure, ManualClock, State};
 
-use super::{SECOND, build, fail, full, succeed};
+use super::{RULES, SECOND, build, fail, full, succeed};
 
 #[test]
 fn open_keys_are_never_forgotten() {
@@ -37,34 +37,31 @@ fn keys_without_counted_failures_go_first() {
             assert!(succeed(&keys, key), "clears the count");
         }
     }
-    // The first search spares those that were used since the last one, and marks them as not used.
-    fail(&keys, 100);
-    assert!(keys.entry(&1).is_none());
-    for key in 101..105 {
+    for key in 100..104 {
         fail(&keys, key);
     }
-    for key in 2..8 {
+    for key in 0..8 {
         assert_eq!(keys.entry(&key).is_some(), key % 2 == 1, "{key}");
     }
 }
 
 #[test]
-fn a_key_that_is_used_gets_a_second_chance() {
+fn of_keys_with_failures_the_one_that_failed_last_stays() {
     let clock = ManualClock::new();
-    let keys = build(&clock).capacity(8).build().unwrap();
+    let keys = Registry::<u32>::builder(RULES.consecutive_failures(100))
+        .clock(&clock)
+        .capacity(8)
+        .build()
+        .unwrap();
     for key in 0..8 {
         fail(&keys, key);
-        succeed(&keys, key);
     }
-    // The first search marks all as not used lately.
-    fail(&keys, 100);
-    let first: Vec<_> = (0..8).filter(|key| keys.entry(key).is_none()).collect();
-    assert_eq!(first.len(), 1);
-    for key in 101..120 {
-        succeed(&keys, 7);
+    for key in 101..150 {
+        fail(&keys, 7);
         fail(&keys, key);
         assert!(keys.entry(&7).is_some(), "{key}");
     }
+    assert_eq!(keys.entry(&7).unwrap().snapshot.failures(), 50);
 }
 
 #[test]

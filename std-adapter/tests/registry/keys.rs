@@ -111,7 +111,7 @@ fn a_panic_counts_as_a_failure_and_leaves_no_probe_out() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
     let panics = || {
-        let call = || keys.call(1, || -> Result<(), ()> { panic!("a bug") });
+        let call = || keys.call(1, || -> Result<(), &str> { panic!("a bug") });
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_err();
     };
     panics();
@@ -149,8 +149,8 @@ fn rules_that_remember_calls_take_a_slot_from_the_first_call_on() {
         .build()
         .unwrap();
     for _ in 0..3 {
-        keys.call(1, || Ok::<_, ()>(())).unwrap();
-        let _ = keys.call(1, || Err::<(), _>(()));
+        keys.call(1, || Ok::<_, &str>(())).unwrap();
+        let _ = keys.call(1, || Err::<(), _>("no answer"));
     }
     assert_eq!(keys.state(&1), State::Open);
     let without = Registry::<u32>::builder(half).build().unwrap_err();

@@ -5,21 +5,29 @@
 //! | `keys` | who has a slot, what it costs |
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
 //! | `attacked` | what attacks found |
+//! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
 //! | `full` | a registry without room |
 //! | `observed` | observers that panic, or call the registry themselves |
+//! | `panicking` | keys whose code panics |
+//! | `model` | random histories against a map without bound |
 //! | `present` | what an operator sees and does without taking a slot |
 //! | `rules` | rules that are replaced while running, rules of one key |
+//! | `words` | what a rejection says of the failure that opened a breaker |
 //! | `threads` | ten thousand keys, eight threads |
 #![cfg(feature = "registry")]
 
 mod attacked;
+mod crowded;
 mod eviction;
 mod full;
 mod keys;
+mod model;
 mod observed;
+mod panicking;
 mod present;
 mod rules;
 mod threads;
+mod words;
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -54,7 +62,7 @@ fn fail<O: KeyedObserver<u32>>(keys: &Keys<'_, O>, key: u32) {
 }
 
 fn succeed<O: KeyedObserver<u32>>(keys: &Keys<'_, O>, key: u32) -> bool {
-    keys.call(key, || Ok::<_, ()>(())).is_ok()
+    keys.call(key, || Ok::<_, &str>(())).is_ok()
 }
 
 /// Keeps what it is notified of.

@@ -41,7 +41,7 @@ fn an_observer_that_panics_takes_no_probe_with_it() {
         (snapshot.state(), snapshot.probes_in_flight()),
         (State::HalfOpen, 0)
     );
-    assert!(keys.call(1, || Ok::<_, ()>(())).is_ok());
+    assert!(keys.call(1, || Ok::<_, &str>(())).is_ok());
     assert_eq!(keys.state(&1), State::Closed);
 }
 

@@ -25,7 +25,7 @@ impl KeyedObserver<u32> for Ledger {
     }
 }
 
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     let given = std::env::var("BREAKER_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok());
@@ -36,10 +36,10 @@ fn seed() -> u64 {
 }
 
 /// Xorshift64* (Vigna, An experimental exploration of Marsaglia's xorshift generators, 2016).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;

@@ -34,7 +34,7 @@ async fn get(guard: &'static Guard, url: &str) -> reqwest::Response {
 fn state(guard: &'static Guard, server: &Server) -> State {
     guard
         .hosts()
-        .state(&Origin::of(&server.url("/").parse().unwrap()))
+        .state(&Origin::of(&server.url("/").parse().unwrap()).unwrap())
 }
 
 #[tokio::test]

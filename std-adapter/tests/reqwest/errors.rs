@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::client::RequestError;
 use atomic_breaker_std::http::{ErrorRule, HttpClassifier, UsualErrors, WithCauses};
-use atomic_breaker_std::reqwest::ClientError;
+use atomic_breaker_std::reqwest::{ClientError, ReqwestErrors};
 use atomic_breaker_std::{CallError, Failure, Outcome, ServiceError, Timed};
 use http_body::{Body, Frame};
 use reqwest::Client;
@@ -32,11 +32,11 @@ impl Body for Torn {
 
 /// What an error says, as reqwest gives it, and within what layers make of it.
 fn outcome(error: reqwest::Error) -> Outcome {
-    let plain = UsualErrors.outcome(&error);
+    let plain = ReqwestErrors.outcome(&error);
     macro_rules! within {
         ($error:ident, $variant:path) => {
             let within = $variant($error);
-            assert_eq!(UsualErrors.outcome(&within), plain, "{within:?}");
+            assert_eq!(ReqwestErrors.outcome(&within), plain, "{within:?}");
             let $variant($error) = within else {
                 unreachable!()
             };
@@ -47,10 +47,23 @@ fn outcome(error: reqwest::Error) -> Outcome {
     within!(error, ServiceError::Failed);
     within!(error, RequestError::Failed);
     let error = ClientError::from(error);
+    assert_eq!(ReqwestErrors.outcome(&error), plain, "{error:?}");
+    // That of this crate's client is known to the rule for all clients, too.
     assert_eq!(UsualErrors.outcome(&error), plain, "{error:?}");
     let error = io::Error::other(error);
     assert_eq!(UsualErrors.outcome(&error), plain, "{error:?}");
     plain
+}
+
+#[tokio::test]
+async fn what_the_rule_for_all_clients_says_is_the_same_whoever_turns_on_reqwest() {
+    // It judges by hyper's errors, which are there without this feature, and these are reqwest's own.
+    let builder = error_of(&reqwest(), "/path").await;
+    assert!(builder.is_builder());
+    assert_eq!(UsualErrors.outcome(&builder), Failure::new().into());
+    let status = reqwest().get(start().url("/404")).send().await.unwrap();
+    let status = status.error_for_status().unwrap_err();
+    assert_eq!(UsualErrors.outcome(&status), Failure::new().into());
 }
 
 async fn error_of(client: &Client, url: &str) -> reqwest::Error {

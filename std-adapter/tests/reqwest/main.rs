@@ -6,6 +6,7 @@
 //! | `guarded` | through `ClientGuard`, and with a breaker straight onto the client |
 //! | `errors` | which errors are the host's |
 //! | `bodies` | bodies that break off |
+//! | `impatient` | callers with a time limit of their own, slow readers |
 //! | `middleware`, `retries` | through reqwest-middleware; beneath reqwest-retry |
 #![cfg(all(feature = "client", feature = "reqwest"))]
 
@@ -14,6 +15,8 @@ mod errors;
 mod guarded;
 #[path = "../support/host.rs"]
 mod host;
+#[cfg(feature = "reqwest-middleware")]
+mod impatient;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 #[cfg(feature = "reqwest-middleware")]

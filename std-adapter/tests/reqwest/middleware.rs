@@ -1,7 +1,7 @@
 //! Through reqwest-middleware.
 
 use std::error::Error as _;
-use std::io;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use reqwest_middleware::{
     ClientBuilder, ClientWithMiddleware, Error, Middleware, Next, RequestBuilder,
 };
 
-use super::server::{Down, reqwest, start};
+use super::server::{Down, Server, reqwest, start};
 
 const ONCE: Config = Config::new().consecutive_failures(1);
 
@@ -29,14 +29,12 @@ fn one() -> &'static Breaker {
 }
 
 fn origin(url: &str) -> Origin {
-    Origin::of(&url.parse().unwrap())
+    Origin::of(&url.parse().unwrap()).unwrap()
 }
 
 fn rejection(result: Result<Response, Error>) -> Rejection {
     let error = result.unwrap_err();
-    rejection_of(&error)
-        .unwrap_or_else(|| panic!("{error:?}"))
-        .clone()
+    rejection_of(&error).unwrap_or_else(|| panic!("{error:?}"))
 }
 
 #[tokio::test]
@@ -73,7 +71,7 @@ async fn one_breaker_for_all_requests_is_a_reference_an_arc_or_a_resource() {
         assert!(client.get(server.url("/503")).send().await.is_ok());
         rejection(client.get(server.url("/")).send().await);
     }
-    for state in [reference.state(), arc.state(), resource.state()] {
+    for state in [reference.state(), arc.state(), resource.breaker().state()] {
         assert_eq!(state, State::Open);
     }
 }
@@ -110,7 +108,7 @@ fn a_rejection_is_found_in_errors_that_show_it_as_their_own() {
         Error::middleware(guarded()),
         Error::middleware(io::Error::other(guarded())),
     ] {
-        assert_eq!(rejection_of(&error), Some(&rejection()), "{error:?}");
+        assert_eq!(rejection_of(&error), Some(rejection()), "{error:?}");
     }
 }
 
@@ -303,4 +301,33 @@ async fn a_rejection_by_another_breaker_is_no_failure() {
     assert_eq!(outer.state(), State::Closed);
     outer.acquire().unwrap().failure();
     assert_eq!(outer.state(), State::Open);
+}
+
+#[tokio::test]
+async fn a_probe_tries_until_a_connection_is_fresh() {
+    // The first three connections end when they are used.
+    let server = Server::serving(|mut connection, number| {
+        let mut request = [0; 4_096];
+        let _ = connection.read(&mut request);
+        if number >= 3 {
+            let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    let breaker = one();
+    breaker.trip();
+    breaker.probe_now();
+    let client = through(BreakerMiddleware::new(breaker));
+    assert!(client.get(server.url("/")).send().await.is_ok());
+    assert_eq!(breaker.state(), State::Closed);
+    assert_eq!(server.connections(), 4);
+
+    // What may not be sent twice is not.
+    let server = Server::serving(|mut connection, _| {
+        let _ = connection.read(&mut [0; 4_096]);
+    });
+    breaker.trip();
+    breaker.probe_now();
+    assert!(client.post(server.url("/")).send().await.is_err());
+    assert_eq!(breaker.state(), State::Open);
+    assert_eq!(server.connections(), 1);
 }

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use atomic_breaker_std::retry::{BudgetConfig, RetryBudget};
+use atomic_breaker_std::retry::{BudgetConfig, RetryBudget, RetryBudgets};
 use atomic_breaker_std::word::AtomicU64;
 
 use crate::budget_of;
@@ -184,4 +184,29 @@ fn threads_make_no_more_retries_than_there_are_tokens() {
         let is_exact = used == 80_000;
         assert!(is_exact || (left.is_full() && used < 80_000), "{used}");
     }
+}
+
+#[test]
+fn each_key_has_a_budget_of_its_own_and_refused_retries_are_counted() {
+    let config = NO_REFILL.max_tokens(3);
+    let budgets = RetryBudgets::new(config, 1 << 16).unwrap();
+    for _ in 0..10 {
+        budgets.of("down").withdraw();
+    }
+    assert_eq!((budgets.of("down").refused(), budgets.refused()), (7, 7));
+    // Of sixty keys none shares a place with it, but by a chance of one in a thousand.
+    let spent = (0..60).filter(|key: &u32| !budgets.of(key).snapshot().is_full());
+    assert!(spent.count() <= 1);
+    let one = RetryBudgets::new(config, 1).unwrap();
+    assert!(one.of(&1).withdraw());
+    assert_eq!(one.of(&2).snapshot().tokens(), 2);
+}
+
+#[test]
+fn a_table_of_budgets_that_makes_no_sense_is_an_error() {
+    let error = |config, places| RetryBudgets::new(config, places).unwrap_err().to_string();
+    let config = BudgetConfig::new();
+    assert!(error(config, 0).contains("take about 1000"));
+    assert!(error(config, usize::MAX).contains("16777216"));
+    assert!(error(config.max_tokens(0), 9).contains("0 tokens"));
 }

@@ -103,7 +103,7 @@ async fn a_post_is_sent_once_unless_it_has_a_key() {
     let get = Request::get("/").body("").unwrap();
     for (request, calls) in [(post_with(&[]), 1), (post_with(&[b"key"]), 3), (get, 3)] {
         CALLS.store(0, Ordering::Relaxed);
-        assert!(client.clone().oneshot(request).await.is_err());
+        assert!(client.oneshot(request).await.is_err());
         assert_eq!(CALLS.load(Ordering::Relaxed), calls);
     }
 }

@@ -96,27 +96,55 @@ async fn a_retry_that_is_rejected_for_good_gives_its_token_back() {
     let (server, budget) = (Server::failing(RULES, 1), budget());
     let policy = RetryPolicy::new(RetryConfig::new(), budget, always);
     let answer = server.client(policy).oneshot(Read).await;
-    assert!(matches!(answer, Err(ServiceError::Rejected(_))));
+    assert!(matches!(answer, Err(ServiceError::Failed(_))));
     assert_eq!(server.calls().len(), 1);
     assert!(budget.snapshot().is_full());
 }
 
-/// Those who were rejected together come back spread, so the breaker sees no wall of them.
+/// The last word of the server is not lost; nor does it look as if nothing had been done.
 #[tokio::test(start_paused = true)]
-async fn a_rejection_says_how_many_tries_were_made_before() {
+async fn a_rejection_is_the_answer_only_to_a_request_that_was_never_made() {
     for limit in [1, 2] {
         let server = Server::failing(RULES.consecutive_failures(limit), usize::MAX);
         let config = RetryConfig::new().tries(9);
         let client = server.client(RetryPolicy::new(config, budget(), always));
-        for tries in [limit, 0] {
-            let Err(ServiceError::Rejected(rejection)) = client.clone().oneshot(Read).await else {
-                panic!("the last try is rejected");
-            };
-            assert_eq!(rejection.failed_tries, tries);
-        }
+        let made = client.clone().oneshot(Read).await.unwrap_err();
+        assert_eq!(made.failed().unwrap().to_string(), "no answer");
+        assert_eq!(server.calls().len(), limit as usize);
+        let rejected = client.oneshot(Read).await.unwrap_err();
+        assert!(rejected.rejected().is_some());
+        assert_eq!(server.calls().len(), limit as usize);
     }
 }
 
+/// The breaker adds its jitter to what the server asks for.
+#[tokio::test(start_paused = true)]
+async fn after_a_pause_that_the_server_asked_for_the_breaker_is_waited_for_once() {
+    let rules = RULES.open_for(3 * SECOND);
+    for (hint, calls) in [(None, 1), (Some(SECOND), 2)] {
+        let server = Server::failing(rules, 1);
+        let policy = RetryPolicy::new(RetryConfig::new(), budget(), always)
+            .hint(move |_: &Result<u16, std::io::Error>| hint);
+        let begin = Instant::now();
+        let answer = server.client(policy).oneshot(Read).await;
+        assert_eq!(answer.is_ok(), hint.is_some());
+        assert_eq!(server.calls().len(), calls);
+        assert!(hint.is_none() || begin.elapsed() >= 3 * SECOND);
+    }
+    // Once: a breaker that is open again then ends the request.
+    let server = Server::failing(rules.open_for(2 * SECOND), usize::MAX);
+    let policy = RetryPolicy::new(RetryConfig::new().tries(9), budget(), always)
+        .hint(|_: &Result<u16, std::io::Error>| Some(SECOND / 10));
+    let client = server.client(policy);
+    let request = tokio::spawn(client.oneshot(Read));
+    tokio::time::sleep(SECOND).await;
+    server.breaker.trip();
+    let answer = request.await.unwrap();
+    assert!(matches!(answer, Err(ServiceError::Failed(_))), "{answer:?}");
+    assert_eq!(server.calls().len(), 1);
+}
+
+/// Those who were rejected together come back spread, so the breaker sees no wall of them.
 #[tokio::test(start_paused = true)]
 async fn those_who_wait_come_back_spread_and_one_probes() {
     let server = Server::that_takes(50 * MS, RULES, |_| Ok(200));

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use atomic_breaker_std::retry::{Policy, RetryLayer};
+use atomic_breaker_std::retry::{AnyBudget, Idempotent, RetryHint, RetryLayer, RetryPolicy};
 use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{Breaker, Config, ServiceError, TokioClock};
+use atomic_breaker_std::{Breaker, Classify, Config, ServiceError, TokioClock};
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder, service_fn};
 
@@ -84,15 +84,18 @@ impl Server {
     }
 
     /// A client with this policy.
-    pub(crate) fn client<P>(
+    pub(crate) fn client<B, I, C, H>(
         &'static self,
-        policy: P,
+        policy: RetryPolicy<B, I, C, H>,
     ) -> impl Service<Request, Response = u16, Error = Error, Future: Send + 'static>
     + Clone
     + Send
-    + use<P>
+    + use<B, I, C, H>
     where
-        P: Policy<Request, u16, Error, Future: Send> + Clone + Send + 'static,
+        B: AnyBudget<Request, Found: Send> + Clone + Send + 'static,
+        I: Idempotent<Request> + Clone + Send + 'static,
+        C: Classify<u16, io::Error> + Clone + Send + 'static,
+        H: RetryHint<u16, io::Error> + Clone + Send + 'static,
     {
         ServiceBuilder::new()
             .layer(RetryLayer::new(policy))

@@ -54,7 +54,7 @@ impl Plain {
     fn record(&mut self, failed: bool, ratio: Ratio) -> Verdict {
         self.calls.push((self.slice, failed));
         let (seen, failures) = self.seen_and_failed();
-        let share = failures * 100 >= seen * u64::from(ratio.trips_at_percent());
+        let share = failures * 10_000 >= seen * u64::from(ratio.trips_at_basis_points());
         if failed && share && seen >= u64::from(ratio.needed_calls()) {
             Verdict::Trip
         } else {
@@ -69,9 +69,13 @@ impl Plain {
 }
 
 fn random_ratio(dice: &mut Dice, within_ms: u64) -> Ratio {
-    let percent = [1, 2, 10, 33, 50, 67, 99, 100][dice.below(8) as usize];
+    let points = [
+        1, 50, 100, 200, 1_000, 3_300, 3_333, 5_000, 6_700, 9_900, 9_999, 10_000,
+    ][dice.below(12) as usize];
     let min_calls = [1, 2, 20, 100][dice.below(4) as usize];
-    ratio(percent, within_ms, min_calls)
+    Ratio::basis_points(points)
+        .within(ms(within_ms))
+        .min_calls(min_calls)
 }
 
 /// One history: calls in bursts and trickles, pauses, steps back, other rules, outages.

@@ -1,6 +1,6 @@
 //! Shares, minimums and spans, and what happens when they are replaced.
 
-use atomic_breaker_std::{ManualClock, Ratio, Tally, Verdict};
+use atomic_breaker_std::{ManualClock, Ratio, SlidingRatio, Tally, Verdict};
 
 use super::{Sliding, ms, play, ratio};
 
@@ -118,6 +118,29 @@ fn another_span_starts_from_zero() {
             let _ = play(&tally, ratio(100, other, 10), 0, ".x");
             assert_eq!(tally.seen_and_failed(), (2, 1), "{one} {other}");
         }
+    }
+}
+
+/// Threads count in places of their own, and one of them may not call while the other span is set.
+#[test]
+fn another_span_starts_from_zero_in_all_threads_also_when_it_comes_back() {
+    let clock = ManualClock::starting_at(12_345);
+    let tally = Box::new(SlidingRatio::<_, 256>::by(&clock));
+    let by_another_thread = |span: u64, calls: &str| {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| play(&tally, ratio(100, span, 10), 0, calls));
+            thread.join().unwrap()
+        })
+    };
+    for _ in 0..10 {
+        let _ = by_another_thread(800, "xxxx");
+        let _ = by_another_thread(800, "xxx");
+        assert_eq!(tally.seen_and_failed(), (7, 7));
+        let _ = by_another_thread(400, ".x");
+        assert_eq!(tally.seen_and_failed(), (2, 1));
+        assert_eq!(by_another_thread(800, "xxx"), Verdict::Keep);
+        assert_eq!(tally.seen_and_failed(), (3, 3));
+        tally.clear();
     }
 }
 

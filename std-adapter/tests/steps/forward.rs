@@ -220,7 +220,7 @@ async fn a_state_or_a_step_that_is_not_known_is_parked_and_waits_for_who_knows_i
         let now = Duration::ZERO;
         store.unpark("kind", &["first"], now, 9).await.unwrap();
         let worker = steps.work();
-        sleep(MINUTE).await;
+        sleep(63 * MINUTE).await;
         worker.stop().await;
         let job = only_job(&store).await;
         assert_eq!((job.status, job.failures), (Status::Parked, 0), "{says}");

@@ -154,29 +154,6 @@ async fn a_rejection_within_the_step_is_no_try_and_due_when_that_breaker_said() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejection_after_tries_that_failed_is_one_try_and_not_due_before_that_breaker_said() {
-    INNER.trip();
-    let workflow = Workflow::new("kind").step("only", "a", async |state: String| {
-        let mut rejection = Rejection::from(INNER.acquire().map(drop).unwrap_err());
-        // By a retry within the step, such as that of a `ClientGuard`.
-        rejection.failed_tries = 2;
-        Err(io::Error::other(rejection))?;
-        Ok::<_, StepError>(state)
-    });
-    let workflow = workflow.schedule(schedule(3));
-    let store = MemoryStore::new();
-    let steps = builder(&store).workflow(&workflow).build().unwrap();
-    let _worker = steps.work();
-    call(&steps, &workflow, "k").await;
-    let job = only_job(&store).await;
-    assert_eq!((job.status, job.failures), (Status::Waiting, 1));
-    assert!((10_000..=20_000).contains(&job.due_in_ms), "{job:?}");
-    sleep(MINUTE * 5).await;
-    let job = only_job(&store).await;
-    assert_eq!((job.status, job.failures), (Status::Dead, 3));
-}
-
-#[tokio::test(start_paused = true)]
 async fn what_a_lane_has_no_room_for_is_kept_and_done_when_there_is_room() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Take(MINUTE)]));
     let workflow = one_step(&script);

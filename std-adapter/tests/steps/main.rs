@@ -6,12 +6,14 @@
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
 //! | `dropped` | programs that are cut short |
 //! | `faults` | stores that panic or hang |
+//! | `held_up` | jobs that a breaker within the step rejects, or that nobody knows |
 //! | `parked` | jobs that nobody can run, for a while or for long |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
+//! | `keep_in_flight` | requests under way that may be kept |
 //! | `keep_faults` | requests, and stores that fail or are late, clients that hang |
 //! | `keep_gone` | requests whose caller has gone |
 //! | `keep_clients` | a real client and a real server |
@@ -19,6 +21,7 @@
 //! | `room` | calls and claims in one lane |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
+//! | `words` | secrets in the words of errors |
 //! | `settings` | what makes no sense, and what it says |
 #![cfg(feature = "steps")]
 
@@ -29,6 +32,7 @@ mod faults;
 #[path = "../support/faulty_store.rs"]
 mod faulty_store;
 mod forward;
+mod held_up;
 #[cfg(feature = "keep")]
 mod keep_bodies;
 mod keep_calls;
@@ -39,6 +43,8 @@ mod keep_dropped;
 mod keep_faults;
 #[cfg(feature = "keep")]
 mod keep_gone;
+#[cfg(feature = "keep")]
+mod keep_in_flight;
 #[cfg(feature = "keep")]
 mod keep_limits;
 #[cfg(feature = "keep")]
@@ -58,6 +64,7 @@ mod schedule;
 mod settings;
 mod support;
 mod within;
+mod words;
 mod workers;
 
 use atomic_breaker_std::steps::MemoryStore;

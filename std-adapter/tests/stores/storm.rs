@@ -92,8 +92,9 @@ impl Storm {
         let mut workers: Vec<_> = (0..self.processes).map(|at| self.worker(at)).collect();
         let keeping = tokio::spawn(keep(store.clone(), jobs));
         loop {
-            let pause = Duration::from_millis(random.u64(50..500));
-            tokio::time::sleep(pause).await;
+            // The first one while they are at it, however fast they are.
+            let pause = if kills == 0 { 1 } else { random.u64(50..500) };
+            tokio::time::sleep(Duration::from_millis(pause)).await;
             // No answer while it is restarted.
             let counts = store.counts().await.unwrap_or_default();
             let done = counts.of(Status::Done);
@@ -104,6 +105,9 @@ impl Storm {
                 began.elapsed() < limit,
                 "{done} of {jobs} after {limit:?}: {counts:?}"
             );
+            if done == 0 && kills == 0 {
+                continue;
+            }
             let at = random.usize(..self.processes);
             let status = workers[at].0.try_wait().unwrap();
             assert!(status.is_none(), "a worker ended by itself: {status:?}");

@@ -240,3 +240,28 @@ async fn a_panic_while_an_answered_call_is_dropped_is_a_failure() {
     }
     assert_eq!(server.state(), State::Open);
 }
+
+/// A future may be kept for a while before its first poll, and dropped then: nothing was called.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_never_begun_says_nothing_however_late_it_is_dropped() {
+    let rules = RULES.slow_call(SECOND);
+    let server = Arc::new(Breaker::new(rules, TokioClock));
+    let fake = Fake::new(Mood::Answers);
+    let mut service = BreakerLayer::new(Arc::clone(&server)).layer(fake.twin());
+    for _ in 0..10 {
+        let kept = service.call(1);
+        tokio::time::sleep(5 * SECOND).await;
+        drop(kept);
+    }
+    assert_eq!(
+        (server.state(), server.snapshot().failures()),
+        (State::Closed, 0)
+    );
+    server.trip();
+    tokio::time::sleep(10 * SECOND).await;
+    let kept = service.call(1);
+    tokio::time::sleep(5 * SECOND).await;
+    drop(kept);
+    assert_eq!(server.state(), State::HalfOpen);
+    assert_eq!((server.snapshot().probes_in_flight(), fake.calls()), (0, 0));
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::tower::{GateLayer, GateService};
 use atomic_breaker_std::{
-    Admit, AnyBreaker, Breaker, Observer, Resource, ServiceError, State, TokioClock,
+    Admit, AnyBreaker, Breaker, Observer, OneBreaker, Resource, ServiceError, State, TokioClock,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
@@ -67,15 +67,15 @@ async fn open_it_is_not_ready_until_the_time_is_over_without_any_traffic() {
 async fn a_transition_wakes_it_at_once_where_somebody_watches_and_within_a_second_elsewhere() {
     async fn noticed<A>(server: A) -> Duration
     where
-        A: AnyBreaker + Admit<()> + Clone,
+        A: Admit<()> + OneBreaker + Clone,
     {
         let fake = Fake::new(Mood::Answers);
         let mut endpoint = GateLayer::new(server.clone()).layer(fake);
-        server.as_breaker().force_open();
+        server.one_breaker().as_breaker().force_open();
         let begin = Instant::now();
         let released = async {
             sleep(SECOND * 5 / 2).await;
-            server.as_breaker().reset();
+            server.one_breaker().as_breaker().reset();
         };
         let ((), is_ready) = tokio::join!(released, ready(&mut endpoint));
         is_ready.unwrap();
@@ -166,20 +166,20 @@ async fn in_shadow_mode_it_is_ready_and_only_probes_decide() {
     let server: Arc<Resource<OnTokio>> = Arc::new(Resource::new(Breaker::new(RULES, TokioClock)));
     let fake = Fake::new(Mood::Answers);
     let mut endpoint = gate(&server, &fake);
-    server.trip();
+    server.breaker().trip();
     assert!(look(&mut endpoint).is_pending());
     server.enforcement().set_percent(0).unwrap();
     let begin = Instant::now();
     ready(&mut endpoint).await.unwrap();
     assert!(begin.elapsed() <= SECOND + SOON, "noticed");
     assert!(endpoint.call(1).await.is_ok());
-    assert_eq!(server.state(), State::Open, "not a probe");
+    assert_eq!(server.breaker().state(), State::Open, "not a probe");
     ready(&mut endpoint).await.unwrap();
     server.enforcement().set_percent(100).unwrap();
     assert!(endpoint.call(1).await.unwrap_err().rejected().is_some());
     ready(&mut endpoint).await.unwrap();
     assert!(endpoint.call(1).await.is_ok());
-    assert_eq!(server.state(), State::Closed);
+    assert_eq!(server.breaker().state(), State::Closed);
 }
 
 #[tokio::test(start_paused = true)]

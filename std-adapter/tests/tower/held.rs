@@ -122,3 +122,48 @@ async fn a_permit_of_an_earlier_state_is_given_up() {
     server.trip();
     assert!(look(&mut endpoint).is_pending());
 }
+
+/// As a balancer does that polls all of its endpoints at each request.
+#[tokio::test(start_paused = true)]
+async fn a_service_that_stays_unready_holds_the_probe_no_longer_than_its_lease_however_often_it_is_polled()
+ {
+    let server = Arc::new(Breaker::new(RULES.probe_lease(3 * SECOND), TokioClock));
+    let (never, well) = (Fake::new(Mood::NeverReady), Fake::new(Mood::Answers));
+    let (mut stuck, mut endpoint) = (gate(&server, &never), gate(&server, &well));
+    server.trip();
+    sleep(10 * SECOND).await;
+    assert!(look(&mut stuck).is_pending());
+    assert_eq!(server.snapshot().probes_in_flight(), 1);
+    let begin = Instant::now();
+    while look(&mut endpoint).is_pending() {
+        assert!(begin.elapsed() < 3 * SECOND + SOON, "it waits for ever");
+        sleep(SOON / 2).await;
+        assert!(look(&mut stuck).is_pending());
+    }
+    assert!(begin.elapsed() >= 3 * SECOND);
+    assert!(endpoint.call(1).await.is_ok());
+    assert_eq!(server.state(), State::Closed);
+}
+
+/// It gave its permit back, and asks for another one.
+#[tokio::test(start_paused = true)]
+async fn a_service_that_becomes_ready_after_the_lease_is_called_with_a_permit_of_its_own() {
+    let server = Arc::new(Breaker::new(RULES.probe_lease(3 * SECOND), TokioClock));
+    let fake = Fake::new(Mood::NeverReady);
+    let mut endpoint = gate(&server, &fake);
+    server.trip();
+    for _ in 0..200 {
+        sleep(SOON).await;
+        assert!(look(&mut endpoint).is_pending());
+    }
+    assert_eq!(server.state(), State::HalfOpen);
+    assert_eq!(server.snapshot().probes_in_flight(), 0, "given back");
+    let other = server.acquire().unwrap();
+    fake.set(Mood::Answers);
+    assert!(look(&mut endpoint).is_pending(), "the slot is taken");
+    other.cancel();
+    ready(&mut endpoint).await.unwrap();
+    assert_eq!(server.snapshot().probes_in_flight(), 1);
+    assert!(endpoint.call(1).await.is_ok());
+    assert_eq!(server.state(), State::Closed);
+}

@@ -6,6 +6,8 @@ mod breaker;
 mod fake;
 mod gate;
 mod held;
+#[cfg(feature = "retry")]
+mod liveness;
 mod promises;
 mod resource;
 mod stacks;

@@ -30,31 +30,38 @@ async fn in_shadow_mode_it_trips_probes_and_closes_while_all_calls_pass() {
         assert_eq!(fake.calls(), made);
     }
     assert_eq!(
-        (server.state(), server.snapshot().trips()),
+        (
+            server.breaker().state(),
+            server.breaker().snapshot().trips()
+        ),
         (State::Open, 1)
     );
     // Answers that the breaker did not ask for do not close it.
     fake.set(Mood::Answers);
     assert!(guarded.clone().oneshot(1).await.is_ok());
-    assert_eq!(server.state(), State::Open);
+    assert_eq!(server.breaker().state(), State::Open);
     // A probe that hangs, and others that pass beside it.
     tokio::time::sleep(10 * SECOND).await;
     fake.set(Mood::AnswersAfter(SECOND));
     let probe = tokio::spawn(guarded.clone().oneshot(1));
     tokio::task::yield_now().await;
-    assert_eq!(server.state(), State::HalfOpen);
+    assert_eq!(server.breaker().state(), State::HalfOpen);
     fake.set(Mood::Fails);
     assert!(guarded.clone().oneshot(1).await.is_err());
-    assert_eq!(server.state(), State::HalfOpen, "only the probe decides");
+    assert_eq!(
+        server.breaker().state(),
+        State::HalfOpen,
+        "only the probe decides"
+    );
     assert!(probe.await.unwrap().is_ok());
-    assert_eq!(server.state(), State::Closed);
+    assert_eq!(server.breaker().state(), State::Closed);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_share_is_enforced_and_can_be_changed_while_running() {
     let (server, fake) = (resource(), Fake::new(Mood::Answers));
     let guarded = BreakerLayer::new(Arc::clone(&server)).layer(fake);
-    server.force_open();
+    server.breaker().force_open();
     for (percent, passing) in [(100, 0..=0), (0, 1_000..=1_000), (30, 600..=800)] {
         server.enforcement().set_percent(percent).unwrap();
         let mut passed = 0;
@@ -81,7 +88,7 @@ async fn rejections_show_the_failure_that_opened_it_and_it_is_kept_when_it_close
     tokio::time::sleep(10 * SECOND).await;
     fake.set(Mood::Answers);
     assert!(guarded.oneshot(1).await.is_ok());
-    assert_eq!(server.state(), State::Closed);
+    assert_eq!(server.breaker().state(), State::Closed);
     assert_eq!(text(&server).as_deref(), Some("no answer"), "history");
 }
 
@@ -98,7 +105,7 @@ async fn a_panic_and_a_call_that_hung_are_failures_with_words() {
     fake.set(Mood::Hangs);
     let probe = tokio::time::timeout(SECOND, guarded.oneshot(1)).await;
     assert!(probe.is_err());
-    assert_eq!(server.state(), State::Open);
+    assert_eq!(server.breaker().state(), State::Open);
     let hung = "a call hung until it was cancelled";
     assert_eq!(text(&server).as_deref(), Some(hung));
 }
@@ -110,10 +117,10 @@ async fn a_failure_without_words_does_not_leave_those_of_an_earlier_one() {
     let permit = server.acquire().unwrap();
     permit.report_because(fail(), || "503".to_owned());
     assert_eq!(text(&server).as_deref(), Some("503"));
-    server.reset();
+    server.breaker().reset();
     server.acquire().unwrap().report(fail());
     assert_eq!(text(&server), None);
-    server.reset();
+    server.breaker().reset();
     server.acquire().unwrap().report(Outcome::Success);
 }
 

@@ -38,7 +38,7 @@ fn request() -> Request<()> {
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://a.example/"))
+    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
 }
 
 type Part = io::Result<Frame<&'static [u8]>>;

@@ -138,6 +138,8 @@ pub(crate) const fn patient() -> Schedule {
         .growth(2.0)
         .longest(Duration::from_secs(600))
         .tries(20)
+        // An outage lasts for an hour; a job that is rejected in all of it is done soon after.
+        .tell_after(Duration::from_secs(7_200))
 }
 
 /// What was seen of the jobs of a week.

@@ -7,6 +7,8 @@ pub struct Grain {
     pub tick: u64,
     /// An open time has so many significant bits.
     pub significant: u32,
+    /// Failures are counted up to here.
+    pub most_failures: u32,
     /// Trips in a row are counted up to here.
     pub most_trips: u32,
     /// Lost rounds in a row are counted up to here.
@@ -30,6 +32,7 @@ impl Grain {
     pub const WIDE: Self = Self {
         tick: 1,
         significant: 11,
+        most_failures: 65_535,
         most_trips: 31,
         most_lost: 4,
         longest: 1 << 31,
@@ -41,6 +44,7 @@ impl Grain {
         Self {
             tick,
             significant: 4,
+            most_failures: 255,
             most_trips: 7,
             most_lost: 4,
             longest: 1 << 14,

@@ -95,6 +95,8 @@ pub struct Reference {
     /// How the calls went since it closed or began to return: whether each failed.
     pub calls: Vec<bool>,
     admitted: u64,
+    /// The generation with which the half-open time that runs began.
+    half_open_since: u64,
 }
 
 impl Reference {
@@ -110,6 +112,7 @@ impl Reference {
             drawn: None,
             calls: Vec::new(),
             admitted: 0,
+            half_open_since: 0,
         }
     }
 
@@ -137,6 +140,9 @@ impl Reference {
         }
         if let State::Closed | State::Returning = self.state() {
             self.calls.clear();
+        }
+        if let Mode::Probing { lost_rounds: 0, .. } = self.mode {
+            self.half_open_since = self.generation;
         }
         self.noticed = Some(Notice {
             from,

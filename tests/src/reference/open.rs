@@ -12,7 +12,7 @@ impl Reference {
         self.trips = (self.trips + 1).min(self.rules.grain.most_trips);
         let range = self.rules.open_ticks(self.trips, demand);
         let wanted = self.draw(&range);
-        let mode = self.open_until(wanted, demand > self.rules.own_open_time(self.trips) / 2);
+        let mode = self.open_until(wanted, demand > 0);
         self.enter(mode, cause);
     }
 
@@ -24,8 +24,7 @@ impl Reference {
         };
         match self.later(&range) {
             Some(wanted) => {
-                let is_long = demand > self.rules.own_open_time(self.trips) / 2;
-                let mode = self.open_until(wanted, demanded || is_long);
+                let mode = self.open_until(wanted, demanded || demand > 0);
                 self.enter(mode, Cause::Manual);
             }
             None => self.demand(demand),
@@ -49,12 +48,10 @@ impl Reference {
         }
     }
 
-    /// A demand that ends no later than the open time that runs: it keeps early probes off if it demands
-    /// more than half of what is left.
+    /// A demand that ends no later than the open time that runs keeps early probes off until then.
     fn demand(&mut self, demand: u64) {
-        let left = self.open_left();
         if let Mode::Open { demanded, .. } = &mut self.mode {
-            *demanded |= self.rules.grain.up(demand) > left / 2;
+            *demanded |= demand > 0;
         }
     }
 

@@ -13,8 +13,10 @@ impl Reference {
             _ => report,
         };
         if !self.holds(permit) {
-            if let Report::RetryAfter(time) = report {
-                self.report_late(permit, time);
+            match report {
+                Report::RetryAfter(time) => self.report_late(permit, time),
+                Report::Success if self.has_lost(permit) => self.succeeded(),
+                _ => {}
             }
             return report;
         }
@@ -69,6 +71,18 @@ impl Reference {
             }
             Mode::Open { .. } | Mode::Held(_) => false,
         }
+    }
+
+    /// Whether the permit is of a probe that lost its slot in the half-open time that runs, in one of the rounds
+    /// that are counted.
+    fn has_lost(&self, permit: Permit) -> bool {
+        let Mode::Probing { lost_rounds, .. } = self.mode else {
+            return false;
+        };
+        let rounds = self.generation - permit.generation;
+        permit.is_probe
+            && permit.generation >= self.half_open_since
+            && (1..=u64::from(lost_rounds)).contains(&rounds)
     }
 
     /// A probe gives its slot back.
@@ -144,6 +158,7 @@ impl Reference {
             Trip::InARow(limit) | Trip::Within(limit, _) => limit,
             Trip::ByRatio => return false,
         };
+        let windows = self.windows_of_the_return();
         match &mut self.mode {
             Mode::Closed {
                 failures,
@@ -160,14 +175,29 @@ impl Reference {
             }
             Mode::Returning { failures, .. } => {
                 *failures += weight;
-                *failures >= limit
+                let share = u64::from(*failures) * windows.1;
+                share >= u64::from(limit) * windows.0 || *failures >= self.rules.grain.most_failures
             }
             _ => false,
         }
     }
 
-    /// Whether the window of the failures counted has passed. While traffic returns, the window is
-    /// the return.
+    /// For how many windows of failures traffic has been returning, as a fraction: one at least, and no more
+    /// than the whole return.
+    fn windows_of_the_return(&self) -> (u64, u64) {
+        let (Mode::Returning { began, .. }, Trip::Within(_, window)) =
+            (&self.mode, self.rules.trip)
+        else {
+            return (1, 1);
+        };
+        let grain = self.rules.grain;
+        let window = grain.up(window);
+        let whole = self.rules.returning.map_or(0, |back| back.ticks(grain));
+        let lasted = self.age(*began).max(0).cast_unsigned();
+        (lasted.min(whole).max(window), window)
+    }
+
+    /// Whether the window of the failures counted has passed.
     fn is_window_over(&self) -> bool {
         match (&self.mode, self.rules.trip) {
             (Mode::Closed { window_began, .. }, Trip::Within(_, window)) => {

@@ -110,7 +110,7 @@ impl Rules {
     }
 
     /// The open time that nobody demanded, in milliseconds.
-    pub(super) fn own_open_time(&self, trips: u32) -> u64 {
+    fn own_open_time(&self, trips: u32) -> u64 {
         let mut open = self.open_for;
         for _ in 1..trips {
             open = self.growth.map_or(open, |growth| growth.after(open));

@@ -99,7 +99,7 @@ impl Reference {
                 view.in_flight = out.len();
                 view.successes = *successes;
                 view.lost_rounds = *lost_rounds;
-                view.is_due = out.len() >= self.slots() && wait.is_none();
+                view.is_due = wait.is_none();
             }
             Mode::Returning { failures, began } => {
                 view.failures = *failures;

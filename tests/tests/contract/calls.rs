@@ -147,17 +147,19 @@ fn a_panic_is_reported_as_one_outcome() {
     assert_eq!(diary.cancelled.get(), 0);
 }
 
-fn a_panic_of_the_classifier_says_nothing_of_the_resource<W: AnyWord>() {
+fn a_panic_of_the_classifier_counts_as_a_failure<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = half_open::<W>(&clock);
     let classify = |_: &Result<(), ()>| -> Outcome { panic!("in the classifier") };
     let call = || breaker.call_with(classify, || Ok(()));
     catch_unwind(AssertUnwindSafe(call)).unwrap_err();
     let snapshot = breaker.snapshot();
-    assert_eq!(
-        (snapshot.state(), snapshot.probes_in_flight()),
-        (State::HalfOpen, 0)
-    );
+    assert_eq!((snapshot.state(), snapshot.trips()), (State::Open, 2));
+
+    let breaker = half_open::<W>(&clock);
+    let call = || run(breaker.call_async_with(classify, async || Ok(())));
+    catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+    assert_eq!(breaker.state(), State::Open);
 }
 
 fn a_future_that_is_dropped_cancels<W: AnyWord>() {
@@ -300,7 +302,7 @@ on_both_words!(
     a_result_can_be_recorded_by_hand,
     a_panic_counts_as_one_failure_and_goes_on,
     a_probe_that_panics_reopens_and_leaves_no_slot_taken,
-    a_panic_of_the_classifier_says_nothing_of_the_resource,
+    a_panic_of_the_classifier_counts_as_a_failure,
     a_future_that_is_dropped_cancels,
     a_future_that_is_never_polled_takes_no_slot,
     a_future_reports_when_it_is_ready,

@@ -223,9 +223,12 @@ fn a_command_is_one_swap_or_none<W: AnyWord>() {
     assert_eq!(swaps(|it| it.probe_now()), 0);
     assert_eq!(swaps(|it| it.trip()), 1);
     assert_eq!(swaps(|it| it.trip()), 0, "the deadline does not move");
-    assert_eq!(swaps(|it| it.trip_for(ms(1))), 0, "too short to count");
     assert_eq!(swaps(|it| it.probe_early()), 1);
     assert_eq!(swaps(|it| it.probe_now()), 1, "another round");
+    assert_eq!(swaps(|it| it.trip()), 1);
+    assert_eq!(swaps(|it| it.trip_for(ms(1))), 1, "demanded from now on");
+    assert_eq!(swaps(|it| it.trip_for(ms(1))), 0);
+    assert_eq!(swaps(|it| it.probe_early()), 0);
     assert_eq!(swaps(|it| it.force_open()), 1);
     assert_eq!(swaps(|it| it.force_open()), 0);
     assert_eq!(swaps(|it| it.trip()), 0);

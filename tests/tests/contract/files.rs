@@ -46,6 +46,10 @@ fn settings() -> Vec<(Config, Value)> {
             config().failure_ratio(Ratio::percent(30).within(ms(10_000)).min_calls(60_000)),
             json!({"failure_ratio": {"percent": 30, "within_ms": 10_000, "min_calls": 60_000}}),
         ),
+        (
+            config().failure_ratio(Ratio::basis_points(10).of_last(40)),
+            json!({"failure_ratio": {"basis_points": 10, "of_last": 40}}),
+        ),
         (config().slow_call(ms(300)), json!({"slow_call_ms": 300})),
         (config().open_for(ms(250)), json!({"open_for_ms": 250})),
         (
@@ -178,6 +182,15 @@ fn rules_that_exclude_each_other_are_named_as_they_stand_in_the_file() {
             fault(file),
             "consecutive_failures, failures_within and tally_only exclude each other: keep one \
              (failure_ratio goes with each)"
+        );
+    }
+    for ratio in [
+        json!({"of_last": 20}),
+        json!({"percent": 50, "basis_points": 5_000, "of_last": 20}),
+    ] {
+        assert_eq!(
+            fault(json!({"failure_ratio": ratio})),
+            "a failure_ratio has either percent or basis_points: set one of them"
         );
     }
     for ratio in [

@@ -28,6 +28,18 @@ fn no_more_probes_are_in_flight_than_allowed<W: AnyWord>() {
     }
 }
 
+fn a_word_with_a_free_slot_can_be_retired<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = half_open::<W>(rules().probes(2), &clock);
+    let first = breaker.acquire().unwrap();
+    let second = breaker.acquire().unwrap();
+    assert!(!breaker.retire(), "both slots are taken");
+    second.cancel();
+    assert!(breaker.snapshot().is_due() && breaker.retire());
+    assert_eq!(first.failure(), None, "of somebody else now");
+    assert_eq!(breaker.state(), State::Closed);
+}
+
 fn no_more_probes_are_admitted_than_still_needed<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = half_open::<W>(rules().probes(3).close_after(4), &clock);
@@ -154,10 +166,12 @@ fn a_take_over_begins_a_new_round<W: AnyWord>() {
     let snapshot = breaker.snapshot();
     assert_eq!(snapshot.epoch(), epoch + 1);
     assert_eq!((snapshot.probes_in_flight(), snapshot.successes()), (1, 0));
-    for token in late {
-        breaker.resume(token).success();
-    }
+    let mut late = late.into_iter();
+    breaker.resume(late.next().unwrap()).failure();
     assert_eq!(breaker.snapshot(), snapshot);
+    breaker.resume(late.next().unwrap()).success();
+    let snapshot = breaker.snapshot();
+    assert_eq!((snapshot.probes_in_flight(), snapshot.successes()), (1, 1));
 }
 
 fn probes_lost_again_and_again_never_wedge<W: AnyWord>() {
@@ -178,6 +192,7 @@ fn probes_lost_again_and_again_never_wedge<W: AnyWord>() {
 
 on_both_words!(
     no_more_probes_are_in_flight_than_allowed,
+    a_word_with_a_free_slot_can_be_retired,
     no_more_probes_are_admitted_than_still_needed,
     so_many_successes_in_a_row_close,
     a_failure_reopens_and_the_open_time_starts_again,

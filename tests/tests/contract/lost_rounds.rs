@@ -20,8 +20,12 @@ fn half_open<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
 }
 
 /// Ten calls a second from the trip on, each of which succeeds after `took`. Answers how many rounds
-/// were lost before the breaker closed, or `None` if it never did within a day.
-fn rounds_lost_until_closed<W: Word>(word: W, config: Config, took: Duration) -> Option<u32> {
+/// were lost before the breaker closed, and when it did; `None` if it never did within a day.
+fn lost_until_closed<W: Word>(
+    word: W,
+    config: Config,
+    took: Duration,
+) -> Option<(usize, Duration)> {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let breaker = Breaker::builder(config, &clock)
         .word(word)
@@ -39,7 +43,7 @@ fn rounds_lost_until_closed<W: Word>(word: W, config: Config, took: Duration) ->
         if breaker.state() == State::Closed {
             let reported = diary.causes();
             let lost = reported.iter().filter(|cause| **cause == Cause::ProbeLost);
-            return Some(lost.count() as u32);
+            return Some((lost.count(), now));
         }
         if let Ok(permit) = breaker.acquire() {
             under_way.push_back((now + took, permit));
@@ -49,38 +53,47 @@ fn rounds_lost_until_closed<W: Word>(word: W, config: Config, took: Duration) ->
     None
 }
 
-/// So many rounds are lost that the doubled lease outlasts the call, and no more:
-/// `log2(call / lease)`, rounded down, and one.
-fn rounds_needed(lease: Duration, took: Duration) -> u32 {
-    let ratio = took.as_millis() / lease.as_millis();
-    ratio.ilog2() + 1
-}
-
-/// Ten calls a second that each succeed after 31 s, with the defaults, were half-open for ever: each
-/// lost lease made every success stale.
+/// When a call succeeds, its resource answers, however many leases ago it began. Before, a call of 31 s closed after
+/// 71 s, one of 300 s after 760 s, and one of 480 s never.
 #[test]
-fn healthy_calls_that_take_longer_than_the_lease_close() {
-    let lease = DEFAULT_LEASE;
-    for seconds in [31, 45, 61, 119, 121, 300, 470] {
+fn healthy_calls_that_take_longer_than_the_lease_close_when_the_first_one_succeeds() {
+    let open = Duration::from_secs(10);
+    for seconds in [31, 45, 61, 100, 119, 121, 300, 470, 600, 900] {
         let took = Duration::from_secs(seconds);
-        let needed = rounds_needed(lease, took);
         for config in [Config::new(), Config::new().probes(4).close_after(4)] {
-            let wide = rounds_lost_until_closed(AtomicU64::new(0), config, took);
-            assert_eq!(wide, Some(needed), "{seconds} s");
-            let narrow = rounds_lost_until_closed(AtomicU32::new(0), config, took);
-            assert_eq!(narrow, Some(needed), "{seconds} s");
+            let config = config.open_for(open);
+            let wide = lost_until_closed(AtomicU64::new(0), config, took);
+            let narrow = lost_until_closed(AtomicU32::new(0), config, took);
+            for closed in [wide, narrow] {
+                let (lost, at) = closed.unwrap_or_else(|| panic!("never: {seconds} s"));
+                assert!((1..=4).contains(&lost), "{seconds} s: {lost}");
+                let late = at.checked_sub(open + took).unwrap();
+                assert!(late <= 5 * TENTH, "{seconds} s: {late:?}");
+            }
         }
     }
-    // A call of 31 s loses one round; without a lease that grows, 24 hours were not enough.
-    assert_eq!(rounds_needed(lease, Duration::from_secs(31)), 1);
+}
+
+/// The rounds that are counted are four, of 16 leases each at most: those of a call before are forgotten.
+#[test]
+fn healthy_calls_shorter_than_80_leases_close() {
+    let took = |leases: u32| (DEFAULT_LEASE * leases).saturating_sub(ms(100));
+    for leases in [32, 40, 60, 64, 79] {
+        let closed = lost_until_closed(AtomicU64::new(0), Config::new(), took(leases));
+        let (_, at) = closed.unwrap_or_else(|| panic!("never: {leases} leases"));
+        let late = at.checked_sub(took(leases)).unwrap();
+        assert!(late <= DEFAULT_LEASE * 16, "{leases} leases: {late:?}");
+    }
+    let longer = lost_until_closed(AtomicU64::new(0), Config::new(), took(82));
+    assert_eq!(longer, None, "as documented");
 }
 
 #[test]
 fn healthy_calls_shorter_than_the_lease_lose_no_round() {
     for seconds in [0, 1, 29] {
         let took = Duration::from_secs(seconds);
-        let lost = rounds_lost_until_closed(AtomicU64::new(0), Config::new().close_after(3), took);
-        assert_eq!(lost, Some(0), "{seconds} s");
+        let closed = lost_until_closed(AtomicU64::new(0), Config::new().close_after(3), took);
+        assert_eq!(closed.unwrap().0, 0, "{seconds} s");
     }
 }
 

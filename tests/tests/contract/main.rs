@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `cost` | closed calls; loads, swaps and clock readings of everything else |
 //! | `closed` | trip rules, weights |
-//! | `ratio`, `tallies`, `forgotten` | the share of the last calls, several rules in one breaker, what an outage forgets |
+//! | `ratio`, `basis_points`, `tallies`, `forgotten` | the share of the last calls, several rules in one breaker, what an outage forgets |
 //! | `open`, `growth`, `jitter` | rejection and deadline, growth and jitter |
 //! | `demanded`, `demanded_late` | open times that somebody demanded |
 //! | `half_open`, `lost_rounds` | probes, lost and dropped probes, leases that give way |
 //! | `cancelled` | permits that are dropped |
 //! | `returning` | gradual return |
-//! | `stale`, `late_reports` | late reports, and how often one is taken for a current one |
+//! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is taken for a current one |
 //! | `control`, `holds` | manual control |
 //! | `events`, `observers` | observers, the event log, lines of a log |
-//! | `snapshot` | all that one load shows |
+//! | `snapshot`, `present` | all that one load shows, the order of transitions |
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, callers that come rarely |
 //! | `word`, `restored`, `retained` | the word anywhere, corrupt words, words that outlive their clock |
@@ -23,6 +23,7 @@
 //! | `config`, `parts`, `files` | what does not fit, and the message; configurations from a file |
 
 mod attempt;
+mod basis_points;
 mod calls;
 mod cancelled;
 mod closed;
@@ -41,12 +42,14 @@ mod half_open;
 mod holds;
 mod jitter;
 mod late_reports;
+mod late_successes;
 mod lost_rounds;
 mod observers;
 mod open;
 mod owned;
 mod panicking;
 mod parts;
+mod present;
 mod ratio;
 mod restored;
 mod retained;

@@ -160,7 +160,7 @@ fn limits_of_the_failure_ratio() {
         (both(of(50, 10, 0)), both(of(50, 10, 11))),
         (min.into(), min.into())
     );
-    let percent = "the percent of a failure_ratio must be between 1 and 100: change it";
+    let percent = "the share of a failure_ratio must be between 1 and 10000 basis points (0.01 to 100 percent): change it";
     assert_eq!(
         (both(of(0, 10, 5)), both(of(101, 10, 5))),
         (percent.into(), percent.into())

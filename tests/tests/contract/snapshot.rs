@@ -74,11 +74,12 @@ fn a_half_open_snapshot_counts_probes_and_successes<W: AnyWord>() {
     let free = breaker.snapshot();
     assert_eq!((free.state(), free.successes()), (State::HalfOpen, 1));
     assert_eq!((free.probes_in_flight(), free.retry_in()), (1, Some(ms(0))));
-    assert!(!free.is_due());
+    assert!(free.is_due(), "the next call takes the free slot");
 
     let _second = breaker.acquire().unwrap();
     clock.advance(ms(30));
     let full = breaker.snapshot();
+    assert!(!full.is_due());
     assert_eq!(
         (full.probes_in_flight(), full.wait()),
         (2, Some(Wait::AtMost(ms(70))))

@@ -142,9 +142,9 @@ fn a_tally_is_shown_the_ratio_of_the_rules() {
         (
             shown.calls(),
             shown.needed_calls(),
-            shown.trips_at_percent()
+            shown.trips_at_basis_points()
         ),
-        (Some(9), 4, 70)
+        (Some(9), 4, 7_000)
     );
     assert!(shown.is_reached(4, 3) && !shown.is_reached(3, 3) && !shown.is_reached(10, 6));
 }

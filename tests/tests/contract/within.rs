@@ -74,7 +74,7 @@ fn limits_of_a_failure_ratio_within_a_time() {
         both(of(50, 0)),
         "min_calls of 0 would judge by no calls at all: set at least 1"
     );
-    let percent = "the percent of a failure_ratio must be between 1 and 100: change it";
+    let percent = "the share of a failure_ratio must be between 1 and 10000 basis points (0.01 to 100 percent): change it";
     assert_eq!(
         (both(of(0, 1)), both(of(101, 1))),
         (percent.into(), percent.into())

@@ -1,7 +1,7 @@
 //! Words in memory of any kind, and what is found in them.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, CriticalSectionWord};
-use atomic_breaker::{Breaker, Cause, Config, ManualClock, State};
+use atomic_breaker::{Breaker, Cause, Config, FromBitsError, ManualClock, Ratio, State};
 
 use super::support::{AnyWord, Diary, breaker, checked, fail, ms, on_both_words, rules};
 
@@ -156,6 +156,16 @@ fn bits_of_an_invalid_state_make_no_breaker<W: AnyWord>() {
     let corrupt = W::Bits::from_u64(1);
     let error = Breaker::<_, W>::from_bits(corrupt, checked::<W>(rules()), &clock).unwrap_err();
     assert_eq!(error.bits(), 1);
+    let try_from_bits =
+        |bits, config| Breaker::<_, W>::try_from_bits(bits, checked::<W>(config), &clock);
+    assert_eq!(
+        try_from_bits(corrupt, rules()).unwrap_err(),
+        FromBitsError::Corrupt(error)
+    );
+    let ratio = rules().failure_ratio(Ratio::percent(50));
+    let needs = try_from_bits(W::Bits::FRESH, ratio).unwrap_err();
+    assert!(needs.to_string().contains("last_calls"), "{needs}");
+    assert!(try_from_bits(W::Bits::FRESH, rules()).is_ok());
 }
 
 on_both_words!(

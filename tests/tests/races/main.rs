@@ -7,6 +7,7 @@
 
 mod aba;
 mod demands;
+mod keeper;
 mod memory;
 mod orderings;
 mod probes;

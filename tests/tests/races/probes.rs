@@ -149,7 +149,7 @@ fn two_successes_that_are_the_last_ones_needed_close_once() {
 }
 
 #[test]
-fn a_take_over_and_the_late_success_of_the_lost_probe_exclude_each_other() {
+fn a_late_success_closes_whether_its_slot_is_taken_over_or_not() {
     let histories = model("take-over against a late success", || {
         let breaker = due(config());
         let lost = token(&breaker);
@@ -167,7 +167,7 @@ fn a_take_over_and_the_late_success_of_the_lost_probe_exclude_each_other() {
         histories,
         HashSet::from([
             (vec![Manual, OpenTimeOver, Succeeded], 0, 0),
-            (vec![Manual, OpenTimeOver, ProbeLost], 1, 0),
+            (vec![Manual, OpenTimeOver, ProbeLost, Succeeded], 0, 0),
         ])
     );
 }

@@ -1,8 +1,7 @@
 //! The same client behind the preset: a breaker per host, a budget for retries, `Retry-After` heeded.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, ClientService, RequestError};
@@ -13,7 +12,6 @@ use axum::body::Bytes;
 use axum::http::{Request, Uri};
 use http_body_util::Empty;
 use hyper_util::client::legacy::Error;
-use tower::util::MapRequest;
 use tower::{Layer, ServiceExt};
 
 use super::careful::{Http, PAUSES, TRIES, TRY, http, judge};
@@ -39,7 +37,7 @@ const PLAN: ClientConfig = ClientConfig::new()
             .jitter_percent(20),
     );
 
-/// Outlives the requests: the breakers of all hosts, and the budget of retries.
+/// Outlives the requests: the breakers of all hosts, and their budgets of retries.
 static GUARD: LazyLock<ClientGuard<StdClock, &History>> =
     LazyLock::new(|| ClientGuard::with(PLAN, StdClock, &HISTORY).expect("settings that fit"));
 
@@ -50,22 +48,8 @@ pub(crate) const RETURN: Duration = Duration::from_secs(3);
 
 type Body = Empty<Bytes>;
 
-/// Marks each request that is sent, which tells a call that was rejected at once from one that was rejected when
-/// it was to be tried again.
-type Marking = MapRequest<Http, fn(Request<Body>) -> Request<Body>>;
-
-#[derive(Clone, Default)]
-struct IsSent(Arc<AtomicBool>);
-
-fn mark(request: Request<Body>) -> Request<Body> {
-    if let Some(IsSent(is_sent)) = request.extensions().get() {
-        is_sent.store(true, Ordering::Relaxed);
-    }
-    request
-}
-
 #[derive(Clone)]
-pub(crate) struct Guarded(ClientService<Marking, Error, Body, StdClock, &'static History>);
+pub(crate) struct Guarded(ClientService<Http, Error, Body, StdClock, &'static History>);
 
 impl Guarded {
     pub(crate) fn new(hosts: &[SocketAddr]) -> Self {
@@ -73,7 +57,7 @@ impl Guarded {
         let rules = PLAN.get_breaker().gradual_return(RETURN_FIRST, RETURN);
         let set = GUARD.set_breaker_of(&origin(hosts[COLD]), rules);
         set.expect("rules that fit, and room for a host");
-        Self(GUARD.layer().layer(MapRequest::new(http(), mark)))
+        Self(GUARD.layer().layer(http()))
     }
 }
 
@@ -81,13 +65,9 @@ impl Caller for Guarded {
     async fn call(&self, url: Uri) -> Outcome {
         let mut request = Request::new(Empty::new());
         *request.uri_mut() = url;
-        let is_sent = IsSent::default();
-        request.extensions_mut().insert(is_sent.clone());
         match self.0.clone().oneshot(request).await {
             Ok(response) => judge(response).await,
-            Err(RequestError::Rejected(_)) if !is_sent.0.load(Ordering::Relaxed) => {
-                Outcome::Rejected
-            }
+            Err(RequestError::Rejected(_)) => Outcome::Rejected,
             Err(_) => Outcome::Failed,
         }
     }
@@ -108,7 +88,7 @@ impl Caller for Guarded {
 
 /// The key of a host.
 fn origin(host: SocketAddr) -> Origin {
-    Origin::of(&super::load::url(host))
+    Origin::of(&super::load::url(host)).expect("a URL with a host")
 }
 
 static HISTORY: History = History(Mutex::new(Vec::new()));

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `contract` | what every store does alike: from the tests of the std adapter |
+//! | `damaged` | rows that somebody else has written to |
 //! | `server`, `programs` | a server of its own |
 //! | `schemas` | tables of others, of other versions; who may not make any |
 //! | `sharing` | several stores on one database; transactions of the application's own |
@@ -10,6 +11,7 @@
 
 #[path = "../../../tests/steps/contract/mod.rs"]
 mod contract;
+mod damaged;
 mod outages;
 mod programs;
 mod schemas;

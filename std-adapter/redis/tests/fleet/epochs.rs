@@ -1,9 +1,9 @@
 //! Flushes, expiry, and keys that somebody else has written.
 
 use atomic_breaker_redis::RedisFleet;
-use atomic_breaker_std::fleet::{Ask, Fleet, Period, Verdict};
+use atomic_breaker_std::fleet::{Fleet, Period, Verdict};
 
-use crate::contract::{ask, bid, instance, judge, name, next, open, opened, pause, vote};
+use crate::contract::{ask, bid, failed, instance, judge, name, next, open, opened, pause, vote};
 use crate::figures::figure;
 use crate::server::Server;
 
@@ -65,7 +65,7 @@ async fn every_key_expires() {
     fleet.ask(instance(1), &other, vote(1)).await.unwrap();
     fleet.read(instance(1), 5_000).await.unwrap();
     let keys = server.command(&["KEYS", "*"]);
-    assert_eq!(keys.lines().count(), 3, "{keys}");
+    assert_eq!(keys.lines().count(), 4, "{keys}");
     for key in keys.lines() {
         let left: i64 = server.command(&["PTTL", key]).parse().unwrap();
         assert!((1..=700_000).contains(&left), "{key} {left}");
@@ -83,17 +83,17 @@ async fn what_others_wrote_or_published_is_passed_over() {
         "",
         "|",
         "||||",
-        "|1:a|1|1:a:1:2:2:1:-:0:0:3|",
-        "|1|1|1:a:1:2:2:1:-:0:0:3|payments",
-        "x|1:a|1|1:a:1:2:2:1:-:0:0:3|payments",
-        "|1:a|x|1:a:1:2:2:1:-:0:0:3|payments",
-        "|1:a|1|9007199254740992:a:1:2:2:1:-:0:0:3|payments",
-        "|1:a|1|1:a:1:2:2:1:-:0:0|payments",
-        "|1:a|1|1:a:1:2:2:1:-:0:0:3:4|payments",
+        "|1:a|1|1:a:1:2:2:1:-:0:0:-:0:3|",
+        "|1|1|1:a:1:2:2:1:-:0:0:-:0:3|payments",
+        "x|1:a|1|1:a:1:2:2:1:-:0:0:-:0:3|payments",
+        "|1:a|x|1:a:1:2:2:1:-:0:0:-:0:3|payments",
+        "|1:a|1|9007199254740992:a:1:2:2:1:-:0:0:-:0:3|payments",
+        "|1:a|1|1:a:1:2:2:1:-:0:0:-:0|payments",
+        "|1:a|1|1:a:1:2:2:1:-:0:0:-:0:3:4|payments",
     ] {
         server.command(&["PUBLISH", "{test}:messages", nonsense]);
     }
-    for nonsense in ["", "1:2:3", "a:b:c:d:e:f:g:h:i:j"] {
+    for nonsense in ["", "1:2:3", "a:b:c:d:e:f:g:h:i:j:k:l"] {
         server.command(&["HSET", "{test}:records", "payments", nonsense]);
         assert_eq!(fleet.read(instance(1), 5_000).await.unwrap().messages, []);
     }
@@ -124,12 +124,8 @@ async fn no_command_is_needed_that_redis_6_0_lacks() {
     let mut messages = fleet.subscribe().await.unwrap();
     let first = open(&fleet).await;
     assert!(bid(&fleet, 1, first.id, 100).await.done);
-    let raise = Ask::Raise {
-        id: first.id,
-        known: first.id.epoch + 7,
-    };
-    assert!(ask(&fleet, 1, raise).await.done);
-    assert!(judge(&fleet, 1, first.id, Verdict::Healthy).await.done);
+    let second = opened(judge(&fleet, 1, first.id, failed(1_000)).await);
+    assert!(judge(&fleet, 1, second.id, Verdict::Healthy).await.done);
     next(&mut messages).await;
     assert_ne!(
         server

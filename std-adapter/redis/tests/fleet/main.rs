@@ -10,6 +10,7 @@
 //! | `errors` | why the server does not answer is shown |
 //! | `outages` | a server that is stopped, killed, flushed, in the midst of an outage |
 //! | `failover` | a replica takes over |
+//! | `older` | a server that goes back to older records, and records that it has not made |
 //! | `prober` | a process that is killed while it probes |
 //! | `fleets` | one sick instance, clocks apart, what is written |
 //! | `alone` | what is timed: with tight limits where `tests/engines/run` runs it alone |
@@ -23,6 +24,7 @@ mod errors;
 mod failover;
 mod figures;
 mod fleets;
+mod older;
 mod outages;
 mod prober;
 mod process;

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `contract` | what every store does alike: from the tests of the std adapter |
+//! | `damaged` | rows that somebody else has written to |
 //! | `files` | files of others, of other versions, that cannot be opened or written |
 //! | `full` | a disk that is full, and has room again |
 //! | `sharing` | several stores on one file; transactions of the application's own |
@@ -10,6 +11,7 @@
 
 #[path = "../../../tests/steps/contract/mod.rs"]
 mod contract;
+mod damaged;
 mod files;
 mod folder;
 #[cfg(target_os = "linux")]

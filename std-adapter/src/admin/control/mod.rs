@@ -4,10 +4,11 @@ mod request;
 
 pub(super) use request::Request;
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker::{Config, Control, State, Transition};
+use atomic_breaker::{Config, Control, Snapshot, State, Transition};
 use axum::http::StatusCode;
 use serde::Serialize;
 
@@ -138,14 +139,8 @@ impl Changes<'_> {
         breaker: &dyn Control,
     ) -> Result<(Option<Transition>, State), Problem> {
         let before = breaker.snapshot();
-        if epoch.is_some_and(|seen| seen != before.epoch()) {
-            return Err(Problem::new(
-                StatusCode::CONFLICT,
-                format!(
-                    "it has changed since you looked: it is {} now; look again",
-                    before.state()
-                ),
-            ));
+        if let Some(seen) = epoch.filter(|seen| *seen != before.epoch()) {
+            return Err(self.changed(seen, &before));
         }
         if self.is_dry {
             return Ok((None, before.state()));
@@ -162,6 +157,20 @@ impl Changes<'_> {
             Command::SetRules(_) | Command::ClearRules | Command::Enforce(_) => None,
         };
         Ok((made, before.state()))
+    }
+
+    /// What it is now, and by whom.
+    fn changed(&self, seen: u16, now: &Snapshot) -> Problem {
+        let timeline = &self.shown.timeline;
+        let last = timeline.last_of(iter::once(&self.subject)).pop().flatten();
+        let since = last.and_then(|event| status::since(&event, now));
+        let since = since.map_or_else(String::new, |since| format!(", {since}"));
+        let (state, epoch) = (now.state(), now.epoch());
+        let error = format!(
+            "it has changed since you looked, and nothing was done: it is {state} now, at epoch {epoch} instead of \
+             {seen}{since}; look again"
+        );
+        Problem::new(StatusCode::CONFLICT, error)
     }
 
     fn set_rules(&self, new: Config) -> Result<Answer, Problem> {
@@ -240,7 +249,7 @@ impl Changes<'_> {
     /// By hand, where no recorder did.
     fn record(&self, what: What) {
         let _acting = self.acting();
-        self.shown.timeline.record(self.subject.clone(), what);
+        self.shown.timeline.record(self.subject.clone(), what, None);
     }
 }
 

@@ -107,14 +107,14 @@ pub(super) async fn obey(
     let (id, command, seen) = (request.id()?, request.r#do, request.seen()?);
     let steps = of(shown, &request.of)?;
     let read = async || {
-        let read = steps.ask(move |jobs| async move { jobs.job(id).await });
+        let read = steps.ask_first(move |jobs| async move { jobs.job(id).await });
         read.await
     };
     let job = read().await?.ok_or_else(|| absent(id))?;
     if seen.is_some_and(|seen| seen != job.status) {
         return Err(changed(&job));
     }
-    let done = steps.ask(move |jobs| async move {
+    let done = steps.ask_first(move |jobs| async move {
         match command {
             Command::RetryNow => jobs.retry_now(id).await,
             Command::Cancel => jobs.cancel(id).await,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::super::answer::Problem;
@@ -19,6 +19,8 @@ use crate::steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError,
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// How many requests ask one store at the same time: of four connections, which a pool has unless set, workers keep two.
 const AT_ONCE: usize = 2;
+/// How many of them are reads that are under way, or next: a command waits for these, and not for all that came before.
+const READS: usize = 2;
 /// The most bytes of a store's error that are shown.
 const ERROR: usize = 512;
 
@@ -28,6 +30,7 @@ pub(in crate::admin) struct OfSteps {
     /// Whether states are shown, or how large they are alone.
     pub(super) shows_states: bool,
     asks: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
     pub(super) counted: Arc<Mutex<Option<Counted>>>,
     changes: AtomicU64,
 }
@@ -38,6 +41,7 @@ impl OfSteps {
             jobs: Arc::new(steps.clone()),
             shows_states,
             asks: Arc::new(Semaphore::new(AT_ONCE)),
+            reads: Arc::new(Semaphore::new(READS)),
             counted: Arc::default(),
             changes: AtomicU64::new(0),
         }
@@ -58,6 +62,19 @@ impl OfSteps {
 }
 
 impl Named<OfSteps> {
+    /// What the store answers, within a time, before any read that is not under way.
+    pub(super) async fn ask_first<T, F>(
+        &self,
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let until = Instant::now() + PATIENCE;
+        self.in_turn(until, None, asked).await
+    }
+
     /// What the store answers, within a time.
     pub(super) async fn ask<T, F>(
         &self,
@@ -70,11 +87,26 @@ impl Named<OfSteps> {
         self.ask_until(Instant::now() + PATIENCE, asked).await
     }
 
-    /// Once it is asked, its turn ends with its answer, also if the client is gone: a database goes on with what nobody
-    /// waits for.
     pub(super) async fn ask_until<T, F>(
         &self,
         until: Instant,
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let read = Arc::clone(&self.it.reads).acquire_owned();
+        let read = timeout_at(until, read).await.map_err(|_| self.is_late())?;
+        self.in_turn(until, read.ok(), asked).await
+    }
+
+    /// Once it is asked, its turn ends with its answer, also if the client is gone: a database goes on with what nobody
+    /// waits for.
+    async fn in_turn<T, F>(
+        &self,
+        until: Instant,
+        read: Option<OwnedSemaphorePermit>,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
     ) -> Result<T, Problem>
     where
@@ -86,7 +118,7 @@ impl Named<OfSteps> {
         let asked = asked(Arc::clone(&self.it.jobs));
         let answered = tokio::spawn(async move {
             let answered = timeout_at(until, asked).await;
-            drop(turn);
+            drop((turn, read));
             answered
         });
         match answered.await {

@@ -58,11 +58,11 @@ macro_rules! single_resource {
     ($($handle:ty),*) => {$(
         impl<B: AnyBreaker + Send + Sync + 'static> Single for $handle {
             fn control(&self) -> &dyn Control {
-                self.as_breaker()
+                self.breaker().as_breaker()
             }
 
             fn config(&self) -> Config {
-                *self.as_breaker().config()
+                *self.breaker().as_breaker().config()
             }
 
             fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use atomic_breaker::{State, Transition};
+use atomic_breaker::{Present, State, Transition};
 
 use super::event::{Event, Made, Subject, What};
 
@@ -30,14 +30,18 @@ impl LastOfEach {
         self.events.get(subject).cloned()
     }
 
-    /// Keeps it if it is a transition, and the later one of two that come in the wrong order.
-    pub(super) fn note(&mut self, event: &Arc<Event>) {
+    /// Keeps it if it is a transition, and of two that come in the wrong order the one that is nearer to what the word
+    /// says now. Without a word to look at, what comes last.
+    pub(super) fn note(&mut self, event: &Arc<Event>, present: Option<Present<'_>>) {
         let Some(made) = made(event) else {
             return;
         };
         if let Some(known) = self.events.get(&event.subject) {
-            if super::last::made(known).is_some_and(|known| known.is_after(made)) {
-                return;
+            let before = super::last::made(known);
+            if let (Some(present), Some(before)) = (present, before) {
+                if !present.is_nearer(made, before) {
+                    return;
+                }
             }
             self.order.remove(&place(known));
         }

@@ -14,6 +14,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use atomic_breaker::Present;
 use tokio::sync::watch;
 
 use super::AdminError;
@@ -139,7 +140,8 @@ impl Timeline {
         self.0.next.subscribe()
     }
 
-    pub(super) fn record(&self, subject: Subject, what: What) {
+    /// With the word, read under the lock, where it is known.
+    pub(super) fn record(&self, subject: Subject, what: What, present: Option<Present<'_>>) {
         let at = std::time::SystemTime::now();
         let by = Acting::note(&subject.of);
         let mut kept = self.kept();
@@ -151,7 +153,7 @@ impl Timeline {
             by,
         });
         kept.next += 1;
-        kept.last.note(&event);
+        kept.last.note(&event, present);
         let oldest = if kept.events.len() == kept.most {
             kept.events.pop_front()
         } else {

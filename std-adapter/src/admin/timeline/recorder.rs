@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker::{Observer, Transition};
+use atomic_breaker::{Observer, Present, Transition};
 
 use super::super::text;
 use super::Timeline;
@@ -35,7 +35,13 @@ impl Recorder {
         }
     }
 
-    fn record(&self, key: Option<String>, transition: &Transition, failure: Option<&str>) {
+    fn record(
+        &self,
+        key: Option<String>,
+        transition: &Transition,
+        present: Option<Present<'_>>,
+        failure: Option<&str>,
+    ) {
         let subject = Subject {
             of: Arc::clone(&self.name),
             key: key.map(Into::into),
@@ -43,23 +49,32 @@ impl Recorder {
         let failure = failure.map(|words| text::bounded(&words, FAILURE_BYTES).into());
         let made = Made(*transition);
         self.timeline
-            .record(subject, What::Transition { made, failure });
+            .record(subject, What::Transition { made, failure }, present);
     }
 }
 
 impl Observer for Recorder {
     fn transition(&self, transition: &Transition) {
-        self.record(None, transition, None);
+        self.record(None, transition, None, None);
+    }
+
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        self.record(None, transition, Some(present), None);
     }
 }
 
 impl<K: fmt::Display> KeyedObserver<K> for Recorder {
     fn transition(&self, key: &K, transition: &Transition) {
-        self.record(Some(text::of_key(key)), transition, None);
+        self.record(Some(text::of_key(key)), transition, None, None);
     }
 
-    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
-        self.record(Some(text::of_key(key)), transition, Some(last_failure));
+    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
+        self.record(Some(text::of_key(key)), transition, Some(present), None);
+    }
+
+    fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
+        let key = Some(text::of_key(key));
+        self.record(key, transition, Some(present), Some(last_failure));
     }
 }
 
@@ -76,16 +91,33 @@ pub struct RecorderByText<F> {
     text: F,
 }
 
-impl<K, F: Fn(&K) -> String> KeyedObserver<K> for RecorderByText<F> {
-    fn transition(&self, key: &K, transition: &Transition) {
-        let key = text::of_key(&(self.text)(key));
-        self.recorder.record(Some(key), transition, None);
-    }
-
-    fn opened(&self, key: &K, transition: &Transition, last_failure: &str) {
+impl<F> RecorderByText<F> {
+    fn record<K>(
+        &self,
+        key: &K,
+        transition: &Transition,
+        present: Option<Present<'_>>,
+        failure: Option<&str>,
+    ) where
+        F: Fn(&K) -> String,
+    {
         let key = text::of_key(&(self.text)(key));
         self.recorder
-            .record(Some(key), transition, Some(last_failure));
+            .record(Some(key), transition, present, failure);
+    }
+}
+
+impl<K, F: Fn(&K) -> String> KeyedObserver<K> for RecorderByText<F> {
+    fn transition(&self, key: &K, transition: &Transition) {
+        self.record(key, transition, None, None);
+    }
+
+    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
+        self.record(key, transition, Some(present), None);
+    }
+
+    fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
+        self.record(key, transition, Some(present), Some(last_failure));
     }
 }
 

@@ -1,10 +1,11 @@
 //! The breakers that follow, and when each of them must be told the time.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker::Transition;
 
+use super::super::member::Ended;
 use super::super::{Action, Ask, Context, FleetConfig, Input, Member, Name};
 use super::seats::Keys;
 use super::steer::{NoRoom, Steer};
@@ -26,6 +27,9 @@ struct Registry {
     following: usize,
 }
 
+/// Of so many keys that are not followed any more it is remembered which of their periods have ended.
+const REMEMBERED: usize = 4_096;
+
 /// What a step asks the task to do.
 #[derive(Default)]
 pub(super) struct Wanted {
@@ -39,6 +43,9 @@ pub(super) struct Followers {
     all: HashMap<Name, Follower>,
     due: BTreeSet<(u64, Name)>,
     registries: HashMap<Name, Registry>,
+    /// Of keys that were followed, and their order.
+    ended: HashMap<Name, Ended>,
+    ended_order: VecDeque<Name>,
     /// How many are open by the fleet.
     open: usize,
     /// How often a key could not follow.
@@ -55,6 +62,8 @@ impl Followers {
             all: HashMap::new(),
             due: BTreeSet::new(),
             registries: HashMap::new(),
+            ended: HashMap::new(),
+            ended_order: VecDeque::new(),
             open: 0,
             left_alone: 0,
             swept_ms: 0,
@@ -104,7 +113,10 @@ impl Followers {
 
     fn insert(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {
         self.forget(&name);
-        let member = Member::new(&self.config, &breaker.rules(), fastrand::u64(..));
+        let mut member = Member::new(&self.config, &breaker.rules(), fastrand::u64(..));
+        if let Some(ended) = self.ended.get(&name) {
+            member.remember(*ended);
+        }
         let follower = Follower {
             breaker,
             member,
@@ -128,6 +140,18 @@ impl Followers {
             .and_then(|name| self.registries.get_mut(&name))
         {
             registry.following -= 1;
+            self.remember(name, *before.member.ended());
+        }
+    }
+
+    fn remember(&mut self, name: &Name, ended: Ended) {
+        if ended.is_empty() || self.ended.insert(name.clone(), ended).is_some() {
+            return;
+        }
+        self.ended_order.push_back(name.clone());
+        if self.ended_order.len() > REMEMBERED {
+            let first = self.ended_order.pop_front();
+            first.and_then(|name| self.ended.remove(&name));
         }
     }
 
@@ -209,11 +233,15 @@ impl Followers {
         self.due.first().cloned()
     }
 
-    /// Whether what is told now happened before what the fleet did last.
+    /// Whether what is told now happened before what the fleet did last, by the word's own count, as clocks wrap. What is
+    /// the present is never old.
     pub(super) fn is_old(&self, name: &Name, made: &Transition) -> bool {
-        let follower = self.all.get(name);
-        let last = follower.and_then(|follower| follower.last);
-        last.is_some_and(|last| !made.is_after(&last))
+        let Some(follower) = self.all.get(name) else {
+            return false;
+        };
+        let since = |made| follower.breaker.transitions_since(made);
+        let last = follower.last.as_ref();
+        last.is_some_and(|last| since(made) > 0 && since(made) >= since(last))
     }
 
     pub(super) fn step(

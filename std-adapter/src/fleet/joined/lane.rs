@@ -41,10 +41,10 @@ pub(super) struct Lane<F> {
 }
 
 impl<F: Fleet> Lane<F> {
-    pub(super) fn new(engine: Arc<F>, limit: Duration) -> Self {
+    pub(super) fn new(engine: Arc<F>, id: InstanceId, limit: Duration) -> Self {
         Self {
             engine,
-            id: InstanceId::random(),
+            id,
             limit,
             room: Arc::new(Semaphore::new(MOST)),
             under_way: JoinSet::new(),

@@ -1,6 +1,7 @@
 //! A process that has joined its fleet.
 
 mod followers;
+mod identity;
 mod lane;
 mod link;
 mod report;
@@ -20,7 +21,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
-use super::{Fleet, FleetConfig, FleetConfigError, Name, NameError};
+use super::{Fleet, FleetConfig, FleetConfigError, InstanceId, Name, NameError};
+use identity::Identity;
 use lane::Lane;
 use seat::Queue;
 pub use seat::Seat;
@@ -56,6 +58,7 @@ pub struct Joined {
     queue: Queue,
     status: watch::Receiver<FleetStatus>,
     tasks: [AbortHandle; 2],
+    identity: Identity,
 }
 
 impl Joined {
@@ -67,6 +70,10 @@ impl Joined {
     pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, JoinError> {
         config.check().map_err(JoinError::Config)?;
         let runtime = Handle::try_current().map_err(|_| JoinError::NoRuntime)?;
+        let identity = match config.instance {
+            Some(id) => Identity::named(id),
+            None => Identity::of_this_machine(),
+        };
         let engine = Arc::new(engine);
         let limit = Duration::from_millis(config.limit_ms);
         let (events, of_breakers) = mpsc::channel(QUEUE);
@@ -76,7 +83,7 @@ impl Joined {
         let listens = runtime.spawn(link::listen(Arc::clone(&engine), limit, heard));
         let task = Task::new(
             config,
-            Lane::new(engine, limit),
+            Lane::new(engine, identity.id, limit),
             of_breakers,
             of_engine,
             status,
@@ -87,6 +94,7 @@ impl Joined {
             queue: Queue { events, overflows },
             status: shown,
             tasks: [listens.abort_handle(), runs.abort_handle()],
+            identity,
         })
     }
 
@@ -110,6 +118,11 @@ impl Joined {
     {
         let name = Name::of_registry(registry.as_ref())?;
         Ok(Seats::new(name, self.queue.clone()))
+    }
+
+    /// Which instance this is to the others.
+    pub const fn instance(&self) -> InstanceId {
+        self.identity.id
     }
 
     /// How it stands. Not connected, once the runtime that it was joined in has ended.

@@ -128,6 +128,10 @@ impl<B: AnyBreaker + Send> Steer for Seated<B> {
         is_probing(&self.breaker.as_breaker().snapshot())
     }
 
+    fn transitions_since(&self, made: &Transition) -> u16 {
+        self.breaker.as_breaker().transitions_since(made)
+    }
+
     fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom> {
         let _ours = Ours::begin();
         Ok(action.apply_to(&self.breaker))

@@ -210,6 +210,13 @@ where
         entry.is_some_and(|entry| is_probing(&entry.snapshot))
     }
 
+    fn transitions_since(&self, made: &Transition) -> u16 {
+        let registry = self.registry.as_registry();
+        let since = registry.with_known(&self.key, |breaker| breaker.transitions_since(made));
+        // Without a slot there is nothing that it could be before.
+        since.unwrap_or(0)
+    }
+
     fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom> {
         let _ours = Ours::begin();
         let registry = self.registry.as_registry();

@@ -41,6 +41,8 @@ pub(super) trait Steer: Send {
     fn rules(&self) -> Config;
     /// A probe is in flight, or one of several has succeeded.
     fn is_probing(&self) -> bool;
+    /// How many transitions the word has seen since, modulo its epochs: 0 while it is the last.
+    fn transitions_since(&self, made: &Transition) -> u16;
     fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom>;
     /// The next rejection is waited for, or no more.
     fn arm(&self, is_armed: bool);

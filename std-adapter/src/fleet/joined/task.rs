@@ -28,6 +28,8 @@ pub(super) struct Task<F> {
     /// When the engine answered last, if nothing went without an answer since.
     contact: Option<u64>,
     read_at: u64,
+    /// When the first part of what is being read was asked for.
+    asked_first: Option<u64>,
     is_reading: bool,
     pause: Pause,
 }
@@ -53,6 +55,7 @@ impl<F: Fleet> Task<F> {
             is_subscribed: false,
             contact: None,
             read_at: u64::MAX,
+            asked_first: None,
             is_reading: false,
             pause: Pause::default(),
         }
@@ -197,6 +200,7 @@ impl<F: Fleet> Task<F> {
             status.unanswered += 1;
             status.last_error = Some(error);
         });
+        self.asked_first = None;
         if self.is_subscribed {
             self.read_at = self.now_ms() + self.pause.next_ms();
         }
@@ -207,8 +211,15 @@ impl<F: Fleet> Task<F> {
             return;
         }
         let now = self.now_ms();
-        self.contact = Some(now);
+        let asked_ms = self.asked_first.take().unwrap_or(asked_ms);
         self.pause.start_over();
+        if reading.more {
+            self.contact = self.contact.map(|_| now);
+            self.asked_first = Some(asked_ms);
+            self.read_at = now;
+            return;
+        }
+        self.contact = Some(now);
         // Unless the next one was asked for while this one was under way.
         if self.read_at == u64::MAX {
             // A tenth sooner or later, so that a fleet does not ask in step.
@@ -234,7 +245,10 @@ impl<F: Fleet> Task<F> {
         }
         // Keys that were never called here.
         for (name, notice) in known {
-            self.notice(&name, notice);
+            if matches!(notice, Notice::Open(_)) && self.followers.follow(now, &name) {
+                let notice = Some(notice);
+                self.step(&name, Input::Read { asked_ms, notice });
+            }
         }
     }
 

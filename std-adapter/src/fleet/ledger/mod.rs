@@ -1,14 +1,20 @@
 //! What an engine does with each request: as a value, for simulations, and as the reference of other engines.
 
+#[cfg(test)]
+mod key;
 mod record;
 
 use std::collections::HashMap;
 
 use super::{Answer, Ask, InstanceId, Message, Name, Notice, PeriodId, Reading, Verdict};
-use record::Record;
+use record::{Doubt, Record};
 
 /// How long a breaker is remembered after its period, or after it closed, in milliseconds: 10 minutes.
 pub const KEEP_MS: u64 = 600_000;
+
+/// By how many milliseconds an epoch may be ahead of the engine's clock, which may have been set back: a year. One that
+/// is further ahead was forged, and is passed over, as it would leave no room for those that follow.
+const LEAD_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
 
 /// How many polls long an instance counts as living.
 const LIVING_POLLS: u64 = 3;
@@ -20,7 +26,7 @@ const LIVING_POLLS: u64 = 3;
 /// use atomic_breaker_std::fleet::{Ask, InstanceId, Ledger, Name};
 ///
 /// let (mut ledger, name) = (Ledger::new(), Name::new("payments")?);
-/// let vote = Ask::Vote { quorum: 2, window_ms: 10_000, open_ms: 5_000, known: 0 };
+/// let vote = Ask::Vote { quorum: 2, window_ms: 10_000, age_ms: 0, open_ms: 5_000, known: 0 };
 /// let (now_ms, mark) = (1_000, 7);
 /// let (answer, published) = ledger.ask(now_ms, mark, InstanceId::new(1), &name, vote);
 /// assert!(answer.votes == 1 && published.is_none());
@@ -39,9 +45,9 @@ pub struct Ledger {
 #[derive(Clone, Copy, Debug)]
 struct Vote {
     from: InstanceId,
-    at: u64,
-    /// Until when it is kept.
-    expires: u64,
+    /// When it tripped: before the clock's zero, maybe.
+    at: i64,
+    window_ms: i64,
     open_ms: u32,
     known: u64,
 }
@@ -67,21 +73,21 @@ impl Ledger {
             Ask::Vote {
                 quorum,
                 window_ms,
+                age_ms,
                 open_ms,
                 known,
             } => {
                 let vote = Vote {
                     from,
-                    at: now_ms,
-                    expires: now_ms + u64::from(window_ms),
+                    at: now_ms.cast_signed() - i64::from(age_ms),
+                    window_ms: window_ms.into(),
                     open_ms: open_ms.max(1),
-                    known,
+                    known: if is_forged(known, now_ms) { 0 } else { known },
                 };
-                self.vote(name, vote, quorum, window_ms, mark)
+                self.vote(name, now_ms, vote, quorum, mark)
             }
             Ask::Bid { id, lease_ms } => (self.bid(name, now_ms, from, id, lease_ms), 0),
             Ask::Verdict { id, verdict } => (self.judge(name, now_ms, from, id, verdict, mark), 0),
-            Ask::Raise { id, known } => (self.raise(name, id, known), 0),
         };
         let record = self.records.get(name);
         let notice = record.map(|record| record.notice(now_ms));
@@ -99,9 +105,9 @@ impl Ledger {
         let until = now_ms + LIVING_POLLS * u64::from(every_ms);
         self.living.insert(from, until);
         self.living.retain(|_, until| now_ms < *until);
-        self.records.retain(|_, record| now_ms < record.expires);
+        self.records.retain(|_, record| !is_gone(record, now_ms));
         self.votes
-            .retain(|_, votes| votes.iter().any(|vote| now_ms < vote.expires));
+            .retain(|_, votes| votes.iter().any(|vote| vote.counts(now_ms, i64::MAX)));
         let messages = self.records.iter().map(|(name, record)| Message {
             name: name.clone(),
             notice: record.notice(now_ms),
@@ -109,36 +115,43 @@ impl Ledger {
         Reading {
             living: u32::try_from(self.living.len()).unwrap_or(u32::MAX),
             messages: messages.collect(),
+            more: false,
         }
     }
 
     fn expire(&mut self, name: &Name, now_ms: u64) {
-        if self
-            .records
-            .get(name)
-            .is_some_and(|record| now_ms >= record.expires)
-        {
+        let record = self.records.get(name);
+        if record.is_some_and(|record| is_gone(record, now_ms)) {
             self.records.remove(name);
         }
     }
 
-    /// Counts a vote. At the quorum a period begins, as long as so many of the voters are open at least.
+    /// Counts a vote until the window after its trip has passed. At the quorum a period begins, as long as so many of the
+    /// voters are open at least.
     fn vote(
         &mut self,
         name: &Name,
+        now_ms: u64,
         vote: Vote,
         quorum: u32,
-        window_ms: u32,
         mark: u64,
     ) -> (bool, u32) {
-        let now_ms = vote.at;
         if self.records.get(name).is_some_and(|record| record.is_open) {
             return (false, 0);
         }
         let votes = self.votes.entry(name.clone()).or_default();
-        let since = now_ms.saturating_sub(window_ms.into());
-        votes.retain(|other| other.at > since && other.at <= now_ms && other.from != vote.from);
         votes.push(vote);
+        let window_ms = vote.window_ms;
+        votes.retain(|vote| vote.counts(now_ms, window_ms));
+        // Of two by one instance that of the later trip.
+        votes.sort_by_key(|vote| (vote.from, vote.at));
+        votes.dedup_by(|later, earlier| {
+            let is_same = later.from == earlier.from;
+            if is_same {
+                *earlier = *later;
+            }
+            is_same
+        });
         let count = u32::try_from(votes.len()).unwrap_or(u32::MAX);
         if count < quorum {
             return (false, count);
@@ -146,7 +159,7 @@ impl Ledger {
         let known = votes.iter().map(|vote| vote.known).max().unwrap_or(0);
         votes.sort_unstable_by_key(|vote| u32::MAX - vote.open_ms);
         let place = usize::try_from(quorum.max(1)).unwrap_or(usize::MAX) - 1;
-        let open_ms = votes.get(place).map_or(vote.open_ms, |vote| vote.open_ms);
+        let open_ms = votes.get(place).map_or(1, |vote| vote.open_ms);
         let epoch = self.next_epoch(name, known, now_ms);
         let id = PeriodId { epoch, mark };
         self.begin(name, Record::open(id, now_ms, open_ms, 1));
@@ -195,28 +208,44 @@ impl Ledger {
         let Some(record) = self.records.get(name).filter(|record| record.is(id)) else {
             return false;
         };
-        if record.is_held_by_another(from, now_ms) {
+        // What succeeds has succeeded, also for one whose right has lapsed.
+        if verdict != Verdict::Healthy && record.is_held_by_another(from, now_ms) {
             return false;
         }
-        let (was, trips) = (record.id.mark, record.trips.saturating_add(1));
         let epoch = self.next_epoch(name, id.epoch, now_ms);
-        let next = match verdict {
-            Verdict::Healthy => Record::closed(PeriodId { epoch, mark: was }, now_ms),
-            Verdict::Failed { open_ms } => {
-                Record::open(PeriodId { epoch, mark }, now_ms, open_ms.max(1), trips)
+        let (end, next) = (PeriodId { epoch, ..id }, PeriodId { epoch, mark });
+        let next = match (verdict, record.doubt) {
+            (Verdict::Healthy, _) => Record::closed(end, now_ms),
+            (Verdict::Failed { .. }, Some(doubt)) if doubt.of == from => {
+                let mut same = *record;
+                same.end_lease();
+                same
+            }
+            (Verdict::Failed { open_ms, .. }, Some(doubt)) => {
+                let open_ms = open_ms.min(doubt.open_ms).max(1);
+                Record::open(next, now_ms, open_ms, record.trips.saturating_add(1))
+            }
+            (Verdict::Failed { open_ms, pause_ms }, None) => {
+                record.doubted(next, now_ms, pause_ms, Doubt { of: from, open_ms })
             }
         };
         self.begin(name, next);
         true
     }
+}
 
-    fn raise(&mut self, name: &Name, id: PeriodId, known: u64) -> bool {
-        match self.records.get_mut(name) {
-            Some(record) if record.is(id) && record.id.epoch <= known => {
-                record.id.epoch = known + 1;
-                true
-            }
-            _ => false,
-        }
+impl Vote {
+    /// Within its own window and this one. One that is later than now has lapsed, as the clock was set back.
+    fn counts(&self, now_ms: u64, window_ms: i64) -> bool {
+        let age = now_ms.cast_signed().saturating_sub(self.at);
+        (0..self.window_ms.min(window_ms)).contains(&age)
     }
+}
+
+const fn is_forged(epoch: u64, now_ms: u64) -> bool {
+    epoch > now_ms.saturating_add(LEAD_MS)
+}
+
+const fn is_gone(record: &Record, now_ms: u64) -> bool {
+    now_ms >= record.expires || is_forged(record.id.epoch, now_ms)
 }

@@ -12,7 +12,17 @@ pub(super) struct Record {
     open_ms: u32,
     pub(super) trips: u8,
     lease: Option<Lease>,
+    /// Whose probe failed, where nobody has confirmed it yet.
+    pub(super) doubt: Option<Doubt>,
     pub(super) expires: u64,
+}
+
+/// What one instance found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doubt {
+    pub(super) of: InstanceId,
+    /// For how long it would be open if another one finds the same.
+    pub(super) open_ms: u32,
 }
 
 /// The right to probe.
@@ -41,7 +51,18 @@ impl Record {
             open_ms,
             trips,
             lease: None,
+            doubt: None,
             expires: ends + KEEP_MS,
+        }
+    }
+
+    /// The next period after a failed probe of one instance: as this one, but for a pause only.
+    pub(super) fn doubted(&self, id: PeriodId, now_ms: u64, pause_ms: u32, doubt: Doubt) -> Self {
+        let pause_ms = pause_ms.min(self.open_ms);
+        Self {
+            open_ms: self.open_ms,
+            doubt: Some(doubt),
+            ..Self::open(id, now_ms, pause_ms, self.trips)
         }
     }
 
@@ -53,13 +74,14 @@ impl Record {
             open_ms: 0,
             trips: 0,
             lease: None,
+            doubt: None,
             expires: now_ms + KEEP_MS,
         }
     }
 
-    /// Whether this period runs, whatever its epoch was raised to.
+    /// Whether this period runs.
     pub(super) fn is(&self, id: PeriodId) -> bool {
-        self.is_open && self.id.mark == id.mark && id.epoch <= self.id.epoch
+        self.is_open && self.id == id
     }
 
     pub(super) fn is_held_by_another(&self, from: InstanceId, now_ms: u64) -> bool {
@@ -76,6 +98,11 @@ impl Record {
         self.expires = self.expires.max(now_ms + KEEP_MS);
     }
 
+    /// Whoever has the right hands it back.
+    pub(super) fn end_lease(&mut self) {
+        self.lease = None;
+    }
+
     /// How it stands. What remains is cut to what may be, as the clock may have been set.
     pub(super) fn notice(&self, now_ms: u64) -> Notice {
         if !self.is_open {
@@ -89,5 +116,24 @@ impl Record {
             open_ms: self.open_ms,
             trips: self.trips,
         })
+    }
+}
+
+#[cfg(test)]
+impl Record {
+    pub(super) fn key(&self, now_ms: u64, key: &mut super::super::model::Key) {
+        key.epoch(self.id.epoch);
+        key.mark(Some(self.id.mark));
+        key.number(u64::from(self.is_open));
+        key.until(self.ends, now_ms);
+        key.number(self.open_ms.into());
+        key.number(u64::from(self.trips.min(4)));
+        let lease = self
+            .lease
+            .and_then(|lease| Some((lease, lease.left(now_ms)?)));
+        key.number(lease.map_or(0, |(lease, _)| lease.holder.get() as u64));
+        key.number(lease.map_or(0, |(_, left)| left.into()));
+        key.number(self.doubt.map_or(0, |doubt| doubt.of.get() as u64));
+        key.number(self.doubt.map_or(0, |doubt| doubt.open_ms.into()));
     }
 }

@@ -1,6 +1,6 @@
 //! The right to probe.
 
-use super::super::message::{Answer, Ask, Notice};
+use super::super::message::{Answer, Ask};
 use super::phase::{Current, Phase};
 use super::{Action, Context, Member};
 
@@ -86,8 +86,6 @@ impl Member {
                     // Whatever it was for is over here.
                 } else if answer.done {
                     self.won(asked_ms, actions);
-                } else if answer.notice.is_none() {
-                    self.forgotten(now);
                 } else {
                     self.lost();
                 }
@@ -97,11 +95,9 @@ impl Member {
                     self.verdict = None;
                 }
             }
-            Ask::Vote { .. } | Ask::Raise { .. } => {}
+            Ask::Vote { .. } => {}
         }
-        if let Some(notice) = answer.notice {
-            self.notice(now, notice, actions);
-        }
+        self.said(now, asked_ms, answer.notice, actions);
     }
 
     fn won(&mut self, asked_ms: u64, actions: &mut Vec<Action>) {
@@ -125,12 +121,12 @@ impl Member {
         };
     }
 
-    /// Somebody else has it, or the period is over: what the engine said besides tells.
+    /// Another instance has it, or the period is over: what the engine said besides tells.
     fn lost(&mut self) {
         if let Some(period) = &mut self.period {
             match period.phase {
                 Phase::Bidding => period.phase = Phase::Due,
-                // A probe of somebody who has lost the right goes on; its verdict no longer counts.
+                // A probe of an instance that has lost the right goes on; its verdict no longer counts.
                 Phase::Probing { .. } => period.phase = Phase::Alone,
                 _ => {}
             }
@@ -152,15 +148,11 @@ impl Member {
         if let Some(period) = &mut self.period {
             period.phase = Phase::Alone;
         }
-        self.period
+        let ended = self
+            .period
             .take_if(|period| now.now_ms >= period.word_until);
-    }
-
-    /// Whether the engine says that somebody has the right now.
-    pub(super) fn leased(notice: &Notice) -> Option<u32> {
-        match notice {
-            Notice::Open(period) if period.leased_ms > 0 => Some(period.leased_ms),
-            _ => None,
+        if ended.is_some() {
+            self.rested();
         }
     }
 }

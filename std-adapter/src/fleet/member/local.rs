@@ -19,8 +19,7 @@ impl Member {
                 // What is told only now may have happened before the fleet opened.
                 if self.period().is_none() {
                     self.period = None;
-                    self.own_until = until;
-                    self.tell_of_trip(now, actions);
+                    self.tripped(now, open_ms, actions);
                 }
             }
             Local::ProbeFailed { open_ms } => self.probe_failed(now, open_ms, actions),
@@ -37,13 +36,8 @@ impl Member {
                 }
                 self.own_until = 0;
                 self.not_before = 0;
+                self.rested();
             }
-        }
-    }
-
-    fn tell_of_trip(&self, now: Context, actions: &mut Vec<Action>) {
-        if now.is_connected {
-            actions.push(Action::Ask(self.vote(now)));
         }
     }
 
@@ -53,27 +47,35 @@ impl Member {
                 let random = self.random.draw() as u32;
                 let trips = period.trips.saturating_add(1);
                 let grown = growth::open_ms(&self.rules, trips, random);
-                let open_ms = grown.max(open_ms);
-                self.judge(now, period.id, Verdict::Failed { open_ms }, actions);
+                let failed = Verdict::Failed {
+                    open_ms: grown.max(open_ms),
+                    pause_ms: u32::try_from(period.grace).unwrap_or(u32::MAX),
+                };
+                self.judge(now, period.id, failed, actions);
+                // For as long as it would wait without a fleet.
+                self.rests_until = now.now_ms + u64::from(open_ms);
+                self.has_failed = true;
                 period.phase = Phase::Alone;
                 self.period = Some(period);
                 return;
             }
         }
-        self.own_until = now.now_ms + u64::from(open_ms);
-        self.not_before = self.not_before.max(self.own_until);
-        self.tell_of_trip(now, actions);
+        let until = now.now_ms + u64::from(open_ms);
+        self.not_before = self.not_before.max(until);
+        self.tripped(now, open_ms, actions);
     }
 
     /// Whoever had the right to probe says so; whoever went alone says so, too, as long as nobody has it.
     fn recovered(&mut self, now: Context, actions: &mut Vec<Action>) {
         self.own_until = 0;
         self.not_before = 0;
+        self.rested();
         if let Some(period) = self
             .period
             .take_if(|period| matches!(period.phase, Phase::Probing { .. } | Phase::Alone))
         {
             self.overruled = Some(period.id.mark);
+            self.ended.add(period.id.mark);
             self.judge(now, period.id, Verdict::Healthy, actions);
         }
     }
@@ -85,12 +87,17 @@ impl Member {
         }
     }
 
-    /// A probe hangs: somebody else may have better luck. What it finds at last still counts, if nobody else
+    /// A probe hangs: another instance may have better luck. What it finds at last still counts, if no other
     /// was faster.
     fn give_up(&mut self) {
         if let Some(period) = &mut self.period {
-            if let Phase::Probing { is_given_up, .. } = &mut period.phase {
+            if let Phase::Probing {
+                is_given_up, until, ..
+            } = &mut period.phase
+            {
                 *is_given_up = true;
+                self.rests_until = *until + 2 * period.grace;
+                self.has_failed = true;
             }
         }
     }

@@ -1,7 +1,10 @@
 //! One breaker of one instance in its fleet: what to do when, without input, output, or a clock of its own.
 
+mod ended;
 mod growth;
 mod input;
+#[cfg(test)]
+mod key;
 mod lease;
 mod local;
 mod notice;
@@ -13,6 +16,7 @@ use std::fmt;
 use super::config::FleetConfig;
 use super::message::{Ask, PeriodId, Verdict};
 use crate::Config;
+pub(super) use ended::Ended;
 pub use input::{Action, Context, Input, Local};
 use phase::{Current, Phase};
 use random::Random;
@@ -46,6 +50,7 @@ use random::Random;
 /// member.step(now, Input::Local(tripped), &mut actions);
 /// assert!(matches!(actions[..], [Action::Ask(Ask::Vote { quorum: 3, .. })]));
 /// ```
+#[derive(Clone)]
 pub struct Member {
     fleet: FleetConfig,
     rules: Config,
@@ -53,12 +58,22 @@ pub struct Member {
     random: Random,
     /// The highest epoch that was seen.
     known: u64,
-    /// Open here by outcomes of its own, until then.
+    /// The epoch of what was heard last: of what is published, only a later one is news.
+    heard: u64,
+    /// When that was.
+    learned: Option<u64>,
+    /// Open here by outcomes of its own, since and until then.
+    tripped_at: u64,
     own_until: u64,
     /// No probe before: a failure, an operator or a probe of this instance alone said so.
     not_before: u64,
+    /// Its own probe failed or hung: until then it leaves the next one to others.
+    rests_until: u64,
+    /// That was in this outage: it lets others go first in each of its periods.
+    has_failed: bool,
     /// The mark of a period that does not apply here any more.
     overruled: Option<u64>,
+    ended: Ended,
     period: Option<Current>,
     /// A verdict that the engine has not yet heard.
     verdict: Option<(PeriodId, Verdict)>,
@@ -72,11 +87,17 @@ impl Member {
             fleet: *fleet,
             rules: *rules,
             longest_ms: growth::longest_ms(rules),
-            random: Random(seed),
+            random: Random::new(seed),
             known: 0,
+            heard: 0,
+            learned: None,
+            tripped_at: 0,
             own_until: 0,
             not_before: 0,
+            rests_until: 0,
+            has_failed: false,
             overruled: None,
+            ended: Ended::default(),
             period: None,
             verdict: None,
         }
@@ -107,7 +128,7 @@ impl Member {
     pub fn wants_rejections(&self, now: Context) -> bool {
         now.is_connected
             && !self.fleet.is_shadow
-            && now.now_ms >= self.not_before
+            && now.now_ms >= self.not_before.max(self.rests_until)
             && self
                 .period
                 .as_ref()
@@ -127,11 +148,21 @@ impl Member {
     }
 
     /// Whether there is nothing that it waits for or must still say: a member of this kind may be forgotten and
-    /// made again, but for the epoch that it knows.
+    /// made again, but for the epoch that it knows and the periods that it knows to have ended.
     pub fn is_idle(&self, now: Context) -> bool {
         self.period.is_none()
             && self.verdict.is_none()
             && now.now_ms >= self.own_until.max(self.not_before)
+    }
+
+    /// The last periods whose end it was told of.
+    pub(in crate::fleet) const fn ended(&self) -> &Ended {
+        &self.ended
+    }
+
+    /// What one before it was told: an engine that falls back to one of these periods trips nobody.
+    pub(in crate::fleet) const fn remember(&mut self, ended: Ended) {
+        self.ended = ended;
     }
 
     fn vote(&self, now: Context) -> Ask {
@@ -139,13 +170,25 @@ impl Member {
         Ask::Vote {
             quorum: self.fleet.quorum,
             window_ms: u32::try_from(self.fleet.window_ms).unwrap_or(u32::MAX),
+            age_ms: u32::try_from(now.now_ms.saturating_sub(self.tripped_at)).unwrap_or(u32::MAX),
             open_ms: u32::try_from(left).unwrap_or(u32::MAX),
             known: self.known,
         }
     }
 
-    fn learn(&mut self, epoch: u64) {
-        self.known = self.known.max(epoch);
+    /// The outage is over here.
+    fn rested(&mut self) {
+        self.rests_until = 0;
+        self.has_failed = false;
+    }
+
+    /// It has tripped here by outcomes of its own.
+    fn tripped(&mut self, now: Context, open_ms: u32, actions: &mut Vec<Action>) {
+        self.tripped_at = now.now_ms;
+        self.own_until = now.now_ms + u64::from(open_ms);
+        if now.is_connected {
+            actions.push(Action::Ask(self.vote(now)));
+        }
     }
 }
 

@@ -1,34 +1,103 @@
 //! What the engine says.
 
-use super::super::message::{Ask, Notice, Period, PeriodId};
+use super::super::message::{Ask, Notice, Period, PeriodId, Verdict};
 use super::phase::{Current, Phase};
 use super::{Action, Context, Member};
 
 impl Member {
+    /// What was published. Late and doubled messages change nothing: only a later epoch begins or ends something.
     pub(super) fn notice(&mut self, now: Context, notice: Notice, actions: &mut Vec<Action>) {
+        let is_news = notice.id().epoch > self.heard;
         match notice {
-            Notice::Open(period) => self.open(now, period, actions),
-            Notice::Closed(id) => self.closed(now, id, actions),
+            Notice::Open(heard) if self.follows(heard.id) => {
+                self.same(now, heard, false, actions);
+            }
+            Notice::Open(heard) => {
+                let is_over = self.overruled == Some(heard.id.mark);
+                if is_news && !is_over && !self.ended.has(heard.id.mark) {
+                    self.adopt(now, heard, actions);
+                }
+            }
+            Notice::Closed(id) if self.is_ended_by(id) => self.closed(now, id, actions),
+            Notice::Closed(id) if is_news => self.ended.add(id.mark),
+            Notice::Closed(_) => {}
+        }
+        if is_news {
+            self.hear(now, notice.id().epoch);
         }
     }
 
-    /// Late and doubled messages change nothing: only a later epoch begins something.
-    fn open(&mut self, now: Context, heard: Period, actions: &mut Vec<Action>) {
-        if self.overruled == Some(heard.id.mark) {
-            self.learn(heard.id.epoch);
-            return;
-        }
-        match self.period {
-            Some(period) if period.id.mark == heard.id.mark => {
-                self.same(now, period, heard, actions);
+    /// What the engine answered or was read, where it was asked after everything that is known here: the present,
+    /// whatever its epoch, as the engine may have lost what it knew, or have fallen back to older data.
+    pub(super) fn present(
+        &mut self,
+        now: Context,
+        notice: Option<Notice>,
+        actions: &mut Vec<Action>,
+    ) {
+        match notice {
+            Some(Notice::Open(heard)) if self.follows(heard.id) => {
+                self.same(now, heard, true, actions);
             }
-            _ if heard.id.epoch > self.known => self.adopt(now, heard, actions),
-            _ => {}
+            Some(Notice::Open(heard)) if self.overruled == Some(heard.id.mark) => {}
+            Some(Notice::Open(heard)) if self.is_closed(now) && self.ended.has(heard.id.mark) => {
+                // The engine has fallen back to it, and calls pass here since.
+                if now.is_connected {
+                    let (id, verdict) = (heard.id, Verdict::Healthy);
+                    actions.push(Action::Ask(Ask::Verdict { id, verdict }));
+                }
+            }
+            Some(Notice::Open(heard)) => self.adopt(now, heard, actions),
+            Some(Notice::Closed(id)) if self.is_ended_by(id) => self.closed(now, id, actions),
+            Some(Notice::Closed(id)) => {
+                self.ended.add(id.mark);
+                self.forgotten(now);
+            }
+            None => self.forgotten(now),
         }
+        self.heard = 0;
+        self.hear(now, notice.map_or(0, |notice| notice.id().epoch));
+    }
+
+    /// What the engine said to a question: the present, unless something was heard since.
+    pub(super) fn said(
+        &mut self,
+        now: Context,
+        asked_ms: u64,
+        notice: Option<Notice>,
+        actions: &mut Vec<Action>,
+    ) {
+        if self.learned.is_none_or(|learned| learned < asked_ms) {
+            self.present(now, notice, actions);
+        } else if let Some(notice) = notice {
+            self.notice(now, notice, actions);
+        }
+    }
+
+    fn hear(&mut self, now: Context, epoch: u64) {
+        self.known = self.known.max(epoch);
+        self.heard = self.heard.max(epoch);
+        self.learned = Some(now.now_ms);
+    }
+
+    fn follows(&self, id: PeriodId) -> bool {
+        self.period.is_some_and(|period| period.id.mark == id.mark)
+    }
+
+    fn is_ended_by(&self, end: PeriodId) -> bool {
+        self.period
+            .is_some_and(|period| period.id.mark == end.mark || period.id.epoch < end.epoch)
+    }
+
+    /// Neither the fleet nor a failure holds calls off here.
+    fn is_closed(&self, now: Context) -> bool {
+        self.period.is_none() && now.now_ms >= self.own_until && !self.fleet.is_shadow
     }
 
     fn adopt(&mut self, now: Context, heard: Period, actions: &mut Vec<Action>) {
-        self.learn(heard.id.epoch);
+        if let Some(before) = self.period {
+            self.ended.add(before.id.mark);
+        }
         self.overruled = None;
         self.own_until = 0;
         let open_ms = heard.open_ms.min(self.longest_ms);
@@ -37,11 +106,13 @@ impl Member {
         let leased = u64::from(heard.leased_ms).min(grace);
         let ends = now.now_ms + remaining;
         let word_until = now.now_ms + remaining.max(leased) + self.spread(grace);
+        if self.has_failed {
+            self.rests_until = self.rests_until.max(ends + grace / 2);
+        }
         self.period = Some(Current {
             id: heard.id,
             trips: heard.trips,
             ends,
-            learned: now.now_ms,
             word_until,
             grace,
             phase: match (remaining, leased) {
@@ -55,27 +126,26 @@ impl Member {
         });
     }
 
-    /// The period that is known already: somebody may have taken the right to probe.
-    fn same(
-        &mut self,
-        now: Context,
-        mut period: Current,
-        heard: Period,
-        actions: &mut Vec<Action>,
-    ) {
-        self.learn(heard.id.epoch);
-        period.id.epoch = period.id.epoch.max(heard.id.epoch);
-        period.learned = now.now_ms;
-        if period.phase == Phase::Alone && now.now_ms < period.word_until {
-            // Its engine is back in time.
+    /// The period that is known already: the right to probe may have been taken.
+    fn same(&mut self, now: Context, heard: Period, is_present: bool, actions: &mut Vec<Action>) {
+        let Some(mut period) = self.period else {
+            return;
+        };
+        self.learned = Some(now.now_ms);
+        let is_back = is_present && !now.is_probing;
+        if period.phase == Phase::Alone && (is_back || now.now_ms < period.word_until) {
             period.phase = Phase::Waiting;
+            if now.now_ms >= period.word_until {
+                let from = now.now_ms.max(period.ends);
+                self.extend(now, &mut period, from, actions);
+            }
         }
         let waits = matches!(
             period.phase,
             Phase::Waiting | Phase::Due | Phase::BidAt(_) | Phase::Taken(_)
         );
-        if let (true, Some(leased)) = (waits, Self::leased(&Notice::Open(heard))) {
-            let until = now.now_ms + u64::from(leased).min(period.grace);
+        if waits && heard.leased_ms > 0 {
+            let until = now.now_ms + u64::from(heard.leased_ms).min(period.grace);
             period.phase = Phase::Taken(until);
             self.extend(now, &mut period, until, actions);
         }
@@ -83,14 +153,11 @@ impl Member {
     }
 
     fn closed(&mut self, now: Context, id: PeriodId, actions: &mut Vec<Action>) {
-        let is_this = self
-            .period
-            .is_some_and(|period| period.id.mark == id.mark || period.id.epoch < id.epoch);
-        self.learn(id.epoch);
-        if !is_this {
-            return;
+        self.ended.add(id.mark);
+        if let Some(period) = self.period.take() {
+            self.ended.add(period.id.mark);
         }
-        self.period = None;
+        self.rested();
         // Who was asked to wait waits.
         if now.now_ms >= self.not_before {
             self.own_until = 0;
@@ -107,14 +174,10 @@ impl Member {
         actions: &mut Vec<Action>,
     ) {
         self.repeat_verdict(now, notice, actions);
-        if let Some(notice) = notice {
-            self.raise(notice, actions);
-            self.notice(now, notice, actions);
-        } else if self.period.is_some_and(|period| period.learned < asked_ms) {
-            self.forgotten(now);
-        }
+        self.said(now, asked_ms, notice, actions);
         let runs = matches!(notice, Some(Notice::Open(_)));
-        if !runs && now.is_connected && now.now_ms < self.own_until {
+        let window = self.tripped_at.saturating_add(self.fleet.window_ms);
+        if !runs && now.is_connected && now.now_ms < self.own_until.min(window) {
             // The engine may have lost it, or not got it.
             actions.push(Action::Ask(self.vote(now)));
         }
@@ -131,23 +194,6 @@ impl Member {
                 }
             }
             _ => self.verdict = None,
-        }
-    }
-
-    /// An engine that gives a period an epoch of the past would not be heard.
-    fn raise(&self, notice: Notice, actions: &mut Vec<Action>) {
-        let Notice::Open(heard) = notice else {
-            return;
-        };
-        let is_known = self
-            .period
-            .is_some_and(|period| period.id.mark == heard.id.mark)
-            || self.overruled == Some(heard.id.mark);
-        if !is_known && heard.id.epoch <= self.known {
-            actions.push(Action::Ask(Ask::Raise {
-                id: heard.id,
-                known: self.known,
-            }));
         }
     }
 }

@@ -10,8 +10,6 @@ pub(super) struct Current {
     pub(super) trips: u8,
     /// When somebody may probe.
     pub(super) ends: u64,
-    /// When this instance heard of it, or of its end being put off.
-    pub(super) learned: u64,
     /// When the breaker of this instance would admit a probe by itself.
     pub(super) word_until: u64,
     pub(super) grace: u64,

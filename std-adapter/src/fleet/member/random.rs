@@ -1,12 +1,31 @@
 //! Random numbers that a seed repeats: `SplitMix64`.
 
 #[derive(Clone, Copy, Debug)]
-pub(in crate::fleet) struct Random(pub(in crate::fleet) u64);
+pub(in crate::fleet) struct Random {
+    state: u64,
+    step: u64,
+}
 
 impl Random {
+    pub(in crate::fleet) const fn new(seed: u64) -> Self {
+        Self {
+            state: seed,
+            step: 0x9E37_79B9_7F4A_7C15,
+        }
+    }
+
+    /// The same number again and again, so that what is drawn is no part of a state.
+    #[cfg(test)]
+    pub(in crate::fleet) const fn fixed(seed: u64) -> Self {
+        Self {
+            step: 0,
+            ..Self::new(seed)
+        }
+    }
+
     pub(in crate::fleet) fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(self.step);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)

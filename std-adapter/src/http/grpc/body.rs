@@ -8,6 +8,8 @@ use super::classifier::GrpcClassifier;
 use super::code::GrpcCode;
 use super::rules::{CodeRule, UsualCodes};
 use crate::Outcome;
+use crate::http::Scope;
+use crate::http::at_end::in_body;
 use crate::http::body::BodyRule;
 use crate::http::rules::{ErrorRule, EveryError};
 
@@ -43,6 +45,10 @@ impl<E, S: CodeRule, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<S, Y> {
 
     fn broken(self, error: &E) -> Outcome {
         self.classifier.body_errors.outcome(error)
+    }
+
+    fn scope(&self, error: &E) -> Scope {
+        in_body(self.classifier.body_errors.scope(error))
     }
 
     fn probe_succeeds_at_data(&self) -> bool {

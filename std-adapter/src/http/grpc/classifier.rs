@@ -10,6 +10,7 @@ use super::code::GrpcCode;
 use super::rules::{CodeRule, UsualCodes};
 use crate::http::body::ReportingBody;
 use crate::http::reason::Reason;
+use crate::http::scope::report_error;
 use crate::http::{ErrorRule, EveryError, PushBack, ResponseHead, RetryAfter};
 use crate::{AnyPermit, Failure, Outcome, Report};
 
@@ -43,6 +44,9 @@ use crate::{AnyPermit, Failure, Outcome, Report};
 ///
 /// A [`Report`] and no [`Classify`](crate::Classify), as a verdict at the headers would call all calls
 /// successes whose failure comes in the trailers. [`at_head`](Self::at_head) is one, if that is meant.
+///
+/// Errors by which many calls end at once, as of a connection, count once by the rule `UsualErrors` (feature `client`,
+/// `keep` or `reqwest`): `GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors)`.
 ///
 /// With the types of tonic itself there is [`code`](Self::code):
 ///
@@ -233,7 +237,10 @@ where
             Err(error) => (Some(self.errors.outcome(error)), None),
         };
         if let Some(outcome) = outcome {
-            permit.report_because(outcome, || self.why(&result));
+            let scope = result.as_ref().err().map(|error| self.errors.scope(error));
+            report_error(permit, outcome, scope.unwrap_or_default(), || {
+                self.why(&result)
+            });
             return result.map(|response| response.map(ReportingBody::reported));
         }
         let classifier = GrpcClassifier {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::classifier::GrpcClassifier;
 use super::rules::{CodeRule, UsualCodes};
+use crate::http::scope::report_error;
 use crate::http::{ErrorRule, EveryError, ResponseHead};
 use crate::{AnyPermit, Classify, Outcome, Report};
 
@@ -53,7 +54,16 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        permit.report_because(self.classify(&result), || self.0.why(&result));
+        let scope = result
+            .as_ref()
+            .err()
+            .map(|error| self.0.errors.scope(error));
+        report_error(
+            permit,
+            self.classify(&result),
+            scope.unwrap_or_default(),
+            || self.0.why(&result),
+        );
         result
     }
 }

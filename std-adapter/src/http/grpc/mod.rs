@@ -5,10 +5,12 @@ mod classifier;
 mod code;
 mod head;
 mod options;
+mod own_limit;
 mod rules;
 
 pub use body::GrpcBodyRule;
 pub use classifier::GrpcClassifier;
 pub use code::GrpcCode;
 pub use head::GrpcAtHead;
+pub use own_limit::{GrpcLimits, LimitedPermit};
 pub use rules::{CodeRule, UsualCodes};

@@ -14,7 +14,7 @@ pub(super) fn rules(config: &Config) -> u64 {
     digest.time(window.map(|(_, window)| window));
     digest.put(config.get_tally_only());
     let ratio = config.get_failure_ratio();
-    digest.put(ratio.map(Ratio::trips_at_percent));
+    digest.put(ratio.map(Ratio::trips_at_basis_points));
     digest.put(ratio.and_then(Ratio::calls));
     digest.put(ratio.and_then(Ratio::within_ms));
     digest.put(ratio.map(Ratio::needed_calls));

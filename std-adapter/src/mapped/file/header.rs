@@ -49,6 +49,8 @@ impl Expected {
 pub(super) enum Content {
     /// Nothing yet.
     Empty,
+    /// It begins with zeros: what somebody left who died before writing it, or a file of others.
+    Zeros,
     /// What somebody left who died while writing it.
     Unfinished,
     /// Written before the machine was restarted.

@@ -88,7 +88,7 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
             return Ok(Step::Mapped(memory.keep_open(file)));
         }
         Content::Empty => None,
-        Content::Unfinished => Some(Origin::Created),
+        Content::Zeros | Content::Unfinished => Some(Origin::Created),
         Content::OfAnotherBoot => Some(Origin::AfterRestart),
         Content::OfOtherRules if replace_unused => Some(Origin::AfterOtherRules),
         Content::OfOtherRules => return Err(Fault::OtherRules),
@@ -107,6 +107,9 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
     };
     if discriminant(&again) != discriminant(&content) {
         return Ok(Step::Wait(Fault::Locked));
+    }
+    if matches!(content, Content::Zeros) && !is_zero(&file)? {
+        return Err(Fault::Foreign);
     }
     match replaced {
         None => make(path, &file, expected).map(|()| Step::Done(None)),
@@ -130,8 +133,8 @@ fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Conte
     }
     let mut header = Header([0; HEADER_BYTES]);
     read(file, &mut header.0, 0)?;
-    if header.is_zero() && is_zero(file)? {
-        return Ok(Some(Content::Unfinished));
+    if header.is_zero() {
+        return Ok(Some(Content::Zeros));
     }
     header.content(length, expected).map(Some)
 }
@@ -191,11 +194,13 @@ fn no_room(error: io::Error) -> Fault {
     )
 }
 
+/// Reads the whole file, so that nothing of others is taken away. For one at a time, who has the file exclusively: those
+/// who read side by side would each find it in use by the others.
 fn is_zero(file: &File) -> Result<bool, Fault> {
-    let mut part = [0; 1 << 12];
+    let mut part = ZEROS;
     for at in (0..).step_by(part.len()) {
         let found = read(file, &mut part, at)?;
-        if part[..found].iter().any(|byte| *byte != 0) {
+        if part[..found] != ZEROS[..found] {
             return Ok(false);
         }
         if found < part.len() {

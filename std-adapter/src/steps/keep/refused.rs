@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::engine::{Inner, claimed};
 use super::super::error::Kind;
 use super::super::store::{Put, Store, StoreError};
-use super::super::{Job, JobId, NewJob, StepError};
+use super::super::{Job, JobId, NewJob, StepError, kept};
 
 /// A job that was not done, and is to be kept.
 pub(super) struct Refused {
@@ -61,8 +61,8 @@ impl Refused {
 
     pub(super) fn words(&self) -> String {
         match &self.why {
-            Why::NotTried(why) => why.to_string(),
-            Why::Failed(error) => super::super::kept(&error.words()),
+            Why::NotTried(why) => kept(&why.to_string()),
+            Why::Failed(error) => error.words(),
         }
     }
 }

@@ -56,6 +56,8 @@ pub(super) struct Unheard<K: Keeper> {
     /// Of the call.
     part: Arc<Part>,
     runtime: Handle,
+    /// Until it is kept, or its caller hears of it.
+    held: Option<Box<dyn Send>>,
 }
 
 impl<K: Keeper> Unheard<K> {
@@ -66,7 +68,15 @@ impl<K: Keeper> Unheard<K> {
             refused: Some(refused),
             part,
             runtime: Handle::current(),
+            held: None,
         }
+    }
+
+    /// Something that is dropped when nothing of it is left.
+    #[cfg(all(feature = "keep", target_has_atomic = "64"))]
+    pub(super) fn holding(mut self, held: Option<Box<dyn Send>>) -> Self {
+        self.held = held;
+        self
     }
 
     pub(super) fn hear(mut self) -> Refused {
@@ -79,9 +89,10 @@ impl<K: Keeper> Drop for Unheard<K> {
         if let Some(refused) = self.refused.take() {
             let keeper = Arc::clone(&self.keeper);
             let under_way = keeper.inner().called.begin_in(&self.part);
+            let held = self.held.take();
             self.runtime.spawn(async move {
                 keep_at_last(&*keeper, &refused).await;
-                drop(under_way);
+                drop((under_way, held));
             });
         }
     }

@@ -82,6 +82,7 @@ impl Store for MemoryStore {
         let waiting = parked.take(most as usize).map(|row| {
             row.status = Status::Waiting;
             row.due = now;
+            row.held_up = row.held_up.unparked();
         });
         Ok(waiting.count() as u64)
     }
@@ -139,6 +140,7 @@ impl Store for MemoryStore {
                 row.due = now;
                 row.failures = 0;
                 row.is_suspect = false;
+                row.held_up = rows::Held::default();
             })
             .is_some())
     }
@@ -165,10 +167,11 @@ impl Store for MemoryStore {
         }
         let mut due: BTreeMap<String, u64> = BTreeMap::new();
         let mut oldest_due = None;
-        let waiting = rows.by_id.values();
-        for row in waiting.filter(|row| row.status == Status::Waiting && row.due <= now) {
-            *due.entry(row.job.lane.clone()).or_default() += 1;
-            oldest_due = oldest_due.max(Some(now.saturating_sub(row.due)));
+        for row in rows.by_id.values() {
+            if let Some(since) = row.due_since(now) {
+                *due.entry(row.job.lane.clone()).or_default() += 1;
+                oldest_due = oldest_due.max(Some(now.saturating_sub(since)));
+            }
         }
         Ok(Counts {
             jobs: jobs

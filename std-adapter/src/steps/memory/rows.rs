@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::job::kept;
 use super::super::store::{Change, Claim, Put, Save, Saved, StoreError};
-use super::super::{Claimed, Job, JobId, NewJob, Right, Status};
+use super::super::{Claimed, HeldUp, Job, JobId, NewJob, Right, Status, kept};
 
 /// As far as databases count.
 const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
@@ -34,7 +33,16 @@ pub(super) struct Row {
     /// It was claimed without others.
     pub(super) is_alone: bool,
     pub(super) is_told: bool,
+    pub(super) held_up: Held,
     pub(super) history: Vec<(String, u32, String, Duration)>,
+}
+
+/// It was claimed, and given back without a try.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Held {
+    pub(super) times: u32,
+    pub(super) since: Option<Duration>,
+    unknown_since: Option<Duration>,
 }
 
 impl Rows {
@@ -79,6 +87,7 @@ impl Rows {
             is_suspect: false,
             is_alone: false,
             is_told: false,
+            held_up: Held::default(),
             history: Vec::new(),
         };
         let right = lease.map(|lease| row.claim(self.last, now, lease, true).right);
@@ -139,6 +148,7 @@ impl Rows {
             return Saved::NOT_HELD;
         };
         let mut tell = false;
+        let held_up = std::mem::take(&mut row.held_up);
         match &save.change {
             Change::Next {
                 step,
@@ -174,6 +184,21 @@ impl Rows {
             Change::Back { due_in } => {
                 row.status = Status::Waiting;
                 row.due = now + *due_in;
+                row.held_up = held_up;
+            }
+            Change::HeldUp {
+                due_in,
+                is_known,
+                error,
+                tell: wants,
+            } => {
+                row.status = Status::Waiting;
+                row.due = now + *due_in;
+                row.held_up = held_up.again(*is_known, now);
+                tell = *wants;
+                if tell && !row.is_told {
+                    row.note(error, 0, now);
+                }
             }
             Change::End {
                 status,
@@ -187,6 +212,9 @@ impl Rows {
                     row.note(error, failures, now);
                 }
                 row.end(*status, now);
+                if *status == Status::Parked {
+                    row.held_up = held_up;
+                }
                 tell = *wants;
             }
         }
@@ -214,7 +242,15 @@ impl Row {
             due_in_ms: due,
             age: now.saturating_sub(self.first_due),
             is_told: self.is_told,
+            held_up: self.held_up.until(now),
         }
+    }
+
+    /// Since when it waits and is due.
+    pub(super) fn due_since(&self, now: Duration) -> Option<Duration> {
+        let due = (self.due <= now).then_some(self.due);
+        let is_waiting = self.status == Status::Waiting;
+        self.held_up.since.or(due).filter(|_| is_waiting)
     }
 
     fn may_be_claimed(&self, now: Duration) -> bool {
@@ -237,6 +273,7 @@ impl Row {
             },
             job: self.job(id, now),
             is_lost,
+            fault: None,
         }
     }
 
@@ -256,5 +293,35 @@ impl Row {
     fn note(&mut self, error: &str, failures: u32, now: Duration) {
         let step = self.job.step.clone();
         self.history.push((step, failures, kept(error), now));
+    }
+}
+
+impl Held {
+    fn again(self, is_known: bool, now: Duration) -> Self {
+        Self {
+            times: self.times.saturating_add(1),
+            since: self.since.or(Some(now)),
+            unknown_since: (!is_known).then_some(self.unknown_since.unwrap_or(now)),
+        }
+    }
+
+    /// It waits again, and whoever claims it may know it or not.
+    pub(super) const fn unparked(self) -> Self {
+        Self {
+            times: 0,
+            since: None,
+            ..self
+        }
+    }
+
+    fn until(self, now: Duration) -> HeldUp {
+        let time = |since: Option<Duration>| {
+            since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+        };
+        HeldUp {
+            times: self.times,
+            time: time(self.since),
+            unknown: time(self.unknown_since),
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Events of `tracing`: few of each kind, however many jobs.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -82,7 +81,7 @@ impl Log {
         }
     }
 
-    pub(super) fn unkept(&self, job: &Job, error: &dyn fmt::Display) {
+    pub(super) fn unkept(&self, job: &Job, error: &str) {
         if let Some(left_out) = self.unkept.take() {
             warn_of!(
                 job,
@@ -107,7 +106,7 @@ impl Log {
         }
     }
 
-    pub(super) fn told_nobody(&self, stuck: &Stuck, error: &dyn fmt::Display) {
+    pub(super) fn told_nobody(&self, stuck: &Stuck, error: &str) {
         if let Some(left_out) = self.told.take() {
             warn_of!(
                 &stuck.job,
@@ -119,7 +118,7 @@ impl Log {
         }
     }
 
-    pub(super) fn store_failed(&self, asked: Asked, error: &dyn fmt::Display) {
+    pub(super) fn store_failed(&self, asked: Asked, error: &str) {
         let left_out = {
             let mut store = lock(&self.store);
             let now = Instant::now();

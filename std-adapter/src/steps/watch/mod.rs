@@ -7,6 +7,8 @@ use std::fmt;
 #[cfg(feature = "metrics")]
 use std::sync::Arc;
 
+#[cfg(feature = "tracing")]
+use super::kept;
 use super::{Job, Status, Stuck};
 #[cfg(feature = "metrics")]
 use crate::observe::JobMeter;
@@ -100,7 +102,7 @@ impl Watch {
     /// What was to become a job is neither done nor kept, and its caller has gone.
     pub(super) fn unkept(&self, job: &Job, error: &dyn fmt::Display) {
         #[cfg(feature = "tracing")]
-        self.log.unkept(job, error);
+        self.log.unkept(job, &kept(&error.to_string()));
         let _ = (job, error);
     }
 
@@ -112,7 +114,7 @@ impl Watch {
         }
         #[cfg(feature = "tracing")]
         if let Some(error) = failed {
-            self.log.told_nobody(stuck, error);
+            self.log.told_nobody(stuck, &kept(&error.to_string()));
         }
         let _ = (stuck, failed);
     }
@@ -124,7 +126,7 @@ impl Watch {
             meter.store_failed(asked);
         }
         #[cfg(feature = "tracing")]
-        self.log.store_failed(asked, error);
+        self.log.store_failed(asked, &kept(&error.to_string()));
         let _ = (asked, error);
     }
 

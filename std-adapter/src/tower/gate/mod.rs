@@ -39,7 +39,8 @@ use crate::resource::{Admit, AtOnce};
 /// # The permit of a probe
 ///
 /// It is renewed by each `poll_ready` and by the call, so the time before the call says nothing about the
-/// resource. If a balancer chooses the endpoint seldom, the permit lapses after the breaker's
+/// resource. While the service within is not ready it is not renewed: after the lease it is given back, so that another
+/// endpoint can have it, and the service asks for one again when it is ready. If a balancer chooses the endpoint seldom, the permit lapses after the breaker's
 /// [`probe_lease`](crate::Config::probe_lease): whoever else asks then is admitted, and the endpoint is not
 /// ready at its next poll. Where several balancers share the breaker of an endpoint, set a lease little
 /// longer than a call. A service that is dropped gives the permit back at once, and says nothing by it.

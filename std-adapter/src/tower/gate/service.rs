@@ -1,15 +1,18 @@
 //! An endpoint with a breaker.
 
 use std::fmt;
+use std::mem;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use atomic_breaker::{AnyBreaker, AnyError, Clock, Failure, State};
+use tokio::time::Instant;
 use tower_service::Service;
 
 use super::super::future::ResponseFuture;
 use super::held::Held;
 use super::pause::Pause;
-use crate::resource::{Admit, AnyPermit, Rejection, Report, ServiceError, count_panic};
+use crate::resource::{Admit, AnyPermit, OneBreaker, Rejection, Report, ServiceError, count_panic};
 
 /// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer.
 pub struct GateService<S, A: Admit<()>, C = AnyError> {
@@ -17,8 +20,22 @@ pub struct GateService<S, A: Admit<()>, C = AnyError> {
     admit: A,
     report: C,
     held: Option<Held<A::Permit>>,
+    unready: Unready,
     pause: Pause,
 }
+
+/// Whether the service within is not ready although a call would be admitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Unready {
+    No,
+    /// Since then, with a permit.
+    Since(Instant),
+    /// For as long as a lease: the permit was given back, so that others may have it.
+    GivenUp,
+}
+
+/// Of a breaker whose settings name none.
+const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
 impl<S, A: Admit<()>, C> GateService<S, A, C> {
     pub(super) fn new(inner: S, admit: A, report: C) -> Self {
@@ -27,6 +44,7 @@ impl<S, A: Admit<()>, C> GateService<S, A, C> {
             admit,
             report,
             held: None,
+            unready: Unready::No,
             pause: Pause::default(),
         }
     }
@@ -47,16 +65,22 @@ impl<S, A: Admit<()>, C> GateService<S, A, C> {
     }
 }
 
-impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
+impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
     /// Ready while closed, otherwise with a permit.
     fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let breaker = self.admit.as_breaker();
+            let breaker = self.admit.one_breaker().as_breaker();
             if matches!(breaker.state(), State::Closed | State::Disabled) {
                 self.held = None;
                 return Poll::Ready(());
             }
-            if self.held.as_mut().is_some_and(Held::renew) {
+            // While the service is not ready the lease goes on.
+            let is_unready = self.unready != Unready::No;
+            if self
+                .held
+                .as_mut()
+                .is_some_and(|held| is_unready || held.renew())
+            {
                 return Poll::Ready(());
             }
             self.held = None;
@@ -76,6 +100,23 @@ impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
                 }
             }
         }
+    }
+
+    /// The service is not ready: after a lease others may have the permit.
+    fn wait_for_service(&mut self) {
+        if self.held.is_none() {
+            return;
+        }
+        let config = self.admit.one_breaker().as_breaker().config();
+        let lease = config.get_probe_lease().unwrap_or(DEFAULT_LEASE);
+        self.unready = match self.unready {
+            Unready::Since(begin) if begin.elapsed() >= lease => {
+                self.held = None;
+                Unready::GivenUp
+            }
+            Unready::No => Unready::Since(Instant::now()),
+            still => still,
+        };
     }
 
     /// The permit that is held, if it is still worth something, or another one.
@@ -100,7 +141,7 @@ impl<S, A: Admit<()> + AnyBreaker, C> GateService<S, A, C> {
 impl<S, A, C, Q> Service<Q> for GateService<S, A, C>
 where
     S: Service<Q>,
-    A: Admit<()> + AnyBreaker,
+    A: Admit<()> + OneBreaker,
     C: Report<S::Response, S::Error> + Clone,
 {
     type Response = C::Output<A::Permit>;
@@ -110,10 +151,19 @@ where
     /// The breaker first: while it would reject, the service is not even asked whether it is ready, as that
     /// may be what connects.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        ready!(self.poll_permit(context));
-        let is_ready = ready!(self.inner.poll_ready(context));
+        if self.unready != Unready::GivenUp {
+            ready!(self.poll_permit(context));
+        }
+        let Poll::Ready(is_ready) = self.inner.poll_ready(context) else {
+            self.wait_for_service();
+            return Poll::Pending;
+        };
+        let was_unready = mem::replace(&mut self.unready, Unready::No) != Unready::No;
         if is_ready.is_err() {
             self.count_failure();
+        } else if was_unready {
+            // What was held meanwhile may have lapsed.
+            ready!(self.poll_permit(context));
         }
         Poll::Ready(is_ready.map_err(ServiceError::Failed))
     }

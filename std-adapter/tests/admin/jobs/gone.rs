@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::{Office, keys};
-use crate::faulty_store::{Fault, FaultyStore};
+use crate::faulty_store::{Asked, Fault, FaultyStore};
 use crate::support::App;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -64,6 +64,32 @@ async fn a_store_that_hangs_is_waited_for_five_seconds_however_many_ask() {
     assert_eq!(status.json()["steps"][0]["name"], "office");
     other.0.json();
     assert_eq!(other.1, Duration::ZERO, "nobody else waits");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_reads_of_a_slow_store_delay_a_command_by_no_more_than_one_of_them() {
+    let office = Office::new();
+    let app = office.app();
+    let id = office.order("k").await;
+    let slow = Duration::from_millis(100);
+    office.store.next(Asked::List, 1_000, Fault::Late(slow));
+    let reads: Vec<_> = (0..1_000)
+        .map(|_| {
+            let app = app.clone();
+            tokio::spawn(async move { app.get("/jobs?of=office").await.status })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let began = Instant::now();
+    let cancel = json!({ "of": "office", "id": id.to_string(), "do": "cancel" });
+    app.change_job(&cancel).await.json();
+    // It looks, acts, and looks again.
+    assert!(began.elapsed() <= 3 * slow, "{:?}", began.elapsed());
+    for read in reads {
+        // Those that came too late for the five seconds were told so.
+        let status = read.await.unwrap().as_u16();
+        assert!(status == 200 || status == 503, "{status}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use atomic_breaker_std::fleet::{Fleet, Notice, Verdict};
 use futures_util::future::join_all;
 
-use super::{OPEN_MS, bid, instance, judge, name, next, open, opened, pause};
+use super::{OPEN_MS, bid, failed, instance, judge, name, next, open, opened, pause};
 
 pub(crate) async fn every_change_is_published_to_all_in_order(engine: &impl Fleet) {
     let subscriptions = (0..20).map(|_| engine.subscribe());
@@ -11,8 +11,7 @@ pub(crate) async fn every_change_is_published_to_all_in_order(engine: &impl Flee
     let period = open(engine).await;
     bid(engine, 1, period.id, 5_000).await;
     bid(engine, 2, period.id, 5_000).await;
-    let failed = Verdict::Failed { open_ms: 1_000 };
-    let second = opened(judge(engine, 1, period.id, failed).await);
+    let second = opened(judge(engine, 1, period.id, failed(1_000)).await);
     let answer = judge(engine, 1, second.id, Verdict::Healthy).await;
     for subscriber in subscribers {
         let mut messages = subscriber.unwrap();

@@ -25,20 +25,24 @@ macro_rules! contract {
             a_quorum_of_instances_opens_and_fewer_do_not
             one_instance_that_votes_again_and_again_counts_once
             an_old_vote_does_not_count
+            a_vote_counts_from_its_trip_on_whenever_it_comes
             a_thousand_votes_at_once_open_exactly_once
             it_is_open_for_as_long_as_a_quorum_says_at_least
             a_vote_within_a_period_learns_of_it
             an_epoch_is_later_than_any_that_a_voter_knows
             epochs_rise_with_each_change
-            an_epoch_of_the_past_is_raised
+            an_epoch_that_leads_by_more_than_a_year_is_passed_over
             names_of_any_bytes_are_apart
             one_of_many_wins_the_right_to_probe
             whoever_has_the_right_keeps_it_by_asking_again
             a_right_that_lapsed_goes_to_the_next
             a_success_closes
-            a_failure_opens_again_for_its_time
+            a_failed_probe_puts_off_the_next_one_only
+            a_failure_that_another_confirms_opens_for_as_long_as_both_say
+            who_has_failed_confirms_nothing
             a_verdict_counts_once_and_in_its_period_only
-            a_verdict_of_one_who_was_given_up_does_not_count
+            a_failure_of_one_who_was_given_up_does_not_count
+            a_success_counts_whoever_has_the_right_by_then
             a_late_verdict_counts_if_nobody_was_faster
             of_an_unknown_breaker_nothing_is_known
             every_change_is_published_to_all_in_order
@@ -69,8 +73,17 @@ pub(crate) const fn vote(quorum: u32) -> Ask {
     Ask::Vote {
         quorum,
         window_ms: 60_000,
+        age_ms: 0,
         open_ms: OPEN_MS,
         known: 0,
+    }
+}
+
+/// A probe found it open for so long, and another instance should wait for 500 ms.
+pub(crate) const fn failed(open_ms: u32) -> Verdict {
+    Verdict::Failed {
+        open_ms,
+        pause_ms: 500,
     }
 }
 

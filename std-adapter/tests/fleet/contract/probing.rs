@@ -3,7 +3,7 @@
 use atomic_breaker_std::fleet::{Fleet, Notice, PeriodId, Verdict};
 use futures_util::future::join_all;
 
-use super::{bid, judge, open, opened, pause};
+use super::{OPEN_MS, bid, failed, judge, open, opened, pause};
 
 pub(crate) async fn one_of_many_wins_the_right_to_probe(engine: &impl Fleet) {
     let period = open(engine).await;
@@ -50,15 +50,57 @@ pub(crate) async fn a_success_closes(engine: &impl Fleet) {
     assert!(next.id.mark != period.id.mark && next.trips == 1);
 }
 
-pub(crate) async fn a_failure_opens_again_for_its_time(engine: &impl Fleet) {
+pub(crate) async fn a_failed_probe_puts_off_the_next_one_only(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 5_000).await;
-    let failed = Verdict::Failed { open_ms: 77_000 };
-    let answer = judge(engine, 1, period.id, failed).await;
+    let answer = judge(engine, 1, period.id, failed(77_000)).await;
     assert!(answer.done);
     let next = opened(answer);
-    assert_eq!((next.open_ms, next.trips, next.leased_ms), (77_000, 2, 0));
-    assert!(next.remaining_ms > 70_000 && next.id.mark != period.id.mark);
+    assert_eq!((next.open_ms, next.trips, next.leased_ms), (OPEN_MS, 1, 0));
+    assert!((1..=500).contains(&next.remaining_ms), "{next:?}");
+    assert!(next.id.mark != period.id.mark && next.id.epoch > period.id.epoch);
+    // A pause is never longer than the period was.
+    judge(engine, 1, next.id, Verdict::Healthy).await;
+    let period = open(engine).await;
+    let long = Verdict::Failed {
+        open_ms: 1_000,
+        pause_ms: 60_000,
+    };
+    let next = opened(judge(engine, 1, period.id, long).await);
+    assert!((1_000..=OPEN_MS).contains(&next.remaining_ms), "{next:?}");
+}
+
+pub(crate) async fn a_failure_that_another_confirms_opens_for_as_long_as_both_say(
+    engine: &impl Fleet,
+) {
+    for (first, second) in [(77_000, 88_000), (88_000, 77_000)] {
+        let period = open(engine).await;
+        let next = opened(judge(engine, 1, period.id, failed(first)).await);
+        bid(engine, 2, next.id, 5_000).await;
+        let answer = judge(engine, 2, next.id, failed(second)).await;
+        assert!(answer.done);
+        let longer = opened(answer);
+        assert_eq!((longer.open_ms, longer.trips), (77_000, 2));
+        assert!(longer.remaining_ms > 70_000 && longer.leased_ms == 0);
+        assert_ne!(longer.id.mark, next.id.mark);
+        judge(engine, 3, longer.id, Verdict::Healthy).await;
+    }
+}
+
+pub(crate) async fn who_has_failed_confirms_nothing(engine: &impl Fleet) {
+    let period = open(engine).await;
+    let next = opened(judge(engine, 1, period.id, failed(77_000)).await);
+    for _ in 0..3 {
+        assert!(bid(engine, 1, next.id, 5_000).await.done);
+        let again = opened(judge(engine, 1, next.id, failed(77_000)).await);
+        assert_eq!((again.id, again.open_ms), (next.id, OPEN_MS));
+        // And it keeps nobody off.
+        assert_eq!(again.leased_ms, 0);
+    }
+    assert_eq!(
+        opened(judge(engine, 2, next.id, failed(66_000)).await).trips,
+        2
+    );
 }
 
 pub(crate) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl Fleet) {
@@ -75,19 +117,28 @@ pub(crate) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl F
         assert!(!judge(engine, 1, id, Verdict::Healthy).await.done);
         assert!(!bid(engine, 1, id, 100).await.done);
     }
-    let failed = Verdict::Failed { open_ms: 1_000 };
+    let failed = failed(1_000);
     assert!(judge(engine, 1, period.id, failed).await.done);
     assert!(!judge(engine, 1, period.id, failed).await.done);
     assert!(!judge(engine, 1, period.id, Verdict::Healthy).await.done);
 }
 
-pub(crate) async fn a_verdict_of_one_who_was_given_up_does_not_count(engine: &impl Fleet) {
+pub(crate) async fn a_failure_of_one_who_was_given_up_does_not_count(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 50).await;
     pause(80).await;
     assert!(bid(engine, 2, period.id, 5_000).await.done);
-    assert!(!judge(engine, 1, period.id, Verdict::Healthy).await.done);
-    assert!(judge(engine, 2, period.id, Verdict::Healthy).await.done);
+    assert!(!judge(engine, 1, period.id, failed(1_000)).await.done);
+    assert!(judge(engine, 2, period.id, failed(1_000)).await.done);
+}
+
+pub(crate) async fn a_success_counts_whoever_has_the_right_by_then(engine: &impl Fleet) {
+    let period = open(engine).await;
+    bid(engine, 1, period.id, 50).await;
+    pause(80).await;
+    assert!(bid(engine, 2, period.id, 5_000).await.done);
+    assert!(judge(engine, 1, period.id, Verdict::Healthy).await.done);
+    assert!(!judge(engine, 2, period.id, Verdict::Healthy).await.done);
 }
 
 pub(crate) async fn a_late_verdict_counts_if_nobody_was_faster(engine: &impl Fleet) {

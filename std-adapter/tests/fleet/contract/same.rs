@@ -44,6 +44,8 @@ fn random_ask(dice: &mut Dice, ids: &Ids) -> (Ask, Ask) {
             let ballot = Ask::Vote {
                 quorum: 1 + dice.below(3) as u32,
                 window_ms: 3_600_000,
+                // None comes a moment before its window ends.
+                age_ms: [0, 1_000_000, 3_700_000][dice.below(3) as usize],
                 open_ms,
                 known: 0,
             };
@@ -63,7 +65,10 @@ fn random_ask(dice: &mut Dice, ids: &Ids) -> (Ask, Ask) {
             let verdict = if other == 6 {
                 Verdict::Healthy
             } else {
-                Verdict::Failed { open_ms }
+                Verdict::Failed {
+                    open_ms,
+                    pause_ms: 60_000,
+                }
             };
             (
                 Ask::Verdict { id: mine, verdict },

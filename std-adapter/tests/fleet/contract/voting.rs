@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use atomic_breaker_std::fleet::{Ask, Fleet, Notice, Verdict};
 use futures_util::future::join_all;
 
-use super::{OPEN_MS, ask, instance, judge, name, open, opened, pause, vote};
+use super::{OPEN_MS, ask, failed, instance, judge, name, open, opened, pause, vote};
 
 pub(crate) async fn a_quorum_of_instances_opens_and_fewer_do_not(engine: &impl Fleet) {
     for voter in 1..=2 {
@@ -29,6 +29,7 @@ pub(crate) async fn an_old_vote_does_not_count(engine: &impl Fleet) {
     let brief = Ask::Vote {
         quorum: 2,
         window_ms: 50,
+        age_ms: 0,
         open_ms: OPEN_MS,
         known: 0,
     };
@@ -55,6 +56,7 @@ pub(crate) async fn it_is_open_for_as_long_as_a_quorum_says_at_least(engine: &im
         let ballot = Ask::Vote {
             quorum: 3,
             window_ms: 60_000,
+            age_ms: 0,
             open_ms,
             known: 0,
         };
@@ -70,15 +72,67 @@ pub(crate) async fn a_vote_within_a_period_learns_of_it(engine: &impl Fleet) {
     assert_eq!(opened(answer).id, period.id);
 }
 
-pub(crate) async fn an_epoch_is_later_than_any_that_a_voter_knows(engine: &impl Fleet) {
-    let far = 1 << 50;
+pub(crate) async fn a_vote_counts_from_its_trip_on_whenever_it_comes(engine: &impl Fleet) {
+    let vote = |age_ms| Ask::Vote {
+        quorum: 3,
+        window_ms: 60_000,
+        age_ms,
+        open_ms: OPEN_MS,
+        known: 0,
+    };
+    assert_eq!(ask(engine, 1, vote(60_000)).await.votes, 0);
+    assert_eq!(ask(engine, 1, vote(u32::MAX)).await.votes, 0);
+    assert_eq!(ask(engine, 1, vote(59_900)).await.votes, 1);
+    assert_eq!(ask(engine, 2, vote(30_000)).await.votes, 2);
+    // Said once more, it is the same trip.
+    pause(150).await;
+    assert_eq!(ask(engine, 2, vote(30_150)).await.votes, 1);
+    // The later one of two counts, in whatever order they come.
+    assert_eq!(ask(engine, 2, vote(59_990)).await.votes, 1);
+    pause(30).await;
+    assert_eq!(ask(engine, 3, vote(0)).await.votes, 2);
+}
+
+/// So far ahead of the engine's clock.
+async fn lead(engine: &impl Fleet, by: i64) -> i64 {
+    let now = opened(ask(engine, 1, vote(1)).await).id.epoch;
+    judge(engine, 1, last(engine).await, Verdict::Healthy).await;
     let ballot = Ask::Vote {
         quorum: 1,
         window_ms: 60_000,
+        age_ms: 0,
         open_ms: OPEN_MS,
-        known: far,
+        known: now.saturating_add_signed(by),
     };
-    assert_eq!(opened(ask(engine, 1, ballot).await).id.epoch, far + 1);
+    let epoch = opened(ask(engine, 1, ballot).await).id.epoch;
+    judge(engine, 1, last(engine).await, Verdict::Healthy).await;
+    epoch.cast_signed() - now.cast_signed()
+}
+
+async fn last(engine: &impl Fleet) -> atomic_breaker_std::fleet::PeriodId {
+    opened(ask(engine, 9, vote(1)).await).id
+}
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+pub(crate) async fn an_epoch_is_later_than_any_that_a_voter_knows(engine: &impl Fleet) {
+    assert_eq!(lead(engine, 300 * DAY).await, 300 * DAY + 1);
+}
+
+pub(crate) async fn an_epoch_that_leads_by_more_than_a_year_is_passed_over(engine: &impl Fleet) {
+    for by in [366 * DAY, 1 << 50, (1 << 53) - (1 << 42), i64::MAX] {
+        let lead = lead(engine, by).await;
+        assert!((1..60_000).contains(&lead), "{by}: {lead}");
+    }
+    let known = u64::MAX;
+    let ballot = Ask::Vote {
+        quorum: 1,
+        window_ms: 60_000,
+        age_ms: 0,
+        open_ms: OPEN_MS,
+        known,
+    };
+    assert!(opened(ask(engine, 1, ballot).await).id.epoch < 1 << 50);
 }
 
 pub(crate) async fn epochs_rise_with_each_change(engine: &impl Fleet) {
@@ -88,8 +142,10 @@ pub(crate) async fn epochs_rise_with_each_change(engine: &impl Fleet) {
         for _ in 0..3 {
             assert!(period.id.epoch > last);
             last = period.id.epoch;
-            let failed = Verdict::Failed { open_ms: 1_000 };
-            period = opened(judge(engine, 1, period.id, failed).await);
+            period = opened(judge(engine, 1, period.id, failed(1_000)).await);
+            assert!(period.id.epoch > last);
+            last = period.id.epoch;
+            period = opened(judge(engine, 2, period.id, failed(1_000)).await);
         }
         let answer = judge(engine, 1, period.id, Verdict::Healthy).await;
         let Some(Notice::Closed(end)) = answer.notice else {
@@ -98,31 +154,6 @@ pub(crate) async fn epochs_rise_with_each_change(engine: &impl Fleet) {
         assert!(end.epoch > period.id.epoch);
         last = end.epoch;
     }
-}
-
-pub(crate) async fn an_epoch_of_the_past_is_raised(engine: &impl Fleet) {
-    let period = open(engine).await;
-    let known = period.id.epoch + 40;
-    let raise = Ask::Raise {
-        id: period.id,
-        known,
-    };
-    let raised = ask(engine, 2, raise).await;
-    assert!(raised.done);
-    let now = opened(raised).id;
-    assert_eq!((now.epoch, now.mark), (known + 1, period.id.mark));
-    let again = ask(engine, 3, raise).await;
-    assert!(!again.done, "another one who knew as much");
-    let of_another = Ask::Raise {
-        id: atomic_breaker_std::fleet::PeriodId {
-            epoch: 0,
-            mark: !now.mark,
-        },
-        known: u64::from(u32::MAX) << 16,
-    };
-    assert!(!ask(engine, 3, of_another).await.done);
-    // Who bids in the name of the epoch before means this period.
-    assert!(super::bid(engine, 4, period.id, 100).await.done);
 }
 
 pub(crate) async fn names_of_any_bytes_are_apart(engine: &impl Fleet) {

@@ -3,7 +3,9 @@
 mod engine_lost;
 mod faulty;
 mod keys;
+mod older;
 mod operators;
 mod outage;
 mod parts;
+mod sick;
 mod support;

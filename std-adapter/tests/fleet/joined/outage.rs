@@ -33,19 +33,23 @@ async fn one_sick_instance_opens_nobody_else() {
     assert_eq!(world.count(State::Closed), 19);
 }
 
+/// A failed probe puts off the next one by a grace, and two of different instances make a longer period.
 #[tokio::test(start_paused = true)]
-async fn each_period_has_one_probe_and_grows_whoever_probes() {
+async fn each_period_has_one_probe_and_grows_when_two_have_failed_whoever_probes() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     world.trip().await;
-    world.run(10_000 + 20_000 + 40_000 + 40_000 + 3_000).await;
-    let times: Vec<u64> = world.made.iter().map(|(at, _)| *at).collect();
-    assert_eq!(times.len(), 4, "{:?}", world.made);
+    let pauses = [10_000, 1_000, 20_000, 2_000, 40_000, 4_000, 40_000];
+    world.run(pauses.iter().sum::<u64>() + 3_000).await;
+    assert_eq!(world.made.len(), 7, "{:?}", world.made);
     // The first one opened within 100 ms.
     let mut before = 0;
-    for (at, open) in times.into_iter().zip([10_000, 20_000, 40_000, 40_000]) {
-        let late = at - before - open;
+    for ((at, _), pause) in world.made.iter().zip(pauses) {
+        let late = at - before - pause;
         assert!(late <= GRACE_MS, "{late} ms late: {:?}", world.made);
-        before = at;
+        before = *at;
+    }
+    for pair in world.made.chunks_exact(2) {
+        assert_ne!(pair[0].1, pair[1].1, "{:?}", world.made);
     }
 }
 
@@ -139,7 +143,27 @@ async fn callers_that_come_once_a_second_share_few_probes() {
         }
         world.idle(1_000).await;
     }
-    // Of four periods: 10 s, 20 s, 40 s, 40 s.
-    assert!((4..=12).contains(&world.made.len()), "{:?}", world.made);
+    // Of three periods, 10 s, 20 s, 40 s, and the pauses after each.
+    assert!((6..=24).contains(&world.made.len()), "{:?}", world.made);
     assert!(world.all_are(State::Open), "{world:?}");
+}
+
+/// By clocks of 32 bits, which take the second one for the earlier one.
+#[tokio::test(start_paused = true)]
+async fn two_outages_of_a_quiet_service_30_days_apart_are_both_shared() {
+    let fleet = FleetConfig::new(3).poll(Duration::from_secs(3_600));
+    let mut world = World::new(5, fleet).await;
+    for _ in 0..2 {
+        for sick in &world.processes[..3] {
+            for _ in 0..3 {
+                sick.call(false);
+            }
+        }
+        world.settle().await;
+        assert!(world.all_are(State::Open), "{world:?}");
+        world.is_up = true;
+        world.run(12_000).await;
+        assert!(world.all_are(State::Closed), "{world:?}");
+        world.idle(30 * 24 * 60 * 60 * 1_000).await;
+    }
 }

@@ -1,6 +1,6 @@
 //! Messages that are lost, doubled, late, out of order, or of somebody else.
 
-use atomic_breaker_std::fleet::{Action, Ask, Local, Notice, Period, PeriodId};
+use atomic_breaker_std::fleet::{Action, Ask, Local, Notice, PeriodId, Verdict};
 
 use super::support::{Instance, id, leased, period};
 
@@ -42,29 +42,67 @@ fn doubled_and_reordered_messages_end_where_those_in_order_do() {
     }
 }
 
-#[test]
-fn an_engine_that_has_fallen_back_is_told_so() {
+/// It has closed 51.
+fn closed_at_51() -> Instance {
     let mut instance = Instance::in_period(1, period(50, 1_000));
-    instance.hear(Notice::Closed(id(51)));
-    // It was flushed, and those who voted since knew nothing.
-    let anew = period(3, 1_000);
-    let raise = Ask::Raise {
-        id: id(3),
-        known: 51,
+    let end = PeriodId {
+        epoch: 51,
+        mark: id(50).mark,
     };
-    assert_eq!(
-        instance.read(Some(Notice::Open(anew))),
-        [Action::Ask(raise)]
-    );
-    let raised = Period {
-        id: PeriodId {
-            epoch: 52,
-            mark: id(3).mark,
-        },
-        ..anew
-    };
-    let actions = instance.answer(raise, true, Notice::Open(raised));
+    assert_eq!(instance.hear(Notice::Closed(end)), [Action::Close]);
+    instance.run_to(1);
+    instance
+}
+
+#[test]
+fn what_is_read_is_the_present_whatever_its_epoch() {
+    let mut instance = closed_at_51();
+    // The engine was flushed, its clock set back, and those who voted since knew nothing.
+    assert_eq!(instance.hear(Notice::Open(period(3, 1_000))), []);
+    let actions = instance.read(Some(Notice::Open(period(3, 1_000))));
     assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
+    // From now on what it publishes is heard.
+    let actions = instance.hear(Notice::Open(period(4, 1_000)));
+    assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
+}
+
+#[test]
+fn a_period_that_ended_is_said_to_have_ended() {
+    let mut instance = closed_at_51();
+    let ended = Ask::Verdict {
+        id: id(50),
+        verdict: Verdict::Healthy,
+    };
+    let older = Some(Notice::Open(period(50, 1_000)));
+    assert_eq!(instance.read(older), [Action::Ask(ended)]);
+    // Not by an instance that is open itself: to that one it is as good as any.
+    let mut instance = Instance::in_period(1, period(50, 1_000));
+    instance.hear(Notice::Open(period(51, 1_000)));
+    instance.run_to(1);
+    let actions = instance.read(older);
+    assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
+}
+
+#[test]
+fn an_engine_that_has_fallen_back_knows_nothing_of_the_period() {
+    let older = Notice::Closed(id(4));
+    // As it is read, or as it answers a bid.
+    for asks in [false, true] {
+        let mut instance = Instance::in_period(1, period(50, 1_000));
+        instance.run_to(1_000);
+        if asks {
+            let bid = instance.demand();
+            instance.answer(bid, false, older);
+        } else {
+            instance.read(Some(older));
+        }
+        assert_eq!(instance.run_to(60_000), []);
+        assert_eq!(instance.member.period(), None);
+    }
+    // What was published before is no answer.
+    let mut instance = Instance::in_period(1, period(50, 1_000));
+    assert_eq!(instance.hear(older), []);
+    assert_eq!(instance.member.period(), Some(id(50)));
 }
 
 #[test]
@@ -136,4 +174,20 @@ fn any_input_at_any_time_neither_wedges_nor_panics() {
         assert_eq!(instance.run_to(600_000), [], "seed {seed}");
         assert_eq!(instance.member.period(), None, "seed {seed}");
     }
+}
+
+#[test]
+fn the_end_of_a_period_is_remembered_by_those_who_were_not_in_it() {
+    let mut instance = Instance::new(1);
+    let end = PeriodId {
+        epoch: 51,
+        mark: id(50).mark,
+    };
+    assert_eq!(instance.hear(Notice::Closed(end)), []);
+    instance.run_to(1);
+    let actions = instance.read(Some(Notice::Open(period(50, 1_000))));
+    assert!(
+        matches!(actions[..], [Action::Ask(Ask::Verdict { .. })]),
+        "{actions:?}"
+    );
 }

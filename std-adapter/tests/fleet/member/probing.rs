@@ -2,7 +2,7 @@
 
 use atomic_breaker_std::fleet::{Action, Ask, Local, Notice, Verdict};
 
-use super::support::{Instance, id, leased, period};
+use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
 
 #[test]
 fn nobody_bids_before_the_end_or_without_a_call() {
@@ -48,7 +48,10 @@ fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whoever_probes() {
         let mut third = period(5, 0);
         third.trips = trips;
         let mut instance = Instance::probing(third);
-        let failed = Verdict::Failed { open_ms: grown };
+        let failed = Verdict::Failed {
+            open_ms: grown,
+            pause_ms: GRACE_MS as u32,
+        };
         let verdict = Ask::Verdict {
             id: id(5),
             verdict: failed,
@@ -57,6 +60,25 @@ fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whoever_probes() {
         let actions = instance.local(Local::ProbeFailed { open_ms: 20_000 });
         assert_eq!(actions, [Action::Ask(verdict)]);
     }
+}
+
+#[test]
+fn who_has_failed_leaves_the_next_probe_to_others_for_its_own_open_time() {
+    let mut instance = Instance::probing(period(5, 0));
+    let actions = instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
+    let [Action::Ask(verdict @ Ask::Verdict { .. })] = actions[..] else {
+        panic!("{actions:?}");
+    };
+    instance.answer(verdict, true, Notice::Open(period(6, 1_000)));
+    instance.run_to(u64::from(OPEN_MS) - 1);
+    assert!(!instance.member.wants_rejections(instance.now));
+    instance.run_to(1);
+    assert!(instance.member.wants_rejections(instance.now));
+    // And no longer than the fleet is open.
+    let mut instance = Instance::probing(period(5, 0));
+    instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
+    instance.hear(Notice::Open(period(6, 1_000)));
+    assert_eq!(instance.hear(Notice::Closed(id(7))), [Action::Close]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn a_trip_by_outcomes_is_a_vote() {
     let vote = Ask::Vote {
         quorum: 3,
         window_ms: 10_000,
+        age_ms: 0,
         open_ms: OPEN_MS,
         known: 0,
     };
@@ -86,10 +87,31 @@ fn a_vote_that_was_lost_is_cast_again_as_long_as_it_is_open_here() {
     instance.now.is_connected = true;
     instance.run_to(4_000);
     let actions = instance.read(None);
-    let [Action::Ask(Ask::Vote { open_ms: 6_000, .. })] = actions[..] else {
+    let [
+        Action::Ask(Ask::Vote {
+            open_ms: 6_000,
+            age_ms: 4_000,
+            ..
+        }),
+    ] = actions[..]
+    else {
         panic!("{actions:?}");
     };
     instance.run_to(6_000);
+    assert_eq!(instance.read(None), []);
+}
+
+#[test]
+fn a_vote_is_not_repeated_when_its_window_has_passed() {
+    let mut instance = Instance::new(1);
+    let long = Local::Tripped {
+        open_ms: 60_000,
+        is_demanded: false,
+    };
+    assert_eq!(instance.local(long).len(), 1);
+    instance.run_to(9_999);
+    assert_eq!(instance.read(None).len(), 1);
+    instance.run_to(1);
     assert_eq!(instance.read(None), []);
 }
 

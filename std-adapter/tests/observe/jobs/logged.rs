@@ -62,7 +62,8 @@ fn a_job_that_is_parked_is_logged() {
         let job = of_another.job("k", &"go".to_owned()).unwrap();
         store.put(&job, None).await.unwrap();
         let worker = steps.work();
-        pass(SECOND).await;
+        // Others may know it: it is parked after an hour.
+        pass(65 * 60 * SECOND).await;
         worker.stop().await;
     });
     let [event] = &events[..] else {

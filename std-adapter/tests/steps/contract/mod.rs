@@ -2,10 +2,14 @@
 //! can be asked, too.
 
 mod claims;
+#[allow(dead_code, reason = "for databases")]
+pub(crate) mod damaged;
+mod held_up;
 mod operators;
 mod saves;
 
 pub(crate) use claims::*;
+pub(crate) use held_up::*;
 pub(crate) use operators::*;
 pub(crate) use saves::*;
 
@@ -42,6 +46,9 @@ macro_rules! contract {
             a_right_that_is_kept_goes_on
             a_failure_counts_and_is_due_again
             a_job_that_is_given_back_has_lost_nothing
+            a_job_that_is_held_up_counts_as_due_and_not_as_tried
+            who_gives_a_job_back_says_whether_it_knows_it
+            a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_be_told
             a_job_ends_with_its_history
             an_error_that_cannot_be_stored_loses_nothing
             a_person_is_asked_to_be_told_once

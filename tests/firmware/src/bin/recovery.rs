@@ -71,9 +71,9 @@ async fn main(_spawner: Spawner) {
     while let Some(told) = LOG.pop() {
         lost += u32::from(told.cause == Cause::ProbeLost);
     }
-    // A lease of 2, 4, 8, 16 s.
-    assert_eq!(lost, 3, "rounds lost");
-    assert!(returning_after < 1 + 2 + 4 + 8 + 16, "{returning_after} s");
+    // Leases of 2, 4 and 8 s: the first call succeeds in the third round, and counts.
+    assert_eq!(lost, 2, "rounds lost");
+    assert!(returning_after < 1 + 2 + 4 + 8, "{returning_after} s");
 
     let passed = shares().await;
     assert!(passed[0] < 30 && passed[9] > 80, "{passed:?}");

@@ -138,25 +138,6 @@ fn a_success_changes_nothing_where_nothing_is_counted<W: AnyWord>() {
     }
 }
 
-/// The word has one time, and that is the beginning of the return.
-fn the_window_of_failures_is_the_return<W: AnyWord>() {
-    let (clock, diary) = (Diced::default(), Diary::default());
-    let breaker = returning::<W>(config().failures_within(3, ms(50)), &clock, &diary);
-    for failures in 1..3 {
-        clock.advance(300);
-        fail(&breaker, 1);
-        breaker.acquire().unwrap().success();
-        assert_eq!(
-            breaker.snapshot().failures(),
-            failures,
-            "nothing is cleared"
-        );
-    }
-    clock.advance(300);
-    fail(&breaker, 1);
-    assert_eq!(breaker.state(), State::Open, "three within 600 ms");
-}
-
 fn a_failure_that_demands_trips_a_return<W: AnyWord>() {
     for (failure, cause, open, demanded) in [
         (Failure::tripping(), Cause::TripDemanded, 10, false),
@@ -265,7 +246,6 @@ on_both_words!(
     a_permit_of_the_return_changes_nothing_once_it_is_over,
     failures_in_a_row_trip_and_growth_goes_on,
     a_success_changes_nothing_where_nothing_is_counted,
-    the_window_of_failures_is_the_return,
     a_failure_that_demands_trips_a_return,
     a_slow_call_counts_and_so_does_one_that_is_dropped_slow,
     of_two_breakers_on_one_word_the_one_without_the_rule_ends_the_return,

@@ -2,6 +2,7 @@
 
 mod life;
 mod shares;
+mod windows;
 
 use atomic_breaker::{Breaker, Config, State};
 

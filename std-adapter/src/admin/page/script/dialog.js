@@ -83,7 +83,8 @@ let asked = null;
 
 /** Asks whether it is meant: what, and what comes of it. Nothing, to ask nothing. */
 function confirmFirst(what) {
-  asked = what;
+  // What was shown when it was asked is what is agreed to: the dialog goes on showing the present meanwhile.
+  asked = what && { ...what, epoch: chosen.epoch };
   byId('confirm').hidden = what === null;
   byId('commands').hidden = what !== null || !byId('form').hidden;
   if (what === null) return;
@@ -94,7 +95,7 @@ function confirmFirst(what) {
 }
 
 async function act() {
-  const { command, request } = asked;
+  const { command, request, epoch } = asked;
   const it = chosen;
   // Another one may be looked at when the answer comes.
   const isLookedAt = () => chosen !== null && idOf(chosen) === idOf(it);
@@ -102,7 +103,7 @@ async function act() {
   let result;
   try {
     const answer = await change({
-      of: it.of, key: it.key, do: command, ...(it.state === undefined || request ? {} : { epoch: it.epoch }), ...request,
+      of: it.of, key: it.key, do: command, ...(it.state === undefined || request ? {} : { epoch }), ...request,
     });
     if (isLookedAt() && answer.entry) chosen = answer.entry;
     if (isLookedAt()) byId('form').hidden = true;

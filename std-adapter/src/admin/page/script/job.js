@@ -97,7 +97,7 @@ function showJobCommands() {
 
 /** Asks whether it is meant. Nothing, to ask nothing. */
 function confirmJob(what) {
-  askedOfJob = what;
+  askedOfJob = what && { ...what, seen: chosenJob.status };
   byId('job-confirm').hidden = what === null;
   byId('job-commands').hidden = what !== null;
   if (what === null) return;
@@ -108,8 +108,8 @@ function confirmJob(what) {
 }
 
 async function actOnJob() {
-  const { command } = askedOfJob;
-  const { of, id, status: seen } = chosenJob;
+  const { command, seen } = askedOfJob;
+  const { of, id } = chosenJob;
   byId('job-yes').disabled = true;
   let result;
   try {

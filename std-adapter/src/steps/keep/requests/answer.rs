@@ -8,8 +8,8 @@ use atomic_breaker::Rejected;
 use http::header::HeaderName;
 use http::{Response, StatusCode};
 
-use super::super::super::error::found_in;
 use super::super::super::{JobId, LONGEST_KEY, Status, StoreError};
+use crate::Rejection;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -144,7 +144,7 @@ impl KeepError {
 
     /// The rejection of the breaker below, if there was one; of a retry, too.
     pub fn rejected(&self) -> Option<Rejected> {
-        found_in(&*self.error).map(|found| found.rejected)
+        Rejection::in_chain(&*self.error).map(|rejection| rejection.rejected)
     }
 }
 

@@ -1,4 +1,4 @@
-//! How many requests are kept.
+//! How many requests are kept, and how many under way may be.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,32 +14,90 @@ use super::super::super::{Status, Store, StoreError};
 const COUNTED: Duration = Duration::from_secs(10);
 
 /// Counts the jobs of a lane that are neither done nor cancelled: the store's count, and those that came since. What other
-/// processes keep meanwhile is not seen before the next count.
+/// processes keep meanwhile is not seen before the next count. Counts the requests under way that may become jobs, too.
+///
+/// Of the atomics no other memory depends.
 #[derive(Debug, Default)]
 pub(in super::super::super) struct Bound {
     count: Mutex<Count>,
     /// How often the store did not count.
     failures: AtomicU64,
+    /// The jobs of the last count.
+    jobs: AtomicU64,
+    /// Requests that go on without their callers.
+    in_flight: Arc<AtomicU64>,
+    /// Not known to be kept or not.
+    being_kept: Arc<AtomicU64>,
+}
+
+/// One of those that are counted, until it is dropped.
+#[derive(Debug)]
+pub(super) struct One(Arc<AtomicU64>);
+
+impl One {
+    /// If there are fewer than so many.
+    fn begin(count: &Arc<AtomicU64>, most: u64) -> Option<Self> {
+        let more = |count: u64| (count < most).then_some(count + 1);
+        let began = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        began.ok().map(|_| Self(Arc::clone(count)))
+    }
+}
+
+/// One of those that are being kept, until it is dropped.
+#[derive(Debug)]
+pub(super) struct BeingKept(
+    #[expect(dead_code, reason = "dropped")] One,
+    #[expect(dead_code, reason = "dropped")] Option<One>,
+);
+
+impl Drop for One {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Debug, Default)]
 struct Count {
     at: Option<Instant>,
     jobs: u64,
-    /// Not known to be kept or not.
-    under_way: u64,
+    /// When the store was asked beside requests that begin.
+    refreshed: Option<Instant>,
     /// Why the store did not count the last time that it failed.
     failed: Option<Arc<StoreError>>,
 }
 
 impl Bound {
-    /// Whether there is room for one more of so many, which is then [ended](Self::end).
+    /// For a request that begins, and may be kept: with those that are kept, and others under way, no more than so many.
+    pub(super) fn fly(&self, most: u64) -> Option<One> {
+        let jobs = self.jobs.load(Ordering::Relaxed);
+        One::begin(&self.in_flight, most.saturating_sub(jobs))
+    }
+
+    /// Whether jobs were there so long ago that they may be done: nothing is kept that would have them counted.
+    pub(super) fn is_old(&self) -> bool {
+        self.jobs.load(Ordering::Relaxed) > 0
+            && self.count.try_lock().is_ok_and(|count| count.is_old())
+    }
+
+    pub(super) async fn refresh(&self, store: &impl Store, lane: &str) {
+        let mut count = self.count.lock().await;
+        if count.is_old() {
+            count.refreshed = Some(Instant::now());
+            if let Ok(jobs) = live(store, lane).await {
+                (count.jobs, count.at) = (jobs, Some(Instant::now()));
+                self.jobs.store(jobs, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// One that is being kept, if there is room for it. One that does not [fly](Self::fly) takes none of those that do.
     pub(super) async fn begin(
         &self,
+        flies: bool,
         most: u64,
         store: &impl Store,
         lane: &str,
-    ) -> Result<bool, Arc<StoreError>> {
+    ) -> Result<Option<BeingKept>, Arc<StoreError>> {
         let failures = self.failures.load(Ordering::Relaxed);
         let mut count = self.count.lock().await;
         if count.at.is_none_or(|at| at.elapsed() >= COUNTED) {
@@ -50,7 +108,10 @@ impl Bound {
                 }
             }
             match live(store, lane).await {
-                Ok(jobs) => (count.jobs, count.at) = (jobs, Some(Instant::now())),
+                Ok(jobs) => {
+                    (count.jobs, count.at) = (jobs, Some(Instant::now()));
+                    self.jobs.store(jobs, Ordering::Relaxed);
+                }
                 Err(error) => {
                     let failed = count.failed.insert(Arc::new(error));
                     self.failures.fetch_add(1, Ordering::Relaxed);
@@ -58,16 +119,28 @@ impl Bound {
                 }
             }
         }
-        let has_room = count.jobs + count.under_way < most;
-        count.under_way += u64::from(has_room);
-        Ok(has_room)
+        let room = most.saturating_sub(count.jobs);
+        let flight = (!flies).then(|| One::begin(&self.in_flight, room));
+        if let Some(None) = flight {
+            return Ok(None);
+        }
+        let one = One::begin(&self.being_kept, room);
+        Ok(one.map(|one| BeingKept(one, flight.flatten())))
     }
 
-    /// What was begun has been kept, or not.
-    pub(super) async fn end(&self, is_kept: bool) {
+    /// What was begun has been kept.
+    pub(super) async fn end(&self, one: BeingKept) {
         let mut count = self.count.lock().await;
-        count.under_way -= 1;
-        count.jobs += u64::from(is_kept);
+        count.jobs += 1;
+        self.jobs.store(count.jobs, Ordering::Relaxed);
+        drop(one);
+    }
+}
+
+impl Count {
+    fn is_old(&self) -> bool {
+        let is_old = |at: Option<Instant>| at.is_none_or(|at| at.elapsed() >= COUNTED);
+        is_old(self.at) && is_old(self.refreshed)
     }
 }
 

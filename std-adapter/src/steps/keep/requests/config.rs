@@ -133,6 +133,10 @@ impl KeepConfig {
     /// They are counted while requests are to be kept, all jobs of the store at most once in 10 s, and this process counts
     /// what it keeps in between. If it is the only one, it keeps no more than that, by however many layers; of several each
     /// may keep as many more as the others did since its last count.
+    ///
+    /// Requests under way that may be kept are counted with them, as each goes on without its caller and holds its body: if
+    /// there are so many together, the next one ends with its caller, as it would without the layer, and is kept only if it
+    /// fails before and there is room then. So set it above what a busy service has under way.
     pub const fn most(mut self, jobs: u64) -> Self {
         self.most = jobs;
         self

@@ -9,8 +9,8 @@ use atomic_breaker::Outcome;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::super::super::StepError;
-use super::super::super::error::{Found, found_in};
 use super::super::super::response::failed;
+use crate::Rejection;
 use crate::http::{ErrorRule, HttpClassifier, StatusRule, UsualErrors, UsualStatuses, text_of};
 
 type AnError = dyn Error + Send + Sync;
@@ -49,17 +49,8 @@ impl Judge {
     pub(super) fn undone<B>(&self, answer: &Result<Response<B>, Box<AnError>>) -> Option<Undone> {
         let head = match answer {
             Ok(response) => Ok((response.status(), response.headers())),
-            Err(error) => match found_in(&**error) {
-                Some(Found { rejected, tries: 0 }) => {
-                    return Some(Undone::Rejected(rejected.retry_in()));
-                }
-                Some(Found { rejected, .. }) => {
-                    let time = rejected.retry_in().unwrap_or_default();
-                    return Some(Undone::Failed(StepError::not_before(
-                        time,
-                        text_of(&**error),
-                    )));
-                }
+            Err(error) => match Rejection::in_chain(&**error) {
+                Some(rejection) => return Some(Undone::Rejected(rejection.retry_in())),
                 None => Err(&**error),
             },
         };

@@ -13,10 +13,11 @@ use tokio::time::timeout;
 
 use super::super::super::caught::answer;
 use super::super::super::engine::Inner;
-use super::super::super::under_way::until_given_up;
+use super::super::super::under_way::{self, until_given_up};
 use super::super::super::{Filter, Job, JobError, JobId, NewJob, Status, Store, StoreError};
 use super::super::refused::{Kept, Refused};
 use super::super::unheard::{Keeper, Unheard};
+use super::bound::One;
 use super::judge::Undone;
 use super::layer::{Shared, not_kept};
 use super::{Answer, KeepError, KeptRequest, NotKept};
@@ -45,61 +46,70 @@ impl Keeping {
         }
     }
 
-    /// In a task of its own, which ends neither with the caller nor without an answer.
+    /// In a task of its own, which ends neither with the caller nor without an answer; where too many are under way already,
+    /// in that of the caller.
     pub(super) async fn send<D: Store, B: Send + 'static>(
         self,
         shared: Arc<Shared<D>>,
         sent: Sent<B>,
     ) -> Result<Answer<Response<B>>, KeepError> {
+        shared.count_if_old();
+        let Some(flight) = shared.room.kept.fly(shared.config.most) else {
+            let call = shared.inner.called.begin();
+            return self.ask(shared, sent, call, None).await.hear();
+        };
         let call = shared.inner.called.begin();
         // If the caller has gone what it says is dropped, which `Unheard` and `Lost` know.
-        let task = tokio::spawn(async move {
-            let mut order = call.order.clone();
-            let limit = shared.inner.times.limit;
-            let (answer, undone) = tokio::select! {
-                biased;
-                answer = timeout(limit, sent) => {
-                    let late = |_| Err(format!("not done within {limit:?}").into());
-                    let answer = answer.unwrap_or_else(late);
-                    let undone = shared.config.judge.undone(&answer);
-                    (answer, undone)
-                }
-                () = until_given_up(&mut order) => {
-                    let undone = Undone::Rejected(Some(Duration::ZERO));
-                    (Err("it was given up to stop".into()), Some(undone))
-                }
-            };
-            let Some(undone) = undone else {
-                return (not_kept(answer, None), None, None);
-            };
-            let refused = match self.refused(&shared, undone) {
-                Ok(refused) => refused,
-                Err(why) => {
-                    let answer = not_kept(answer, Some(why.clone()));
-                    return (answer, None, Some(self.lost(shared, why)));
-                }
-            };
-            match shared.keep_if_it_goes_on(&refused).await {
-                Ok(id) => (Ok(Answer::Kept(id)), None, None),
-                Err(why) => {
-                    let part = Arc::clone(&call.part);
-                    let unheard = Unheard::new(shared, refused, part);
-                    (not_kept(answer, Some(why)), Some(unheard), None)
-                }
-            }
-        });
+        let task = tokio::spawn(self.ask(shared, sent, call, Some(flight)));
         match task.await {
-            Ok((answer, unheard, lost)) => {
-                unheard.map(Unheard::hear);
-                if let Some(lost) = lost {
-                    lost.hear();
-                }
-                answer
-            }
+            Ok(heard) => heard.hear(),
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
                 Err(error) => Err(KeepError::new(error.into(), None)),
             },
+        }
+    }
+
+    async fn ask<D: Store, B>(
+        self,
+        shared: Arc<Shared<D>>,
+        sent: Sent<B>,
+        call: under_way::One,
+        flight: Option<One>,
+    ) -> Heard<D, B> {
+        let mut order = call.order.clone();
+        let limit = shared.inner.times.limit;
+        let (answer, undone) = tokio::select! {
+            biased;
+            answer = timeout(limit, sent) => {
+                let late = |_| Err(format!("not done within {limit:?}").into());
+                let answer = answer.unwrap_or_else(late);
+                let undone = shared.config.judge.undone(&answer);
+                (answer, undone)
+            }
+            () = until_given_up(&mut order) => {
+                let undone = Undone::Rejected(Some(Duration::ZERO));
+                (Err("it was given up to stop".into()), Some(undone))
+            }
+        };
+        let Some(undone) = undone else {
+            return Heard(not_kept(answer, None), None, None);
+        };
+        let refused = match self.refused(&shared, undone) {
+            Ok(refused) => refused,
+            Err(why) => {
+                let answer = not_kept(answer, Some(why.clone()));
+                return Heard(answer, None, Some(self.lost(shared, why)));
+            }
+        };
+        match shared.keep_if_it_goes_on(&refused, flight.is_some()).await {
+            Ok(id) => Heard(Ok(Answer::Kept(id)), None, None),
+            Err(why) => {
+                let part = Arc::clone(&call.part);
+                let held = flight.map(|flight| Box::new(flight) as Box<dyn Send>);
+                let unheard = Unheard::new(shared, refused, part).holding(held);
+                Heard(not_kept(answer, Some(why)), Some(unheard), None)
+            }
         }
     }
 
@@ -137,6 +147,24 @@ impl Keeping {
     }
 }
 
+/// The answer, and what becomes of the request if the caller has gone.
+struct Heard<D: Store, B>(
+    Result<Answer<Response<B>>, KeepError>,
+    Option<Unheard<Shared<D>>>,
+    Option<Lost<D>>,
+);
+
+impl<D: Store, B> Heard<D, B> {
+    fn hear(self) -> Result<Answer<Response<B>>, KeepError> {
+        let Self(answer, unheard, lost) = self;
+        unheard.map(Unheard::hear);
+        if let Some(lost) = lost {
+            lost.hear();
+        }
+        answer
+    }
+}
+
 /// No job can be made of it. If it is dropped, as the caller has gone, that is logged.
 struct Lost<D: Store>(Option<(Arc<Shared<D>>, NewJob, NotKept)>);
 
@@ -155,28 +183,40 @@ impl<D: Store> Drop for Lost<D> {
 }
 
 impl<D: Store> Shared<D> {
-    async fn keep_if_it_goes_on(&self, refused: &Refused) -> Result<JobId, NotKept> {
+    /// Beside the request that begins: no call waits for the store.
+    fn count_if_old(self: &Arc<Self>) {
+        if self.room.kept.is_old() {
+            let shared = Arc::clone(self);
+            tokio::spawn(async move {
+                let (store, lane) = (&*shared.inner.store, shared.room.lane.name);
+                shared.room.kept.refresh(store, lane).await;
+            });
+        }
+    }
+
+    async fn keep_if_it_goes_on(&self, refused: &Refused, flies: bool) -> Result<JobId, NotKept> {
         if self.inner.ends(refused) {
             return Err(NotKept::NoTries);
         }
-        self.keep(refused).await
+        self.keep(refused, flies).await
     }
 
     /// Unless there are too many, or another one has its key.
-    async fn keep(&self, refused: &Refused) -> Result<JobId, NotKept> {
+    async fn keep(&self, refused: &Refused, flies: bool) -> Result<JobId, NotKept> {
         let (store, job) = (&*self.inner.store, &refused.job);
         let (bound, most) = (&self.room.kept, self.config.most);
-        let has_room = bound.begin(most, store, &job.lane).await;
-        if !has_room.map_err(NotKept::Store)? {
+        let one = bound.begin(flies, most, store, &job.lane).await;
+        let Some(one) = one.map_err(NotKept::Store)? else {
             return match self.before(job).await? {
                 Some(before) => is_that(job, &before),
                 None => Err(NotKept::Full(most)),
             };
-        }
+        };
         let kept = self.inner.keep(refused).await;
         // Without an answer it may be.
-        let is_new = !matches!(kept, Ok(Kept::Exists(_)));
-        bound.end(is_new).await;
+        if !matches!(kept, Ok(Kept::Exists(_))) {
+            bound.end(one).await;
+        }
         match kept.map_err(failed)? {
             Kept::New(id) => Ok(id),
             Kept::Exists(before) => is_that(job, &before),
@@ -208,7 +248,8 @@ impl<D: Store> Keeper for Shared<D> {
     }
 
     async fn keep_unheard(&self, refused: &Refused) -> Result<(), NotKept> {
-        self.keep(refused).await.map(drop)
+        // Others have no caller that could go.
+        self.keep(refused, true).await.map(drop)
     }
 
     fn may_be_kept_later(error: &NotKept) -> bool {

@@ -34,10 +34,10 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// | another error | unchanged, within a [`KeepError`] |
 ///
 /// A request that may be kept goes on in a task of its own from when its body was read, also when the caller has gone,
-/// by a time-out above this layer say: it is done, or kept. If the store fails then, or there is no room for it, it is asked
-/// again until a [lease](super::super::super::StepsBuilder::lease) is over; what is not kept in the end is logged. If the
-/// schedule has no second try, a person is told. A [worker that stops](super::super::super::Worker::stop) waits for it, and
-/// what does not end within its time is kept.
+/// for example by a timeout above this layer: it is done, or kept. No more do so than [may be kept](KeepConfig::most). If the
+/// store fails then, or there is no room for it, it is asked again until a [lease](super::super::super::StepsBuilder::lease)
+/// is over; what is not kept in the end is logged. If the schedule has no second try, a person is told. A
+/// [worker that stops](super::super::super::Worker::stop) waits for it, and what does not end within its time is kept.
 ///
 /// A request that is not done within the [time limit](super::super::super::StepsBuilder::time_limit) of the steps, 10 min unless
 /// set, is broken off, and has failed for now. A shorter limit belongs below the breaker, where it counts.

@@ -62,7 +62,7 @@
 //! | `body` | [`KeepBody`]: read as far as it may be kept |
 //! | `layer`, `keeping`, `answer` | [`KeepLayer`], what it does with a request that may be kept; [`Answer`], [`KeepError`] and [`NotKept`] |
 //! | `judge` | what is a failure for now |
-//! | `bound` | how many are kept |
+//! | `bound` | how many are kept, and how many under way may be |
 //! | `request`, `text` | [`KeptRequest`], and how it is written |
 //! | `replay` | sends it again |
 

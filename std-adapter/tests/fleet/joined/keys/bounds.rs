@@ -202,7 +202,7 @@ fn origins_come_back_from_their_names() {
         "http://[::1]:8080",
         "http://a.example",
     ] {
-        let origin = Origin::of(&uri.parse().unwrap());
+        let origin = Origin::of(&uri.parse().unwrap()).unwrap();
         assert_eq!(Origin::from_name(&origin.to_name()), Some(origin), "{uri}");
     }
     assert_eq!(Origin::from_name(b""), None);

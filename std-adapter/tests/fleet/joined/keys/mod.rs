@@ -45,7 +45,7 @@ impl Process {
 
     /// One call; whether it was made.
     fn call(&self, host: &str, is_up: bool) -> bool {
-        let result = if is_up { Ok(()) } else { Err(()) };
+        let result = if is_up { Ok(()) } else { Err("down") };
         let called = self.hosts.call(host.to_owned(), || result);
         !matches!(called, Err(ServiceError::Rejected(_)))
     }
@@ -83,6 +83,7 @@ pub(super) async fn open_elsewhere(engine: &InProcess, name: &[u8]) {
         let vote = Ask::Vote {
             quorum: 3,
             window_ms: 10_000,
+            age_ms: 0,
             open_ms: 10_000,
             known: 0,
         };

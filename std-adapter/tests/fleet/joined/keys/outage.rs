@@ -175,3 +175,35 @@ async fn without_the_engine_a_day_of_trips_is_forgotten_one_by_one() {
     assert_eq!(status.left_alone, 0, "{status:?}");
     assert!(status.breakers <= 64, "{status:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_outage_ended_is_not_tripped_when_the_engine_falls_back_to_it() {
+    let engine = InProcess::new();
+    let all = processes(&engine, 4).await;
+    for sick in &all[..3] {
+        sick.trip("a.example");
+    }
+    idle(20).await;
+    let older = engine.replica();
+    for _ in 0..2_000 {
+        for process in &all {
+            process.call("a.example", true);
+        }
+        idle(10).await;
+    }
+    assert_eq!(all[0].status().breakers, 0, "{:?}", all[0].status());
+    engine.fail_over(older);
+    for _ in 0..1_000 {
+        for process in &all {
+            assert!(process.call("a.example", true));
+        }
+        idle(10).await;
+    }
+    assert!(all.iter().all(|process| process.status().is_connected));
+    // And the next outage is shared.
+    for sick in &all[..3] {
+        sick.trip("a.example");
+    }
+    idle(20).await;
+    assert_eq!(count(&all, "a.example", State::Open), 4);
+}

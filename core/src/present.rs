@@ -1,0 +1,161 @@
+//! What the word says now, beside what was kept of it.
+
+use core::fmt;
+
+use crate::breaker::Breaker;
+use crate::circuit::Circuit;
+use crate::clock::Clock;
+use crate::config::AsRules;
+use crate::observer::{Observer, Transition};
+use crate::state::State;
+use crate::tally::Tally;
+use crate::word::{self, Bits, Word};
+
+/// The word of a breaker, read anew by each of these methods: what the breaker says at that moment. One load each,
+/// no reading of the clock.
+///
+/// An [`Observer`] gets one with each transition. Notifications may come in another order than the transitions
+/// were made, as a thread is held up or an interrupt comes between, so one that keeps the last state reads it here,
+/// under the lock of what it keeps:
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, Observer, Present, State, Transition};
+/// use std::sync::Mutex;
+///
+/// /// Shows the state of a breaker.
+/// struct Lamp(Mutex<State>);
+///
+/// impl Observer for Lamp {
+///     fn changed(&self, _: &Transition, present: Present<'_>) {
+///         let mut shown = self.0.lock().unwrap();
+///         *shown = present.state();
+///     }
+/// }
+///
+/// let lamp = Lamp(Mutex::new(State::Closed));
+/// let breaker = Breaker::builder(Config::new(), ManualClock::new()).observer(&lamp).build();
+/// breaker.trip();
+/// assert_eq!(*lamp.0.lock().unwrap(), State::Open);
+/// ```
+///
+/// Whoever notifies last under the lock reads the word after every transition that was notified before, so what is
+/// kept is right when everybody has come to rest. Read before the lock is taken, it may be older than what is
+/// kept. One that keeps the transition itself asks [`is_nearer`](Self::is_nearer).
+///
+/// What others do to a word that is shared, without notifying this observer, is seen at the next notification only.
+#[derive(Clone, Copy)]
+pub struct Present<'a>(&'a dyn Look);
+
+/// What the word says, for keepers: the state and the epoch of one load.
+#[derive(Clone, Copy)]
+struct Seen {
+    state: State,
+    epoch: u16,
+    last_epoch: u16,
+}
+
+trait Look {
+    fn look(&self) -> Seen;
+}
+
+impl<W: Word> Look for W {
+    fn look(&self) -> Seen {
+        let bits = word::load_acquire(self);
+        // A word that no breaker makes counts as healed, as everywhere.
+        let circuit = Circuit::decode(bits).unwrap_or_else(|| Circuit::healed(bits));
+        Seen {
+            state: circuit.state(),
+            epoch: circuit.epoch() as u16,
+            last_epoch: W::Bits::LAYOUT.epoch.max() as u16,
+        }
+    }
+}
+
+impl Seen {
+    const fn since(self, made: &Transition) -> u16 {
+        self.epoch.wrapping_sub(made.epoch) & self.last_epoch
+    }
+
+    /// What this transition led to is there still.
+    fn is_of(self, made: &Transition) -> bool {
+        self.since(made) == 0 && made.to == self.state
+    }
+
+    /// How far the word has gone on since. One that has the epoch of the last one but led to another state is from
+    /// before a wrap of the epochs.
+    fn distance(self, made: &Transition) -> u16 {
+        match self.since(made) {
+            0 if made.to != self.state => u16::MAX,
+            since => since,
+        }
+    }
+}
+
+impl Present<'_> {
+    /// The state.
+    pub fn state(self) -> State {
+        self.0.look().state
+    }
+
+    /// The epoch: the number of transitions, modulo 512 (16 in a 32-bit word).
+    pub fn epoch(self) -> u16 {
+        self.0.look().epoch
+    }
+
+    /// How many transitions the word has seen since this one: [`Breaker::transitions_since`].
+    pub fn transitions_since(self, made: &Transition) -> u16 {
+        self.0.look().since(made)
+    }
+
+    /// Whether this is the last transition that the word has seen.
+    pub fn is_last(self, made: &Transition) -> bool {
+        self.0.look().is_of(made)
+    }
+
+    /// Whether a transition that is notified of now is to be kept rather than one that was kept before: it is the
+    /// last one, or as near to the last one. No clock is asked, so neither a quiet month nor a step of the clock
+    /// misleads it. Sure as long as fewer than 512 transitions (16 in a 32-bit word) lie between the two, and however
+    /// many lie between if the one that is notified of is the last.
+    pub fn is_nearer(self, made: &Transition, kept: &Transition) -> bool {
+        let seen = self.0.look();
+        seen.distance(made) <= seen.distance(kept)
+    }
+}
+
+impl fmt::Debug for Present<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seen = self.0.look();
+        f.debug_struct("Present")
+            .field("state", &seen.state)
+            .field("epoch", &seen.epoch)
+            .finish()
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// What an observer reads the word by: [`Present`]. For whoever notifies one on behalf of the breaker.
+    #[inline]
+    pub fn present(&self) -> Present<'_> {
+        Present(&self.word)
+    }
+
+    /// How many transitions the word has seen since this one, modulo 512 (16 in a 32-bit word): 0 while it is
+    /// the last. One load, no reading of the clock.
+    ///
+    /// Counts the transitions of everybody who shares the word. Of two of the last 512 (16) transitions the later
+    /// one has fewer since, whatever the clocks say.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let breaker = Breaker::new(Config::new(), ManualClock::new());
+    /// let tripped = breaker.trip().unwrap();
+    /// assert_eq!(breaker.transitions_since(&tripped), 0);
+    /// let closed = breaker.reset().unwrap();
+    /// assert_eq!(breaker.transitions_since(&tripped), 1);
+    /// assert_eq!(breaker.transitions_since(&closed), 0);
+    /// ```
+    pub fn transitions_since(&self, made: &Transition) -> u16 {
+        self.present().transitions_since(made)
+    }
+}

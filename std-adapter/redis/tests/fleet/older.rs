@@ -1,0 +1,104 @@
+//! The server goes back to older records in the midst of an outage, as after a restart from its snapshot; and what
+//! someone else writes or publishes in its name.
+
+use std::time::Instant;
+
+use crate::contract::pause;
+use crate::figures::figure;
+use crate::outages::returns;
+use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip};
+use crate::server::Server;
+
+const RECORDS: &str = "{test}:records";
+
+/// Ten that have had an outage, whose end the server remembers.
+async fn recovered(server: &Server) -> Vec<Process> {
+    let all = open_fleet(server).await;
+    returns(&all, Instant::now()).await;
+    pause(1_000).await;
+    all
+}
+
+#[tokio::test]
+async fn the_server_goes_back_to_the_end_of_an_earlier_outage() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let all = recovered(&server).await;
+    server.command(&["COPY", RECORDS, "{test}:kept"]);
+    trip(&all).await;
+    let opened = Instant::now();
+    server.command(&["COPY", "{test}:kept", RECORDS, "REPLACE"]);
+    let took = returns(&all, opened).await;
+    figure(
+        "the server goes back to an earlier outage: from the trip until all are closed",
+        format_args!("{} ms", took.as_millis()),
+        "at most the open time, the grace and 500 ms: 3500 ms",
+    );
+    trip(&all).await;
+}
+
+#[tokio::test]
+async fn the_server_goes_back_to_a_period_that_has_ended() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let all = open_fleet(&server).await;
+    server.command(&["COPY", RECORDS, "{test}:kept"]);
+    returns(&all, Instant::now()).await;
+    pause(1_000).await;
+    server.command(&["COPY", "{test}:kept", RECORDS, "REPLACE"]);
+    let began = Instant::now();
+    while began.elapsed().as_millis() < 2_000 {
+        assert!(all.iter().all(|process| process.call(true)));
+        pause(5).await;
+    }
+    trip(&all).await;
+}
+
+/// A period as the server would publish it, from now on.
+fn forged(server: &Server, epoch: u64) -> String {
+    let time = server.command(&["TIME"]);
+    let seconds: u64 = time.lines().next().unwrap().parse().unwrap();
+    let now = seconds * 1_000 + 999;
+    let (ends, expires) = (now + OPEN_MS, now + 600_000);
+    let record = format!("{epoch}:abc:1:{ends}:{OPEN_MS}:1:-:0:0:-:0:{expires}");
+    format!("|7:abc|{now}|{record}|payments")
+}
+
+#[tokio::test]
+async fn a_published_period_that_no_record_knows_shuts_nobody_out_and_makes_nobody_deaf() {
+    for epoch in [1 << 42, (1 << 53) - 1] {
+        let Some(server) = Server::start() else {
+            return;
+        };
+        let all = recovered(&server).await;
+        let message = forged(&server, epoch);
+        server.command(&["PUBLISH", "{test}:messages", &message]);
+        let opened = Instant::now();
+        pause(500).await;
+        assert!(!all.iter().any(|process| process.call(true)));
+        // Its time may have been a second ahead.
+        let later = std::time::Duration::from_millis(GRACE_MS);
+        returns(&all, opened + later).await;
+        pause(1_000).await;
+        connected(&all).await;
+        trip(&all).await;
+    }
+}
+
+#[tokio::test]
+async fn a_record_with_an_epoch_that_leaves_no_room_is_passed_over() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let all = recovered(&server).await;
+    for epoch in [1_u64 << 50, (1 << 53) - 2, (1 << 53) - 1] {
+        let message = forged(&server, epoch);
+        let record = message.split('|').nth(3).unwrap();
+        server.command(&["HSET", RECORDS, "payments", record]);
+        trip(&all).await;
+        returns(&all, Instant::now()).await;
+        pause(1_000).await;
+    }
+}

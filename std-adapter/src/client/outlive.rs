@@ -1,0 +1,273 @@
+//! Tries that go on when their callers leave.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::mem;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll};
+
+use atomic_breaker::{Failure, Outcome};
+use pin_project_lite::pin_project;
+use tokio::runtime::Handle;
+use tower::util::Oneshot;
+use tower_service::Service;
+
+use super::in_flight::{Counted, Limit};
+use crate::http::Origin;
+use crate::registry::{AnyRegistry, KeyedPermit};
+use crate::resource::{Admit, AnyPermit, Report, ServiceError};
+use crate::tower::{BreakerService, ResponseFuture};
+
+/// A breaker around tries that go on when their callers leave: [`ClientConfig::outliving`](super::ClientConfig::outliving).
+/// `Q` are the requests.
+pub struct TryService<S, A, C, Q>
+where
+    BreakerService<S, A, C>: Service<Q>,
+{
+    inner: BreakerService<S, A, C>,
+    leave: Leave<Try<S, A, C, Q>>,
+    rooms: &'static Rooms,
+    in_flight: Option<Limit<Q>>,
+}
+
+/// The future of a try.
+type Try<S, A, C, Q> = <BreakerService<S, A, C> as Service<Q>>::Future;
+
+/// What becomes of a try whose caller leaves. Chosen where the layer is applied, as it demands futures that can move into
+/// a task: demanded of the service, that would keep those who hold one from being `Send` (a limit of the compiler, which
+/// forgets there that a reference is `'static`).
+type Leave<F> = fn(Pin<Box<F>>, Option<Counted>, &'static Rooms);
+
+impl<S, A, C, Q, H> TryService<S, A, C, Q>
+where
+    S: Service<Q> + Clone,
+    A: Admit<Q, Permit = KeyedPermit<H>>,
+    H: AnyRegistry<Key = Origin> + 'static,
+    KeyedPermit<H>: Send,
+    C: Report<S::Response, S::Error> + Clone + Send + 'static,
+    Oneshot<S, Q>: Future<Output = Result<S::Response, S::Error>> + Send + 'static,
+{
+    pub(super) fn new(
+        inner: BreakerService<S, A, C>,
+        rooms: &'static Rooms,
+        in_flight: Option<Limit<Q>>,
+    ) -> Self {
+        Self {
+            inner,
+            leave,
+            rooms,
+            in_flight,
+        }
+    }
+}
+
+impl<S: Clone, A: Clone, C: Clone, Q> Clone for TryService<S, A, C, Q>
+where
+    BreakerService<S, A, C>: Service<Q>,
+{
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            in_flight: self.in_flight.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<S: fmt::Debug, A, C, Q> fmt::Debug for TryService<S, A, C, Q>
+where
+    BreakerService<S, A, C>: Service<Q>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TryService")
+            .field("inner", self.inner.get_ref())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S, A, C, Q> Service<Q> for TryService<S, A, C, Q>
+where
+    S: Service<Q> + Clone,
+    A: Admit<Q>,
+    C: Report<S::Response, S::Error> + Clone,
+{
+    type Response = C::Output<A::Permit>;
+    type Error = ServiceError<S::Error>;
+    type Future = TryFuture<Try<S, A, C, Q>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        let limit = self.in_flight.as_ref();
+        let counted = limit.and_then(|limit| limit.begin(&request));
+        if counted.as_ref().is_some_and(|counted| counted.is_too_many) {
+            self.trip(&request);
+        }
+        let call = self.inner.call(request);
+        let call = if call.is_rejected() {
+            Call::Rejected { call }
+        } else {
+            let call = Made {
+                call: Some(Box::pin(call)),
+                counted,
+                leave: self.leave,
+                rooms: self.rooms,
+            };
+            Call::Made { call }
+        };
+        TryFuture { call }
+    }
+}
+
+impl<S, A, C, Q> TryService<S, A, C, Q>
+where
+    BreakerService<S, A, C>: Service<Q>,
+    A: Admit<Q>,
+{
+    /// Too many tries of a host are in flight. Probes are not limited, as the breaker bounds them itself.
+    #[cold]
+    fn trip(&self, request: &Q) {
+        let Ok(permit) = self.inner.admit().admit(request) else {
+            return;
+        };
+        if permit.is_probe() {
+            permit.report(Outcome::Ignored);
+        } else {
+            let most = self.in_flight.as_ref().map_or(0, Limit::most);
+            let why = || format!("{most} calls in flight");
+            permit.report_because(Failure::tripping().into(), why);
+        }
+    }
+}
+
+pin_project! {
+    /// The future of a [`TryService`]. Where it is dropped, the try may go on in a task of its own.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct TryFuture<F> {
+        #[pin]
+        call: Call<F>,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum Call<F> {
+        Made { call: Made<F> },
+        // Ready at once, so not worth a box.
+        Rejected { #[pin] call: F },
+    }
+}
+
+/// A call that was admitted. Boxed, as it may move into a task.
+struct Made<F> {
+    /// None while it is dropped.
+    call: Option<Pin<Box<F>>>,
+    /// Where the tries of a host are limited.
+    counted: Option<Counted>,
+    leave: Leave<F>,
+    rooms: &'static Rooms,
+}
+
+impl<F> Drop for Made<F> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            (self.leave)(call, self.counted.take(), self.rooms);
+        }
+    }
+}
+
+impl<F: Future> Future for TryFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        match self.project().call.project() {
+            Projected::Made { call } => {
+                let call = call.call.as_mut().expect("taken by the drop alone");
+                call.as_mut().poll(context)
+            }
+            Projected::Rejected { call } => call.poll(context),
+        }
+    }
+}
+
+impl<F> fmt::Debug for TryFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TryFuture").finish_non_exhaustive()
+    }
+}
+
+/// The caller leaves. A call that is under way goes on, if it would be reported and there is room for it.
+fn leave<F, H, C, T, E>(
+    call: Pin<Box<ResponseFuture<F, KeyedPermit<H>, C>>>,
+    counted: Option<Counted>,
+    rooms: &'static Rooms,
+) where
+    F: Future<Output = Result<T, E>> + Send + 'static,
+    H: AnyRegistry<Key = Origin> + 'static,
+    KeyedPermit<H>: Send,
+    C: Report<T, E> + Send + 'static,
+{
+    let Some(permit) = call.permit().filter(|permit| permit.is_admitted()) else {
+        return;
+    };
+    let Some(room) = rooms.enter(permit.key(), permit.is_probe()) else {
+        return;
+    };
+    if let Ok(runtime) = Handle::try_current() {
+        drop(runtime.spawn(async move {
+            let _until_it_ends = (room, counted);
+            drop(call.await);
+        }));
+    }
+}
+
+/// How many calls go on without their callers, by host.
+///
+/// Hosts share places by chance, and then the room that there is in one; so what one of them takes from another comes
+/// back within the limit of a try.
+#[derive(Debug)]
+pub(super) struct Rooms {
+    places: Box<[AtomicU32]>,
+    hasher: RandomState,
+    /// In each place.
+    most: u32,
+}
+
+impl Rooms {
+    pub(super) fn new(places: usize, most: u32) -> Self {
+        Self {
+            places: (0..places.max(1)).map(|_| AtomicU32::new(0)).collect(),
+            hasher: RandomState::new(),
+            most,
+        }
+    }
+
+    /// A probe always has room, as the breaker bounds their number; unless no call goes on at all.
+    fn enter(&'static self, host: &Origin, is_probe: bool) -> Option<Room> {
+        if is_probe {
+            return (self.most > 0).then_some(Room(None));
+        }
+        let place = self.hasher.hash_one(host) as usize % self.places.len();
+        let count = &self.places[place];
+        // A counter that nothing else depends on: here and below.
+        if count.fetch_add(1, Ordering::Relaxed) < self.most {
+            return Some(Room(Some(count)));
+        }
+        count.fetch_sub(1, Ordering::Relaxed);
+        None
+    }
+}
+
+/// The room of one call.
+struct Room(Option<&'static AtomicU32>);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some(count) = mem::take(&mut self.0) {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The settings as text.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{ClientConfig, Ending};
+
+/// The plan, from the outside in.
+impl<R: Ending> fmt::Display for ClientConfig<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.deadline {
+            Duration::MAX => f.write_str("no deadline for a request\n")?,
+            deadline => writeln!(f, "{deadline:?} for a request")?,
+        }
+        self.write_retries(f)?;
+        self.write_breaker(f)?;
+        match self.outliving {
+            0 => f.write_str("; ends when its caller leaves"),
+            tries => write!(f, "; {tries} per host go on when their callers leave"),
+        }
+    }
+}
+
+impl<R: Ending> ClientConfig<R> {
+    fn write_retries(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tries = self.retry.get_tries();
+        if tries == 1 {
+            f.write_str("  1 try")?;
+        } else {
+            write!(
+                f,
+                "  up to {tries} tries of requests that may be sent twice, "
+            )?;
+            match self.retry.most_paused() {
+                Duration::MAX => f.write_str("no limit of pauses")?,
+                paused => write!(f, "at most {paused:?} of pauses")?,
+            }
+            let whose = if self.shares_budget {
+                "in all"
+            } else {
+                "per host"
+            };
+            write!(f, "\n  a budget of retries {whose}: {}", self.budget)?;
+        }
+        match self.retry.get_rejection_waits() {
+            0 => f.write_str("\n"),
+            waits => writeln!(f, "\n  waits {waits} times for a breaker that rejects"),
+        }
+    }
+
+    fn write_breaker(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rules = self.rules();
+        write!(
+            f,
+            "    a breaker per host, {} at most: opens",
+            self.capacity
+        )?;
+        let mut or = "";
+        if let Some(failures) = rules.get_consecutive_failures() {
+            write!(f, " after {failures} failures in a row")?;
+            or = " or";
+        }
+        if let Some((failures, window)) = rules.get_failures_within() {
+            write!(f, " after {failures} failures within {window:?}")?;
+            or = " or";
+        }
+        if let Some(ratio) = rules.get_failure_ratio() {
+            let percent = f64::from(ratio.trips_at_basis_points()) / 100.0;
+            let calls = ratio.needed_calls();
+            write!(f, "{or} when {percent} % of at least {calls} calls")?;
+            if let Some(ms) = ratio.within_ms() {
+                write!(f, " within {:?}", Duration::from_millis(ms.into()))?;
+            }
+            f.write_str(" fail")?;
+        }
+        write!(f, ", for {:?}", rules.get_open_for())?;
+        if let Some(longest) = rules.get_max_open_for() {
+            write!(f, " up to {longest:?}")?;
+        }
+        match rules.get_jitter_percent() {
+            0 => f.write_str(", no jitter")?,
+            percent => write!(f, ", up to {percent} % longer by jitter")?,
+        }
+        match rules.get_slow_call() {
+            Some(slow) => write!(f, "; slow after {slow:?}")?,
+            None => f.write_str("; never slow")?,
+        }
+        if let Some(most) = self.in_flight_limit {
+            write!(f, "; opens with more than {most} in flight")?;
+        }
+        if R::WAITS_FOR_BODY {
+            f.write_str("; bodies that break off are failures")?;
+        }
+        write!(f, "\n      {:?} for a try", self.try_limit)
+    }
+}

@@ -1,0 +1,62 @@
+//! The protocol as a model: the code that runs, in every state that some faults lead to.
+//!
+//! A world has instances, each a [`Member`](super::Member) and a breaker that trips by one failure, a
+//! [`Ledger`](super::Ledger) for their engine, and what is on its way between them. At each tick one event may happen: the
+//! resource fails or recovers, messages are lost, doubled or forged, the engine is gone, empty or older, instances are
+//! killed, started again, paused, or sick. Searched breadth first, so what is found comes by the shortest way.
+//!
+//! In every state: fewer than a quorum of machines have opened nobody else; a period whose end was told has tripped
+//! nobody; one instance has probed in a period, unless something was lost. And from every state, if nothing more
+//! happens, whoever is well is served within the bound of the scenario, with the engine or without it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `world` | instances and their engine |
+//! | `asking` | what an instance does, and what it asks of the engine |
+//! | `mail` | what is on its way between them |
+//! | `word` | the breaker of an instance |
+//! | `events` | what may happen |
+//! | `explore` | the search |
+//! | `key` | what tells two states apart |
+//! | `mutation` | faults of the protocol, which must be found |
+//! | `scenarios` | which events, how often; the tests |
+
+mod asking;
+mod events;
+mod explore;
+mod key;
+mod mail;
+mod mutation;
+mod scenarios;
+mod word;
+mod world;
+
+use std::time::Duration;
+
+use super::FleetConfig;
+use crate::Config;
+pub(in crate::fleet) use key::Key;
+
+const TICK_MS: u64 = 250;
+/// The open time, and the longest one.
+const OPEN_MS: u32 = 2_000;
+const LONGEST_MS: u32 = 4_000;
+const POLL_TICKS: u64 = 8;
+const WINDOW_MS: u64 = 1_500;
+
+/// The grace is 1 s, the right to probe 500 ms: two ticks.
+fn fleet(quorum: u32) -> FleetConfig {
+    FleetConfig::new(quorum)
+        .window(Duration::from_millis(WINDOW_MS))
+        .grace_percent(25)
+        .limit(Duration::from_millis(TICK_MS))
+        .poll(Duration::from_millis(POLL_TICKS * TICK_MS))
+}
+
+fn rules() -> Config {
+    Config::new()
+        .consecutive_failures(1)
+        .open_for(Duration::from_millis(OPEN_MS.into()))
+        .exponential(2, Duration::from_millis(LONGEST_MS.into()))
+        .max_retry_after(Duration::from_millis(LONGEST_MS.into()))
+}

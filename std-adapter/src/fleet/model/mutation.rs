@@ -1,0 +1,55 @@
+//! Faults put into the protocol on purpose: the model must find each.
+
+use super::super::{Ask, Local, Verdict};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mutation {
+    /// What the engine answers counts by its epoch only, as what it publishes does.
+    AnswersAreMessages,
+    /// Periods that ended are not remembered.
+    EndsAreForgotten,
+    /// An engine that is gone is not missed.
+    SilenceIsNotNoticed,
+    /// A process that is started again has another id.
+    NewIdAtEachStart,
+    /// A vote is as young as its last repetition.
+    VotesDoNotAge,
+    /// One vote less is enough.
+    OneVoteLess,
+    /// A right to probe does not keep others off.
+    AllMayProbe,
+    /// A right to probe has no end.
+    RightsDoNotLapse,
+    /// A failure that one instance has found counts as confirmed.
+    OneWitnessIsTwo,
+    /// Nobody is told that a probe succeeded.
+    SuccessIsNotTold,
+    /// Who failed asks again at once.
+    WhoFailedDoesNotRest,
+}
+
+impl Mutation {
+    /// What comes to the engine instead.
+    pub(super) fn change(self, ask: &mut Ask, from: &mut u128) {
+        match (self, ask) {
+            (Self::VotesDoNotAge, Ask::Vote { age_ms, .. }) => *age_ms = 0,
+            (Self::OneVoteLess, Ask::Vote { quorum, .. }) => *quorum -= 1,
+            (Self::AllMayProbe, Ask::Bid { .. }) => *from = 99,
+            (Self::RightsDoNotLapse, Ask::Bid { lease_ms, .. }) => *lease_ms = u32::MAX,
+            (
+                Self::SuccessIsNotTold,
+                Ask::Verdict {
+                    id,
+                    verdict: Verdict::Healthy,
+                },
+            ) => id.mark = 0,
+            _ => {}
+        }
+    }
+    /// What an instance is told of its breaker instead.
+    pub(super) fn change_local(self, local: &mut Local) {
+        if let (Self::WhoFailedDoesNotRest, Local::ProbeFailed { open_ms }) = (self, local) {
+            *open_ms = 1;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Which events, how often, and what the search must find.
+
+use super::events::Event::{self, *};
+use super::explore::Scenario;
+use super::mutation::Mutation::{self, *};
+use super::world::World;
+
+/// With this set to anything, pairs of faults are mixed as well: minutes.
+const LARGER: &str = "ATOMIC_BREAKER_FLEET_MODEL";
+
+/// Of ticks, after the last fault: the longest open time, its grace, and the readings, bids and probes that follow.
+const BOUND: u32 = 24;
+/// One more open time where one of the failed probes was that of a sick instance, and its pause.
+const BOUND_SICK: u32 = BOUND + 24;
+
+/// Three instances, of which two open it for all.
+fn scenario(name: &'static str, events: &[(Event, u8)]) -> Scenario {
+    let is_sick = events.iter().any(|(event, _)| matches!(event, Sick(_)));
+    Scenario {
+        name,
+        world: World::new(3, 2),
+        events: events.to_vec(),
+        depth: 50,
+        bound: if is_sick { BOUND_SICK } else { BOUND },
+    }
+}
+
+/// Instances that are called each 2 s only, which is twice the grace.
+fn seldom(name: &'static str, who: &[usize], events: &[(Event, u8)]) -> Scenario {
+    let mut scenario = scenario(name, events);
+    scenario.world.seldom = who.to_vec();
+    // Whoever is not called while it has the right to probe does so later.
+    scenario.world.may_probe_twice = true;
+    scenario.bound = BOUND_SICK;
+    scenario
+}
+
+fn scenarios() -> Vec<Scenario> {
+    vec![
+        scenario("an outage", &[(Down, 1), (Up, 1)]),
+        scenario("flushed", &[(Down, 1), (Flushed, 2)]),
+        scenario("gone", &[(Down, 1), (Gone, 1), (Back, 1)]),
+        scenario("older", &[(Down, 1), (Up, 1), (Kept, 1), (Older, 1)]),
+        scenario("lost", &[(Down, 1), (Up, 1), (Lost(0), 1), (Lost(1), 1)]),
+        scenario(
+            "unanswered",
+            &[(Down, 1), (Unanswered(0), 1), (Unanswered(1), 1)],
+        ),
+        scenario("doubled and late", &[(Down, 1), (Up, 1), (Again, 2)]),
+        scenario("forged", &[(Down, 1), (Forged, 1)]),
+        scenario("killed", &[(Down, 1), (Killed(0), 1), (Started(0), 1)]),
+        scenario("paused", &[(Down, 1), (Paused(0), 1), (Resumed(0), 1)]),
+        scenario("sick", &[(Down, 1), (Sick(0), 1)]),
+        scenario("crashes", &[(Sick(0), 1), (Killed(0), 3), (Started(0), 3)]),
+        scenario("two sick", &[(Sick(0), 1), (Sick(1), 1), (Well(0), 1)]),
+        seldom("seldom", &[1, 2], &[(Down, 1), (Sick(0), 1)]),
+        seldom("seldom and gone", &[0, 1, 2], &[(Down, 1), (Gone, 1)]),
+        scenario(
+            "a clock set back",
+            &[(Down, 1), (ClockSetBack, 1), (Flushed, 1)],
+        ),
+    ]
+}
+
+/// A first outage has ended and is remembered; the engine falls back to that, or to before it ended, in a second one.
+fn fallen_back() -> Scenario {
+    let mut scenario = scenario(
+        "fallen back twice",
+        &[(Down, 1), (Up, 1), (Kept, 1), (Older, 2)],
+    );
+    scenario.world.is_up = false;
+    for _ in 0..4 {
+        scenario.world.step();
+    }
+    scenario.world.is_up = true;
+    for _ in 0..BOUND {
+        scenario.world.step();
+    }
+    assert!(scenario.world.all_are_served());
+    scenario.depth = 32;
+    scenario
+}
+
+fn holds(scenario: &Scenario) {
+    match scenario.explore() {
+        Ok(found) => println!(
+            "{}: {} states, served within {} ticks",
+            scenario.name, found.states, found.longest
+        ),
+        Err(wrong) => panic!("{wrong}"),
+    }
+}
+
+#[test]
+fn whatever_fails_those_who_are_well_are_served_again_and_nobody_trips_them_wrongly() {
+    for scenario in scenarios() {
+        holds(&scenario);
+    }
+}
+
+#[test]
+fn an_engine_that_falls_back_shuts_nobody_out() {
+    holds(&fallen_back());
+}
+
+#[test]
+fn any_two_faults_together_are_survived() {
+    if std::env::var_os(LARGER).is_none() {
+        return;
+    }
+    let faults: [&[(Event, u8)]; 9] = [
+        &[(Flushed, 1)],
+        &[(Gone, 1), (Back, 1)],
+        &[(Kept, 1), (Older, 2)],
+        &[(Lost(0), 1), (Lost(2), 1)],
+        &[(Unanswered(0), 1), (Unanswered(2), 1)],
+        &[(Again, 1)],
+        &[(Forged, 1)],
+        &[(Killed(0), 1), (Started(0), 1)],
+        &[(Sick(0), 1)],
+    ];
+    for (at, first) in faults.iter().enumerate() {
+        for second in &faults[at..] {
+            let mut events = vec![(Down, 1)];
+            events.extend(first.iter().chain(*second));
+            // Where a period may come back it must have ended.
+            if events.iter().any(|(event, _)| *event == Older) {
+                events.push((Up, 1));
+            }
+            let mut scenario = scenario("two faults", &events);
+            scenario.bound = BOUND_SICK;
+            scenario.depth = 36;
+            println!("{first:?} {second:?}");
+            holds(&scenario);
+        }
+    }
+}
+
+/// Faults of the protocol, where they are found, and the beginning of what is said.
+const MUTATIONS: [(Mutation, &str, &str); 11] = [
+    (
+        AnswersAreMessages,
+        "fallen back twice",
+        "those who are well",
+    ),
+    (EndsAreForgotten, "older", "a period that had ended"),
+    (SilenceIsNotNoticed, "seldom and gone", "those who are well"),
+    (NewIdAtEachStart, "crashes", "fewer than a quorum"),
+    (VotesDoNotAge, "sick", "fewer than a quorum"),
+    (OneVoteLess, "an outage", "fewer than a quorum"),
+    (AllMayProbe, "two sick", "two instances have probed"),
+    (RightsDoNotLapse, "killed", "those who are well"),
+    (OneWitnessIsTwo, "two sick", "those who are well"),
+    (SuccessIsNotTold, "seldom", "those who are well"),
+    (WhoFailedDoesNotRest, "sick", "those who are well"),
+];
+
+#[test]
+fn faults_of_the_protocol_are_found() {
+    let mut all = scenarios();
+    all.push(fallen_back());
+    for (mutation, name, wrong) in MUTATIONS {
+        let scenario = all.iter_mut().find(|scenario| scenario.name == name);
+        let scenario = scenario.expect("a scenario of this name");
+        scenario.world.mutation = Some(mutation);
+        let found = scenario.explore();
+        scenario.world.mutation = None;
+        let found = found.expect_err(&format!("{mutation:?} is found"));
+        assert!(found.contains(wrong), "{mutation:?}: {found}");
+    }
+}

@@ -1,0 +1,72 @@
+//! An error and what caused it, through the errors that stand for others.
+
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+
+use super::WithCauses;
+#[cfg(feature = "reqwest")]
+use crate::reqwest::ClientError;
+use crate::{CallError, ServiceError, Timed};
+
+/// An error and its causes, those included that others stand for.
+pub(crate) fn causes_of<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    // More causes than an error has, fewer than would take long.
+    successors(Some(error), |&error| within(error)).take(16)
+}
+
+/// The next cause. The source of an error that stands for another one is the source of that.
+fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(inner) = error.downcast_ref().and_then(io::Error::get_ref) {
+        return Some(inner);
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = error.downcast_ref::<ClientError>() {
+        return Some(&**error);
+    }
+    if let Some(inner) =
+        within_ours::<hyper::Error>(error).or_else(|| within_ours::<io::Error>(error))
+    {
+        return Some(inner);
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(inner) =
+        within_ours::<reqwest::Error>(error).or_else(|| within_ours::<ClientError>(error))
+    {
+        return Some(inner);
+    }
+    #[cfg(feature = "reqwest-middleware")]
+    if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
+        return Some(match error {
+            reqwest_middleware::Error::Middleware(error) => error.as_ref(),
+            reqwest_middleware::Error::Reqwest(error) => error,
+        });
+    }
+    error.source()
+}
+
+/// What an error of this crate around an `E` stands for.
+fn within_ours<'a, E: Error + 'static>(
+    error: &'a (dyn Error + 'static),
+) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(WithCauses(inner)) = error.downcast_ref::<WithCauses<E>>() {
+        return Some(inner);
+    }
+    if let Some(Timed::Failed(inner)) = error.downcast_ref::<Timed<E>>() {
+        return Some(inner);
+    }
+    if let Some(CallError::Failed(inner)) = error.downcast_ref::<CallError<E>>() {
+        return Some(inner);
+    }
+    if let Some(ServiceError::Failed(inner)) = error.downcast_ref::<ServiceError<E>>() {
+        return Some(inner);
+    }
+    #[cfg(feature = "client")]
+    if let Some(crate::client::RequestError::Failed(inner)) = error.downcast_ref() {
+        let inner: &E = inner;
+        return Some(inner);
+    }
+    None
+}

@@ -1,0 +1,46 @@
+//! Why a request names no server.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::resource::NoKey;
+
+/// Why a request names no server that could have a breaker of its own.
+///
+/// ```
+/// use atomic_breaker_std::http::{Origin, OriginError};
+/// use http::Uri;
+///
+/// let error = Origin::of(&Uri::from_static("/a/path")).unwrap_err();
+/// assert_eq!(error, OriginError::Missing);
+/// assert!(error.to_string().starts_with("the request names no host"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OriginError {
+    /// The URI is a path alone, and there is no `Host` header.
+    Missing,
+    /// What is written as the host can be neither a DNS name nor an IP address: more than 253 bytes, a label that is
+    /// empty or has more than 63, or a character other than letters, digits, `-` and `_`.
+    BadHost,
+    /// The port is not a number up to 65,535.
+    BadPort,
+}
+
+impl From<OriginError> for NoKey {
+    fn from(error: OriginError) -> Self {
+        match error {
+            OriginError::Missing => Self::NoHost,
+            OriginError::BadHost => Self::BadHost,
+            OriginError::BadPort => Self::BadPort,
+        }
+    }
+}
+
+impl fmt::Display for OriginError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(NoKey::from(*self).message())
+    }
+}
+
+impl Error for OriginError {}

@@ -1,0 +1,58 @@
+//! What a host may look like. Keys are kept, and come from outside.
+
+use std::net::Ipv6Addr;
+
+use http::uri::Authority;
+
+use super::OriginError;
+
+/// Without the dot at its end (RFC 1035, 3.1, written as text).
+const MAX_NAME: usize = 253;
+const MAX_LABEL: usize = 63;
+/// Of a name of a network interface.
+const MAX_ZONE: usize = 32;
+
+/// Whether an authority has a host that can be one, and a port that is one.
+pub(super) fn check(authority: &Authority) -> Result<(), OriginError> {
+    if !is_host(authority.host()) {
+        return Err(OriginError::BadHost);
+    }
+    // `Authority` takes any text after the colon; none is the port of the scheme.
+    let after = authority.as_str().rsplit_once(']');
+    let after = after.map_or(authority.as_str(), |(_, after)| after);
+    let after = after.rsplit_once('@').map_or(after, |(_, after)| after);
+    match after.split_once(':') {
+        Some((_, port)) if !port.is_empty() && !is_port(port) => Err(OriginError::BadPort),
+        _ => Ok(()),
+    }
+}
+
+fn is_port(text: &str) -> bool {
+    text.len() <= 5 && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+}
+
+fn is_host(host: &str) -> bool {
+    match host.strip_prefix('[') {
+        Some(literal) => literal.strip_suffix(']').is_some_and(is_ipv6),
+        None => is_name(host),
+    }
+}
+
+/// With a zone (RFC 6874) or without.
+fn is_ipv6(literal: &str) -> bool {
+    let (address, zone) = literal.split_once('%').unwrap_or((literal, ""));
+    let is_zone = zone.len() <= MAX_ZONE && zone.bytes().all(is_letter);
+    is_zone && address.parse::<Ipv6Addr>().is_ok()
+}
+
+/// An IPv4 address is one, too. `_` is in names of services and of containers.
+fn is_name(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let is_label =
+        |label: &str| (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(is_letter);
+    name.len() <= MAX_NAME && name.split('.').all(is_label)
+}
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}

@@ -1,0 +1,108 @@
+//! In which order slots are looked at, and who stays longer.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// Goes round all slots: each once in a round, in an order of its own in each round, so that the slots with which one
+/// is compared are others each time, and not foreseen by those who choose keys.
+#[derive(Debug)]
+pub(super) struct Walk {
+    next: usize,
+    stride: usize,
+    /// How many are left in this round.
+    left: usize,
+    random: u64,
+}
+
+impl Walk {
+    pub(super) fn new() -> Self {
+        Self {
+            next: 0,
+            stride: 1,
+            left: 0,
+            // Not 0, which xorshift never leaves.
+            random: RandomState::new().hash_one(0) | 1,
+        }
+    }
+
+    /// The next of so many slots.
+    pub(super) fn step(&mut self, slots: usize) -> usize {
+        if self.left == 0 {
+            self.begin_round(slots);
+        }
+        self.left -= 1;
+        let here = self.next;
+        self.next = (here + self.stride) % slots;
+        here
+    }
+
+    fn begin_round(&mut self, slots: usize) {
+        self.left = slots;
+        self.next = self.below(slots);
+        // With a stride that has no factor in common with their number, each comes once.
+        self.stride = loop {
+            let stride = 1 + self.below(slots);
+            if greatest_common_divisor(stride, slots) == 1 {
+                break stride;
+            }
+        };
+    }
+
+    /// Xorshift64* (Vigna, An experimental exploration of Marsaglia's xorshift generators, 2016).
+    fn below(&mut self, end: usize) -> usize {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        let high = self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+        ((high * end as u64) >> 32) as usize
+    }
+}
+
+/// Lets one key in 16 stay longer than its last failure says: for as many further insertions as there are slots, half of
+/// these for twice as many, and so on. So a key that is called rarely, among any number of others that fail, meets its
+/// next call with its failures counted, after some tries. Not foreseen by those who choose keys.
+#[derive(Debug)]
+pub(super) struct Stays(RandomState);
+
+impl Stays {
+    /// Stays are no longer than so many doublings of the capacity.
+    const MOST_DOUBLINGS: u32 = 10;
+
+    pub(super) fn new() -> Self {
+        Self(RandomState::new())
+    }
+
+    /// How many insertions later the key with this number counts as having failed last.
+    pub(super) fn of(&self, number: u64, slots: usize) -> u64 {
+        let chance = self.0.hash_one(number).leading_zeros();
+        chance.checked_sub(4).map_or(0, |doublings| {
+            (slots as u64) << doublings.min(Self::MOST_DOUBLINGS)
+        })
+    }
+}
+
+const fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_slot_comes_once_in_a_round() {
+        for slots in (1..70).chain([1_000, 1_024, 4_096]) {
+            let mut walk = Walk::new();
+            for _ in 0..3 {
+                let mut seen = vec![false; slots];
+                for _ in 0..slots {
+                    let here = walk.step(slots);
+                    assert!(!seen[here], "{here} of {slots} twice");
+                    seen[here] = true;
+                }
+            }
+        }
+    }
+}

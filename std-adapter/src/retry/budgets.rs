@@ -1,0 +1,106 @@
+//! A budget for each host, or other key.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash, RandomState};
+
+use super::error::Kind;
+use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
+
+/// A [`RetryBudget`] for each host, shard or tenant, so that the failures of one leave the others their retries.
+///
+/// A table of a fixed number of budgets, in which each key has a place by its hash: nothing is inserted or evicted, nothing
+/// blocks. Keys that meet in one place share its budget; the hash is drawn anew for each table, so nobody can choose
+/// keys that meet. 40 bytes for each place.
+///
+/// ```
+/// use atomic_breaker_std::retry::{BudgetConfig, RetryBudgets, RetryConfig, RetryPolicy};
+/// use std::sync::LazyLock;
+///
+/// #[derive(Clone)]
+/// struct Request { tenant: u32 }
+///
+/// static BUDGETS: LazyLock<RetryBudgets> =
+///     LazyLock::new(|| RetryBudgets::new(BudgetConfig::new(), 1_024).expect("constant settings"));
+///
+/// let budgets = BUDGETS.by_key(|request: &Request| request.tenant);
+/// let policy = RetryPolicy::new(RetryConfig::new(), budgets, |_: &Request| true);
+/// # let _ = policy;
+/// assert!(BUDGETS.of(&7).snapshot().is_full());
+/// ```
+pub struct RetryBudgets {
+    places: Box<[RetryBudget]>,
+    hasher: RandomState,
+}
+
+/// 16 million, as many keys as a registry holds.
+const MOST_PLACES: usize = 1 << 24;
+
+impl RetryBudgets {
+    /// So many full budgets, 1 to 16,777,216: several times as many as there are keys that fail at a time.
+    ///
+    /// # Errors
+    /// [`RetryConfigError`] says which number is wrong, and what to do.
+    pub fn new(config: BudgetConfig, places: usize) -> Result<Self, RetryConfigError> {
+        config.check()?;
+        if !(1..=MOST_PLACES).contains(&places) {
+            return Err(RetryConfigError(Kind::Places));
+        }
+        Ok(Self {
+            places: (0..places).map(|_| RetryBudget::with(config)).collect(),
+            hasher: RandomState::new(),
+        })
+    }
+
+    /// The budget of a key.
+    pub fn of<K: Hash + ?Sized>(&self, key: &K) -> &RetryBudget {
+        // As wide as the table may be, on every processor.
+        let hash = self.hasher.hash_one(key) as usize;
+        &self.places[hash % self.places.len()]
+    }
+
+    /// For a [`RetryPolicy`](super::RetryPolicy): the budget of a key that `key` finds in a request.
+    pub const fn by_key<Q: ?Sized, K, F>(&self, key: F) -> BudgetByKey<'_, F>
+    where
+        F: Fn(&Q) -> K,
+    {
+        BudgetByKey { budgets: self, key }
+    }
+
+    /// How many retries were not made since the start for want of a token, of all keys together: a counter for
+    /// metrics. Looks at all places.
+    pub fn refused(&self) -> u64 {
+        self.places.iter().map(RetryBudget::refused).sum()
+    }
+}
+
+impl fmt::Debug for RetryBudgets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryBudgets")
+            .field("places", &self.places.len())
+            .field("refused", &self.refused())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The budget of a request's key: [`RetryBudgets::by_key`].
+#[derive(Clone, Copy)]
+pub struct BudgetByKey<'a, F> {
+    budgets: &'a RetryBudgets,
+    key: F,
+}
+
+impl<'a, Q: ?Sized, K: Hash, F: Fn(&Q) -> K> AnyBudget<Q> for BudgetByKey<'a, F> {
+    type Found = &'a RetryBudget;
+
+    fn budget_of(&self, request: &Q) -> &'a RetryBudget {
+        self.budgets.of(&(self.key)(request))
+    }
+}
+
+impl<F> fmt::Debug for BudgetByKey<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BudgetByKey")
+            .field("budgets", &self.budgets)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! How far one request has come, and what follows from the result of a try.
+
+use std::mem;
+use std::time::Duration;
+
+use atomic_breaker::{Classify, Outcome};
+use tokio::time::Instant;
+
+use super::{AnyBudget, Idempotent, RetryConfig, RetryHint, RetryPolicy};
+use crate::ServiceError;
+
+/// What follows from the result of a try.
+pub(super) enum Next<R> {
+    Answer(R),
+    Pause(Duration),
+}
+
+/// How far one request has come.
+pub(super) struct Course<Q, B: AnyBudget<Q>, I, C, H, R> {
+    /// What is sent again; None where nothing is.
+    request: Option<Q>,
+    policy: RetryPolicy<B, I, C, H>,
+    budget: B::Found,
+    began: Instant,
+    /// The deadline, counted from then.
+    within: Duration,
+    may_repeat: bool,
+    /// Tries that were made and failed.
+    failed: u32,
+    /// How often it waited for a breaker that rejected.
+    waited: u32,
+    /// The server asked for the pause that was made: the breaker that this opened is waited for, too.
+    follows_hint: bool,
+    /// A token was taken for the last retry. It goes back if that is not made.
+    holds_token: bool,
+    /// What the last try gave, while it is not known whether another one is made.
+    last: Option<R>,
+}
+
+impl<Q, B, I, C, H, R> Course<Q, B, I, C, H, R>
+where
+    Q: Clone,
+    B: AnyBudget<Q>,
+    I: Idempotent<Q>,
+{
+    pub(super) fn begin(policy: RetryPolicy<B, I, C, H>, request: &Q) -> Self {
+        let config = policy.config;
+        let may_repeat = config.tries > 1 && policy.idempotent.is_idempotent(request);
+        let is_kept = may_repeat || config.rejection_waits > 0;
+        let own = policy.idempotent.within(request);
+        Self {
+            request: is_kept.then(|| request.clone()),
+            budget: policy.budget.budget_of(request),
+            began: Instant::now(),
+            within: own.map_or(config.within, |own| own.min(config.within)),
+            may_repeat,
+            failed: 0,
+            waited: 0,
+            follows_hint: false,
+            holds_token: false,
+            last: None,
+            policy,
+        }
+    }
+}
+
+impl<Q, B, I, C, H, R> Course<Q, B, I, C, H, R>
+where
+    Q: Clone,
+    B: AnyBudget<Q>,
+{
+    /// What is sent again.
+    pub(super) fn request(&self) -> Q {
+        let request = self.request.clone();
+        request.expect("kept where there may be a pause")
+    }
+
+    /// The breaker has admitted the try: it is made.
+    pub(super) fn is_under_way(&mut self) {
+        self.holds_token = false;
+        self.last = None;
+    }
+
+    /// The pause, if it ends before the deadline.
+    fn in_time(&self, pause: Duration) -> Option<Duration> {
+        let left = self.within.checked_sub(self.began.elapsed())?;
+        (pause < left).then_some(pause)
+    }
+
+    /// How long to wait for a breaker that rejects for `retry_in`, if at all.
+    fn wait(&mut self, retry_in: Option<Duration>) -> Option<Duration> {
+        let RetryConfig {
+            backoff,
+            rejection_waits,
+            ..
+        } = self.policy.config;
+        let is_hinted = mem::take(&mut self.follows_hint);
+        if !is_hinted && self.waited >= rejection_waits {
+            return None;
+        }
+        let pause = self.in_time(retry_in?.saturating_add(backoff.draw(1)))?;
+        self.waited += u32::from(!is_hinted);
+        Some(pause)
+    }
+
+    /// A try failed, and the server asks for a time: how long to pause before the next one, if there is one.
+    fn failed(&mut self, hint: Option<Duration>) -> Option<Duration> {
+        self.failed = self.failed.saturating_add(1);
+        let RetryConfig { tries, backoff, .. } = self.policy.config;
+        if self.failed >= tries || !self.may_repeat {
+            return None;
+        }
+        let pause = backoff.draw(self.failed);
+        let pause = self.in_time(pause.saturating_add(hint.unwrap_or_default()))?;
+        // The token last, so that none is taken in vain.
+        self.holds_token = self.budget.withdraw();
+        self.follows_hint = hint.is_some();
+        self.holds_token.then_some(pause)
+    }
+}
+
+impl<Q, B, I, C, H, T, E> Course<Q, B, I, C, H, Result<T, ServiceError<E>>>
+where
+    Q: Clone,
+    B: AnyBudget<Q>,
+    C: Classify<T, E>,
+    H: RetryHint<T, E>,
+{
+    pub(super) fn after(
+        &mut self,
+        result: Result<T, ServiceError<E>>,
+    ) -> Next<Result<T, ServiceError<E>>> {
+        let result = match result {
+            Ok(response) => Ok(response),
+            Err(ServiceError::Failed(error)) => Err(error),
+            Err(ServiceError::Rejected(rejection)) => {
+                return match self.wait(rejection.retry_in()) {
+                    Some(pause) => Next::Pause(pause),
+                    None => Next::Answer(self.rejected(Err(ServiceError::Rejected(rejection)))),
+                };
+            }
+        };
+        self.is_under_way();
+        let pause = match self.policy.classify.classify(&result) {
+            Outcome::Failure(_) => self.failed(self.policy.hint.retry_hint(&result)),
+            Outcome::Success => {
+                self.budget.deposit();
+                None
+            }
+            Outcome::Ignored => None,
+        };
+        let result = result.map_err(ServiceError::Failed);
+        match pause {
+            Some(pause) => {
+                self.last = Some(result);
+                Next::Pause(pause)
+            }
+            None => Next::Answer(result),
+        }
+    }
+}
+
+impl<Q, B: AnyBudget<Q>, I, C, H, R> Course<Q, B, I, C, H, R> {
+    /// The breaker rejects for good. The answer is what the try before gave; the rejection, if there was none.
+    fn rejected(&mut self, rejection: R) -> R {
+        self.give_back();
+        self.last.take().unwrap_or(rejection)
+    }
+
+    fn give_back(&mut self) {
+        if mem::take(&mut self.holds_token) {
+            self.budget.give_back();
+        }
+    }
+}
+
+impl<Q, B: AnyBudget<Q>, I, C, H, R> Drop for Course<Q, B, I, C, H, R> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}

@@ -1,0 +1,125 @@
+//! Random numbers that a seed draws again, and the clock that all breakers of a scenario read.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+use std::time::Duration;
+
+use atomic_breaker_std::mapped::MachineClock;
+use atomic_breaker_std::{Clock, SharedClock};
+use tokio::time::Instant;
+
+/// Repeats one scenario.
+const SEED: &str = "ATOMIC_BREAKER_LIVENESS_SEED";
+/// So many times as many scenarios.
+const MORE: &str = "ATOMIC_BREAKER_LIVENESS";
+
+/// The seeds of a run: others in each, unless one is asked for.
+pub(crate) fn seeds(usual: u64) -> Vec<u64> {
+    if let Ok(seed) = std::env::var(SEED) {
+        return vec![seed.parse().expect("the seed is a whole number")];
+    }
+    let more: u64 =
+        std::env::var(MORE).map_or(1, |more| more.parse().expect("how many times as many"));
+    let mut base = Dice::new(RandomState::new().hash_one(0));
+    (0..usual * more).map(|_| base.next() >> 16).collect()
+}
+
+pub(crate) fn how_to_repeat(seed: u64, test: &str) -> String {
+    format!(
+        "to repeat it: {SEED}={seed} cargo test -p atomic-breaker-std --all-features --test liveness -- --exact {test}"
+    )
+}
+
+/// `SplitMix64` (Steele, Lea, Flood, 2014).
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    pub(crate) fn within(&mut self, range: Range<u32>) -> u32 {
+        range.start + self.below(u64::from(range.end - range.start)) as u32
+    }
+
+    /// In so many of a hundred cases.
+    pub(crate) fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    /// Milliseconds.
+    pub(crate) fn ms(&mut self, range: Range<u32>) -> Duration {
+        Duration::from_millis(self.within(range).into())
+    }
+}
+
+thread_local! {
+    static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+    static AHEAD_MS: Cell<u32> = const { Cell::new(0) };
+    static DRAWN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The clock of the breakers: tokio's time since the scenario began, and what the scenario has it ahead by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Time;
+
+impl Time {
+    /// A scenario begins, at this reading.
+    pub(crate) fn begin(at_ms: u32, seed: u64) {
+        BEGAN.set(Some(Instant::now()));
+        AHEAD_MS.set(at_ms);
+        DRAWN.set(seed);
+    }
+
+    /// It steps back by so many milliseconds.
+    pub(crate) fn step_back(ms: u32) {
+        AHEAD_MS.set(AHEAD_MS.get().wrapping_sub(ms));
+    }
+
+    /// It goes on where it would be without the step.
+    pub(crate) fn step_on(ms: u32) {
+        AHEAD_MS.set(AHEAD_MS.get().wrapping_add(ms));
+    }
+}
+
+impl Clock for Time {
+    fn now_ms(&self) -> u32 {
+        let passed = BEGAN.get().map_or(0, |began| began.elapsed().as_millis());
+        AHEAD_MS.get().wrapping_add(passed as u32)
+    }
+
+    fn entropy(&self) -> u32 {
+        0x5EED
+    }
+
+    fn random(&self) -> u32 {
+        let mut dice = Dice::new(DRAWN.get());
+        let drawn = dice.next();
+        DRAWN.set(drawn);
+        drawn as u32
+    }
+}
+
+impl SharedClock for Time {}
+
+impl MachineClock for Time {
+    const ID: u64 = 4_711;
+}

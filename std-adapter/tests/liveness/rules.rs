@@ -1,0 +1,123 @@
+//! Rules as anybody may write them, what operators do, and the bound of one breaker.
+
+use std::time::Duration;
+
+use atomic_breaker_std::{Config, Control, State};
+
+use super::dice::Dice;
+use super::host::LONGEST_ANSWER;
+use super::stack::{Calm, LATEST, Trips};
+
+/// What an operator may do to one breaker.
+pub(crate) fn command(breaker: &dyn Control, dice: &mut Dice) {
+    match dice.below(9) {
+        0 => breaker.trip(),
+        1 => breaker.trip_for(dice.ms(1..DEMANDED_MS)),
+        2 => breaker.force_open(),
+        3 => breaker.release(),
+        4 => breaker.reset(),
+        5 => breaker.disable(),
+        6 => breaker.enable(),
+        7 => breaker.probe_now(),
+        _ => breaker.probe_early(),
+    };
+}
+
+/// The longest open time that an operator demands.
+const DEMANDED_MS: u32 = 20_000;
+
+/// The operator ends what he holds, twice at most.
+pub(crate) fn let_go(breaker: &dyn Control) {
+    for _ in 0..2 {
+        match breaker.state() {
+            State::ForcedOpen => breaker.release(),
+            State::Disabled => breaker.enable(),
+            _ => None,
+        };
+    }
+}
+
+/// The bound of one breaker by its rules, and what goes into it:
+///
+/// ```text
+/// old     calls begun before may end, or be given up, until then: the longer of LATEST and 16 leases
+/// open    the longest open time, grown or demanded, with its jitter, and 1/8 and two ticks for how the word rounds
+/// probes  close_after × (the answer of one + the pause between two calls)
+/// rounds  where answers take longer than the lease, rounds of doubling leases are lost: 2 × the answer, and the pause
+///         before the call that begins each of five
+/// return  the time of the gradual return, and one more call
+/// behind  by how much its clock is behind
+/// ```
+pub(crate) fn bound_of(rules: &[Config], calm: &Calm) -> Duration {
+    let lease = longest(rules, |config| {
+        config.get_probe_lease().unwrap_or(Duration::from_secs(30))
+    });
+    let probes = rules.iter().map(Config::get_close_after).max().unwrap_or(1);
+    let return_over = longest(rules, |config| {
+        config
+            .get_gradual_return()
+            .map_or(Duration::ZERO, |(_, over)| over)
+    });
+    let old = LATEST.max(16 * lease);
+    let probes = probes * (calm.answers_after + calm.gap);
+    let rounds = 2 * calm.answers_after + 5 * calm.gap;
+    old + open_of(rules) + probes + rounds + return_over + calm.gap + calm.behind
+}
+
+fn longest(rules: &[Config], time: impl Fn(&Config) -> Duration) -> Duration {
+    rules.iter().map(time).max().unwrap_or_default()
+}
+
+/// The longest open time that these rules make.
+pub(crate) fn open_of(rules: &[Config]) -> Duration {
+    let demanded = Duration::from_millis(DEMANDED_MS.into());
+    let open = longest(rules, |config| {
+        let grown = config.get_max_open_for().unwrap_or_default();
+        let most = config.get_open_for().max(grown).max(demanded);
+        let asked = config.get_max_retry_after().unwrap_or_default();
+        most.max(asked) * (100 + config.get_jitter_percent()) / 100
+    });
+    open * 9 / 8 + Duration::from_millis(128)
+}
+
+/// Rules as anybody may write them, for scenarios that take minutes.
+pub(crate) fn rules(dice: &mut Dice) -> Config {
+    let open = dice.ms(50..3_000);
+    let probes = dice.within(1..4);
+    let mut config = Config::new()
+        .consecutive_failures(dice.within(1..7))
+        .open_for(open)
+        .jitter_percent(dice.pick(&[0, 20, 100]))
+        .max_retry_after(dice.ms(3_000..20_000))
+        .probes(probes)
+        .close_after(dice.within(probes..6))
+        .probe_lease(dice.ms(100..4_000))
+        .cancel_limit(dice.ms(0..600));
+    let times = dice.within(1..32);
+    config = match dice.below(3) {
+        0 => config,
+        1 => config.exponential(2, (times * open).min(Duration::from_secs(10)).max(open)),
+        _ => config.linear(open, open * times.min(6)),
+    };
+    if dice.percent(40) {
+        config = config.gradual_return(dice.within(1..60), dice.ms(200..8_000));
+    }
+    if dice.percent(40) {
+        config = config.slow_call(LONGEST_ANSWER + Duration::from_millis(200));
+    }
+    config
+}
+
+/// The rules by which failures in a row trip.
+pub(crate) fn trips_of(rules: &[Config]) -> Trips {
+    let after = rules.iter().filter_map(|config| {
+        let within = config.get_failures_within();
+        // A window that begins anew: so many may fall into two.
+        let within = within.map(|(failures, _)| 2 * failures);
+        config.get_consecutive_failures().or(within)
+    });
+    Trips {
+        after: after.max().unwrap_or(1),
+        outweighing: Duration::ZERO,
+    }
+}

@@ -1,0 +1,11 @@
+//! The stacks, each with its bound.
+
+mod client;
+mod core;
+mod fleet;
+mod in_flight;
+mod layers;
+mod registry;
+mod shared;
+mod steps;
+mod waiting;

@@ -1,0 +1,177 @@
+//! Breakers over one word: with rules of their own in one process, and of several processes in a file, which are started
+//! again.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_std::mapped::{MappedBuilder, MappedWord};
+use atomic_breaker_std::word::{AtomicU64, Word};
+use atomic_breaker_std::{Breaker, CallError, Clock, Config, Rules};
+
+use crate::dice::{Dice, Time};
+use crate::explore::explore;
+use crate::host::Host;
+use crate::rules::{bound_of, command, let_go, rules, trips_of};
+use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, outcome, throw};
+
+type Of<P> = Breaker<Time, <P as Place>::Word, (), Nervous>;
+
+/// Where the word is.
+trait Place: 'static {
+    type Word: Word<Bits = u64> + 'static;
+    /// Whether all have the same rules.
+    const HAS_ONE_CONFIG: bool;
+
+    fn new(dice: &mut Dice) -> Self;
+    fn breaker(&self, config: Config, observer: Nervous) -> Of<Self>
+    where
+        Self: Sized;
+}
+
+struct InMemory(&'static AtomicU64);
+
+impl Place for InMemory {
+    type Word = &'static AtomicU64;
+    const HAS_ONE_CONFIG: bool = false;
+
+    fn new(_: &mut Dice) -> Self {
+        Self(Box::leak(Box::new(AtomicU64::new(0))))
+    }
+
+    fn breaker(&self, config: Config, observer: Nervous) -> Of<Self> {
+        Breaker::from_parts(self.0, Rules::new(config), Time, (), observer)
+    }
+}
+
+struct InFile(PathBuf);
+
+impl Place for InFile {
+    type Word = MappedWord;
+    const HAS_ONE_CONFIG: bool = true;
+
+    fn new(dice: &mut Dice) -> Self {
+        let directory = std::env::temp_dir().join(format!("liveness-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        Self(directory.join(format!("{:x}", dice.next())))
+    }
+
+    fn breaker(&self, config: Config, observer: Nervous) -> Of<Self> {
+        let breaker = MappedBuilder::new(config).clock(Time).observer(observer);
+        breaker.open(&self.0).unwrap()
+    }
+}
+
+impl Drop for InFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+        // Unless there are others.
+        let _ = self.0.parent().map(std::fs::remove_dir);
+    }
+}
+
+struct Shared<P: Place> {
+    host: Host,
+    place: P,
+    configs: Vec<Config>,
+    observer: Nervous,
+    breakers: RefCell<Vec<Arc<Of<P>>>>,
+}
+
+impl<P: Place> Shared<P> {
+    fn start(&self, number: usize) -> Arc<Of<P>> {
+        Arc::new(self.place.breaker(self.configs[number], self.observer))
+    }
+
+    fn any(&self) -> Arc<Of<P>> {
+        let breakers = self.breakers.borrow();
+        Arc::clone(&breakers[Time.random() as usize % breakers.len()])
+    }
+}
+
+impl<P: Place> Stack for Shared<P> {
+    fn new(host: &Host, dice: &mut Dice) -> Self {
+        let mut configs: Vec<_> = (0..dice.within(2..5)).map(|_| rules(dice)).collect();
+        if P::HAS_ONE_CONFIG {
+            let one = configs[0];
+            configs.fill(one);
+        }
+        let shared = Self {
+            host: host.clone(),
+            place: P::new(dice),
+            configs,
+            observer: Nervous::draw(dice),
+            breakers: RefCell::default(),
+        };
+        let breakers = (0..shared.configs.len()).map(|number| shared.start(number));
+        shared.breakers.replace(breakers.collect());
+        shared
+    }
+
+    fn bound(&self, calm: &Calm) -> Duration {
+        bound_of(&self.configs, calm)
+    }
+
+    /// What one counts the others see.
+    fn trips(&self) -> Option<Trips> {
+        Some(trips_of(&self.configs))
+    }
+
+    async fn call(self: Rc<Self>, caller: Caller) -> Answer {
+        let breaker = self.any();
+        if caller.ending == Ending::Forgotten {
+            // As a process that is killed leaves it.
+            std::mem::forget(breaker.acquire());
+            return Answer::Other;
+        }
+        let call = breaker.call_async_with(outcome, || async {
+            if caller.ending.panics() {
+                throw();
+            }
+            self.host.answer().await
+        });
+        match call.await {
+            Ok(_) => Answer::Served,
+            Err(CallError::Failed(_)) => Answer::Failed,
+            Err(CallError::Rejected(_)) => Answer::Rejected,
+        }
+    }
+
+    fn look(&self, _: usize) -> Look {
+        Look::of(&self.breakers.borrow()[0].snapshot())
+    }
+
+    fn disturb(&self, dice: &mut Dice) -> bool {
+        if dice.percent(30) {
+            let number = dice.below(self.configs.len() as u64) as usize;
+            self.breakers.borrow_mut()[number] = self.start(number);
+            return false;
+        }
+        // The observer may panic.
+        let breaker = self.any();
+        drop(catch_unwind(AssertUnwindSafe(|| command(&*breaker, dice))));
+        true
+    }
+
+    fn settle(&self) {
+        let_go(&*self.any());
+    }
+
+    fn describe(&self) -> String {
+        let snapshot = self.any().snapshot();
+        format!("{snapshot:?} by {:?}", self.configs)
+    }
+}
+
+#[test]
+fn breakers_over_one_word() {
+    explore::<Shared<InMemory>>("stacks::shared::breakers_over_one_word", 40);
+}
+
+#[test]
+fn processes_that_share_a_file() {
+    explore::<Shared<InFile>>("stacks::shared::processes_that_share_a_file", 20);
+}

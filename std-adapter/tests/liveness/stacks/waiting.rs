@@ -1,0 +1,206 @@
+//! Waiting for a breaker, trying again, and pings while it is open.
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_std::word::NativeWord;
+use atomic_breaker_std::{
+    Breaker, BreakerExt, CallError, Config, Prober, Retry, StateWatch, Timed,
+};
+use tokio::task::{JoinHandle, spawn_local};
+
+use crate::dice::{Dice, Time};
+use crate::explore::explore;
+use crate::host::{Host, LIMIT, Trouble};
+use crate::rules::{bound_of, command, let_go, rules, trips_of};
+use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, outcome, throw};
+
+type Watched = Breaker<Time, NativeWord, (), (StateWatch, Nervous)>;
+
+struct Waits<K> {
+    host: Host,
+    breaker: Arc<Watched>,
+    config: Config,
+    kind: PhantomData<K>,
+    prober: Option<JoinHandle<()>>,
+}
+
+impl<K> Drop for Waits<K> {
+    fn drop(&mut self) {
+        if let Some(prober) = &self.prober {
+            prober.abort();
+        }
+    }
+}
+
+trait Kind: Sized + 'static {
+    const PINGS: bool = false;
+
+    fn call(of: &Waits<Self>, caller: Caller) -> impl Future<Output = Answer>;
+}
+
+/// Between two pings.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl<K: Kind> Stack for Waits<K> {
+    /// Whoever waits looks again and again.
+    const IS_IDLE: bool = false;
+
+    fn new(host: &Host, dice: &mut Dice) -> Self {
+        let config = rules(dice);
+        let observer = (StateWatch::new(), Nervous::draw(dice));
+        let breaker = Breaker::builder(config, Time).observer(observer).build();
+        let breaker = Arc::new(breaker);
+        let prober = Prober::every(PAUSE)
+            .ping_limit(LIMIT)
+            .answers(dice.within(1..4));
+        let prober = K::PINGS.then(|| {
+            let (breaker, host) = (Arc::clone(&breaker), host.clone());
+            spawn_local(async move {
+                loop {
+                    let ping = || host.answer_without_limit();
+                    let pings = breaker.run_prober(prober, ping);
+                    // An observer that panics ends it.
+                    let ended = std::panic::AssertUnwindSafe(pings);
+                    let _ = futures_util::FutureExt::catch_unwind(ended)
+                        .await
+                        .map(|_| ());
+                }
+            })
+        });
+        Self {
+            host: host.clone(),
+            breaker,
+            config,
+            kind: PhantomData,
+            prober,
+        }
+    }
+
+    /// Who waits comes back by an eighth of its wait later, at most a second, and looks once in ten seconds for what was
+    /// done elsewhere.
+    fn bound(&self, calm: &Calm) -> Duration {
+        let begun_before = Duration::from_secs(30) + LIMIT;
+        bound_of(&[self.config], calm) + Duration::from_secs(11) + begun_before
+    }
+
+    fn trips(&self) -> Option<Trips> {
+        Some(trips_of(&[self.config]))
+    }
+
+    async fn call(self: Rc<Self>, caller: Caller) -> Answer {
+        K::call(&self, caller).await
+    }
+
+    fn look(&self, _: usize) -> Look {
+        Look::of(&self.breaker.snapshot())
+    }
+
+    fn disturb(&self, dice: &mut Dice) -> bool {
+        let command = std::panic::AssertUnwindSafe(|| command(&*self.breaker, dice));
+        drop(std::panic::catch_unwind(command));
+        true
+    }
+
+    fn settle(&self) {
+        let_go(&*self.breaker);
+    }
+
+    fn describe(&self) -> String {
+        format!("{:?} by {:?}", self.breaker.snapshot(), self.config)
+    }
+}
+
+fn seen<E>(result: &Result<u32, CallError<E>>) -> Answer {
+    match result {
+        Ok(_) => Answer::Served,
+        Err(CallError::Failed(_)) => Answer::Failed,
+        Err(CallError::Rejected(_)) => Answer::Rejected,
+    }
+}
+
+async fn answer(host: &Host, caller: Caller) -> Result<u32, Trouble> {
+    if caller.ending.panics() {
+        throw();
+    }
+    host.answer().await
+}
+
+/// Until it is admitted, however long that takes.
+struct UntilReady;
+
+impl Kind for UntilReady {
+    async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
+        let permit = of.breaker.acquire_when_ready().await;
+        let result = answer(&of.host, caller).await;
+        permit.report(outcome(&result));
+        seen(&result.map_err(CallError::Failed))
+    }
+}
+
+/// Until it would be admitted; then somebody else may be faster.
+struct Ready;
+
+impl Kind for Ready {
+    async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
+        of.breaker.ready().await;
+        let call = of.breaker.call_timeout(LIMIT, || async {
+            if caller.ending.panics() {
+                throw();
+            }
+            of.host.answer_without_limit().await
+        });
+        let result = call.await;
+        match &result {
+            Err(CallError::Failed(Timed::TimedOut)) => Answer::Failed,
+            result => seen(result),
+        }
+    }
+}
+
+struct Again;
+
+impl Kind for Again {
+    async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
+        let call = of
+            .breaker
+            .retry_with(Retry::new(), outcome, || answer(&of.host, caller));
+        seen(&call.await)
+    }
+}
+
+/// Pings find out, beside calls that may.
+struct Pinged;
+
+impl Kind for Pinged {
+    const PINGS: bool = true;
+
+    async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
+        let call = of
+            .breaker
+            .call_async_with(outcome, || answer(&of.host, caller));
+        seen(&call.await)
+    }
+}
+
+#[test]
+fn until_it_is_admitted() {
+    explore::<Waits<UntilReady>>("stacks::waiting::until_it_is_admitted", 30);
+}
+
+#[test]
+fn until_it_would_be_admitted() {
+    explore::<Waits<Ready>>("stacks::waiting::until_it_would_be_admitted", 30);
+}
+
+#[test]
+fn tried_again() {
+    explore::<Waits<Again>>("stacks::waiting::tried_again", 30);
+}
+
+#[test]
+fn pinged() {
+    explore::<Waits<Pinged>>("stacks::waiting::pinged", 30);
+}

@@ -1,0 +1,51 @@
+//! What the word says now, beside what was kept of it.
+
+use atomic_breaker::word::Bits;
+use atomic_breaker::{Breaker, Cause, ManualClock, State, Transition};
+
+use super::support::{AnyWord, breaker, on_both_words, rules};
+
+fn transitions_since_counts_everybodys_modulo_the_epochs<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let word = W::fresh();
+    let here = Breaker::over(&word, rules(), &clock);
+    let elsewhere = Breaker::over(&word, rules(), &clock);
+
+    let tripped = here.trip().unwrap();
+    for since in 0..2 * W::EPOCHS {
+        assert_eq!(
+            u32::from(here.transitions_since(&tripped)),
+            since % W::EPOCHS
+        );
+        elsewhere.reset().unwrap();
+    }
+}
+
+fn a_quiet_wrap_of_the_clock_and_a_step_back_change_no_order<W: AnyWord>() {
+    let clock = ManualClock::starting_at(10_000);
+    let breaker = breaker::<W>(rules(), &clock);
+    let first = breaker.trip().unwrap();
+    // 24.9 to 49.7 days later a comparison of the times says "before".
+    clock.set_ms(10_000_u32.wrapping_add(3 << 30));
+    let second = breaker.reset().unwrap();
+    clock.set_ms(10_000_u32.wrapping_add(3 << 30).wrapping_sub(2_000));
+    let third = breaker.trip().unwrap();
+    let since = [first, second, third].map(|made| breaker.transitions_since(&made));
+    assert_eq!(since, [2, 1, 0]);
+}
+
+fn a_corrupt_word_counts_as_healed<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::over(W::from(W::Bits::from_u64(1)), rules(), &clock);
+    let made = Transition::new(State::Closed, State::Open, Cause::Manual);
+    assert_eq!(breaker.transitions_since(&made), 1);
+    let healed = breaker.trip().unwrap();
+    assert_eq!(healed.epoch, 2);
+    assert_eq!(breaker.transitions_since(&healed), 0);
+}
+
+on_both_words!(
+    transitions_since_counts_everybodys_modulo_the_epochs,
+    a_quiet_wrap_of_the_clock_and_a_step_back_change_no_order,
+    a_corrupt_word_counts_as_healed,
+);
