@@ -129,6 +129,7 @@ impl<S: Store> Store for WithDiary<S> {
                 Change::Done { .. } => format!("done {id}"),
                 Change::Again { due_in, .. } => format!("again {id} {}", due_in.as_millis()),
                 Change::Back { due_in } => format!("back {id} {}", due_in.as_millis()),
+                Change::HeldUp { due_in, .. } => format!("held-up {id} {}", due_in.as_millis()),
                 Change::End { status, .. } => format!("{} {id}", status.name()),
             };
             let _ = self.1.note_at(at, &what);

@@ -124,7 +124,7 @@ impl Lives {
             "claimed" | "goes-on" => step.map(Doing::Step),
             // Taken up by a worker that knows that another one was killed.
             "found" => Some(Doing::Lost),
-            "again" | "back" => Some(Doing::Pauses),
+            "again" | "back" | "held-up" => Some(Doing::Pauses),
             "done" | "dead" | "parked" | "cancelled" => None,
             _ => return,
         };
