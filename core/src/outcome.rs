@@ -24,7 +24,8 @@ impl From<Failure> for Outcome {
     }
 }
 
-/// A failure: how much it weighs, whether it trips at once, and for how long at least.
+/// A failure: how much it weighs, whether it trips at once and for how long at least, and whether the call was only too
+/// slow.
 ///
 /// ```
 /// use atomic_breaker::Failure;
@@ -34,7 +35,8 @@ impl From<Failure> for Outcome {
 /// let connection_refused = Failure::with_weight(3);
 /// let certificate_expired = Failure::tripping();
 /// let too_many_requests = Failure::retry_after(Duration::from_secs(30));
-/// # let _ = (time_out, connection_refused, certificate_expired, too_many_requests);
+/// let right_but_late = Failure::slow();
+/// # let _ = (time_out, connection_refused, certificate_expired, too_many_requests, right_but_late);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -42,6 +44,7 @@ impl From<Failure> for Outcome {
 pub struct Failure {
     pub(crate) weight: u16,
     pub(crate) trips: bool,
+    slow: bool,
     pub(crate) retry_after_ms: Option<u32>,
 }
 
@@ -58,7 +61,19 @@ impl Failure {
         Self {
             weight,
             trips: false,
+            slow: false,
             retry_after_ms: None,
+        }
+    }
+
+    /// A success that took too long: a failure of weight 1 that [is slow](Self::is_slow).
+    ///
+    /// [`Config::slow_call`](crate::Config::slow_call) makes it of each success that reaches the limit. A
+    /// [classifier](Classify) returns it where calls have limits of their own.
+    pub const fn slow() -> Self {
+        Self {
+            slow: true,
+            ..Self::new()
         }
     }
 
@@ -91,6 +106,11 @@ impl Failure {
     /// Whether it trips at once.
     pub const fn is_tripping(self) -> bool {
         self.trips
+    }
+
+    /// Whether the call succeeded, but took too long. It counts as any failure of its weight; observers count it apart.
+    pub const fn is_slow(self) -> bool {
+        self.slow
     }
 
     /// The shortest open time that it asks for.
