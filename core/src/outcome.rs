@@ -68,8 +68,8 @@ impl Failure {
 
     /// A success that took too long: a failure of weight 1 that [is slow](Self::is_slow).
     ///
-    /// [`Config::slow_call`](crate::Config::slow_call) makes it of each success that reaches the limit. A
-    /// [classifier](Classify) returns it where calls have limits of their own.
+    /// A success that reaches the limit of [`Config::slow_call`](crate::Config::slow_call) is reported to observers as this.
+    /// A [classifier](Classify) may return it where calls have limits of their own.
     pub const fn slow() -> Self {
         Self {
             slow: true,
@@ -108,7 +108,33 @@ impl Failure {
         self.trips
     }
 
-    /// Whether the call succeeded, but took too long. It counts as any failure of its weight; observers count it apart.
+    /// Whether the call succeeded, but took too long. The breaker treats it as any failure of its weight; an observer can
+    /// count it apart:
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, Outcome};
+    /// use core::{cell::Cell, time::Duration};
+    ///
+    /// #[derive(Default)]
+    /// struct Slow(Cell<u32>);
+    ///
+    /// impl Observer for Slow {
+    ///     fn outcome(&self, outcome: Outcome) {
+    ///         if matches!(outcome, Outcome::Failure(failure) if failure.is_slow()) {
+    ///             self.0.set(self.0.get() + 1);
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let clock = ManualClock::starting_at(1);
+    /// let rules = Config::new().slow_call(Duration::from_secs(1));
+    /// let breaker = Breaker::builder(rules, &clock).observer(Slow::default()).build();
+    /// let permit = breaker.acquire()?;
+    /// clock.advance(Duration::from_secs(1));
+    /// permit.success();
+    /// assert_eq!(breaker.observer().0.get(), 1);
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
     pub const fn is_slow(self) -> bool {
         self.slow
     }

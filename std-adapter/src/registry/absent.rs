@@ -95,13 +95,11 @@ where
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        match self.first_place(key) {
-            Some(place) => self.report_as_born(key, place, started_ms, outcome, why),
-            None => {
-                self.tell_uncounted(key, started_ms, outcome);
-                None
-            }
-        }
+        let Some(place) = self.first_place(key) else {
+            self.tell_uncounted(key, started_ms, outcome);
+            return None;
+        };
+        self.report_as_born(key, place, started_ms, outcome, why)
     }
 
     /// Reports a call that began before its key had a slot, as if it had been admitted when the key got it.
@@ -114,13 +112,11 @@ where
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        match self.as_born(place, started_ms) {
-            Some(token) => self.report_observed(key, place, token, outcome, why),
-            None => {
-                self.tell_uncounted(key, started_ms, outcome);
-                None
-            }
-        }
+        let Some(token) = self.as_born(place, started_ms) else {
+            self.tell_uncounted(key, started_ms, outcome);
+            return None;
+        };
+        self.report_observed(key, place, token, outcome, why)
     }
 
     /// Where a key without a slot is counted from now on, if anywhere.
