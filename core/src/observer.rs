@@ -67,8 +67,8 @@ pub trait Observer {
         let _ = rejected;
     }
 
-    /// A permit was reported: the outcome as it counts, so a success that was slow comes as a failure.
-    /// Late reports, which change nothing, come too.
+    /// A permit was reported: the outcome as it counts, so a success that took too long comes as a failure that
+    /// [is slow](crate::Failure::is_slow). Late reports, which change nothing, come too.
     fn outcome(&self, outcome: Outcome) {
         let _ = outcome;
     }

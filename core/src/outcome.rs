@@ -24,7 +24,8 @@ impl From<Failure> for Outcome {
     }
 }
 
-/// A failure: how much it weighs, whether it trips at once, and for how long at least.
+/// A failure: how much it weighs, whether it trips at once and for how long at least, and whether the call was only too
+/// slow.
 ///
 /// ```
 /// use atomic_breaker::Failure;
@@ -34,7 +35,8 @@ impl From<Failure> for Outcome {
 /// let connection_refused = Failure::with_weight(3);
 /// let certificate_expired = Failure::tripping();
 /// let too_many_requests = Failure::retry_after(Duration::from_secs(30));
-/// # let _ = (time_out, connection_refused, certificate_expired, too_many_requests);
+/// let right_but_late = Failure::slow();
+/// # let _ = (time_out, connection_refused, certificate_expired, too_many_requests, right_but_late);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -42,6 +44,7 @@ impl From<Failure> for Outcome {
 pub struct Failure {
     pub(crate) weight: u16,
     pub(crate) trips: bool,
+    slow: bool,
     pub(crate) retry_after_ms: Option<u32>,
 }
 
@@ -58,7 +61,19 @@ impl Failure {
         Self {
             weight,
             trips: false,
+            slow: false,
             retry_after_ms: None,
+        }
+    }
+
+    /// A success that took too long: a failure of weight 1 that [is slow](Self::is_slow).
+    ///
+    /// A success that reaches the limit of [`Config::slow_call`](crate::Config::slow_call) is reported to observers as this.
+    /// A [classifier](Classify) may return it where calls have limits of their own.
+    pub const fn slow() -> Self {
+        Self {
+            slow: true,
+            ..Self::new()
         }
     }
 
@@ -91,6 +106,37 @@ impl Failure {
     /// Whether it trips at once.
     pub const fn is_tripping(self) -> bool {
         self.trips
+    }
+
+    /// Whether the call succeeded, but took too long. The breaker treats it as any failure of its weight; an observer can
+    /// count it apart:
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, Outcome};
+    /// use core::{cell::Cell, time::Duration};
+    ///
+    /// #[derive(Default)]
+    /// struct Slow(Cell<u32>);
+    ///
+    /// impl Observer for Slow {
+    ///     fn outcome(&self, outcome: Outcome) {
+    ///         if matches!(outcome, Outcome::Failure(failure) if failure.is_slow()) {
+    ///             self.0.set(self.0.get() + 1);
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let clock = ManualClock::starting_at(1);
+    /// let rules = Config::new().slow_call(Duration::from_secs(1));
+    /// let breaker = Breaker::builder(rules, &clock).observer(Slow::default()).build();
+    /// let permit = breaker.acquire()?;
+    /// clock.advance(Duration::from_secs(1));
+    /// permit.success();
+    /// assert_eq!(breaker.observer().0.get(), 1);
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    pub const fn is_slow(self) -> bool {
+        self.slow
     }
 
     /// The shortest open time that it asks for.

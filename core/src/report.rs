@@ -136,7 +136,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if self.was_slow(ticket) {
-            return self.count(ticket, Failure::new());
+            return self.count(ticket, Failure::slow());
         }
         if IS_FAST && self.remember(ticket) {
             self.observer.outcome(Outcome::Success);

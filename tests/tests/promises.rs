@@ -125,6 +125,7 @@ fn a_breaker_with_shared_rules_is_a_word_and_a_pointer() {
 fn what_travels_is_small() {
     let pointer = size_of::<usize>();
     assert_eq!(size_of::<Rejected>(), 8);
+    assert_eq!((size_of::<Failure>(), size_of::<Outcome>()), (12, 12));
     assert_eq!(size_of::<Token<u32>>(), 8);
     assert_eq!(size_of::<Token<u64>>(), 16);
     assert_eq!(

@@ -178,7 +178,8 @@ impl Config {
 
     /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures
     /// of weight 1. Every call then reads the clock twice. Off by default. (A call that starts in the
-    /// one millisecond in which the clock reads 0 is measured 1 ms short.)
+    /// one millisecond in which the clock reads 0 is measured 1 ms short.) Observers see such a success as a failure
+    /// that [is slow](crate::Failure::is_slow), and a drop as one that was cancelled.
     ///
     /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long
     /// it took: a time-out *around* a guarded call of a resource that hangs never trips.

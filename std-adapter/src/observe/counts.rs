@@ -12,18 +12,26 @@ use super::lane;
 pub(super) enum End {
     Success,
     Failure,
+    /// A success that took too long, and counts as a failure.
+    Slow,
     Ignored,
     Cancelled,
 }
 
 impl End {
-    pub(super) const ALL: [Self; 4] =
-        [Self::Success, Self::Failure, Self::Ignored, Self::Cancelled];
+    pub(super) const ALL: [Self; 5] = [
+        Self::Success,
+        Self::Failure,
+        Self::Slow,
+        Self::Ignored,
+        Self::Cancelled,
+    ];
 
     #[inline]
     pub(super) const fn of(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Success => Self::Success,
+            Outcome::Failure(failure) if failure.is_slow() => Self::Slow,
             Outcome::Failure(_) => Self::Failure,
             Outcome::Ignored => Self::Ignored,
         }
@@ -33,6 +41,7 @@ impl End {
         match self {
             Self::Success => "success",
             Self::Failure => "failure",
+            Self::Slow => "slow",
             Self::Ignored => "ignored",
             Self::Cancelled => "cancelled",
         }

@@ -6,7 +6,7 @@
 //! | `rules` | the rules of keys, replaced while running |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
 //! | `handle`, `call` | what leads to a registry; calls of a key |
-//! | `granted`, `admission`, `permit`, `report` | what admits a call of a key; the right to it; what its end changes |
+//! | `granted`, `admission`, `permit`, `report`, `absent` | what admits a call of a key; the right to it; what its end changes, also where the key had no slot when it began |
 //! | `full` | when there is no slot to be had |
 //! | `insertion`, `walk` | who gets a slot, and who loses it; in which order slots are looked at, and who stays longer |
 //! | `named` | keys with their hashes |
@@ -14,6 +14,7 @@
 //! | `observer`, `explained` | who is notified, and of which words |
 //! | `by_key` | one breaker per key of a request, for layers |
 
+mod absent;
 mod admission;
 mod builder;
 mod by_key;

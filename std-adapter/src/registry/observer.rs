@@ -53,12 +53,13 @@ pub trait KeyedObserver<K> {
     }
 
     /// A permit was reported, be it of a key that has no slot, as it never failed: every call that was admitted
-    /// comes here or to [`cancelled`](Self::cancelled), once.
+    /// comes here or to [`cancelled`](Self::cancelled), once. A success that took too long comes as a failure that
+    /// [is slow](atomic_breaker::Failure::is_slow).
     fn outcome(&self, key: &K, outcome: Outcome) {
         let _ = (key, outcome);
     }
 
-    /// A permit was dropped without a report.
+    /// A permit was dropped without a report, whether that counts as a failure or not.
     fn cancelled(&self, key: &K) {
         let _ = key;
     }

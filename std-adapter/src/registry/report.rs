@@ -5,13 +5,13 @@ use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use atomic_breaker::{Clock, Outcome, State, Tally, Token, Transition};
+use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
 
 use super::explained::{Explained, Words};
-use super::granted::{Granted, Kind, as_token};
+use super::granted::{Granted, Kind};
 use super::slot::Slot;
-use super::{KeyedObserver, Place, Registry, WhenFull};
-use crate::resource::{Begun, too_slow};
+use super::{KeyedObserver, Place, Registry};
+use crate::resource::too_slow;
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where
@@ -37,7 +37,7 @@ where
                 let place = granted.place;
                 let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
-                    self.tell_outcome(key, outcome);
+                    self.tell_uncounted(key, granted.started_ms, outcome);
                     return None;
                 }
                 // A call that was not measured, granted when no probes were out, makes no transition by a success.
@@ -71,7 +71,7 @@ where
     /// Of an admitted call or a probe. What was granted comes in registers: behind a pointer it would have to be
     /// written first, on the way of all others.
     #[inline(never)]
-    fn report_observed(
+    pub(super) fn report_observed(
         &self,
         key: &K,
         place: Place,
@@ -108,52 +108,28 @@ where
         }
     }
 
-    #[inline]
-    fn report_absent(
-        &self,
-        key: &K,
-        granted: Granted,
-        outcome: Outcome,
-        why: Option<impl FnOnce() -> String>,
-    ) -> Option<Transition> {
-        let started_ms = granted.started_ms;
-        match outcome {
-            // A key that has no slot now has nothing to clear.
-            Outcome::Success if !self.was_slow(started_ms) => {
-                // A counter: nobody got a slot since.
-                if self.newest() != granted.inserted() {
-                    if let Some((place, _)) = self.find(key) {
-                        self.report_as_born(key, place, started_ms, outcome, why);
-                        return None;
-                    }
-                }
-                self.tell_outcome(key, outcome);
-                None
-            }
-            Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => {
-                self.tell_outcome(key, outcome);
-                None
-            }
-            Outcome::Ignored => {
-                self.tell_outcome(key, outcome);
-                None
-            }
-            Outcome::Success | Outcome::Failure(_) => {
-                self.report_first(key, started_ms, outcome, why)
-            }
-        }
-    }
-
     /// Of a call that concerns no breaker.
     #[inline]
-    fn tell_outcome(&self, key: &K, outcome: Outcome) {
+    pub(super) fn tell_outcome(&self, key: &K, outcome: Outcome) {
         if self.observer.is_listening() {
             self.observer.outcome(key, outcome);
         }
     }
 
+    /// Of a call that reaches no breaker, which would say whether it was slow: the rules of keys without a slot do.
+    #[cold]
+    pub(super) fn tell_uncounted(&self, key: &K, started_ms: Option<NonZeroU32>, outcome: Outcome) {
+        let is_slow = outcome == Outcome::Success && self.was_slow(started_ms);
+        let outcome = if is_slow {
+            Failure::slow().into()
+        } else {
+            outcome
+        };
+        self.tell_outcome(key, outcome);
+    }
+
     #[inline]
-    fn tell_cancelled(&self, key: &K) {
+    pub(super) fn tell_cancelled(&self, key: &K) {
         if self.observer.is_listening() {
             self.observer.cancelled(key);
         }
@@ -169,21 +145,27 @@ where
                     self.tell_cancelled(key);
                     return;
                 }
-                let words = Words::new(Some(hung), None);
-                let breaker = self.breaker(slot, self.observer_of(key, place, &words));
-                if let Some(made) = breaker.resume(granted.token()).cancel() {
-                    slot.note_failure(self.newest());
-                    self.explain(place, slot, &made, &words);
-                }
+                self.cancel_observed(key, place, granted.token());
             }
-            Kind::Absent => {
-                if self.was_slow(granted.started_ms) {
-                    self.report_first(key, granted.started_ms, Outcome::Success, Some(hung));
-                } else {
-                    self.tell_cancelled(key);
-                }
-            }
+            Kind::Absent => self.cancel_absent(key, granted.started_ms),
             Kind::Unguarded | Kind::Ended => {}
+        }
+    }
+
+    #[inline]
+    pub(super) fn cancel_observed(&self, key: &K, place: Place, token: Token<u64>) {
+        let slot = &self.slots[place.slot()];
+        let (granted, started_ms) = token.into_raw();
+        let words = Words::new(Some(hung), None);
+        let breaker = self.breaker(slot, self.observer_of(key, place, &words));
+        let made = breaker
+            .resume(Token::from_raw(granted, started_ms))
+            .cancel();
+        // As a success, it may have been too slow.
+        self.note(slot, Token::from_raw(granted, started_ms), Outcome::Success);
+        if let Some(made) = made {
+            slot.note_failure(self.newest());
+            self.explain(place, slot, &made, &words);
         }
     }
 
@@ -232,71 +214,6 @@ where
         if !self.is_still(place, slot) {
             slot.last_failure.clear();
         }
-    }
-
-    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot gets
-    /// one, as by any failure; where there is none to be had, it counts nowhere anyhow.
-    #[cold]
-    pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
-        match self.insert(key) {
-            // A slot that changes hands meanwhile: one failure less, of a key that has none.
-            Some((_, slot)) => slot.shared_failure.is_first(begun),
-            None => true,
-        }
-    }
-
-    /// The first failure of a key, or one that began before another first one.
-    #[cold]
-    fn report_first(
-        &self,
-        key: &K,
-        started_ms: Option<NonZeroU32>,
-        outcome: Outcome,
-        why: Option<impl FnOnce() -> String>,
-    ) -> Option<Transition> {
-        match self.insert(key) {
-            Some((place, _)) => self.report_as_born(key, place, started_ms, outcome, why),
-            None if self.when_full == WhenFull::Share => {
-                self.report_as_born(key, self.shared(), started_ms, outcome, why)
-            }
-            None => {
-                self.tell_outcome(key, outcome);
-                None
-            }
-        }
-    }
-
-    /// Reports a call that began before its key had a slot, as if it had been admitted when the key got it.
-    #[cold]
-    fn report_as_born(
-        &self,
-        key: &K,
-        place: Place,
-        started_ms: Option<NonZeroU32>,
-        outcome: Outcome,
-        why: Option<impl FnOnce() -> String>,
-    ) -> Option<Transition> {
-        let slot = &self.slots[place.slot()];
-        let is_shared = place.slot() == self.capacity();
-        // The shared breaker is nobody's from the start: it is asked as it stands.
-        let granted = if is_shared {
-            self.breaker(slot, ()).to_bits()
-        } else {
-            slot.born.load(Ordering::Relaxed)
-        };
-        if !self.is_still(place, slot) {
-            self.tell_outcome(key, outcome);
-            return None;
-        }
-        let breaker = self.breaker(slot, ());
-        let permit = breaker.resume(as_token(granted, started_ms));
-        let (is_probe, token) = (permit.is_probe(), permit.into_token());
-        if is_probe {
-            // Nobody granted it a slot, so it has none to give back.
-            self.tell_outcome(key, outcome);
-            return None;
-        }
-        self.report_observed(key, place, token, outcome, why)
     }
 }
 

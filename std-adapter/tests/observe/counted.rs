@@ -5,8 +5,8 @@ use std::time::Duration;
 use atomic_breaker_std::observe::{BreakerMetrics, RegistryMetrics};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{
-    AnyPermit, Breaker, CallError, Cause, Config, ManualClock, Observer, Outcome, State, StdClock,
-    Transition, word::NativeWord,
+    AnyPermit, Breaker, CallError, Cause, Config, Failure, ManualClock, Observer, Outcome, State,
+    StdClock, Transition, word::NativeWord,
 };
 
 use crate::support::{Page, RULES, SECOND};
@@ -17,7 +17,7 @@ fn every_series_is_there_at_zero_before_anything_happens() {
         .observer(BreakerMetrics::new("idle"))
         .build();
     let page = Page::now();
-    for outcome in ["success", "failure", "ignored", "cancelled"] {
+    for outcome in ["success", "failure", "slow", "ignored", "cancelled"] {
         assert_eq!(page.calls("idle", outcome), Some(0));
     }
     assert_eq!(page.transitions("idle", "open", "failure_limit"), Some(0));
@@ -53,7 +53,7 @@ fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_no_call() {
 }
 
 #[test]
-fn a_success_that_was_slow_is_counted_as_a_failure() {
+fn a_success_that_was_slow_is_counted_apart_from_other_failures() {
     let clock = ManualClock::new();
     let rules = RULES.slow_call(SECOND);
     let breaker = Breaker::builder(rules, &clock)
@@ -64,16 +64,22 @@ fn a_success_that_was_slow_is_counted_as_a_failure() {
         .observer(RegistryMetrics::new("slow-keys"))
         .build()
         .unwrap();
+    let begin = || (breaker.acquire().unwrap(), hosts.acquire("a").unwrap());
+    let (failed, dropped) = (begin(), begin());
     for _ in 0..2 {
-        let (permit, of_key) = (breaker.acquire().unwrap(), hosts.acquire("a").unwrap());
+        let (permit, of_key) = begin();
         clock.advance(2 * SECOND);
         permit.success();
         of_key.report(Outcome::Success);
     }
+    failed.0.failure();
+    failed.1.report(Failure::new().into());
+    drop(dropped);
     let page = Page::now();
     for name in ["slow", "slow-keys"] {
-        let calls = ["success", "failure"].map(|outcome| page.calls(name, outcome));
-        assert_eq!(calls, [Some(0), Some(2)], "{name}");
+        let calls = ["success", "failure", "slow", "cancelled"];
+        let calls = calls.map(|outcome| page.calls(name, outcome).unwrap());
+        assert_eq!(calls, [0, 1, 2, 1], "{name}");
         assert_eq!(page.transitions(name, "open", "failure_limit"), Some(1));
     }
 }

@@ -100,6 +100,27 @@ fn panels_have_titles_numbers_of_their_own_and_places_that_do_not_overlap() {
 }
 
 #[test]
+fn the_page_lists_every_outcome_of_a_call_and_the_share_of_failures_knows_those_of_failures() {
+    let _breaker = BreakerMetrics::new("outcomes");
+    let page = Page::now();
+    let outcomes: BTreeSet<_> = page
+        .0
+        .lines()
+        .filter(|line| line.starts_with("circuit_breaker_calls{") && line.contains("outcomes"))
+        .filter_map(|line| line.split("outcome=\"").nth(1)?.split('"').next())
+        .collect();
+    let row = PAGE
+        .lines()
+        .find(|line| line.starts_with("| `circuit_breaker.calls`"));
+    let labels = row.unwrap().split('|').nth(3).unwrap();
+    let listed: BTreeSet<_> = labels.split('`').skip(1).step_by(2).skip(1).collect();
+    assert_eq!(listed, outcomes);
+    for part in ["\"failure|slow\\", "\"success|failure|slow\\"] {
+        assert!(DASHBOARD.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn the_page_lists_every_name_and_no_other() {
     let dotted: BTreeSet<_> = PAGE
         .split('`')

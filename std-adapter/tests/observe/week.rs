@@ -48,7 +48,7 @@ impl Seen {
     /// Nothing is lost, neither of calls nor of rejections, and each opening ends.
     fn agrees(&self, name: &str, events: &[Logged]) {
         let page = Page::now();
-        let calls = ["success", "failure", "ignored", "cancelled"]
+        let calls = ["success", "failure", "slow", "ignored", "cancelled"]
             .map(|outcome| page.calls(name, outcome).unwrap());
         assert_eq!(calls.iter().sum::<u64>(), self.admitted.get(), "{calls:?}");
         let rejections = page.get("rejections", name, &[("enforcement", "enforced")]);

@@ -7,7 +7,7 @@
 //! | `attacked` | what attacks found |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
 //! | `full` | a registry without room |
-//! | `observed` | observers that panic, or call the registry themselves |
+//! | `observed` | observers that panic, or call the registry themselves; what they are told of slow calls |
 //! | `panicking` | keys whose code panics |
 //! | `model` | random histories against a map without bound |
 //! | `present` | what an operator sees and does without taking a slot |

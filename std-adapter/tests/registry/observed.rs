@@ -1,16 +1,16 @@
-//! Observers that panic, or call the registry themselves.
+//! Observers that panic, or call the registry themselves; what they are told of calls that were slow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Mutex, OnceLock, mpsc};
 use std::thread;
 
-use atomic_breaker_std::registry::{KeyedObserver, Registry};
+use atomic_breaker_std::registry::{KeyedObserver, Registry, WhenFull};
 use atomic_breaker_std::{
     AnyPermit, Failure, ManualClock, Outcome, Rejected, State, StdClock, Transition,
 };
 
-use super::{RULES, SECOND, build, fail};
+use super::{Keys, RULES, SECOND, build, fail};
 
 /// Panics at transitions while it is armed.
 #[derive(Debug, Default)]
@@ -58,6 +58,95 @@ fn an_observer_that_panics_at_a_report_loses_nothing() {
     let panicked = catch_unwind(AssertUnwindSafe(|| permit.report(Failure::new().into())));
     assert!(panicked.is_err());
     assert_eq!(keys.state(&1), State::Open);
+}
+
+/// Keeps how calls ended.
+#[derive(Debug, Default)]
+struct Ends {
+    outcomes: Mutex<Vec<(u32, Outcome)>>,
+    cancelled: AtomicU32,
+}
+
+impl KeyedObserver<u32> for Ends {
+    fn outcome(&self, key: &u32, outcome: Outcome) {
+        self.outcomes.lock().unwrap().push((*key, outcome));
+    }
+
+    fn cancelled(&self, _: &u32) {
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The only slot is that of key 0, unless there is room.
+fn measured(clock: &ManualClock, when_full: Option<WhenFull>) -> Keys<'_, Ends> {
+    let builder = Registry::<u32>::builder(RULES.slow_call(SECOND)).clock(clock);
+    let builder = match when_full {
+        Some(when_full) => builder.capacity(1).when_full(when_full),
+        None => builder,
+    };
+    let keys = builder.observer(Ends::default()).build().unwrap();
+    if when_full.is_some() {
+        keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    }
+    keys
+}
+
+/// Keys with a slot and without one, also where there is no room.
+#[test]
+fn a_slow_success_is_told_as_a_slow_failure_wherever_its_key_is() {
+    for when_full in [None, Some(WhenFull::Pass), Some(WhenFull::Share)] {
+        let clock = ManualClock::starting_at(5);
+        let keys = measured(&clock, when_full);
+        for _ in 0..2 {
+            let slow = keys.acquire(1);
+            clock.advance(SECOND);
+            slow.unwrap().report(Outcome::Success);
+        }
+        let told = keys.observer().outcomes.lock().unwrap();
+        let expected = [(1, Failure::slow().into()); 2];
+        assert_eq!(*told, expected, "{when_full:?}");
+        assert_eq!(keys.observer().cancelled.load(Ordering::Relaxed), 0);
+    }
+}
+
+/// It counts as a failure, but what observers are told is how it ended.
+#[test]
+fn a_slow_drop_is_told_as_cancelled_wherever_its_key_is() {
+    for when_full in [None, Some(WhenFull::Pass), Some(WhenFull::Share)] {
+        let clock = ManualClock::starting_at(5);
+        let keys = measured(&clock, when_full);
+        for _ in 0..2 {
+            let slow = keys.acquire(1);
+            clock.advance(SECOND);
+            drop(slow.unwrap());
+        }
+        let told = keys.observer().outcomes.lock().unwrap();
+        assert_eq!(*told, [], "{when_full:?}");
+        assert_eq!(keys.observer().cancelled.load(Ordering::Relaxed), 2);
+        let is_open = keys.acquire(1).is_err();
+        assert_eq!(is_open, when_full != Some(WhenFull::Pass), "{when_full:?}");
+    }
+}
+
+#[test]
+fn a_slow_success_whose_key_lost_its_slot_is_told_as_a_slow_failure() {
+    let clock = ManualClock::starting_at(5);
+    let builder = Registry::<u32>::builder(RULES.slow_call(SECOND)).clock(&clock);
+    let keys = builder.capacity(1).observer(Ends::default());
+    let keys = keys.build().unwrap();
+    fail(&keys, 1);
+    let [slow, quick] = [(); 2].map(|()| keys.acquire(1).unwrap());
+    fail(&keys, 2);
+    fail(&keys, 2);
+    assert_eq!(keys.state(&2), State::Open);
+    quick.report(Outcome::Success);
+    clock.advance(SECOND);
+    slow.report(Outcome::Success);
+    let told = keys.observer().outcomes.lock().unwrap();
+    assert_eq!(
+        told[3..],
+        [(1, Outcome::Success), (1, Failure::slow().into())]
+    );
 }
 
 /// Calls the registry from wherever it is notified.

@@ -9,7 +9,7 @@ impl Reference {
     pub fn report(&mut self, permit: Permit, report: Report) -> Report {
         self.noticed = None;
         let report = match report {
-            Report::Success if self.was_slow(permit) => Report::Failure(1),
+            Report::Success if self.was_slow(permit) => Report::Slow,
             _ => report,
         };
         if !self.holds(permit) {
@@ -25,6 +25,7 @@ impl Reference {
             Report::Nothing => {}
             Report::Success => self.succeeded(),
             Report::Failure(weight) => self.failed(weight),
+            Report::Slow => self.failed(1),
             Report::TripAtOnce => self.trip_at_once(Cause::TripDemanded),
             Report::RetryAfter(time) => {
                 let cause = self.or_probe_failed(Cause::RetryAfter);

@@ -19,6 +19,8 @@ pub struct Permit {
 pub enum Report {
     Success,
     Failure(u32),
+    /// A success that took too long.
+    Slow,
     TripAtOnce,
     /// Milliseconds.
     RetryAfter(u64),

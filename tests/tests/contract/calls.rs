@@ -294,6 +294,22 @@ fn a_failure_shows_what_it_asks_for() {
         (plain.weight(), plain.is_tripping(), plain.min_open_time()),
         (1, false, None)
     );
+    let slow = Failure::slow();
+    assert_eq!(
+        (slow.weight(), slow.is_tripping(), slow.min_open_time()),
+        (1, false, None)
+    );
+    let are_slow = [
+        slow,
+        plain,
+        failure,
+        Failure::with_weight(2),
+        Failure::tripping(),
+    ];
+    assert_eq!(
+        are_slow.map(Failure::is_slow),
+        [true, false, false, false, false]
+    );
 }
 
 on_both_words!(

@@ -12,7 +12,7 @@
 //! | `returning` | gradual return |
 //! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is taken for a current one |
 //! | `control`, `holds` | manual control |
-//! | `events`, `observers` | observers, the event log, lines of a log |
+//! | `events`, `observers`, `slow` | observers, the event log, lines of a log, slow calls as they see them |
 //! | `snapshot`, `present` | all that one load shows, the order of transitions |
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, callers that come rarely |
@@ -55,6 +55,7 @@ mod restored;
 mod retained;
 mod returning;
 mod rules;
+mod slow;
 mod snapshot;
 mod sparse;
 mod stale;

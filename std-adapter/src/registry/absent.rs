@@ -1,0 +1,149 @@
+//! What the end of a call changes whose key had no slot when it began.
+
+use std::hash::{BuildHasher, Hash};
+use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
+
+use atomic_breaker::{Clock, Outcome, Tally, Token, Transition};
+
+use super::granted::{Granted, as_token};
+use super::{KeyedObserver, Place, Registry, WhenFull};
+use crate::resource::Begun;
+
+impl<K, C, T, O, S> Registry<K, C, T, O, S>
+where
+    K: Hash + Eq + Clone,
+    C: Clock,
+    T: Tally,
+    O: KeyedObserver<K>,
+    S: BuildHasher,
+{
+    #[inline]
+    pub(super) fn report_absent(
+        &self,
+        key: &K,
+        granted: Granted,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let started_ms = granted.started_ms;
+        match outcome {
+            // A key that has no slot now has nothing to clear.
+            Outcome::Success if !self.was_slow(started_ms) => {
+                // A counter: nobody got a slot since.
+                if self.newest() != granted.inserted() {
+                    if let Some((place, _)) = self.find(key) {
+                        self.report_as_born(key, place, started_ms, outcome, why);
+                        return None;
+                    }
+                }
+                self.tell_outcome(key, outcome);
+                None
+            }
+            Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => {
+                self.tell_outcome(key, outcome);
+                None
+            }
+            Outcome::Ignored => {
+                self.tell_outcome(key, outcome);
+                None
+            }
+            Outcome::Success | Outcome::Failure(_) => {
+                self.report_first(key, started_ms, outcome, why)
+            }
+        }
+    }
+
+    /// Of a call that was dropped: a failure if it had taken too long.
+    #[inline]
+    pub(super) fn cancel_absent(&self, key: &K, started_ms: Option<NonZeroU32>) {
+        if self.was_slow(started_ms) {
+            self.cancel_first(key, started_ms);
+        } else {
+            self.tell_cancelled(key);
+        }
+    }
+
+    #[cold]
+    fn cancel_first(&self, key: &K, started_ms: Option<NonZeroU32>) {
+        let place = self.first_place(key);
+        let granted =
+            place.and_then(|place| self.as_born(place, started_ms).map(|token| (place, token)));
+        match granted {
+            Some((place, token)) => self.cancel_observed(key, place, token),
+            None => self.tell_cancelled(key),
+        }
+    }
+
+    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot gets
+    /// one, as by any failure; where there is none to be had, it counts nowhere anyhow.
+    #[cold]
+    pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
+        match self.insert(key) {
+            // A slot that changes hands meanwhile: one failure less, of a key that has none.
+            Some((_, slot)) => slot.shared_failure.is_first(begun),
+            None => true,
+        }
+    }
+
+    /// The first failure of a key, or one that began before another first one.
+    #[cold]
+    fn report_first(
+        &self,
+        key: &K,
+        started_ms: Option<NonZeroU32>,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let Some(place) = self.first_place(key) else {
+            self.tell_uncounted(key, started_ms, outcome);
+            return None;
+        };
+        self.report_as_born(key, place, started_ms, outcome, why)
+    }
+
+    /// Reports a call that began before its key had a slot, as if it had been admitted when the key got it.
+    #[cold]
+    fn report_as_born(
+        &self,
+        key: &K,
+        place: Place,
+        started_ms: Option<NonZeroU32>,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let Some(token) = self.as_born(place, started_ms) else {
+            self.tell_uncounted(key, started_ms, outcome);
+            return None;
+        };
+        self.report_observed(key, place, token, outcome, why)
+    }
+
+    /// Where a key without a slot is counted from now on, if anywhere.
+    fn first_place(&self, key: &K) -> Option<Place> {
+        match self.insert(key) {
+            Some((place, _)) => Some(place),
+            None => (self.when_full == WhenFull::Share).then(|| self.shared()),
+        }
+    }
+
+    /// What such a call was granted; nothing if the slot has changed hands since, or if it would be a probe: nobody
+    /// granted it a slot of those, so it has none to give back.
+    fn as_born(&self, place: Place, started_ms: Option<NonZeroU32>) -> Option<Token<u64>> {
+        let slot = &self.slots[place.slot()];
+        let is_shared = place.slot() == self.capacity();
+        // The shared breaker is nobody's from the start: it is asked as it stands.
+        let granted = if is_shared {
+            self.breaker(slot, ()).to_bits()
+        } else {
+            slot.born.load(Ordering::Relaxed)
+        };
+        if !self.is_still(place, slot) {
+            return None;
+        }
+        let breaker = self.breaker(slot, ());
+        let permit = breaker.resume(as_token(granted, started_ms));
+        let (is_probe, token) = (permit.is_probe(), permit.into_token());
+        (!is_probe).then_some(token)
+    }
+}
