@@ -98,7 +98,7 @@ async fn of_a_state_that_cannot_be_read_history_message_and_answer_say_where_and
     for (state, says) in [
         ("\"hunter2\"", "JSON of another type, at line 1 column "),
         ("{\"hunter2\":1}", "JSON of another type, at line 1"),
-        ("[1,\n\"hunter2", "JSON that breaks off, at line 2 column"),
+        ("\"hunter2", "JSON that breaks off, at line 1 column "),
         ("hunter2", "no JSON, at line 1 column"),
     ] {
         let (store, mail) = (MemoryStore::new(), Mailbox::default());

@@ -114,8 +114,8 @@ impl Shop {
                     error: "not admitted".to_owned(),
                     tell: false,
                 };
-                let saved = self.store.jobs.save(&[Save { right, change }]);
-                assert!(saved.await.unwrap()[0].is_held);
+                let saves = [Save { right, change }];
+                assert!(self.store.jobs.save(&saves).await.unwrap()[0].is_held);
             }
         });
     }
