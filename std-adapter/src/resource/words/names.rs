@@ -151,8 +151,8 @@ impl<'a> Name<'a> {
     fn of_word(&self, value: &str) -> Option<usize> {
         let is_scheme = ["bearer", "basic"].contains(&&*self.letters);
         let is_option = self.text.starts_with("--") && is_secret(&self.letters);
-        let is_value = !value.starts_with(['=', ':']) && !(is_option && value.starts_with('-'));
-        (is_value && (is_scheme || is_option)).then(|| value::length(value, ""))
+        let is_other = value.starts_with(['=', ':']) || is_option && value.starts_with('-');
+        ((is_scheme || is_option) && !is_other).then(|| value::length(value, ""))
     }
 
     /// `name: value`, `name=value`

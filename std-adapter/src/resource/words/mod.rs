@@ -39,7 +39,7 @@ pub(crate) fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) ->
 /// | all of these percent-encoded, also twice | the same, and the text is decoded |
 /// | what comes after 16 KiB | all of it |
 ///
-/// Names of secrets are those that contain one of `names::SECRET`, in whatever case and with whatever between their letters.
+/// Names of secrets contain one of `names::SECRET`, in whatever case and with whatever marks between their letters.
 /// Host, path, port and status stay. What has neither such a name nor such a place is not known to be secret: a token that
 /// is part of a path, or a word of a sentence.
 ///
@@ -83,15 +83,12 @@ fn decoded(text: &str) -> Option<String> {
         plain.push_str(before);
         let code = after.get(..2).filter(|code| !code.starts_with('+'));
         let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        match code.filter(u8::is_ascii_graphic) {
-            Some(code) => {
-                plain.push(char::from(code));
-                rest = &after[2..];
-            }
-            None => {
-                plain.push('%');
-                rest = after;
-            }
+        if let Some(code) = code.filter(u8::is_ascii_graphic) {
+            plain.push(char::from(code));
+            rest = &after[2..];
+        } else {
+            plain.push('%');
+            rest = after;
         }
     }
     plain.push_str(rest);
