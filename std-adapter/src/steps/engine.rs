@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::builder::{StepsBuilder, Times};
 use super::caught::answer;
+use super::job::unreadable;
 use super::notifier::AnyNotifier;
 use super::room::{Room, Start};
 use super::runner::Now;
@@ -121,13 +122,7 @@ impl<D: Store> Steps<D> {
             Kept::Before(job) => return Ok(ran_before(&job)),
         };
         Ok(match now {
-            Now::Done(state) => match serde_json::from_str(&state) {
-                Ok(state) => Ran::Done(state),
-                Err(error) => Ran::Ended {
-                    id: Some(id),
-                    error: error.to_string(),
-                },
-            },
+            Now::Done(state) => ran_to_end(Some(id), &state),
             Now::Ended(error) => Ran::Ended {
                 id: Some(id),
                 error,
@@ -279,15 +274,19 @@ pub(super) fn claimed(job: NewJob, right: Right) -> Claimed {
     }
 }
 
+pub(super) fn ran_to_end<S: DeserializeOwned>(id: Option<JobId>, state: &str) -> Ran<S> {
+    match serde_json::from_str(state) {
+        Ok(state) => Ran::Done(state),
+        Err(error) => Ran::Ended {
+            id,
+            error: unreadable(&error),
+        },
+    }
+}
+
 pub(super) fn ran_before<S: DeserializeOwned>(job: &Job) -> Ran<S> {
     match job.status {
-        Status::Done => match serde_json::from_str(&job.state) {
-            Ok(state) => Ran::Done(state),
-            Err(error) => Ran::Ended {
-                id: Some(job.id),
-                error: error.to_string(),
-            },
-        },
+        Status::Done => ran_to_end(Some(job.id), &job.state),
         Status::Waiting | Status::Running => Ran::Later(job.id),
         status => Ran::Ended {
             id: Some(job.id),

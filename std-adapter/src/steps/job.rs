@@ -287,9 +287,22 @@ pub struct Failed {
     pub ago: Duration,
 }
 
+/// Why a state cannot be read, without anything of it: what serde says quotes its values.
+pub(super) fn unreadable(error: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    let what = match error.classify() {
+        Category::Data => "the state is JSON of another type",
+        Category::Eof => "the state is JSON that breaks off",
+        Category::Syntax | Category::Io => "the state is no JSON",
+    };
+    let (line, column) = (error.line(), error.column());
+    kept(&format!("{what}, at line {line} column {column}"))
+}
+
 /// What is kept of an error, in history, logs and messages: at most [`LONGEST_ERROR`] bytes of its words. What may be secret is
-/// left out: user name, password and query of URLs, and values whose names say that they are secret. Without NUL, which
-/// not every database can store.
+/// left out: user name, password and query of URLs, cookies and credentials, and values whose names say that they are
+/// secret, in headers, connection strings, JSON, XML and what programs print of their own. What has no such name or place,
+/// such as a token that is part of a path, is not known to be secret. Without NUL, which not every database can store.
 ///
 /// ```
 /// use atomic_breaker_std::steps::kept;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::job::{JobError, LONGEST_NAME, NewJob};
+use super::job::{JobError, LONGEST_NAME, NewJob, unreadable};
 use super::{JobId, Schedule, StepError};
 
 /// What a step is told about its job, besides the state.
@@ -232,7 +232,7 @@ impl<S: Serialize + DeserializeOwned + Send + 'static> AnyWorkflow for Workflow<
         let state = match serde_json::from_str(state) {
             Ok(state) => state,
             Err(error) => {
-                let why = format!("the state is not that of {:?}: {error}", self.0.kind);
+                let why = format!("{:?} cannot go on: {}", self.0.kind, unreadable(&error));
                 return Box::pin(std::future::ready(Came::Unreadable(why)));
             }
         };

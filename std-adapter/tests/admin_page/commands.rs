@@ -10,6 +10,22 @@ fn manage(browser: &Browser, key: &str) {
     operator::manage(browser, &row(key), "#dialog");
 }
 
+/// A command, the answer to the question that follows, and until it is done.
+fn act(browser: &Browser, command: &str, answer: &str) {
+    browser.press("#commands", command);
+    browser.press("#confirm", answer);
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+}
+
+/// It is not done, as the breaker has been forced open meanwhile.
+fn is_refused(browser: &Browser, site: &Site) {
+    browser.press("#confirm", "Reset");
+    browser.wait_for(
+        "document.querySelector('#result').textContent.includes('it is forced open now')",
+    );
+    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::ForcedOpen);
+}
+
 #[test]
 fn a_click_resets_after_it_has_asked() {
     let Some(browser) = browser_alone() else {
@@ -99,11 +115,7 @@ fn what_another_operator_did_meanwhile_is_not_undone_unseen() {
     site.hosts
         .command(&"a.example".to_owned(), |host| host.force_open())
         .unwrap();
-    browser.press("#confirm", "Reset");
-    browser.wait_for(
-        "document.querySelector('#result').textContent.includes('it is forced open now')",
-    );
-    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::ForcedOpen);
+    is_refused(&browser, &site);
 }
 
 #[test]
@@ -119,14 +131,8 @@ fn what_is_asked_for_is_done_to_what_was_shown_when_it_was_asked() {
         .unwrap();
     // The dialog goes on showing the present behind the question.
     browser.wait_for("document.querySelector('#facts').innerText.includes('Forced open')");
-    browser.press("#confirm", "Reset");
-    browser.wait_for(
-        "document.querySelector('#result').textContent.includes('it is forced open now')",
-    );
-    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::ForcedOpen);
-    browser.press("#commands", "Reset");
-    browser.press("#confirm", "Reset");
-    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    is_refused(&browser, &site);
+    act(&browser, "Reset", "Reset");
     assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
 }
 
@@ -197,9 +203,7 @@ fn each_state_offers_what_applies_to_it() {
     browser.open(&site.url);
     let do_it = |words: &str| {
         manage(&browser, "payments");
-        browser.press("#commands", words);
-        browser.press("#confirm", words);
-        browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+        act(&browser, words, words);
         browser.press("#dialog", "Close");
     };
     for (words, state) in [

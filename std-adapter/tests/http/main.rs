@@ -4,6 +4,8 @@
 mod bodies;
 mod grpc;
 mod grpc_bodies;
+#[cfg(feature = "steps")]
+mod leaks;
 mod natural;
 mod origin;
 mod retry_after;

@@ -34,7 +34,7 @@ const TEXTS: [(&str, &str); 16] = [
         "postgres://u:S3CR3T@db:5432/jobs: refused",
         "postgres://db:5432/jobs: refused",
     ),
-    ("postgres://u:S3/CR3T@db/jobs", "postgres://db/jobs"),
+    ("postgres://u:S3/CR3T@db/jobs", "postgres://…@db/jobs"),
     ("redis://:S3CR3T@[::1]:6379/0", "redis://[::1]:6379/0"),
     (
         "no such path: /x?key=S3CR3T, sorry",
@@ -47,7 +47,7 @@ const TEXTS: [(&str, &str); 16] = [
     ("a=1&access_token=S3CR3T&b=2", "a=1&access_token=…&b=2"),
     (
         "authorization: Bearer S3CR3T was rejected",
-        "authorization: Bearer … was rejected",
+        "authorization: … was rejected",
     ),
     ("x-api-key: S3CR3T is unknown", "x-api-key: … is unknown"),
     (
@@ -60,7 +60,7 @@ const TEXTS: [(&str, &str); 16] = [
     ),
     (
         "[https://a.example/?x=S3CR3T]\nhttps://u:S3CR3T@b",
-        "[https://a.example/?…\nhttps://b",
+        "[https://a.example/?…]\nhttps://b",
     ),
     (
         "why? = because: connection reset (os error 104)",
@@ -85,7 +85,7 @@ const OTHER_TEXTS: [(&str, &str); 24] = [
     ),
     (
         r#"{"client_secret": "S3CR3T", "a": 1}"#,
-        r#"{"client_secret": … "a": 1}"#,
+        r#"{"client_secret": …, "a": 1}"#,
     ),
     (
         r#"{"token":"S3 CR3T, S3CR3T", "a":1}"#,
@@ -94,7 +94,7 @@ const OTHER_TEXTS: [(&str, &str); 24] = [
     (r#"{\"token\":\"S3CR3T\"}"#, r#"{\"token\":…}"#),
     (
         r#"{"authorization": "Bearer S3CR3T"}"#,
-        r#"{"authorization": "Bearer …"#,
+        r#"{"authorization": …}"#,
     ),
     ("x-api-key:S3CR3T is unknown", "x-api-key:… is unknown"),
     (
@@ -107,7 +107,7 @@ const OTHER_TEXTS: [(&str, &str); 24] = [
     ("password=S3:CR3T@S3CR3T", "password=…"),
     ("dsn=bob:S3CR3T@db/x", "dsn=…@db/x"),
     ("bob:S3CR3T@db:5432: refused", "…@db:5432: refused"),
-    (r"https:\/\/bob:S3CR3T@db\/x", r"…@db\/x"),
+    (r"https:\/\/bob:S3CR3T@db\/x", r"https:\/\/…@db\/x"),
     (
         "postgres://u:S3(CR3T@db/x: refused",
         "postgres://db/x: refused",

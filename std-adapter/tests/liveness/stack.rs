@@ -4,7 +4,10 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_std::{Failure, Observer, Outcome, Snapshot, State, Transition};
+use atomic_breaker_std::word::Word;
+use atomic_breaker_std::{
+    Breaker, CallError, Clock, Failure, Observer, Outcome, Snapshot, State, Transition,
+};
 
 use super::dice::{Dice, Time};
 use super::host::{Host, LIMIT, Trouble};
@@ -199,6 +202,29 @@ pub(crate) fn outcome(result: &Result<u32, Trouble>) -> Outcome {
             retry_after: Some(time),
         }) => Failure::retry_after(*time).into(),
         Err(_) => Failure::new().into(),
+    }
+}
+
+/// A call of the host through a breaker. One that is forgotten is as a process that is killed leaves it.
+pub(crate) async fn call_through<C: Clock, W: Word, O: Observer>(
+    breaker: &Breaker<C, W, (), O>,
+    host: &Host,
+    caller: Caller,
+) -> Answer {
+    if caller.ending == Ending::Forgotten {
+        std::mem::forget(breaker.acquire());
+        return Answer::Other;
+    }
+    let call = breaker.call_async_with(outcome, || async {
+        if caller.ending.panics() {
+            throw();
+        }
+        host.answer().await
+    });
+    match call.await {
+        Ok(_) => Answer::Served,
+        Err(CallError::Failed(_)) => Answer::Failed,
+        Err(CallError::Rejected(_)) => Answer::Rejected,
     }
 }
 

@@ -92,6 +92,61 @@ async fn no_secret_is_kept_whoever_saves() {
     is_clean(&store.history(right.id).await.unwrap()[0].error);
 }
 
+/// The state of another release, and one that is not JSON any more.
+#[tokio::test(start_paused = true)]
+async fn of_a_state_that_cannot_be_read_history_message_and_answer_say_where_and_nothing_of_it() {
+    for (state, says) in [
+        ("\"hunter2\"", "JSON of another type, at line 1 column "),
+        ("{\"hunter2\":1}", "JSON of another type, at line 1"),
+        ("\"hunter2", "JSON that breaks off, at line 1 column "),
+        ("hunter2", "no JSON, at line 1 column"),
+    ] {
+        let (store, mail) = (MemoryStore::new(), Mailbox::default());
+        let workflow =
+            Workflow::new("kind").step("only", "a", async |n: u32| Ok::<_, StepError>(n));
+        let mut job = workflow.job("k", &0).unwrap();
+        job.state = state.to_owned();
+        store.put(&job, None).await.unwrap();
+        let steps = Steps::builder(store.clone())
+            .lane(Lane::new("a"))
+            .workflow(&workflow);
+        let steps = steps.notifier(mail.clone()).build().unwrap();
+        let worker = steps.work();
+        sleep(Duration::from_secs(2 * 60 * 60)).await;
+        let id = only_job(&store).await.id;
+        let history = store.history(id).await.unwrap();
+        assert!(history[0].error.contains(says), "{history:?}");
+        let told = mail.told.lock().unwrap().clone();
+        assert_eq!((told.len(), &told[0].error), (1, &history[0].error));
+        assert!(!history[0].error.contains("hunter2"), "{history:?}");
+        worker.stop().await;
+    }
+    // Done by another release, with a state of its own.
+    let store = MemoryStore::new();
+    let step = async |text: String| Ok::<_, StepError>(text);
+    let before = Workflow::new("kind").step("only", "a", step);
+    let steps = Steps::builder(store.clone())
+        .lane(Lane::new("a"))
+        .workflow(&before);
+    let state = "hunter2".to_owned();
+    steps
+        .build()
+        .unwrap()
+        .run(&before, "k", &state)
+        .await
+        .unwrap();
+    let now = Workflow::new("kind").step("only", "a", async |n: u32| Ok::<_, StepError>(n));
+    let steps = Steps::builder(store).lane(Lane::new("a")).workflow(&now);
+    let ran = steps.build().unwrap().run(&now, "k", &0).await.unwrap();
+    let Ran::Ended { error, .. } = ran else {
+        panic!("{ran:?}");
+    };
+    assert!(
+        error.contains("at line 1 column ") && !error.contains("hunter2"),
+        "{error}"
+    );
+}
+
 #[test]
 fn what_is_no_secret_is_left_as_it_is() {
     for (words, left) in [

@@ -17,6 +17,7 @@
 //! | `calls` | calls that are kept if they do not succeed |
 //! | `requests` | HTTP requests that are kept |
 //! | `responses` | steps that ask what an HTTP response says |
+//! | `troubled` | jobs that are held up, unknown or unreadable; a slow store |
 //! | `shop`, `steps` | jobs of several steps, and the resource that they need |
 #![cfg(all(feature = "client", target_has_atomic = "64"))]
 
@@ -44,6 +45,8 @@ mod shop;
 mod sliding;
 #[cfg(feature = "steps")]
 mod steps;
+#[cfg(feature = "steps")]
+mod troubled;
 mod world;
 
 use std::time::Duration;

@@ -130,6 +130,34 @@ async fn a_layer_above_a_breaker() {
     assert_eq!(jobs.charged, program.supplier.wasted());
 }
 
+/// Room for ten requests, of thirty in each outage: it is free again after it, and others are rejected at once.
+#[tokio::test(start_paused = true)]
+async fn room_for_few_requests() {
+    let mut program = Program::new();
+    program.keep = program.keep.most(10);
+    let (client, orders) = (client(&program.supplier), breaker(config()));
+    let (steps, later) = program.guarded(client.clone(), &orders);
+    let guard = BreakerLayer::new(orders).report(HttpClassifier::new());
+    let keeping = program.keep.layer(&steps, &later).unwrap();
+    let sender = keeping.layer(guard.layer(client));
+    let worker = steps.work();
+    let (mut kept, mut rejected) = (0, 0);
+    let jobs = week(&program.store, async |number| {
+        match sender.clone().oneshot(post(&number.to_string())).await {
+            Ok(Answer::Now(response)) => assert_eq!(response.status(), 200),
+            Ok(Answer::Kept(_)) => kept += 1,
+            Err(_) => rejected += 1,
+        }
+    })
+    .await;
+    worker.stop().await;
+    jobs.are_done(&program.store).await;
+    assert_eq!(program.mail.told(), 0);
+    assert_eq!(kept, 14 * 10);
+    assert!((14 * 19..=14 * 21).contains(&rejected), "{rejected}");
+    program.supplier.was_spared(jobs.kept - rejected, 70);
+}
+
 /// Tries that follow each other are one try of the request.
 #[tokio::test(start_paused = true)]
 async fn a_layer_above_retries() {

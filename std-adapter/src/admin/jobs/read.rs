@@ -89,6 +89,12 @@ pub(super) struct Entry {
     due_in_ms: i64,
     age_ms: u64,
     is_told: bool,
+    /// How often in a row it was given back without a try.
+    held_up_count: u32,
+    /// How long ago the first time was.
+    held_up_ms: u64,
+    /// For how long no worker has claimed it that knows how to run it.
+    unknown_ms: u64,
     state_bytes: usize,
 }
 
@@ -105,6 +111,9 @@ impl Entry {
             due_in_ms: job.due_in_ms,
             age_ms: job.age.as_millis() as u64,
             is_told: job.is_told,
+            held_up_count: job.held_up.times,
+            held_up_ms: job.held_up.time.as_millis() as u64,
+            unknown_ms: job.held_up.unknown.as_millis() as u64,
             state_bytes: job.state.len(),
         }
     }

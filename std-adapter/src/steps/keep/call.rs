@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{oneshot, watch};
 
-use super::super::engine::{Inner, Ran, Steps, claimed, ran_before};
+use super::super::engine::{Inner, Ran, Steps, claimed, ran_before, ran_to_end};
 use super::super::room::{Full, Start};
 use super::super::runner::{Ended, outcome_of, tried};
 use super::super::store::{Store, StoreError};
@@ -95,13 +95,7 @@ impl<D: Store> Steps<D> {
             drop(call);
         });
         match answered.await.unwrap_or(Called::ShutDown) {
-            Called::Done(state) => Ok(match serde_json::from_str(&state) {
-                Ok(state) => Ran::Done(state),
-                Err(error) => Ran::Ended {
-                    id: None,
-                    error: error.to_string(),
-                },
-            }),
+            Called::Done(state) => Ok(ran_to_end(None, &state)),
             Called::Kept(Kept::New(id)) => Ok(Ran::Later(id)),
             Called::Kept(Kept::Exists(job)) => Ok(ran_before(&job)),
             Called::Ended(unheard) => Ok(Ran::Ended {

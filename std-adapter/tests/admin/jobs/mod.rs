@@ -97,6 +97,20 @@ impl Office {
         id
     }
 
+    /// Whoever claims the next one gives it back without a try.
+    async fn held_up(&self, is_known: bool) {
+        let claimed = self.store.claim("billing", 1, LEASE).await.unwrap();
+        let right = claimed.jobs[0].right;
+        let change = Change::HeldUp {
+            due_in: Duration::ZERO,
+            is_known,
+            error: "not admitted".to_owned(),
+            tell: false,
+        };
+        let saved = self.store.save(&[Save { right, change }]).await.unwrap();
+        assert!(saved[0].is_held);
+    }
+
     async fn status(&self, id: JobId) -> Status {
         self.store.jobs.job(id).await.unwrap().unwrap().status
     }

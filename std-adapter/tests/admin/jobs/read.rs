@@ -23,15 +23,43 @@ async fn jobs_are_listed_as_they_stand() {
             {
                 "id": "1", "kind": "order", "key": "order-7", "step": "invoice", "lane": "billing",
                 "status": "waiting", "failures": 0, "due_in_ms": -2_000, "age_ms": 2_000, "is_told": false,
-                "state_bytes": 8,
+                "held_up_count": 0, "held_up_ms": 0, "unknown_ms": 0, "state_bytes": 8,
             },
             {
                 "id": "2", "kind": "letter", "key": "ann", "step": "send", "lane": "mail",
                 "status": "waiting", "failures": 0, "due_in_ms": 58_000, "age_ms": 0, "is_told": false,
-                "state_bytes": 2,
+                "held_up_count": 0, "held_up_ms": 0, "unknown_ms": 0, "state_bytes": 2,
             },
         ] })
     );
+}
+
+/// Held up first by a worker that does not know its step, then by a breaker within its step.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_held_up_says_how_often_for_how_long_and_by_what() {
+    let office = Office::new();
+    let id = office.order("order-7").await;
+    let app = office.app();
+    let held_up = async || {
+        let one = app.get(&format!("/job?of=office&id={id}")).await.json();
+        let listed = app.jobs("&status=waiting").await["jobs"][0].clone();
+        let of = |job: &Value| {
+            ["held_up_count", "held_up_ms", "unknown_ms"].map(|it| job[it].as_u64().unwrap())
+        };
+        assert_eq!(of(&one), of(&listed));
+        assert_eq!(one["failures"], 0);
+        of(&one)
+    };
+    office.held_up(false).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(held_up().await, [1, 3_000, 3_000]);
+    office.held_up(true).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(held_up().await, [2, 5_000, 0]);
+    let change = json!({ "of": "office", "id": id.get(), "do": "retry-now" });
+    let after = app.change_job(&change).await.json();
+    assert_eq!(after["job"]["held_up_count"], 0);
+    assert_eq!(held_up().await, [0, 0, 0], "it is tried at once");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `commands` | tried again and cancelled, by mouse and by keyboard |
 //! | `two_stores` | jobs of the same number; answers that come late |
+//! | `held_up` | jobs that a breaker rejects, or that nobody knows |
 //! | `hostile` | keys and errors that would like to be more than text |
 //! | `many` | ten thousand jobs |
 //! | `gone` | a store that is gone |
@@ -12,6 +13,7 @@
 mod access;
 mod commands;
 mod gone;
+mod held_up;
 mod hostile;
 mod many;
 mod two_stores;
@@ -98,6 +100,24 @@ impl Shop {
                 .unwrap();
             id
         })
+    }
+
+    /// Claimed and given back without a try, so often: by a breaker within its step, or by workers that do not know it.
+    fn held_up(&self, times: usize, is_known: bool) {
+        self.runtime.block_on(async {
+            for _ in 0..times {
+                let claimed = self.store.jobs.claim("billing", 1, LEASE).await.unwrap();
+                let right = claimed.jobs[0].right;
+                let change = Change::HeldUp {
+                    due_in: Duration::ZERO,
+                    is_known,
+                    error: "not admitted".to_owned(),
+                    tell: false,
+                };
+                let saves = [Save { right, change }];
+                assert!(self.store.jobs.save(&saves).await.unwrap()[0].is_held);
+            }
+        });
     }
 
     fn status(&self, id: JobId) -> Status {

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined, Ledger, Seat};
 use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, CallError, Clock, Config};
+use atomic_breaker_std::{Breaker, Clock, Config};
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;
 use crate::host::Host;
 use crate::rules::{bound_of, command, let_go, open_of, rules, trips_of};
-use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, outcome, throw};
+use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, call_through};
 
 const INSTANCES: usize = 3;
 const POLL: Duration = Duration::from_secs(5);
@@ -131,22 +131,7 @@ impl Stack for Fleet {
     }
 
     async fn call(self: Rc<Self>, caller: Caller) -> Answer {
-        let breaker = self.breaker(caller.place);
-        if caller.ending == Ending::Forgotten {
-            std::mem::forget(breaker.acquire());
-            return Answer::Other;
-        }
-        let call = breaker.call_async_with(outcome, || async {
-            if caller.ending.panics() {
-                throw();
-            }
-            self.host.answer().await
-        });
-        match call.await {
-            Ok(_) => Answer::Served,
-            Err(CallError::Failed(_)) => Answer::Failed,
-            Err(CallError::Rejected(_)) => Answer::Rejected,
-        }
+        call_through(&self.breaker(caller.place), &self.host, caller).await
     }
 
     /// Epochs of a process that was started again are others.

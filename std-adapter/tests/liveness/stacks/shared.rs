@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use atomic_breaker_std::mapped::{MappedBuilder, MappedWord};
 use atomic_breaker_std::word::{AtomicU64, Word};
-use atomic_breaker_std::{Breaker, CallError, Clock, Config, Rules};
+use atomic_breaker_std::{Breaker, Clock, Config, Rules};
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;
 use crate::host::Host;
 use crate::rules::{bound_of, command, let_go, rules, trips_of};
-use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, outcome, throw};
+use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, call_through};
 
 type Of<P> = Breaker<Time, <P as Place>::Word, (), Nervous>;
 
@@ -121,23 +121,7 @@ impl<P: Place> Stack for Shared<P> {
     }
 
     async fn call(self: Rc<Self>, caller: Caller) -> Answer {
-        let breaker = self.any();
-        if caller.ending == Ending::Forgotten {
-            // As a process that is killed leaves it.
-            std::mem::forget(breaker.acquire());
-            return Answer::Other;
-        }
-        let call = breaker.call_async_with(outcome, || async {
-            if caller.ending.panics() {
-                throw();
-            }
-            self.host.answer().await
-        });
-        match call.await {
-            Ok(_) => Answer::Served,
-            Err(CallError::Failed(_)) => Answer::Failed,
-            Err(CallError::Rejected(_)) => Answer::Rejected,
-        }
+        call_through(&self.any(), &self.host, caller).await
     }
 
     fn look(&self, _: usize) -> Look {

@@ -48,6 +48,8 @@ function showJob() {
   const facts = [['Status', statusName(job.status)]];
   const due = dueOf(job, jobReadAt);
   if (due) facts.push(['Due', due]);
+  const held = heldUp(job, jobReadAt);
+  if (held) facts.push(['Not tried', held]);
   facts.push(['Step', `${visible(job.step)}, lane ${visible(job.lane)}`]);
   if (job.failures) facts.push(['Failures', `${job.failures} of this step`]);
   facts.push(['Told', job.is_told ? 'somebody was told, or was to be' : 'nobody']);

@@ -40,6 +40,13 @@ function dueOf(job, readAt) {
   return '';
 }
 
+/** What keeps a job that waits from being tried, if anything does. */
+function heldUp(job, readAt) {
+  if (job.status !== 'waiting' || !job.held_up_count) return '';
+  const by = job.unknown_ms ? 'by workers that do not know it' : 'by a breaker that rejects its call';
+  return `held up ${counted(job.held_up_count, 'time', 'times')} ${by}, for ${span(job.held_up_ms + passed(readAt))}`;
+}
+
 function makeJobRow(job) {
   const cell = (label, className) => make('td', { role: 'cell', 'data-label': label, className: className || '' });
   const state = cell('Status');
@@ -53,7 +60,8 @@ function makeJobRow(job) {
   const of = make('span', { className: 'row-of quiet small', textContent: `${visible(job.kind)}, job ${job.id}` });
   const row = make('tr', { role: 'row' }, make('th', { scope: 'row', role: 'rowheader' }, name, of), state, step, due,
     failures, age, make('td', { role: 'cell' }, button));
-  const kept = { row, state, step, due, failures, age, button, job, shown: '' };
+  const held = make('span', { className: 'row-of quiet small' });
+  const kept = { row, state, held, step, due, failures, age, button, job, shown: '' };
   button.addEventListener('click', () => openJob(kept.job));
   return kept;
 }
@@ -62,7 +70,7 @@ function fillJobRow(kept, job) {
   kept.job = job;
   if (kept.shown !== job.status) {
     kept.shown = job.status;
-    kept.state.replaceChildren(statusBadge(job.status));
+    kept.state.replaceChildren(statusBadge(job.status), kept.held);
   }
   setText(kept.step, `${visible(job.step)}, lane ${visible(job.lane)}`);
   setText(kept.failures, job.failures ? `${job.failures}${job.is_told ? ', told' : ''}` : '');
@@ -71,6 +79,7 @@ function fillJobRow(kept, job) {
 
 function tickJobRow(kept) {
   setText(kept.due, dueOf(kept.job, jobsReadAt));
+  setText(kept.held, heldUp(kept.job, jobsReadAt));
   setText(kept.age, `${span(kept.job.age_ms + passed(jobsReadAt))} ago`);
 }
 

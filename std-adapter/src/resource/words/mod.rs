@@ -1,0 +1,96 @@
+//! The words of a failure, without what nobody else may read.
+
+mod names;
+mod urls;
+mod value;
+
+use std::time::Duration;
+
+/// How much of a text is read, in bytes: more than anybody keeps of it.
+const LONGEST: usize = 16 * 1024;
+
+/// How often `%25` may stand for the `%` of another `%3A`.
+const DEPTH: usize = 3;
+
+/// Why a call that succeeded opened a breaker: it took too long. By the clock of the breaker.
+#[cold]
+pub(crate) fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String {
+    let took = Duration::from_millis(now_ms.wrapping_sub(started_ms).into());
+    match limit {
+        Some(limit) => format!("too slow: took {took:?}, limit {limit:?}"),
+        // Rules were replaced meanwhile.
+        None => format!("too slow: took {took:?}"),
+    }
+}
+
+/// What is kept of an error: breakers show it to other callers, histories and pages to people. The only place where words
+/// of errors become text that stays.
+///
+/// | in the text | is left out |
+/// |---|---|
+/// | `scheme://user:password@host`, also with `/`, `?`, spaces or quotes in the password, and cut before the `@`; `user:password@host` | user and password |
+/// | `?query` and `#fragment` of a URL, `?a=b` and `/path?query` elsewhere | all of it |
+/// | ` for url (..)`, which reqwest adds | all of it: it is that of one caller |
+/// | `Authorization: ..`, and whatever has that in its name | scheme and credentials, with all their parameters |
+/// | `Cookie: ..`, `Set-Cookie: ..` | the rest of the line |
+/// | `password=..`, `x-api-key: ..`, `"token": ".."`, `<secret>..</secret>`, `("pwd", "..")`, `--password ..`, `token: Some("..")` | the value: as far as its quotation marks or brackets go, else up to the next space or name |
+/// | `token: ..` in a sentence, where a colon may follow any word | the value, if it has a digit or is long; after `password:` in any case |
+/// | `Bearer ..`, `Basic ..` | the next word |
+/// | all of these percent-encoded, also twice | the same, and the text is decoded |
+/// | what comes after 16 KiB | all of it |
+///
+/// Names of secrets contain one of `names::SECRET`, in whatever case and with whatever marks between their letters.
+/// Host, path, port and status stay. What has neither such a name nor such a place is not known to be secret: a token that
+/// is part of a path, or a word of a sentence.
+///
+/// Takes a time that is proportional to the length of what is read.
+pub(crate) fn without_secrets(text: &str) -> String {
+    let mut kept = clean(bounded(text));
+    let mut encoded = kept.clone();
+    for _ in 0..DEPTH {
+        let Some(plain) = decoded(&encoded) else {
+            break;
+        };
+        encoded = clean(&plain);
+        if encoded != plain {
+            kept.clone_from(&encoded);
+        }
+    }
+    kept
+}
+
+fn clean(text: &str) -> String {
+    names::without_values(&urls::without_users(text))
+}
+
+/// Not in the middle of a line or a word, as half a secret does not look like one.
+fn bounded(text: &str) -> &str {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end));
+    let start = &text[..end.unwrap_or(0)];
+    let line = start.rfind('\n').filter(|line| *line > LONGEST / 2);
+    let word = || start.rfind(char::is_whitespace);
+    &start[..line.or_else(word).unwrap_or(start.len())]
+}
+
+/// With the characters that `%XX` stands for, if they can be seen; `None` if there are none.
+fn decoded(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        plain.push_str(before);
+        let code = after.get(..2).filter(|code| !code.starts_with('+'));
+        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        if let Some(code) = code.filter(u8::is_ascii_graphic) {
+            plain.push(char::from(code));
+            rest = &after[2..];
+        } else {
+            plain.push('%');
+            rest = after;
+        }
+    }
+    plain.push_str(rest);
+    (plain != text).then_some(plain)
+}

@@ -1,0 +1,197 @@
+//! URLs without user, password, query and fragment.
+
+/// How far a password is looked for that has spaces in it, in characters.
+const FAR: usize = 256;
+
+/// What may follow a URL in a sentence.
+const ENDS_CLAUSE: [char; 9] = [':', ',', '.', ';', ')', ']', '}', '\'', '!'];
+
+/// What starts another value, so that no user's name has it.
+const ENDS_USER: [char; 12] = ['=', ',', ';', '&', '(', '[', '{', '\'', '|', '/', '?', '#'];
+
+pub(super) fn without_users(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, found)) = rest.split_once(" for url (") {
+        tokens(before, &mut kept);
+        // A URL may hold parentheses, but no white space.
+        let (url, after) = found.split_at(found.find(char::is_whitespace).unwrap_or(found.len()));
+        let end = url.rfind(')').map_or(url.len(), |end| end + 1);
+        tokens(&url[end..], &mut kept);
+        rest = after;
+    }
+    tokens(rest, &mut kept);
+    kept
+}
+
+fn ends_token(character: char) -> bool {
+    character.is_whitespace() || character.is_control() || "\"`<>\\".contains(character)
+}
+
+fn tokens(mut text: &str, kept: &mut String) {
+    loop {
+        let (token, after) = text.split_at(text.find(ends_token).unwrap_or(text.len()));
+        text = Token::new(token, after).without_users(kept);
+        if text.len() == after.len() {
+            let Some(end) = text.chars().next() else {
+                return;
+            };
+            kept.push(end);
+            text = &text[end.len_utf8()..];
+        }
+    }
+}
+
+/// A URL with what stands around it, up to white space or a mark that no URL has.
+struct Token<'a> {
+    text: &'a str,
+    /// What comes after it.
+    after: &'a str,
+    /// Where its last `@` is, and the last one before a query.
+    last_at: Option<usize>,
+    path_at: Option<usize>,
+}
+
+impl<'a> Token<'a> {
+    fn new(text: &'a str, after: &'a str) -> Self {
+        let path = &text[..text.find(['?', '#']).unwrap_or(text.len())];
+        Self {
+            text,
+            after,
+            last_at: text.rfind('@'),
+            path_at: path.rfind('@'),
+        }
+    }
+
+    /// Returns what is to be read next: what comes after it, unless a password went on there.
+    fn without_users(&self, kept: &mut String) -> &'a str {
+        let mut at = 0;
+        let mut is_url = false;
+        loop {
+            let rest = &self.text[at..];
+            let scheme = rest.find("://");
+            let before = &rest[..scheme.unwrap_or(rest.len())];
+            let keep = if is_url { keep } else { without_user };
+            if let Some(query) = query_of(before, &rest[before.len()..], is_url) {
+                keep(&before[..query], kept);
+                let query = &rest[query..];
+                kept.push_str("?…");
+                kept.push_str(&query[query.trim_end_matches(ENDS_CLAUSE).len()..]);
+                return self.after;
+            }
+            let Some(scheme) = scheme else {
+                keep(rest, kept);
+                return self.after;
+            };
+            keep(before, kept);
+            kept.push_str("://");
+            is_url = true;
+            match self.host(at + scheme + 3, kept) {
+                Host::At(host) => at = host,
+                Host::After(text) => return text,
+            }
+        }
+    }
+
+    /// Where the host begins, of a URL whose user or host is at `at`.
+    fn host(&self, at: usize, kept: &mut String) -> Host<'a> {
+        let rest = &self.text[at..];
+        if rest.starts_with("…@") {
+            kept.push_str("…@");
+            return Host::At(at + "…@".len());
+        }
+        let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+        let user = authority.rfind('@');
+        let Some((name, port)) = authority.split_once(':') else {
+            return Host::At(user.map_or(at, |user| at + user + 1));
+        };
+        let is_port = is_port(port) && !(port.is_empty() && self.goes_on());
+        let end = match user {
+            // A user without a password.
+            Some(user) if is_port && user < name.len() => Some(at + user),
+            None if is_port && name.starts_with('[') => None,
+            None if is_port => self.path_at,
+            // A password may hold what should have been encoded.
+            _ => self.last_at,
+        };
+        let is_port = is_port && user.is_none();
+        if let Some(end) = end.filter(|end| *end >= at) {
+            if user.is_none_or(|user| at + user != end) {
+                kept.push_str("…@");
+            }
+            return Host::At(end + 1);
+        }
+        if let Some(end) = self.end_of_spaced(is_port, authority.len() == rest.len()) {
+            kept.push_str("…@");
+            return Host::After(&self.after[end + 1..]);
+        }
+        if is_port {
+            return Host::At(at);
+        }
+        // It was cut in the middle of a password.
+        kept.push_str(name);
+        Host::After(self.after)
+    }
+
+    /// The mark that ends it is followed by more of a word.
+    fn goes_on(&self) -> bool {
+        let mut after = self.after.chars();
+        let is_mark = after.next().is_some_and(|mark| !mark.is_whitespace());
+        is_mark && after.next().is_some_and(char::is_alphanumeric)
+    }
+
+    /// The `@` at the end of a password with spaces. What may be a port is a password only if the next word says so.
+    fn end_of_spaced(&self, is_port: bool, is_last: bool) -> Option<usize> {
+        let near = self.after.char_indices().nth(FAR);
+        let near = near.map_or(self.after, |(end, _)| &self.after[..end]);
+        let line = &near[..near.find(['\n', '\r']).unwrap_or(near.len())];
+        if !is_port {
+            return line.rfind('@');
+        }
+        let is_cut = is_last && self.text.ends_with(|last: char| last.is_ascii_digit());
+        let word = line.strip_prefix(' ').filter(|_| is_cut)?;
+        let word = &word[..word.find(ends_token).unwrap_or(word.len())];
+        word.rfind('@').map(|at| at + 1)
+    }
+}
+
+enum Host<'a> {
+    At(usize),
+    /// Nothing is left of the token, and this comes next.
+    After(&'a str),
+}
+
+/// Whether a host may go on so after its colon: by a port, and maybe by other hosts.
+fn is_port(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &text[digits..];
+    digits <= 5 && (rest.is_empty() || rest.starts_with(ENDS_CLAUSE) || rest.starts_with('|'))
+}
+
+/// Where a query begins, if this is followed by one.
+fn query_of(text: &str, more: &str, is_url: bool) -> Option<usize> {
+    if is_url {
+        return text.find(['?', '#']);
+    }
+    let (before, query) = text.split_once('?')?;
+    let is_query = query.contains('=') || more.contains('=') || before.contains('/');
+    (is_query && !(query.is_empty() && more.is_empty())).then_some(before.len())
+}
+
+fn keep(text: &str, kept: &mut String) {
+    kept.push_str(text);
+}
+
+/// Text without a scheme: `user:password@host`.
+fn without_user(text: &str, kept: &mut String) {
+    let host = text.rfind('@');
+    let password = host.and_then(|host| text[..host].find(':'));
+    let (Some(host), Some(password)) = (host, password) else {
+        kept.push_str(text);
+        return;
+    };
+    let user = text[..password].rfind(ENDS_USER).map_or(0, |end| end + 1);
+    kept.push_str(&text[..user]);
+    kept.push_str("…@");
+    kept.push_str(&text[host + 1..]);
+}
