@@ -56,9 +56,10 @@ impl<E: Error + 'static> Error for WithCauses<E> {
 
 /// An error and its causes, in a few words.
 pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
-    let mut text = Text::default();
+    let mut text = Text::<512>::default();
     for cause in successors(Some(error), |&error| error.source()).take(8) {
-        let mut words = Text::default();
+        // Cut only when it is clean: half a secret does not look like one. More than is read there.
+        let mut words = Text::<{ 17 * 1024 }>::default();
         // Fails when it is full, with what fits.
         let _ = write!(words, "{cause}");
         let words = without_secrets(&words.0);
@@ -71,17 +72,13 @@ pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
     text.0
 }
 
-/// A text of bounded length, however long an error is.
+/// A text of at most so many bytes, however long an error is.
 #[derive(Default)]
-struct Text(String);
+struct Text<const MAX_BYTES: usize>(String);
 
-impl Text {
-    const MAX_BYTES: usize = 512;
-}
-
-impl Write for Text {
+impl<const MAX_BYTES: usize> Write for Text<MAX_BYTES> {
     fn write_str(&mut self, more: &str) -> fmt::Result {
-        let room = Self::MAX_BYTES - self.0.len();
+        let room = MAX_BYTES - self.0.len();
         if more.len() <= room {
             self.0.push_str(more);
             return Ok(());

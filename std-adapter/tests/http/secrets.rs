@@ -223,3 +223,15 @@ fn nor_do_logs_and_pages() {
     let entry = hosts.entry(&7).unwrap().last_failure.unwrap();
     assert_eq!(&*entry.text, words[0]);
 }
+
+#[test]
+fn a_long_text_is_cut_when_it_is_clean() {
+    // Whichever part of the password the cut would fall into.
+    for before in 440..512 {
+        let padding = "x".repeat(before);
+        let text = format!("{padding} https://bob:my S3CR3T pass@a.example/ is down");
+        let kept = WithCauses(io::Error::other(text)).to_string();
+        assert!(!kept.contains("S3CR"), "{kept}");
+        assert!(kept.len() <= 512, "{}", kept.len());
+    }
+}
