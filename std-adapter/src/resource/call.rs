@@ -91,6 +91,14 @@ where
     }
 }
 
+/// The permit of a call that is over, and what is said of it; if saying so panics, the call has failed.
+#[inline]
+pub(crate) fn judged<V, P: AnyPermit>(permit: P, judge: impl FnOnce() -> V) -> (P, V) {
+    let mut permit = Some(permit);
+    let verdict = count_panic(&mut permit, judge);
+    (permit.expect("taken by a panic alone"), verdict)
+}
+
 /// Runs `operation`; if it panics, the call has failed.
 pub(crate) fn count_panic<V, P: AnyPermit>(
     permit: &mut Option<P>,

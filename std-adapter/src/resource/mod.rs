@@ -27,10 +27,9 @@ mod words;
 
 pub use admit::{Admit, OneBreaker};
 pub use call::call_reported;
-pub(crate) use call::count_panic;
-pub(crate) use call::run;
 #[cfg(feature = "registry")]
 pub(crate) use call::run_async;
+pub(crate) use call::{count_panic, judged, run};
 pub use enforcement::{Enforcement, PercentError};
 pub use held::ResourcePermit;
 pub use in_flight::{InFlightLimit, InFlightPermit};
