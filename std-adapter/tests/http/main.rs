@@ -6,6 +6,7 @@ mod grpc;
 mod grpc_bodies;
 mod natural;
 mod origin;
+mod panicking;
 mod retry_after;
 #[cfg(feature = "registry")]
 mod secrets;
