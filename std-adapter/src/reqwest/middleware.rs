@@ -239,11 +239,8 @@ where
         }));
         let result = poll_fn(|context| count_panic(&mut permit, || call.as_mut().poll(context)));
         let result = result.await;
-        // Not missing: it is taken by a panic, which does not come here.
-        match permit {
-            Some(permit) => self.report(permit, result, has_own_limit),
-            None => unreachable!("the permit of a call that returned"),
-        }
+        let permit = permit.expect("taken by a panic alone");
+        self.report(permit, result, has_own_limit)
     }
 
     async fn limited(
@@ -294,14 +291,11 @@ where
                         scope => scope,
                     },
                 };
-                report_by(
-                    permit,
-                    || (outcome, scope),
-                    || match &result {
-                        Ok(response) => response.status().to_string(),
-                        Err(error) => format!("transport: {}", text_of(error)),
-                    },
-                );
+                let why = || match &result {
+                    Ok(response) => response.status().to_string(),
+                    Err(error) => format!("transport: {}", text_of(error)),
+                };
+                report_by(permit, || (outcome, scope), why);
                 result
             }
         }

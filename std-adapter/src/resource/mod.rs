@@ -27,9 +27,14 @@ mod words;
 
 pub use admit::{Admit, OneBreaker};
 pub use call::call_reported;
+#[cfg(any(
+    feature = "tower",
+    all(feature = "reqwest-middleware", target_has_atomic = "64")
+))]
+pub(crate) use call::count_panic;
 #[cfg(feature = "registry")]
 pub(crate) use call::run_async;
-pub(crate) use call::{count_panic, judged, run};
+pub(crate) use call::{judged, run};
 pub use enforcement::{Enforcement, PercentError};
 pub use held::ResourcePermit;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]

@@ -36,11 +36,16 @@ fn hyper() -> Hyper {
 /// Whether a request was answered.
 type Answered = Pin<Box<dyn Future<Output = bool>>>;
 
-/// A guard around a client: sends a request to a URL, and tells state and failures of the host's breaker.
+/// Sends a request to a URL.
+type Sending = dyn Fn(&str, &Hyper) -> Answered;
+/// Tells state and failures of the breaker of a URL's host.
+type Look = dyn Fn(&str) -> (State, u16);
+
+/// A guard around a client.
 struct Stack {
     name: &'static str,
-    send: Box<dyn Fn(&str, &Hyper) -> Answered>,
-    look: Box<dyn Fn(&str) -> (State, u16)>,
+    send: Box<Sending>,
+    look: Box<Look>,
 }
 
 impl Stack {
