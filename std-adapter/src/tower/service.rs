@@ -133,7 +133,11 @@ impl<S, A, C> BreakerService<S, A, C> {
     }
 
     /// The call of a request that was asked about.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a permit that is handed through memory costs more than all else here"
+    )]
     pub(crate) fn call_if<Q>(
         &self,
         admitted: Result<A::Permit, Rejection>,
