@@ -85,7 +85,7 @@
 //! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
 //! | have what was refused done later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
 //! | share what instances learn | `fleet::Joined` | `fleet` |
-//! | trip on calls that pile up | `InFlightLimit` | `resource` |
+//! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
 //! | have logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
 //! | see and control it in a browser, or by JSON | `admin::Admin` | `admin` |
 //! | have metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |

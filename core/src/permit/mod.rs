@@ -178,6 +178,29 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
+    /// Whether the breaker's word is still what it was when the permit was granted: one load. No transition was made
+    /// since, and no failure counted that has not been cleared; failures that a tally alone remembers do not show.
+    ///
+    /// For failures that several calls share, such as the loss of their connection: of the calls in flight the first one
+    /// that reports still finds the word unchanged, the others find its failure.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// let (one, other) = (breaker.acquire()?, breaker.acquire()?);
+    /// assert!(one.is_unchanged());
+    /// one.failure();
+    /// assert!(!other.is_unchanged());
+    /// assert!(breaker.acquire()?.is_unchanged());
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    pub fn is_unchanged(&self) -> bool {
+        let handle = self.handle.as_ref();
+        handle.is_some_and(|handle| handle.as_breaker().to_bits() == self.ticket.granted)
+    }
+
     /// Whether this call is a probe: admitted while half-open.
     pub fn is_probe(&self) -> bool {
         self.ticket.is_probe()

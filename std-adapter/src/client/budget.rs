@@ -17,19 +17,14 @@ impl BudgetOfHost {
     pub(super) const fn new(budgets: &'static RetryBudgets, origin: Option<Origin>) -> Self {
         Self { budgets, origin }
     }
-
-    /// The host of a request, if it names one or there is one for those that name none.
-    pub(super) fn host_of<B>(&self, request: &Request<B>) -> Option<Origin> {
-        let named = Origin::of_request(request).ok();
-        named.or_else(|| self.origin.clone())
-    }
 }
 
 impl<B> AnyBudget<Request<B>> for BudgetOfHost {
     type Found = &'static RetryBudget;
 
     fn budget_of(&self, request: &Request<B>) -> &'static RetryBudget {
-        match self.host_of(request) {
+        let named = Origin::of_request(request).ok();
+        match named.or_else(|| self.origin.clone()) {
             Some(origin) => self.budgets.of(&origin),
             // Such a request is rejected, so any budget does.
             None => self.budgets.of(&()),

@@ -66,9 +66,8 @@ impl Ending for AtEndOfBody {
     }
 }
 
-/// The rule for the errors of a try: its time-out is a failure, the errors of the client are what `X` says. A try that is
-/// refused unprocessed to its end is one, too: by then it was sent again on fresh connections, or no token was left for
-/// that; otherwise a host that refuses everything would never open. The calls that were refused at a time count once.
+/// The rule for the errors of a try: its timeout is a failure, the errors of the client are what `X` says. A try that ends
+/// refused unprocessed was sent again on fresh connections before, or no token was left for that.
 #[derive(Clone, Copy, Debug)]
 pub struct Tried<X>(pub(super) X);
 
@@ -76,15 +75,7 @@ impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tr
     fn outcome(&self, error: &Timed<WithCauses<E>>) -> Outcome {
         match error {
             Timed::TimedOut => Failure::new().into(),
-            // As `UsualErrors` says of what was refused: no more than something for a retry to do.
-            Timed::Failed(WithCauses(error)) => match self.0.outcome(error) {
-                Outcome::Failure(none)
-                    if none == Failure::with_weight(0) && scope_of(error) == Scope::Unprocessed =>
-                {
-                    Failure::new().into()
-                }
-                outcome => outcome,
-            },
+            Timed::Failed(WithCauses(error)) => self.0.outcome(error),
         }
     }
 
@@ -92,10 +83,7 @@ impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tr
     fn scope(&self, error: &Timed<WithCauses<E>>) -> Scope {
         match error {
             Timed::TimedOut => Scope::Call,
-            Timed::Failed(WithCauses(error)) => match scope_of(error) {
-                Scope::Unprocessed => Scope::Connection,
-                scope => scope,
-            },
+            Timed::Failed(WithCauses(error)) => scope_of(error),
         }
     }
 }

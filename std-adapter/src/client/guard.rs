@@ -4,11 +4,10 @@ use std::fmt;
 
 use atomic_breaker::{Clock, Config};
 
-use super::in_flight::InFlight;
 use super::outlive::Rooms;
 use super::{AtHead, ClientConfig, ClientConfigError, ClientLayer, Ending};
 use crate::http::Origin;
-use crate::registry::{KeyedObserver, Registry};
+use crate::registry::{InFlightCounts, KeyedObserver, Registry};
 use crate::retry::{RetryBudget, RetryBudgets};
 use crate::{SlidingRatio, StdClock};
 
@@ -47,7 +46,7 @@ pub struct ClientGuard<C = StdClock, O = (), R = AtHead> {
     hosts: Hosts<C, O>,
     pub(super) budgets: RetryBudgets,
     pub(super) rooms: Rooms,
-    pub(super) in_flight: Option<InFlight>,
+    pub(super) in_flight: Option<InFlightCounts>,
 }
 
 /// Hosts may share a place in a table beside that of the breakers; more would be empty mostly.
@@ -91,7 +90,7 @@ where
             rooms: Rooms::new(places, config.outliving),
             in_flight: config
                 .in_flight_limit
-                .map(|most| InFlight::new(places, most)),
+                .map(|most| InFlightCounts::new(places, most)),
             config,
             hosts,
             budgets: budgets.map_err(ClientConfigError::Retry)?,

@@ -13,7 +13,6 @@ use tower_service::Service;
 use super::budget::BudgetOfHost;
 use super::deadline::DeadlineService;
 use super::fresh::Fresh;
-use super::in_flight::Limit;
 use super::outlive::TryService;
 use super::{AtHead, ClientGuard, Ending, Hosts, RequestError, Tried};
 use crate::http::{HttpClassifier, Origin, PerHost, UsualErrors, UsualStatuses, WithCauses};
@@ -151,15 +150,13 @@ where
         let http = || HttpClassifier::with_rules(UsualStatuses, Tried(self.errors.clone()));
         let budget = BudgetOfHost::new(&guard.budgets, self.origin.clone());
         let retry = RetryPolicy::http(config.retry(), budget.clone());
-        let in_flight = guard.in_flight.as_ref();
-        let in_flight = in_flight.map(|in_flight| Limit::new(in_flight, budget.clone()));
         let service = Fresh::new(client, budget);
         let service = MapErr::new(service, WithCauses as fn(_) -> _);
         let service = TimeLimitLayer::new(config.try_limit).layer(service);
         let service = BreakerLayer::new(by_host)
             .report(R::report(http(), config.probes_at_end))
             .layer(service);
-        let service = TryService::new(service, &guard.rooms, in_flight);
+        let service = TryService::new(service, &guard.rooms, guard.in_flight.as_ref());
         let service = RetryLayer::new(retry.classify(http())).layer(service);
         let service = DeadlineService::new(service, config.deadline);
         MapErr::new(service, RequestError::flatten)

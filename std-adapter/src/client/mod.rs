@@ -35,7 +35,6 @@
 //! | `guard` | [`ClientGuard`]: what outlives the requests |
 //! | `layer` | [`ClientLayer`]: what goes around a client |
 //! | `deadline` | [`DeadlineService`]: the time of a request, [its own](Deadline) or that of all |
-//! | `in_flight` | how many tries of each host are in flight |
 //! | `outlive` | [`TryService`]: tries that go on when their callers leave |
 //! | `error` | [`RequestError`]: why there is no response |
 //!
@@ -59,7 +58,6 @@ mod ending;
 mod error;
 mod fresh;
 mod guard;
-mod in_flight;
 mod layer;
 mod outlive;
 mod plan;

@@ -7,16 +7,14 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
-use atomic_breaker::{Failure, Outcome};
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 use tower::util::Oneshot;
 use tower_service::Service;
 
-use super::in_flight::{Counted, Limit};
 use crate::http::Origin;
-use crate::registry::{AnyRegistry, KeyedPermit};
-use crate::resource::{Admit, AnyPermit, Report, ServiceError};
+use crate::registry::{AnyRegistry, InFlightCounts, KeyedPermit, limited};
+use crate::resource::{Admit, AnyPermit, Counted, Rejection, Report, ServiceError};
 use crate::tower::{BreakerService, ResponseFuture};
 
 /// A breaker around tries that go on when their callers leave: [`ClientConfig::outliving`](super::ClientConfig::outliving).
@@ -28,8 +26,11 @@ where
     inner: BreakerService<S, A, C>,
     leave: Leave<Try<S, A, C, Q>>,
     rooms: &'static Rooms,
-    in_flight: Option<Limit<Q>>,
+    in_flight: Option<&'static InFlightCounts>,
 }
+
+/// A try that is counted while it is in flight.
+type InFlight = Counted<&'static InFlightCounts>;
 
 /// The future of a try.
 type Try<S, A, C, Q> = <BreakerService<S, A, C> as Service<Q>>::Future;
@@ -37,7 +38,7 @@ type Try<S, A, C, Q> = <BreakerService<S, A, C> as Service<Q>>::Future;
 /// What becomes of a try whose caller leaves. Chosen where the layer is applied, as it demands futures that can move into
 /// a task: demanded of the service, that would keep those who hold one from being `Send` (a limit of the compiler, which
 /// forgets there that a reference is `'static`).
-type Leave<F> = fn(Pin<Box<F>>, Option<Counted>, &'static Rooms);
+type Leave<F> = fn(Pin<Box<F>>, Option<InFlight>, &'static Rooms);
 
 impl<S, A, C, Q, H> TryService<S, A, C, Q>
 where
@@ -51,7 +52,7 @@ where
     pub(super) fn new(
         inner: BreakerService<S, A, C>,
         rooms: &'static Rooms,
-        in_flight: Option<Limit<Q>>,
+        in_flight: Option<&'static InFlightCounts>,
     ) -> Self {
         Self {
             inner,
@@ -69,7 +70,6 @@ where
     fn clone(&self) -> Self {
         Self {
             inner: self.inner.clone(),
-            in_flight: self.in_flight.clone(),
             ..*self
         }
     }
@@ -86,10 +86,11 @@ where
     }
 }
 
-impl<S, A, C, Q> Service<Q> for TryService<S, A, C, Q>
+impl<S, A, C, Q, H> Service<Q> for TryService<S, A, C, Q>
 where
     S: Service<Q> + Clone,
-    A: Admit<Q>,
+    A: Admit<Q, Permit = KeyedPermit<H>>,
+    H: AnyRegistry,
     C: Report<S::Response, S::Error> + Clone,
 {
     type Response = C::Output<A::Permit>;
@@ -101,12 +102,11 @@ where
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
-        let limit = self.in_flight.as_ref();
-        let counted = limit.and_then(|limit| limit.begin(&request));
-        if counted.as_ref().is_some_and(|counted| counted.is_too_many) {
-            self.trip(&request);
-        }
-        let call = self.inner.call(request);
+        let (admitted, counted) = match self.admit(&request) {
+            Ok((permit, counted)) => (Ok(permit), counted),
+            Err(rejection) => (Err(rejection), None),
+        };
+        let call = self.inner.call_if(admitted, request);
         let call = if call.is_rejected() {
             Call::Rejected { call }
         } else {
@@ -122,24 +122,22 @@ where
     }
 }
 
-impl<S, A, C, Q> TryService<S, A, C, Q>
+impl<S, A, C, Q, H> TryService<S, A, C, Q>
 where
     BreakerService<S, A, C>: Service<Q>,
-    A: Admit<Q>,
+    A: Admit<Q, Permit = KeyedPermit<H>>,
+    H: AnyRegistry,
 {
-    /// Too many tries of a host are in flight. Probes are not limited, as the breaker bounds them itself.
-    #[cold]
-    fn trip(&self, request: &Q) {
-        let Ok(permit) = self.inner.admit().admit(request) else {
-            return;
+    /// Asks for a try, which is counted where the tries of a host are limited: until the head of its response, so apart
+    /// from the permit, which the body may take along.
+    fn admit(&self, request: &Q) -> Result<(KeyedPermit<H>, Option<InFlight>), Rejection> {
+        let permit = self.inner.admit().admit(request)?;
+        let Some(counts) = self.in_flight else {
+            return Ok((permit, None));
         };
-        if permit.is_probe() {
-            permit.report(Outcome::Ignored);
-        } else {
-            let most = self.in_flight.as_ref().map_or(0, Limit::most);
-            let why = || format!("{most} calls in flight");
-            permit.report_because(Failure::tripping().into(), why);
-        }
+        let begun = counts.begin(permit.key());
+        let (permit, counted) = limited(counts, begun, permit)?.into_parts();
+        Ok((permit, Some(counted)))
     }
 }
 
@@ -166,7 +164,7 @@ struct Made<F> {
     /// None while it is dropped.
     call: Option<Pin<Box<F>>>,
     /// Where the tries of a host are limited.
-    counted: Option<Counted>,
+    counted: Option<InFlight>,
     leave: Leave<F>,
     rooms: &'static Rooms,
 }
@@ -202,7 +200,7 @@ impl<F> fmt::Debug for TryFuture<F> {
 /// The caller leaves. A call that is under way goes on, if it would be reported and there is room for it.
 fn leave<F, H, C, T, E>(
     call: Pin<Box<ResponseFuture<F, KeyedPermit<H>, C>>>,
-    counted: Option<Counted>,
+    counted: Option<InFlight>,
     rooms: &'static Rooms,
 ) where
     F: Future<Output = Result<T, E>> + Send + 'static,

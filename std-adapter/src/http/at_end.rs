@@ -9,6 +9,7 @@ use super::Scope;
 use super::body::{BodyRule, ReportingBody};
 use super::reason::Reason;
 use super::rules::{ErrorRule, EveryError};
+use crate::resource::judged;
 use crate::{AnyPermit, Classify, Outcome, Report};
 
 /// Waits for the end of the body where the head of the response says success, so that a body that
@@ -187,7 +188,7 @@ where
         permit: P,
         result: Result<Response<B>, E>,
     ) -> Result<Self::Output<P>, E> {
-        let outcome = self.head.classify(&result);
+        let (permit, outcome) = judged(permit, || self.head.classify(&result));
         match result {
             Ok(response) if outcome == Outcome::Success => {
                 let has_own_limit = response.extensions().get::<OwnLimit>().is_some();
@@ -244,7 +245,7 @@ impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
     }
 
     fn scope(&self, error: &E) -> Scope {
-        match in_body(self.errors.scope(error)) {
+        match self.errors.scope(error) {
             Scope::Limit if self.has_own_limit => Scope::Caller,
             scope => scope,
         }
@@ -256,14 +257,6 @@ impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
 
     fn probe_succeeds_at_data(&self) -> bool {
         self.data_suffices
-    }
-}
-
-/// Of a request whose answer had begun, which was not refused.
-pub(super) fn in_body(scope: Scope) -> Scope {
-    match scope {
-        Scope::Unprocessed => Scope::Connection,
-        scope => scope,
     }
 }
 

@@ -8,7 +8,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::scope::{Scope, report_error};
+use super::scope::{Scope, report_by};
 use crate::{AnyPermit, Outcome};
 
 /// What the end of a body says about the server. For protocols that say in the body how the call went.
@@ -210,13 +210,14 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
             }
             Some(Err(error)) => {
                 if let Some((permit, rule)) = this.open.take() {
-                    let scope = match rule.scope(error) {
-                        Scope::Limit if !waited => Scope::Caller,
-                        scope => scope,
+                    let judge = || {
+                        let scope = match rule.scope(error) {
+                            Scope::Limit if !waited => Scope::Caller,
+                            scope => scope,
+                        };
+                        (rule.broken(error), scope)
                     };
-                    report_error(permit, rule.broken(error), scope, || {
-                        "the body broke off".to_owned()
-                    });
+                    report_by(permit, judge, || "the body broke off".to_owned());
                 }
             }
             Some(Ok(frame)) => {
@@ -253,9 +254,8 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
 
 fn end<P: AnyPermit, R: BodyRule<E>, E>(open: &mut Option<(P, R)>, trailers: Option<&HeaderMap>) {
     if let Some((permit, rule)) = open.take() {
-        permit.report_because(rule.ended(trailers), || {
-            "failed at the end of the body".to_owned()
-        });
+        let judge = || (rule.ended(trailers), Scope::Call);
+        report_by(permit, judge, || "failed at the end of the body".to_owned());
     }
 }
 

@@ -9,7 +9,7 @@ use super::head::ResponseHead;
 use super::reason::{Reason, why};
 use super::retry_after::RetryAfter;
 use super::rules::{ErrorRule, EveryError, StatusRule, UsualStatuses};
-use super::scope::report_error;
+use super::scope::report_by;
 use crate::{AnyPermit, Classify, Failure, Outcome, Report};
 
 /// The [classifier](Classify) of HTTP: failed are 5xx, 408, 429 and every `Err`. It looks at the head of
@@ -183,13 +183,11 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        let scope = result.as_ref().err().map(|error| self.errors.scope(error));
-        report_error(
-            permit,
-            self.classify(&result),
-            scope.unwrap_or_default(),
-            || why(&result),
-        );
+        let judge = || {
+            let scope = result.as_ref().err().map(|error| self.errors.scope(error));
+            (self.classify(&result), scope.unwrap_or_default())
+        };
+        report_by(permit, judge, || why(&result));
         result
     }
 }

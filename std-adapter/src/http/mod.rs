@@ -26,7 +26,7 @@
 //! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
 //! | 5xx | failure; a `Retry-After` is read with 503 alone, the only one for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
-//! | `Err` | failure; with `UsualErrors` (feature `client`, `keep` or `reqwest`) not the caller's own mistakes, and a lost connection once for all that were on it | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
+//! | `Err` | failure; with `UsualErrors` (feature `client`, `keep` or `reqwest`) not the caller's own mistakes, and a connection that was lost, or refused them, once for all that were on it | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
 //! | body that breaks off | the head alone counts | for a body somebody must wait | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
 //! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
@@ -96,8 +96,7 @@ pub use retry_after::{PushBack, RetryAfter};
 pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};
 pub use scope::Scope;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
-#[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
-pub(crate) use scope::report_error;
+pub(crate) use scope::report_by;
 #[cfg(any(feature = "client", feature = "keep", feature = "reqwest"))]
 pub use usual_errors::UsualErrors;
 #[cfg(feature = "client")]

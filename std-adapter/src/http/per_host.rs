@@ -3,7 +3,7 @@
 use http::Request;
 
 use super::Origin;
-use crate::registry::{AnyRegistry, KeyedPermit};
+use crate::registry::{AnyRegistry, KeyedAdmit, KeyedPermit};
 use crate::{Admit, Rejection};
 
 /// Asks the breaker of a request's host: for layers. Features `http` and `registry`.
@@ -76,6 +76,10 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
         };
         KeyedPermit::acquire(self.registry.clone(), origin)
     }
+}
+
+impl<H: AnyRegistry> KeyedAdmit for PerHost<H> {
+    type Registry = H;
 }
 
 impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {

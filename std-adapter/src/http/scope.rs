@@ -1,6 +1,7 @@
 //! Whom an error concerns, and how often it counts.
 
-use crate::{AnyPermit, Outcome};
+use crate::resource::judged;
+use crate::{AnyPermit, Failure, Outcome};
 
 /// Whom an error concerns, beside its [outcome](super::ErrorRule::outcome): says how often a failure counts.
 ///
@@ -20,7 +21,10 @@ pub enum Scope {
     /// A connection that ended, with all calls that were under way on it. **One** of these counts, the others are ignored:
     /// [`AnyPermit::report_shared`]. A host that breaks each connection still fails once for each.
     Connection,
-    /// Nobody: the request was refused before the host looked at it. Ignored; it may be sent again, whatever its method.
+    /// A connection that refused the request before the host looked at it. That is no failure by itself: the request may be
+    /// sent again, whatever its method. But of the calls that were refused while they were under way together **one**
+    /// counts, as with [`Connection`](Self::Connection), or a host that refuses everything would never open its breaker. A
+    /// failure of weight 0, as `UsualErrors` says of it for the sake of retries, then counts 1.
     Unprocessed,
     /// The caller, who set a time limit of its own that has passed: as if it had dropped the call, which is neutral while
     /// the call is [young](crate::Permit#dropped).
@@ -31,18 +35,29 @@ pub enum Scope {
     Limit,
 }
 
-/// Reports a call that failed, by the outcome of its error and by whom that concerns.
-pub(crate) fn report_error<P: AnyPermit>(
+/// Reports a call by what its result says, and by whom that concerns. If a rule panics in saying so, the call has failed.
+pub(crate) fn report_by<P: AnyPermit>(
     permit: P,
-    outcome: Outcome,
-    scope: Scope,
+    judge: impl FnOnce() -> (Outcome, Scope),
     why: impl FnOnce() -> String,
 ) {
+    let (permit, (outcome, scope)) = judged(permit, judge);
     match (scope, outcome) {
         (Scope::Connection, Outcome::Failure(_)) => permit.report_shared(outcome, why),
-        (Scope::Unprocessed, Outcome::Failure(_)) => permit.report(Outcome::Ignored),
+        (Scope::Unprocessed, Outcome::Failure(failure)) => {
+            permit.report_shared(at_least_one(failure).into(), why)
+        }
         // Dropping the permit cancels it.
         (Scope::Caller, Outcome::Failure(_)) => None,
         _ => permit.report_because(outcome, why),
     };
+}
+
+/// Of a failure that says nothing by itself, but counts once for all calls that it ended.
+fn at_least_one(failure: Failure) -> Failure {
+    if failure == Failure::with_weight(0) {
+        Failure::new()
+    } else {
+        failure
+    }
 }

@@ -17,7 +17,7 @@ use crate::{Failure, Outcome, Rejection};
 /// |---|---|
 /// | no connection, a time-out, an answer that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
 /// | a connection of HTTP/2 that is lost under several requests, or whose keep-alive ping is not answered | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
-/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | no failure ([`Scope::Unprocessed`]); for a retry it is one, and for `ClientGuard` if it was sent again in vain |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens ([`Scope::Unprocessed`]); none if it is sent again below the breaker and answered, as `ClientGuard` and reqwest do |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also what that makes of the body of a response that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |
@@ -124,7 +124,7 @@ impl Verdict {
     fn outcome(self) -> Outcome {
         match self {
             Self::Known(outcome) => outcome,
-            // Counts nowhere; yet something for a retry to do.
+            // Nothing by itself, yet something for a retry to do; the scope says how often it counts.
             Self::Unprocessed => Failure::with_weight(0).into(),
             Self::Lost { .. } | Self::OwnLimit | Self::Limit | Self::Failed => {
                 Failure::new().into()

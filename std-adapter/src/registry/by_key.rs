@@ -3,6 +3,17 @@
 use super::{AnyRegistry, KeyedPermit};
 use crate::resource::{Admit, Rejection};
 
+/// What admits each request to the breaker of its key: a [`ByKey`], a `PerHost`. [`InFlightByKey`](super::InFlightByKey)
+/// needs it beside [`Admit`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not lead to a circuit breaker for each key",
+    note = "pass a `ByKey` or a `PerHost`; for one breaker there is `InFlightLimit`"
+)]
+pub trait KeyedAdmit {
+    /// What leads to the registry of the breakers.
+    type Registry: AnyRegistry;
+}
+
 /// Asks the breaker of a key of the request: for layers.
 ///
 /// ```
@@ -41,6 +52,10 @@ impl<H: AnyRegistry, F> ByKey<H, F> {
     pub const fn registry(&self) -> &H {
         &self.registry
     }
+}
+
+impl<H: AnyRegistry, F> KeyedAdmit for ByKey<H, F> {
+    type Registry = H;
 }
 
 impl<Q, H, F> Admit<Q> for ByKey<H, F>

@@ -13,6 +13,7 @@
 //! | `operation` | what an operator sees and does |
 //! | `observer`, `explained` | who is notified, and of which words |
 //! | `by_key` | one breaker per key of a request, for layers |
+//! | `in_flight_by_key`, `in_flight_counts` | a limit of calls in flight of each key that trips; how many there are |
 
 mod absent;
 mod admission;
@@ -23,6 +24,8 @@ mod explained;
 mod full;
 mod granted;
 mod handle;
+mod in_flight_by_key;
+mod in_flight_counts;
 mod insertion;
 mod named;
 mod observer;
@@ -37,8 +40,11 @@ mod walk;
 #[cfg(feature = "client")]
 pub(crate) use builder::check_capacity;
 pub use builder::{RegistryBuilder, RegistryError, WhenFull};
-pub use by_key::ByKey;
+pub use by_key::{ByKey, KeyedAdmit};
 pub use handle::AnyRegistry;
+pub use in_flight_by_key::InFlightByKey;
+#[cfg(feature = "client")]
+pub(crate) use in_flight_counts::{InFlightCounts, limited};
 pub use observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;

@@ -57,6 +57,18 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         self.fails_when_dropped = false;
     }
 
+    /// Reports a call that is not to be made as it is, and asks for another permit of its key.
+    pub(super) fn ask_again(
+        mut self,
+        outcome: Outcome,
+        why: impl FnOnce() -> String,
+    ) -> Result<Self, Rejection> {
+        self.end(outcome, Some(why));
+        self.begun = Begun::now();
+        self.granted = self.handle.as_registry().admit(&self.key)?;
+        Ok(self)
+    }
+
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     fn end(

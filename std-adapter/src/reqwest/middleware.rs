@@ -16,10 +16,10 @@ use super::timed_out::timed_out;
 use super::{ReqwestErrors, into_reqwest};
 use crate::http::{
     AtEnd, ErrorRule, HttpClassifier, Origin, OwnLimit, PerHost, Scope, StatusRule, UsualStatuses,
-    report_error, text_of,
+    report_by, text_of,
 };
 use crate::registry::AnyRegistry;
-use crate::resource::count_panic;
+use crate::resource::{count_panic, judged};
 use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -239,11 +239,8 @@ where
         }));
         let result = poll_fn(|context| count_panic(&mut permit, || call.as_mut().poll(context)));
         let result = result.await;
-        // Not missing: it is taken by a panic, which does not come here.
-        match permit {
-            Some(permit) => self.report(permit, result, has_own_limit),
-            None => unreachable!("the permit of a call that returned"),
-        }
+        let permit = permit.expect("taken by a panic alone");
+        self.report(permit, result, has_own_limit)
     }
 
     async fn limited(
@@ -272,7 +269,7 @@ where
     where
         P: AnyPermit + Send + Sync + 'static,
     {
-        let outcome = self.http.classify(&result);
+        let (permit, outcome) = judged(permit, || self.http.classify(&result));
         if let (Ok(response), true) = (&mut result, has_own_limit) {
             // It covers the body as well.
             response.extensions_mut().insert(OwnLimit);
@@ -294,10 +291,11 @@ where
                         scope => scope,
                     },
                 };
-                report_error(permit, outcome, scope, || match &result {
+                let why = || match &result {
                     Ok(response) => response.status().to_string(),
                     Err(error) => format!("transport: {}", text_of(error)),
-                });
+                };
+                report_by(permit, || (outcome, scope), why);
                 result
             }
         }

@@ -67,7 +67,7 @@ macro_rules! admit_by_breaker {
 /// [`Resource`](super::Resource). [`InFlightLimit`](super::InFlightLimit) and `GateLayer` need it beside [`Admit`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to one breaker for all requests",
-    note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; not a `ByKey`"
+    note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; not a `ByKey`, which `InFlightByKey` limits"
 )]
 pub trait OneBreaker {
     /// The breaker.

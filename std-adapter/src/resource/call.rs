@@ -84,11 +84,16 @@ where
     P: AnyPermit,
     R: Report<T, E>,
 {
-    // Not missing: it is taken by a panic, which does not come here.
-    match permit {
-        Some(permit) => report.report(permit, result).map_err(ServiceError::Failed),
-        None => unreachable!("the permit of a call that returned"),
-    }
+    let permit = permit.expect("taken by a panic alone");
+    report.report(permit, result).map_err(ServiceError::Failed)
+}
+
+/// The permit of a call that is over, and what is said of it; if saying so panics, the call has failed.
+#[inline]
+pub(crate) fn judged<V, P: AnyPermit>(permit: P, judge: impl FnOnce() -> V) -> (P, V) {
+    let mut permit = Some(permit);
+    let verdict = count_panic(&mut permit, judge);
+    (permit.expect("taken by a panic alone"), verdict)
 }
 
 /// Runs `operation`; if it panics, the call has failed.

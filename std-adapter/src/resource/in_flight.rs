@@ -4,15 +4,15 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::{Admit, AnyPermit, OneBreaker, Rejection};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its
-/// calls has timed out. Around a reference or an `Arc` of one breaker or [`Resource`](super::Resource); a limit
-/// around many by key would trip whoever comes next.
+/// calls has timed out. Around a reference or an `Arc` of one breaker or [`Resource`](super::Resource); for breakers by
+/// key take `InFlightByKey` of the feature `registry`.
 ///
 /// ```
 /// use atomic_breaker_std::{Admit, Config, InFlightLimit, Resource, State, breaker};
@@ -38,17 +38,16 @@ use super::{Admit, AnyPermit, OneBreaker, Rejection};
 #[derive(Debug)]
 pub struct InFlightLimit<A> {
     admit: A,
-    limit: i64,
+    limit: u32,
     places: [Place; PLACES],
 }
 
 const PLACES: usize = 16;
-const PLACES_I64: i64 = 16;
 
 /// On cache lines of its own: two, as processors fetch them in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Place(AtomicI64);
+struct Place(AtomicUsize);
 
 impl<A> InFlightLimit<A> {
     /// At most `limit` calls in flight.
@@ -62,8 +61,8 @@ impl<A> InFlightLimit<A> {
         );
         Self {
             admit,
-            limit: limit as i64,
-            places: [const { Place(AtomicI64::new(0)) }; PLACES],
+            limit,
+            places: [const { Place(AtomicUsize::new(0)) }; PLACES],
         }
     }
 
@@ -77,16 +76,23 @@ impl<A> InFlightLimit<A> {
     pub fn in_flight(&self) -> u64 {
         // Counters that nothing else depends on: here and below.
         let places = self.places.iter();
-        let sum: i64 = places.map(|place| place.0.load(Ordering::Relaxed)).sum();
-        sum.max(0).cast_unsigned()
+        places
+            .map(|place| place.0.load(Ordering::Relaxed) as u64)
+            .sum()
     }
 
     /// Counts a call at a place; whether it is one too many.
     fn begin(&self, place: usize) -> bool {
         let mine = self.places[place].0.fetch_add(1, Ordering::Relaxed) + 1;
         // If all have less than their share, the sum is below the limit.
-        mine.saturating_mul(PLACES_I64) > self.limit
-            && self.in_flight() > self.limit.cast_unsigned()
+        mine.saturating_mul(PLACES) > self.limit as usize
+            && self.in_flight() > u64::from(self.limit)
+    }
+}
+
+impl<A> CountsCalls for InFlightLimit<A> {
+    fn most(&self) -> u32 {
+        self.limit
     }
 
     fn end(&self, place: usize) {
@@ -108,59 +114,111 @@ fn thread_number() -> usize {
     }
 }
 
-/// The right to one call, which is counted while it is in flight.
-#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
-pub struct InFlightPermit<H: Deref<Target = InFlightLimit<A>>, A, P> {
-    // Dropped in this order: whoever learns that the call has ended finds it gone.
-    permit: Option<P>,
+/// Counts the calls in flight, each at a place that it is given when it begins.
+pub trait CountsCalls {
+    /// The limit.
+    #[doc(hidden)]
+    fn most(&self) -> u32;
+
+    /// A call that was counted at this place has ended.
+    #[doc(hidden)]
+    fn end(&self, place: usize);
+}
+
+/// A call that is counted until this is dropped.
+pub(crate) struct Counted<H: Deref<Target: CountsCalls>> {
     limit: H,
-    /// Where it was counted.
-    place: usize,
+    /// None where there was no room to count it.
+    place: Option<usize>,
 }
 
-impl<H: Deref<Target = InFlightLimit<A>>, A, P> Drop for InFlightPermit<H, A, P> {
+impl<H: Deref<Target: CountsCalls>> Counted<H> {
+    pub(crate) const fn new(limit: H, place: Option<usize>) -> Self {
+        Self { limit, place }
+    }
+}
+
+impl<H: Deref<Target: CountsCalls>> Drop for Counted<H> {
     fn drop(&mut self) {
-        self.limit.end(self.place);
+        if let Some(place) = self.place {
+            self.limit.end(place);
+        }
     }
 }
 
-impl<H, A, P> AnyPermit for InFlightPermit<H, A, P>
-where
-    H: Deref<Target = InFlightLimit<A>>,
-    P: AnyPermit,
-{
-    fn report(mut self, outcome: Outcome) -> Option<Transition> {
-        self.permit.take()?.report(outcome)
+/// The right to one call, which is counted while it is in flight: that of an [`InFlightLimit`] or an `InFlightByKey`, to
+/// which `H` leads.
+#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
+pub struct InFlightPermit<H: Deref<Target: CountsCalls>, P> {
+    // Dropped in this order: whoever learns that the call has ended finds it gone.
+    counted: Counted<H>,
+    permit: P,
+}
+
+impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
+    /// Of a call that was admitted and counted. If it is one too many, `trip` reports it as that, with the words that it is
+    /// given, and asks for another permit: rejected by what has just opened, unless calls pass in shadow mode.
+    pub(crate) fn limited(
+        counted: Counted<H>,
+        permit: P,
+        is_too_many: bool,
+        trip: impl FnOnce(&H, P, String) -> Result<P, Rejection>,
+    ) -> Result<Self, Rejection> {
+        // Probes are bounded by the breaker. One that passes in shadow mode was asked about already.
+        let permit = if is_too_many && !permit.is_probe() && permit.is_admitted() {
+            let why = format!("{} calls in flight", counted.limit.most());
+            trip(&counted.limit, permit, why)?
+        } else {
+            permit
+        };
+        Ok(Self { counted, permit })
     }
 
-    fn report_because(
-        mut self,
-        outcome: Outcome,
-        why: impl FnOnce() -> String,
-    ) -> Option<Transition> {
-        self.permit.take()?.report_because(outcome, why)
+    #[cfg(all(feature = "client", target_has_atomic = "64"))]
+    pub(crate) fn into_parts(self) -> (P, Counted<H>) {
+        (self.permit, self.counted)
+    }
+
+    /// The call has ended.
+    fn end(self) -> P {
+        drop(self.counted);
+        self.permit
+    }
+}
+
+impl<H: Deref<Target: CountsCalls>, P: AnyPermit> AnyPermit for InFlightPermit<H, P> {
+    fn report(self, outcome: Outcome) -> Option<Transition> {
+        self.end().report(outcome)
+    }
+
+    fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        self.end().report_because(outcome, why)
+    }
+
+    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        self.end().report_shared(outcome, why)
     }
 
     fn is_probe(&self) -> bool {
-        self.permit.as_ref().is_some_and(AnyPermit::is_probe)
+        self.permit.is_probe()
     }
 
     fn is_admitted(&self) -> bool {
-        self.permit.as_ref().is_some_and(AnyPermit::is_admitted)
+        self.permit.is_admitted()
     }
 
     fn renew(&mut self) -> bool {
-        self.permit.as_mut().is_some_and(AnyPermit::renew)
+        self.permit.renew()
     }
 }
 
-impl<H: Deref<Target = InFlightLimit<A>>, A, P> fmt::Debug for InFlightPermit<H, A, P> {
+impl<H: Deref<Target: CountsCalls>, P> fmt::Debug for InFlightPermit<H, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InFlightPermit").finish_non_exhaustive()
     }
 }
 
-fn admit<Q, H, A>(limit: H, request: &Q) -> Result<InFlightPermit<H, A, A::Permit>, Rejection>
+fn admit<Q, H, A>(limit: H, request: &Q) -> Result<InFlightPermit<H, A::Permit>, Rejection>
 where
     Q: ?Sized,
     H: Deref<Target = InFlightLimit<A>>,
@@ -168,31 +226,18 @@ where
 {
     let permit = limit.admit.admit(request)?;
     let place = thread_number() % PLACES;
-    let is_too_many = limit.begin(place) && !permit.is_probe();
-    // One that passes in shadow mode was asked about already.
-    let trips = is_too_many && permit.is_admitted();
-    let mut counted = InFlightPermit {
-        permit: Some(permit),
-        limit,
-        place,
-    };
-    if !trips {
-        return Ok(counted);
-    }
-    let most = counted.limit.limit;
-    if let Some(permit) = counted.permit.take() {
-        let why = || format!("{most} calls in flight");
-        permit.report_because(Failure::tripping().into(), why);
-    }
-    // Rejected by what has just opened, unless calls pass in shadow mode.
-    counted.permit = Some(counted.limit.admit.admit(request)?);
-    Ok(counted)
+    let is_too_many = limit.begin(place);
+    let counted = Counted::new(limit, Some(place));
+    InFlightPermit::limited(counted, permit, is_too_many, |limit, permit, why| {
+        permit.report_because(Failure::tripping().into(), || why);
+        limit.admit.admit(request)
+    })
 }
 
 macro_rules! admit_by_limit {
     ($($handle:ty),*) => {$(
         impl<Q: ?Sized, A: Admit<Q> + OneBreaker> Admit<Q> for $handle {
-            type Permit = InFlightPermit<Self, A, A::Permit>;
+            type Permit = InFlightPermit<Self, A::Permit>;
 
             fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
                 admit(self.clone(), request)

@@ -1,13 +1,31 @@
 //! Failures that several calls share.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+
+use number::{Atomic, Number};
+
+/// 64 bits never wrap.
+#[cfg(target_has_atomic = "64")]
+mod number {
+    pub(super) type Number = u64;
+    pub(super) type Atomic = std::sync::atomic::AtomicU64;
+}
+
+/// Where there are no atomics of 64 bits, on a few old processors of 32, the numbers wrap. It matters to a resource that had
+/// no shared failure while 2³¹ were counted of others, a thousand a second for 24 days: as many further ones then do not
+/// count for it. Its other failures do.
+#[cfg(not(target_has_atomic = "64"))]
+mod number {
+    pub(super) type Number = u32;
+    pub(super) type Atomic = std::sync::atomic::AtomicU32;
+}
 
 /// How many shared failures were counted, of whatever resource.
-static COUNTED: AtomicUsize = AtomicUsize::new(0);
+static COUNTED: Atomic = Atomic::new(0);
 
 /// When a call began, in shared failures that were counted before.
 #[derive(Clone, Copy, Debug)]
-pub struct Begun(usize);
+pub struct Begun(Number);
 
 impl Begun {
     #[inline]
@@ -22,11 +40,11 @@ impl Begun {
 /// Counted in events and not in time, so it does not matter how late a call notices. Nothing else is ordered by it; whoever
 /// reads an old number takes a call for older than it is, and counts one failure less.
 #[derive(Debug, Default)]
-pub(crate) struct SharedFailure(AtomicUsize);
+pub(crate) struct SharedFailure(Atomic);
 
 impl SharedFailure {
     pub(crate) const fn new() -> Self {
-        Self(AtomicUsize::new(0))
+        Self(Atomic::new(0))
     }
 
     /// Whether a call that began then is the first to report; the others that were under way no longer are.
@@ -34,8 +52,8 @@ impl SharedFailure {
     pub(crate) fn is_first(&self, begun: Begun) -> bool {
         let mut last = self.0.load(Ordering::Relaxed);
         loop {
-            // Less than half the range apart, as long as nobody is under way for that many.
-            if begun.0.wrapping_sub(last) > usize::MAX / 2 {
+            // Begun before it: less than half the range apart.
+            if begun.0.wrapping_sub(last) > Number::MAX / 2 {
                 return false;
             }
             let next = COUNTED.fetch_add(1, Ordering::Relaxed).wrapping_add(1);

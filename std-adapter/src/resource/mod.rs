@@ -27,12 +27,18 @@ mod words;
 
 pub use admit::{Admit, OneBreaker};
 pub use call::call_reported;
+#[cfg(any(
+    feature = "tower",
+    all(feature = "reqwest-middleware", target_has_atomic = "64")
+))]
 pub(crate) use call::count_panic;
-pub(crate) use call::run;
 #[cfg(feature = "registry")]
 pub(crate) use call::run_async;
+pub(crate) use call::{judged, run};
 pub use enforcement::{Enforcement, PercentError};
 pub use held::ResourcePermit;
+#[cfg(all(feature = "registry", target_has_atomic = "64"))]
+pub(crate) use in_flight::{Counted, CountsCalls};
 pub use in_flight::{InFlightLimit, InFlightPermit};
 pub use last_failure::{LastFailure, LastFailureCell};
 pub(crate) use loss::{Begun, SharedFailure};

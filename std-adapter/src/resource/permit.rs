@@ -19,8 +19,9 @@ pub trait AnyPermit: Sized {
     /// connection they shared: one of the calls that were under way counts, the others are ignored. A call that begins
     /// afterwards and fails counts again.
     ///
-    /// The permits of a [`Resource`](super::Resource) and of a registry do so; those of a breaker alone, which has no place
-    /// to remember it, count each.
+    /// Exactly so for the permits of a [`Resource`](super::Resource) and of a registry. A breaker alone has only its word to
+    /// tell by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may count each, and so
+    /// do all of them under a failure ratio that is the only rule, which counts beside the word.
     ///
     /// ```
     /// use atomic_breaker_std::{AnyPermit, Config, Failure, Resource, State, breaker};
@@ -59,6 +60,12 @@ pub trait AnyPermit: Sized {
 impl<H: AnyBreaker> AnyPermit for Permit<H> {
     fn report(self, outcome: Outcome) -> Option<Transition> {
         Self::report(self, outcome)
+    }
+
+    /// A probe's failure always counts: the word changes with each probe.
+    fn report_shared(self, outcome: Outcome, _: impl FnOnce() -> String) -> Option<Transition> {
+        let counts = Self::is_probe(&self) || self.is_unchanged();
+        Self::report(self, if counts { outcome } else { Outcome::Ignored })
     }
 
     fn is_probe(&self) -> bool {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use atomic_breaker::{AnyError, Classify, Outcome};
 
-use super::{AnyPermit, count_panic};
+use super::{AnyPermit, judged};
 
 /// Ends a permit by the result of its call: at once, as classifiers do, or when more is known, as at the
 /// end of a body, which then takes the permit along.
@@ -85,11 +85,8 @@ impl<T, E, C: Classify<T, E>> Report<T, E> for AtOnce<C> {
 /// Reports an outcome; if `classify` panics, the call has failed.
 #[inline]
 fn report_as(permit: impl AnyPermit, classify: impl FnOnce() -> Outcome) {
-    let mut permit = Some(permit);
-    let outcome = count_panic(&mut permit, classify);
-    if let Some(permit) = permit {
-        permit.report(outcome);
-    }
+    let (permit, outcome) = judged(permit, classify);
+    permit.report(outcome);
 }
 
 impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {

@@ -68,6 +68,7 @@ impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
     }
 
     /// Of a call that has begun.
+    #[cfg(feature = "tokio")]
     #[inline]
     pub(super) const fn running(call: F, permit: Option<P>, report: C) -> Self {
         Self {

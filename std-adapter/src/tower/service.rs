@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ResponseFuture;
-use crate::resource::{Admit, AtOnce, Report, ServiceError};
+use crate::resource::{Admit, AtOnce, Rejection, Report, ServiceError};
 
 /// Guards a service by a breaker: one for all requests, or one by a key of the request.
 ///
@@ -127,9 +127,34 @@ impl<S, A, C> BreakerService<S, A, C> {
         self.inner
     }
 
-    #[cfg(feature = "client")]
+    #[cfg(all(feature = "client", target_has_atomic = "64"))]
     pub(crate) const fn admit(&self) -> &A {
         &self.admit
+    }
+
+    /// The call of a request that was asked about.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a permit that is handed through memory costs more than all else here"
+    )]
+    pub(crate) fn call_if<Q>(
+        &self,
+        admitted: Result<A::Permit, Rejection>,
+        request: Q,
+    ) -> ResponseFuture<Oneshot<S, Q>, A::Permit, C>
+    where
+        S: Service<Q> + Clone,
+        A: Admit<Q>,
+        C: Clone,
+    {
+        match admitted {
+            Ok(permit) => {
+                let call = Oneshot::new(self.inner.clone(), request);
+                ResponseFuture::admitted(call, permit, self.report.clone())
+            }
+            Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
+        }
     }
 }
 
@@ -151,12 +176,6 @@ where
 
     #[inline]
     fn call(&mut self, request: Q) -> Self::Future {
-        match self.admit.admit(&request) {
-            Ok(permit) => {
-                let call = Oneshot::new(self.inner.clone(), request);
-                ResponseFuture::admitted(call, permit, self.report.clone())
-            }
-            Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
-        }
+        self.call_if(self.admit.admit(&request), request)
     }
 }

@@ -110,6 +110,22 @@ async fn calls_that_end_or_are_left_are_counted_no_more() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_try_is_counted_until_its_head_also_where_it_is_reported_at_the_end_of_its_body() {
+    let config = ClientConfig::new().in_flight_limit(1).at_end_of_body();
+    let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(|_: Request<()>| async {
+            Ok::<_, io::Error>(Response::new("hello".to_owned()))
+        }));
+    let held = client.clone().oneshot(get(1)).await.unwrap();
+    assert!(!held.body().is_reported());
+    assert_eq!(guard.in_flight(&origin(1)), Some(0));
+    assert!(client.oneshot(get(1)).await.is_ok());
+    assert_eq!(guard.hosts().state(&origin(1)), State::Closed);
+}
+
 #[test]
 fn a_limit_of_none_is_an_error_and_without_a_limit_nothing_is_counted() {
     let config = ClientConfig::new();

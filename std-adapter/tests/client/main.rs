@@ -9,6 +9,7 @@
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `leaving` | callers that leave before their host has answered |
 //! | `liveness` | days with a host that is ill and well again, and callers of any patience |
+//! | `refused` | requests that a host refuses unprocessed, through layers of one's own, over loopback |
 //! | `requests` | what becomes of requests |
 //! | `streams` | HTTP/2: what the end of a connection says, over loopback |
 //! | `slow` | a host that answers too late |
@@ -27,6 +28,7 @@ mod http2;
 mod in_flight;
 mod leaving;
 mod liveness;
+mod refused;
 mod requests;
 mod retries;
 mod server;

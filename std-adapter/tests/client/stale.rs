@@ -6,27 +6,16 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::http::Origin;
-use atomic_breaker_std::{Config, State};
+use atomic_breaker_std::State;
+use atomic_breaker_std::client::ClientGuard;
 use futures_util::future::join_all;
-use http::{Method, Request, Response};
-use http_body_util::{BodyExt, Empty};
-use hyper::body::Incoming;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, Error};
+use http::Method;
+use http_body_util::BodyExt;
+use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use tower::{ServiceBuilder, ServiceExt};
 
 use super::host::Server;
-
-type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
-
-const PLAN: ClientConfig = ClientConfig::new().breaker(
-    Config::new()
-        .consecutive_failures(5)
-        .open_for(Duration::from_secs(3_600)),
-);
+use super::streams::{Hyper, PLAN, origin, send};
 
 /// Answers the first request of each connection once so many have come, and ends the first connections at their second
 /// request, after reading it; later ones work.
@@ -45,21 +34,6 @@ fn serve(mut connection: TcpStream, number: u32, stale: u32, all: &Barrier) {
     }
 }
 
-type Answer = Result<Response<Incoming>, RequestError<Error>>;
-
-async fn send(
-    guard: &'static ClientGuard,
-    hyper: &Hyper,
-    server: &Server,
-    method: Method,
-) -> Answer {
-    let client = ServiceBuilder::new()
-        .layer(guard.layer())
-        .service(hyper.clone());
-    let request = Request::builder().method(method).uri(server.url("/"));
-    client.oneshot(request.body(Empty::new()).unwrap()).await
-}
-
 /// A pool of so many idle connections.
 async fn fill(guard: &'static ClientGuard, server: &Server, connections: u32) -> Hyper {
     let hyper: Hyper = Client::builder(TokioExecutor::new()).build_http();
@@ -74,10 +48,6 @@ async fn fill(guard: &'static ClientGuard, server: &Server, connections: u32) ->
 
 fn guard() -> &'static ClientGuard {
     ClientGuard::new(PLAN).unwrap().leak()
-}
-
-fn origin(server: &Server) -> Origin {
-    Origin::of(&server.url("/").parse().unwrap()).unwrap()
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! HTTP/2: many requests on one connection, and what its end says about the host.
 
-use std::io;
 use std::time::Duration;
 
 use atomic_breaker_std::client::{AtEndOfBody, ClientConfig, ClientGuard, RequestError};
@@ -18,7 +17,7 @@ use tower::{ServiceBuilder, ServiceExt};
 use super::host::Server;
 use super::http2::{ENHANCE_YOUR_CALM, Http2, NO_ERROR, REFUSED_STREAM};
 
-type Hyper = Client<HttpConnector, Empty<io::Cursor<Vec<u8>>>>;
+pub(super) type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
 
 fn hyper() -> Hyper {
     Client::builder(TokioExecutor::new())
@@ -27,19 +26,19 @@ fn hyper() -> Hyper {
 }
 
 /// The default rules, and no time in which anything is over.
-const PLAN: ClientConfig = ClientConfig::new().breaker(
+pub(super) const PLAN: ClientConfig = ClientConfig::new().breaker(
     Config::new()
         .consecutive_failures(5)
         .open_for(Duration::from_secs(3_600)),
 );
 
-fn origin(server: &Server) -> Origin {
+pub(super) fn origin(server: &Server) -> Origin {
     Origin::of(&server.url("/").parse().unwrap()).unwrap()
 }
 
-type Answer = Result<Response<Incoming>, RequestError<Error>>;
+pub(super) type Answer = Result<Response<Incoming>, RequestError<Error>>;
 
-async fn send(
+pub(super) async fn send(
     guard: &'static ClientGuard,
     hyper: &Hyper,
     server: &Server,
@@ -73,7 +72,11 @@ fn guard(tries: u32) -> &'static ClientGuard {
 
 /// Answers all requests of all connections but the first: of that one the first request, and once eleven more have come
 /// it does what `end` says.
-fn serve_after(connection: std::net::TcpStream, number: u32, end: fn(&mut Http2, &[u32])) {
+pub(super) fn serve_after(
+    connection: std::net::TcpStream,
+    number: u32,
+    end: fn(&mut Http2, &[u32]),
+) {
     let mut connection = Http2::accept(connection);
     if number == 0 {
         let first = connection.request().unwrap();
@@ -141,21 +144,25 @@ type End = fn(&mut Http2, &[u32]);
 
 static END: std::sync::Mutex<Option<End>> = std::sync::Mutex::new(None);
 
+/// Each request, unprocessed.
+pub(super) fn refuses(connection: std::net::TcpStream, _: u32) {
+    let mut connection = Http2::accept(connection);
+    while let Some(stream) = connection.request() {
+        connection.reset(stream, REFUSED_STREAM);
+    }
+}
+
+/// Each connection, before it looks at a request.
+pub(super) fn goes_away(connection: std::net::TcpStream, _: u32) {
+    let mut connection = Http2::accept(connection);
+    connection.request();
+    connection.go_away(0, NO_ERROR);
+    // Closed with something unread, the end would overtake it.
+    while connection.request().is_some() {}
+}
+
 #[tokio::test]
 async fn a_host_that_refuses_everything_unprocessed_opens_and_stays_so_when_it_refuses_its_probe() {
-    fn refuses(connection: std::net::TcpStream, _: u32) {
-        let mut connection = Http2::accept(connection);
-        while let Some(stream) = connection.request() {
-            connection.reset(stream, REFUSED_STREAM);
-        }
-    }
-    fn goes_away(connection: std::net::TcpStream, _: u32) {
-        let mut connection = Http2::accept(connection);
-        connection.request();
-        connection.go_away(0, NO_ERROR);
-        // Closed with something unread, the end would overtake it.
-        while connection.request().is_some() {}
-    }
     for server in [Server::serving(refuses), Server::serving(goes_away)] {
         let (guard, hyper) = (guard(1), hyper());
         for count in 1..=5 {
@@ -176,12 +183,6 @@ async fn a_host_that_refuses_everything_unprocessed_opens_and_stays_so_when_it_r
 
 #[tokio::test]
 async fn requests_that_are_refused_at_once_are_one_failure_also_when_no_token_is_left() {
-    fn refuses(connection: std::net::TcpStream, _: u32) {
-        let mut connection = Http2::accept(connection);
-        while let Some(stream) = connection.request() {
-            connection.reset(stream, REFUSED_STREAM);
-        }
-    }
     let server = Server::serving(refuses);
     let guard = guard(1);
     while guard.budget_of(&origin(&server)).withdraw() {}

@@ -178,17 +178,6 @@ fn a_body_that_panics_is_cancelled() {
 }
 
 #[test]
-fn a_rule_that_panics_cancels() {
-    let log = Log::default();
-    let http = HTTP.body_errors(|_: &&str| panic!("on purpose"));
-    let answer = Ok::<_, Infallible>(Response::new(script([Error("reset")])));
-    let Ok(answer) = http.report(log.permit(true), answer);
-    let mut body = answer.into_body();
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut body))).is_err());
-    assert_eq!(log.end(), CANCELLED);
-}
-
-#[test]
 fn a_probe_needs_the_end_of_a_known_length_and_the_first_data_of_an_unknown_one() {
     let log = Log::default();
     let mut body = body_of(

@@ -8,6 +8,7 @@ mod grpc_bodies;
 mod leaks;
 mod natural;
 mod origin;
+mod panicking;
 mod retry_after;
 #[cfg(feature = "registry")]
 mod secrets;

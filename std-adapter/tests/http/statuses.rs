@@ -147,19 +147,6 @@ fn reports_end_the_permit_with_the_result_untouched() {
 }
 
 #[test]
-fn a_classifier_that_panics_cancels() {
-    let log = Log::default();
-    let http = HTTP.fails_on(|_| panic!("on purpose"));
-    let answer = Ok::<_, Infallible>(Response::new(()));
-    let permit = log.permit(true);
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _ = http.report(permit, answer);
-    }));
-    assert!(result.is_err());
-    assert_eq!(log.end(), Fate::Cancelled);
-}
-
-#[test]
 fn reasons_are_few_words_and_written_only_when_shown() {
     struct Counted<'a>(&'a Cell<u32>);
     impl std::fmt::Display for Counted<'_> {

@@ -7,6 +7,7 @@
 //! | `attacked` | what attacks found |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
 //! | `full` | a registry without room |
+//! | `in_flight` | calls of a key that pile up |
 //! | `observed` | observers that panic, or call the registry themselves; what they are told of slow calls |
 //! | `panicking` | keys whose code panics |
 //! | `model` | random histories against a map without bound |
@@ -20,6 +21,7 @@ mod attacked;
 mod crowded;
 mod eviction;
 mod full;
+mod in_flight;
 mod keys;
 mod model;
 mod observed;

@@ -6,6 +6,8 @@ mod breaker;
 mod fake;
 mod gate;
 mod held;
+#[cfg(feature = "registry")]
+mod in_flight;
 #[cfg(feature = "retry")]
 mod liveness;
 mod promises;

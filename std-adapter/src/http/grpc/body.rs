@@ -9,7 +9,6 @@ use super::code::GrpcCode;
 use super::rules::{CodeRule, UsualCodes};
 use crate::Outcome;
 use crate::http::Scope;
-use crate::http::at_end::in_body;
 use crate::http::body::BodyRule;
 use crate::http::rules::{ErrorRule, EveryError};
 
@@ -48,7 +47,7 @@ impl<E, S: CodeRule, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<S, Y> {
     }
 
     fn scope(&self, error: &E) -> Scope {
-        in_body(self.classifier.body_errors.scope(error))
+        self.classifier.body_errors.scope(error)
     }
 
     fn probe_succeeds_at_data(&self) -> bool {

@@ -10,7 +10,7 @@ use super::code::GrpcCode;
 use super::rules::{CodeRule, UsualCodes};
 use crate::http::body::ReportingBody;
 use crate::http::reason::Reason;
-use crate::http::scope::report_error;
+use crate::http::scope::report_by;
 use crate::http::{ErrorRule, EveryError, PushBack, ResponseHead, RetryAfter};
 use crate::{AnyPermit, Failure, Outcome, Report};
 
@@ -229,20 +229,15 @@ where
         permit: P,
         result: Result<Response<B>, E>,
     ) -> Result<Self::Output<P>, E> {
-        let (outcome, without) = match &result {
-            Ok(response) => match head(response) {
-                Head::Code(code) => (Some(self.response(code, response)), None),
-                Head::Later { without } => (None, without),
-            },
-            Err(error) => (Some(self.errors.outcome(error)), None),
-        };
-        if let Some(outcome) = outcome {
-            let scope = result.as_ref().err().map(|error| self.errors.scope(error));
-            report_error(permit, outcome, scope.unwrap_or_default(), || {
-                self.why(&result)
-            });
+        let Some(Head::Later { without }) = result.as_ref().ok().map(head) else {
+            let judge = || {
+                let scope = result.as_ref().err().map(|error| self.errors.scope(error));
+                let outcome = self.at_head_of(&result).unwrap_or(Outcome::Ignored);
+                (outcome, scope.unwrap_or_default())
+            };
+            report_by(permit, judge, || self.why(&result));
             return result.map(|response| response.map(ReportingBody::reported));
-        }
+        };
         let classifier = GrpcClassifier {
             codes: self.codes.clone(),
             errors: (),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::classifier::GrpcClassifier;
 use super::rules::{CodeRule, UsualCodes};
-use crate::http::scope::report_error;
+use crate::http::scope::report_by;
 use crate::http::{ErrorRule, EveryError, ResponseHead};
 use crate::{AnyPermit, Classify, Outcome, Report};
 
@@ -54,16 +54,12 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        let scope = result
-            .as_ref()
-            .err()
-            .map(|error| self.0.errors.scope(error));
-        report_error(
-            permit,
-            self.classify(&result),
-            scope.unwrap_or_default(),
-            || self.0.why(&result),
-        );
+        let judge = || {
+            let error = result.as_ref().err();
+            let scope = error.map(|error| self.0.errors.scope(error));
+            (self.classify(&result), scope.unwrap_or_default())
+        };
+        report_by(permit, judge, || self.0.why(&result));
         result
     }
 }

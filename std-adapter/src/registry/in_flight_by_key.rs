@@ -1,0 +1,138 @@
+//! A key whose calls pile up, before any of them has failed.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::builder::check_capacity;
+use super::in_flight_counts::{InFlightCounts, limited};
+use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
+use crate::resource::{Admit, CountsCalls, InFlightPermit, Rejection};
+
+/// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first of
+/// its calls has timed out, and the others are left alone. Around a [`ByKey`](super::ByKey) or, for hosts, a `PerHost`;
+/// for one breaker there is [`InFlightLimit`](crate::InFlightLimit), and `ClientGuard` has a setting.
+///
+/// ```
+/// use atomic_breaker_std::registry::{ByKey, InFlightByKey, Registry};
+/// use atomic_breaker_std::{Admit, Config, State};
+/// use std::sync::LazyLock;
+///
+/// struct Request { tenant: u32 }
+///
+/// type ByTenant = ByKey<&'static Registry<u32>, fn(&Request) -> u32>;
+///
+/// static TENANTS: LazyLock<Registry<u32>> =
+///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+/// static LIMITED: LazyLock<InFlightByKey<ByTenant>> = LazyLock::new(|| {
+///     InFlightByKey::new(ByKey::new(&*TENANTS, |request: &Request| request.tenant), 100)
+/// });
+///
+/// // Under tower: `BreakerLayer::new(&*LIMITED)`.
+/// let hanging: Vec<_> = (0..100).map(|_| (&*LIMITED).admit(&Request { tenant: 7 }).unwrap()).collect();
+/// let rejection = (&*LIMITED).admit(&Request { tenant: 7 }).unwrap_err();
+/// assert!(rejection.to_string().ends_with("(last failure: 100 calls in flight)"));
+/// assert_eq!(TENANTS.state(&7), State::Open);
+/// assert!((&*LIMITED).admit(&Request { tenant: 8 }).is_ok());
+/// # drop(hanging);
+/// ```
+///
+/// The call that would be one too many trips the breaker and is rejected; probes are not limited, as the breaker bounds
+/// them itself. Calls that hang go on counting until they end, so give them a time limit. A call ends when its permit is
+/// reported or dropped: where that is at the end of a body, responses that are still being read count as well.
+///
+/// Never more than the limit are in flight, except for probes, calls that pass in shadow mode or because the registry
+/// is full, and keys for which there is no [room](Self::for_keys). Each call is counted before it is decided on, so
+/// of several that begin at the same time and are too many together, all may be rejected. A call writes a word that all
+/// threads with calls of its key share.
+#[derive(Debug)]
+pub struct InFlightByKey<A> {
+    admit: A,
+    counts: InFlightCounts,
+}
+
+/// As many as a registry has slots, unless set.
+const KEYS: usize = 4_096;
+
+impl<A: KeyedAdmit> InFlightByKey<A> {
+    /// At most `limit` calls of each key in flight, for 4,096 [keys](Self::for_keys) at a time.
+    ///
+    /// # Panics
+    /// When the limit is 0, which would let no call pass.
+    pub fn new(admit: A, limit: u32) -> Self {
+        assert!(
+            limit > 0,
+            "a limit of 0 calls in flight lets none pass: set at least 1"
+        );
+        Self {
+            admit,
+            counts: InFlightCounts::new(KEYS, limit),
+        }
+    }
+
+    /// Room for so many keys with calls in flight at a time, 16 bytes for each. Calls of a key that finds none are not
+    /// counted, and so not limited: with as many keys as that about one in a hundred, with half as many one in five
+    /// thousand.
+    ///
+    /// # Panics
+    /// When there are 0, or more than 16,777,216.
+    #[must_use]
+    pub fn for_keys(mut self, keys: usize) -> Self {
+        assert!(
+            check_capacity(keys).is_ok(),
+            "calls in flight are counted for 1 to 16,777,216 keys at a time"
+        );
+        self.counts = InFlightCounts::new(keys, self.counts.most());
+        self
+    }
+
+    /// What admits the calls.
+    pub const fn get_ref(&self) -> &A {
+        &self.admit
+    }
+
+    /// How many calls of a key are in flight.
+    pub fn in_flight(&self, key: &<A::Registry as AnyRegistry>::Key) -> u64 {
+        self.counts.of(key)
+    }
+}
+
+impl<A> CountsCalls for InFlightByKey<A> {
+    fn most(&self) -> u32 {
+        self.counts.most()
+    }
+
+    fn end(&self, place: usize) {
+        self.counts.end(place);
+    }
+}
+
+fn admit<Q, H, A, R>(limit: H, request: &Q) -> Result<InFlightPermit<H, KeyedPermit<R>>, Rejection>
+where
+    Q: ?Sized,
+    H: Deref<Target = InFlightByKey<A>>,
+    A: Admit<Q, Permit = KeyedPermit<R>>,
+    R: AnyRegistry,
+{
+    let permit = limit.admit.admit(request)?;
+    let begun = limit.counts.begin(permit.key());
+    limited(limit, begun, permit)
+}
+
+macro_rules! admit_by_limit {
+    ($($handle:ty),*) => {$(
+        impl<Q, A, R> Admit<Q> for $handle
+        where
+            Q: ?Sized,
+            A: KeyedAdmit<Registry = R> + Admit<Q, Permit = KeyedPermit<R>>,
+            R: AnyRegistry,
+        {
+            type Permit = InFlightPermit<Self, KeyedPermit<R>>;
+
+            fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
+                admit(self.clone(), request)
+            }
+        }
+    )*};
+}
+
+admit_by_limit!(&InFlightByKey<A>, Arc<InFlightByKey<A>>);

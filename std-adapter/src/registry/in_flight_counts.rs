@@ -1,0 +1,136 @@
+//! How many calls of each key are in flight.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use atomic_breaker::Failure;
+
+use super::{AnyRegistry, KeyedPermit};
+use crate::resource::{Counted, CountsCalls, InFlightPermit, Rejection};
+
+/// How many calls of each key are in flight: a count while there are any, in a table of a fixed size.
+///
+/// ```text
+/// 63                32 31                 0
+/// ┌───────────────────┬───────────────────┐
+/// │ half of a hash 32 │ calls in flight 32│   free while there are none
+/// └───────────────────┴───────────────────┘
+/// ```
+///
+/// The other half of the hash chooses a row of eight words. A key that comes to a full row is not counted. Two keys
+/// count as one if their hashes are the same, of a hasher that is drawn anew for each table: that of the registry may be
+/// one that callers can guess.
+pub(crate) struct InFlightCounts {
+    rows: Box<[Row]>,
+    hasher: RandomState,
+    most: u32,
+}
+
+/// On a cache line of its own.
+#[repr(align(64))]
+struct Row([AtomicU64; WORDS]);
+
+const WORDS: usize = 8;
+const COUNT: u64 = u32::MAX as u64;
+
+impl InFlightCounts {
+    /// For about so many keys with calls in flight at a time: half of the words then are free, and one key in a hundred
+    /// finds none in its row.
+    pub(crate) fn new(keys: usize, most: u32) -> Self {
+        let rows = 0..keys.div_ceil(WORDS / 2).max(1);
+        Self {
+            rows: rows
+                .map(|_| Row([const { AtomicU64::new(0) }; WORDS]))
+                .collect(),
+            hasher: RandomState::new(),
+            most,
+        }
+    }
+
+    /// The row of a key, and its half of the hash.
+    fn row_of(&self, key: &impl Hash) -> (usize, u64) {
+        let hash = self.hasher.hash_one(key);
+        ((hash & COUNT) as usize % self.rows.len(), hash & !COUNT)
+    }
+
+    /// Counts a call of a key: where, if there is room, and whether it is one too many.
+    pub(crate) fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
+        let (row, tag) = self.row_of(key);
+        let words = &self.rows[row].0;
+        loop {
+            let (mut free, mut mine) = (None, None);
+            for (index, word) in words.iter().enumerate() {
+                let seen = word.load(Ordering::Relaxed);
+                if seen & COUNT == 0 {
+                    free = free.or(Some((index, seen, tag | 1)));
+                } else if seen & !COUNT == tag && seen & COUNT < COUNT {
+                    mine = Some((index, seen, seen + 1));
+                }
+            }
+            let Some((index, seen, next)) = mine.or(free) else {
+                return (None, false);
+            };
+            // In one order with the sum: two that took a word each at the same moment do not miss each other. An exchange
+            // fails by the success of another.
+            let exchanged =
+                words[index].compare_exchange_weak(seen, next, Ordering::SeqCst, Ordering::Relaxed);
+            if exchanged.is_ok() {
+                let is_too_many = self.sum(row, tag) > u64::from(self.most);
+                return (Some(row * WORDS + index), is_too_many);
+            }
+        }
+    }
+
+    /// How many calls of a key are in flight.
+    pub(crate) fn of(&self, key: &impl Hash) -> u64 {
+        let (row, tag) = self.row_of(key);
+        self.sum(row, tag)
+    }
+
+    /// All words of a key: two calls that begin at the same moment may have taken one each.
+    fn sum(&self, row: usize, tag: u64) -> u64 {
+        let words = self.rows[row].0.iter();
+        words
+            .map(|word| word.load(Ordering::SeqCst))
+            .filter(|word| word & !COUNT == tag)
+            .map(|word| word & COUNT)
+            .sum()
+    }
+}
+
+impl CountsCalls for InFlightCounts {
+    fn most(&self) -> u32 {
+        self.most
+    }
+
+    fn end(&self, place: usize) {
+        self.rows[place / WORDS].0[place % WORDS].fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for InFlightCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlightCounts")
+            .field("most", &self.most)
+            .field("words", &(self.rows.len() * WORDS))
+            .finish_non_exhaustive()
+    }
+}
+
+/// Limits a call of a key that was admitted, and counted as [`begin`](InFlightCounts::begin) says.
+pub(crate) fn limited<L, H>(
+    limit: L,
+    (place, is_too_many): (Option<usize>, bool),
+    permit: KeyedPermit<H>,
+) -> Result<InFlightPermit<L, KeyedPermit<H>>, Rejection>
+where
+    L: Deref<Target: CountsCalls>,
+    H: AnyRegistry,
+{
+    let counted = Counted::new(limit, place);
+    InFlightPermit::limited(counted, permit, is_too_many, |_, permit, why| {
+        permit.ask_again(Failure::tripping().into(), || why)
+    })
+}
