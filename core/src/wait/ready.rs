@@ -1,7 +1,7 @@
 //! Sleeping until the breaker can admit a call.
 
-use super::Timer;
 use super::waiter::Waiter;
+use super::{Timer, admitted};
 use crate::breaker::AnyBreaker;
 use crate::permit::Permit;
 
@@ -38,7 +38,7 @@ where
     Waiter::new(timer).turn(&breaker).await;
 }
 
-/// Sleeps until the breaker admits the caller, and answers the permit. `handle` is a reference to the
+/// Sleeps until the breaker admits the caller, and returns the permit. `handle` is a reference to the
 /// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
 ///
 /// A caller who waits is not rejected, so observers are not notified; only while traffic returns, when the
@@ -48,13 +48,6 @@ where
     H: AnyBreaker,
     T: Timer,
 {
-    let mut waiter = Waiter::trying(timer);
-    let ticket = loop {
-        waiter.turn(&handle).await;
-        // Rejected nevertheless when somebody else was faster, or while traffic returns.
-        if let Ok(ticket) = handle.as_breaker().admit() {
-            break ticket;
-        }
-    };
+    let ticket = admitted(&handle, timer, || handle.as_breaker().admit().ok()).await;
     Permit::new(handle, ticket)
 }

@@ -12,6 +12,7 @@
 //! | `named` | keys with their hashes |
 //! | `operation` | what an operator sees and does |
 //! | `observer`, `explained` | who is notified, and of which words |
+//! | `wait` (`tokio`) | waiting for a key, and trying again |
 //! | `by_key` | one breaker per key of a request, for layers |
 
 mod admission;
@@ -31,6 +32,8 @@ mod report;
 mod rules;
 mod slot;
 mod turn;
+#[cfg(feature = "tokio")]
+mod wait;
 mod walk;
 
 #[cfg(feature = "client")]

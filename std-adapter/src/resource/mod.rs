@@ -11,6 +11,7 @@
 //! | `enforcement` | shadow mode: all of it happens, yet calls pass |
 //! | `in_flight` | a limit of calls in flight that trips |
 //! | `one`, `held` | all of that around one breaker: [`Resource`], and its [`ResourcePermit`] |
+//! | `wait` (`tokio`) | waiting for a resource, and trying again |
 
 mod admit;
 mod call;
@@ -23,13 +24,15 @@ mod one;
 mod permit;
 mod rejection;
 mod report;
+#[cfg(feature = "tokio")]
+mod wait;
 mod words;
 
 pub use admit::{Admit, OneBreaker};
 pub use call::call_reported;
 pub(crate) use call::count_panic;
 pub(crate) use call::run;
-#[cfg(feature = "registry")]
+#[cfg(any(feature = "registry", feature = "tokio"))]
 pub(crate) use call::run_async;
 pub use enforcement::{Enforcement, PercentError};
 pub use held::ResourcePermit;
