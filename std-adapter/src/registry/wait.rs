@@ -216,4 +216,21 @@ impl<H: AnyRegistry + Clone> Entrance for Way<H> {
         }
         KeyedPermit::unguarded(self.registry.clone(), self.key.clone())
     }
+
+    fn reject(&self, rejected: Rejected) -> Rejection {
+        let registry = self.registry.as_registry();
+        let observer = registry.observer();
+        if observer.is_listening() {
+            observer.rejected(&self.key, rejected);
+        }
+        let last_failure = registry.find(&self.key).and_then(|(place, slot)| {
+            let breaker = registry.breaker(slot, ());
+            let failure = slot.last_failure.of_rejection(&breaker, rejected);
+            failure.filter(|_| registry.is_still(place, slot))
+        });
+        Rejection {
+            last_failure,
+            ..Rejection::from(rejected)
+        }
+    }
 }

@@ -165,4 +165,13 @@ impl<H: AnyResource + Clone> Entrance for Way<H> {
         self.0.breaker().as_breaker().observer().rejected(rejected);
         ResourcePermit::unguarded(self.0.clone(), Begun::now())
     }
+
+    fn reject(&self, rejected: Rejected) -> Rejection {
+        let breaker = self.0.breaker().as_breaker();
+        breaker.observer().rejected(rejected);
+        Rejection {
+            last_failure: self.0.last_failure().of_rejection(breaker, rejected),
+            ..Rejection::from(rejected)
+        }
+    }
 }

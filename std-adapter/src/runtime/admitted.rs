@@ -25,6 +25,9 @@ pub(crate) trait Entrance: Admit<()> + Awaited {
 
     /// A call that should have been rejected, and passes.
     fn pass(&self, rejected: Rejected) -> Self::Permit;
+
+    /// A call that is rejected.
+    fn reject(&self, rejected: Rejected) -> Rejection;
 }
 
 /// One caller who waits. Where a part of the rejections is enforced, the dice are cast once for all of them: with each
@@ -48,26 +51,20 @@ impl<E: Entrance> Caller<E> {
         self.entrance.enforcement().is_enforced(die)
     }
 
-    /// Asks for a permit, now that nothing stands against it.
+    /// Asks for a permit. Where a part is enforced, `admit` would cast dice of its own; while traffic returns, it is the
+    /// breaker that casts first.
     fn enter(&self) -> Result<E::Permit, Rejection> {
-        match self.spared() {
-            Some(rejected) => Ok(self.entrance.pass(rejected)),
-            None => self.entrance.admit(&()),
-        }
-    }
-
-    /// The rejection that the dice spare this caller. Whoever is asked for a permit casts dice of its own, except where
-    /// there is nothing to be cast: then it is asked as by anybody.
-    fn spared(&self) -> Option<Rejected> {
-        if self.entrance.enforcement().percent() == 0 || self.is_enforced() {
-            return None;
-        }
-        let snapshot = self.entrance.snapshot();
-        let time = match snapshot.wait()? {
-            Wait::For(time) | Wait::AtMost(time) => time,
-            Wait::UntilReleased => Duration::ZERO,
+        let (is_enforced, rejected) = match self.entrance.enforcement().percent() {
+            0 | 100 => return self.entrance.admit(&()),
+            _ => (self.is_enforced(), rejected(&self.entrance.snapshot())),
         };
-        Some(Rejected::new(snapshot.state(), time))
+        match rejected {
+            Some(rejected) if !is_enforced => Ok(self.entrance.pass(rejected)),
+            Some(rejected) if rejected.state() != State::Returning => {
+                Err(self.entrance.reject(rejected))
+            }
+            _ => self.entrance.admit(&()),
+        }
     }
 
     async fn call<V, X, F>(
@@ -125,6 +122,15 @@ impl<E: Entrance> Awaited for Caller<E> {
     fn entropy(&self) -> u32 {
         self.entrance.entropy()
     }
+}
+
+/// How a caller would be rejected.
+fn rejected(snapshot: &Snapshot) -> Option<Rejected> {
+    let time = match snapshot.wait()? {
+        Wait::For(time) | Wait::AtMost(time) => time,
+        Wait::UntilReleased => Duration::ZERO,
+    };
+    Some(Rejected::new(snapshot.state(), time))
 }
 
 /// Reports what a classifier said, with the words of the error.
