@@ -1,5 +1,6 @@
 //! Waiting for keys of a registry and for a resource, and trying again.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -8,6 +9,8 @@ use std::time::Duration;
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{AnyPermit, Breaker, Config, Resource, Retry, ServiceError, StateWatch};
+
+use tokio::time::sleep;
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;
@@ -26,7 +29,25 @@ struct Waits<K> {
     keys: Keys,
     server: Server,
     config: Config,
+    /// How many callers are under way.
+    waiting: Cell<u32>,
     _of: PhantomData<K>,
+}
+
+/// A caller who is under way, until it hangs up.
+struct UnderWay<'a>(&'a Cell<u32>);
+
+impl<'a> UnderWay<'a> {
+    fn new(waiting: &'a Cell<u32>) -> Self {
+        waiting.set(waiting.get() + 1);
+        Self(waiting)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
 }
 
 trait Kind: Sized + 'static {
@@ -51,6 +72,7 @@ impl<K: Kind> Stack for Waits<K> {
             keys: keys.build().unwrap().leak(),
             server: Resource::new(breaker),
             config,
+            waiting: Cell::new(0),
             _of: PhantomData,
         }
     }
@@ -66,7 +88,14 @@ impl<K: Kind> Stack for Waits<K> {
     }
 
     async fn call(self: Rc<Self>, caller: Caller) -> Answer {
+        let _under_way = UnderWay::new(&self.waiting);
         K::call(&self, caller).await
+    }
+
+    /// All who have waited are served, also those who began while it was ill.
+    async fn finish(&self) {
+        sleep(LIMIT).await;
+        assert_eq!(self.waiting.get(), 0, "{}", self.describe());
     }
 
     fn look(&self, place: usize) -> Look {

@@ -7,11 +7,15 @@
 //! | `room` | a registry without room, and keys that lose their slot |
 //! | `again` | calls that are tried again, and calls with a limit |
 //! | `dropped` | futures that are dropped at any await |
+//! | `served` | a resource that fails at random and is then well: all who wait are served |
 
 mod again;
 mod dropped;
 mod ready;
 mod room;
+// Its dice come with that feature.
+#[cfg(feature = "retry")]
+mod served;
 mod shadow;
 
 use std::sync::Arc;
