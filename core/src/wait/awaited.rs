@@ -112,10 +112,11 @@ impl<B: AnyBreaker> Awaited for B {
     }
 }
 
-/// Sleeps until `admit` returns something: asks whenever it could, as [the module](super) says, first at once if
-/// nothing stands against it. [`acquire`](super::acquire) for whatever can be [awaited](Awaited).
+/// Sleeps until `admit` returns something: [`acquire`](super::acquire) for whatever can be [awaited](Awaited).
 ///
-/// `admit` is called again when somebody else was faster, and while traffic returns.
+/// `admit` is called at once if the [snapshot](Awaited::snapshot) says that a call would be admitted, otherwise when
+/// [the module](super) says; again if another caller was faster, and while traffic returns. It must agree with the
+/// snapshot: a call that is refused although its snapshot has no [wait](Snapshot::wait) is asked for again without a pause.
 pub async fn admitted<A, T, P>(awaited: &A, timer: T, mut admit: impl FnMut() -> Option<P>) -> P
 where
     A: Awaited,

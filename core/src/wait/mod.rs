@@ -10,7 +10,7 @@
 //! | [`call_timeout`], [`call_timeout_with`] | a call with a [`TimeLimit`] |
 //! | [`retry`], [`retry_with`] | a call that is tried again, as a [`Retry`] says; for spawned tasks [`retry_fn`], [`retry_fn_with`] |
 //! | [`Prober`] | pings, so that no real call is risked |
-//! | [`Awaited`], [`admitted`], [`Tries`] | the first and the third for what leads to a breaker in a way of its own |
+//! | [`admitted`], [`Tries`] | waiting and trying again for whatever is [`Awaited`], such as a key of a registry |
 //!
 //! # How a waiter waits
 //!

@@ -19,12 +19,18 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    /// Sleeps until the breaker of the key admits the caller, or would be passed in [shadow mode](Enforcement); as
-    /// [`wait`](crate::wait) says. From an `Arc`, [`KeyedPermit::acquire_when_ready`] gives a permit that is owned.
+    /// Sleeps until the breaker of the key admits the caller, as [`wait`](crate::wait) says. Nobody wakes those who wait
+    /// for a key: one that closes early is noticed within a second, and its waiters then come spread over up to another.
+    /// In [shadow mode](Enforcement) calls pass, so it does not wait. From an `Arc`,
+    /// [`KeyedPermit::acquire_when_ready`] gives a permit that is owned.
     ///
-    /// A key without a slot is closed: ready at once. One that is rejected because the registry is
-    /// [full](WhenFull::Reject) looks for room again, every second or more often. A key that is waited for may be evicted
-    /// like any other.
+    /// - A key without a slot is closed, and ready at once.
+    /// - One that is rejected because the registry is [full](WhenFull::Reject) looks for room again after a tenth of a
+    ///   second, or up to 1.1 seconds if it has waited for long.
+    /// - Waiting is no use of the key: one that is waited for is evicted like any other, and its waiters are ready then.
+    ///
+    /// Whoever waits is not rejected, so the observer is not notified; only where another thread takes the slot in the
+    /// same moment, and while traffic returns, a try may be rejected.
     ///
     /// Waits for as long as it takes, also while the key is forced open: put a limit around it. Dropping the future
     /// changes nothing, as it holds no slot.

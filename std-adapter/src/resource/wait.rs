@@ -12,9 +12,12 @@ use super::{
 use crate::runtime::{self, Entrance};
 
 impl<B: AnyBreaker> Resource<B> {
-    /// Sleeps until the breaker admits the caller, or would be passed in [shadow mode](Enforcement); as
-    /// [`wait`](crate::wait) says, with a [`StateWatch`](crate::StateWatch) woken by its transitions. From an `Arc`,
+    /// Sleeps until the breaker admits the caller, as [`wait`](crate::wait) says; a [`StateWatch`](crate::StateWatch)
+    /// wakes it when the state changes. In [shadow mode](Enforcement) calls pass, so it does not wait. From an `Arc`,
     /// [`ResourcePermit::acquire_when_ready`] gives a permit that is owned.
+    ///
+    /// Whoever waits is not rejected, so the observer is not notified; only where another thread takes the slot in the
+    /// same moment, and while traffic returns, a try may be rejected.
     ///
     /// Waits for as long as it takes, also while the breaker is forced open: put a limit around it. Dropping the future
     /// changes nothing, as it holds no slot.

@@ -1,4 +1,4 @@
-//! What tokio's timer adds to a breaker.
+//! What tokio's timer adds to a breaker, and what waiting for a resource and for a key have in common.
 
 #[cfg(feature = "resource")]
 mod admitted;

@@ -77,9 +77,11 @@ async fn who_waits_for_a_resource_is_woken_and_not_counted_as_rejected() {
     // Nobody looks between 60 and 70 seconds.
     sleep(Duration::from_millis(60_300)).await;
     server.breaker().reset();
-    for at in waiters.join_all().await {
-        assert!(at >= 60 * SECOND && at <= 62 * SECOND, "{at:?}");
-    }
+    let woken = waiters.join_all().await;
+    // At once, spread over a second: whoever is not woken looks at 61 seconds.
+    let (first, last) = (woken.iter().min().unwrap(), woken.iter().max().unwrap());
+    assert!(*first < Duration::from_millis(60_500), "{first:?}");
+    assert!(*last < Duration::from_millis(61_400), "{last:?}");
     assert_eq!(rejections(&server), 0);
 }
 
