@@ -1,7 +1,7 @@
 //! Sleeping until the breaker can admit a call.
 
+use super::Timer;
 use super::waiter::Waiter;
-use super::{Timer, admitted};
 use crate::breaker::AnyBreaker;
 use crate::permit::Permit;
 
@@ -48,6 +48,14 @@ where
     H: AnyBreaker,
     T: Timer,
 {
-    let ticket = admitted(&handle, timer, || handle.as_breaker().admit().ok()).await;
+    // Not by way of `admitted`: a future within a future costs flash.
+    let mut waiter = Waiter::trying(timer);
+    let ticket = loop {
+        waiter.turn(&handle).await;
+        // Rejected nevertheless when somebody else was faster, or while traffic returns.
+        if let Ok(ticket) = handle.as_breaker().admit() {
+            break ticket;
+        }
+    };
     Permit::new(handle, ticket)
 }

@@ -152,8 +152,8 @@ where
         if let Some(result) = tries.turn(&breaker).await {
             return result;
         }
-        let tried = call(&breaker, &classify, || operation()).await;
-        if let Some(result) = tries.judge(&breaker, tried).await {
+        let ended = call(&breaker, &classify, || operation()).await;
+        if let Some(result) = tries.judge(&breaker, ended).await {
             return result;
         }
     }
@@ -199,8 +199,8 @@ where
         if let Some(result) = tries.turn(&breaker).await {
             return result;
         }
-        let tried = call(&breaker, &classify, &mut operation).await;
-        if let Some(result) = tries.judge(&breaker, tried).await {
+        let ended = call(&breaker, &classify, &mut operation).await;
+        if let Some(result) = tries.judge(&breaker, ended).await {
             return result;
         }
     }

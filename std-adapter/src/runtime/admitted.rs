@@ -177,25 +177,25 @@ where
         if let Some(end) = tries.turn(&caller).await {
             return end;
         }
-        let tried = caller.call(&classify, &mut operation).await;
-        if let Some(end) = tries.judge(&caller, tried).await {
+        let ended = caller.call(&classify, &mut operation).await;
+        if let Some(end) = tries.judge(&caller, ended).await {
             return end;
         }
     }
 }
 
 /// A call that takes no longer than the limit.
-pub(crate) fn call_timeout<A, V, X, F>(
+pub(crate) async fn call_timeout<A, V, X, F>(
     admit: A,
     limit: TimeLimit,
     operation: impl FnOnce() -> F,
-) -> impl Future<Output = Result<V, ServiceError<Timed<X>>>>
+) -> Result<V, ServiceError<Timed<X>>>
 where
     A: Admit<()>,
     X: fmt::Display,
     F: Future<Output = Result<V, X>>,
 {
-    async move { call_reported(admit, &InTime(limit), || within(limit, operation)).await }
+    call_reported(admit, &InTime(limit), || within(limit, operation)).await
 }
 
 async fn within<V, X, F>(limit: TimeLimit, operation: impl FnOnce() -> F) -> Result<V, Timed<X>>
