@@ -36,7 +36,7 @@ where
     /// changes nothing, as it holds no slot.
     ///
     /// ```
-    /// use atomic_breaker_std::registry::{Registry, RegistryError};
+    /// use atomic_breaker_std::registry::Registry;
     /// use atomic_breaker_std::{AnyPermit, Config, Outcome};
     /// use std::time::Duration;
     /// use tokio::time::timeout;

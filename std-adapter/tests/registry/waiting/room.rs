@@ -1,10 +1,12 @@
 //! A registry without room, and keys that lose their slot.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use atomic_breaker_std::registry::{Registry, WhenFull};
-use atomic_breaker_std::{AnyPermit, Outcome, Retry, ServiceError, State, TokioClock};
+use atomic_breaker_std::{AnyPermit, Failure, Outcome, Retry, ServiceError, State, TokioClock};
 use futures_util::FutureExt;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, advance, sleep, timeout};
 
 use super::super::RULES;
@@ -97,4 +99,35 @@ async fn a_key_that_is_waited_for_loses_its_slot_like_any_other() {
         .await
         .expect("a key without a slot");
     assert!(!permit.is_probe());
+}
+
+/// More keys that fail than there are slots, on several threads: slots change hands while they are looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn all_who_wait_on_several_threads_for_room_and_for_their_key_are_served() {
+    for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
+        let keys = Registry::builder(RULES.open_for(5 * MS))
+            .capacity(2)
+            .when_full(when_full);
+        let keys = Arc::new(keys.build().unwrap());
+        let mut waiters = JoinSet::new();
+        for waiter in 0..64 {
+            let keys: Arc<Registry<u32>> = Arc::clone(&keys);
+            waiters.spawn(async move {
+                for call in 0..10 {
+                    let permit = keys.acquire_when_ready((waiter + call) % 8).await;
+                    tokio::task::yield_now().await;
+                    permit.report(if (waiter * 7 + call) % 3 == 0 {
+                        Outcome::Success
+                    } else {
+                        Failure::new().into()
+                    });
+                }
+            });
+        }
+        timeout(60 * SECOND, async {
+            while waiters.join_next().await.is_some() {}
+        })
+        .await
+        .unwrap_or_else(|_| panic!("{when_full:?}: never served"));
+    }
 }
