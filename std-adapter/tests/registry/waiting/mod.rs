@@ -30,6 +30,7 @@ type Waited = Registry<u32, TokioClock, (), Diary>;
 
 fn keys() -> Arc<Waited> {
     let keys = Registry::builder(RULES)
+        .capacity(16)
         .clock(TokioClock)
         .observer(Diary::default());
     Arc::new(keys.build().unwrap())
