@@ -75,7 +75,7 @@
 //! | guard an HTTP client with all that it needs | `client::ClientGuard` | `client` |
 //! | the same around reqwest | `reqwest::HttpClient` | `client`, `reqwest` |
 //! | a breaker among the middlewares of reqwest-middleware | `reqwest::BreakerMiddleware` | `reqwest-middleware` |
-//! | limit, wait, retry, ping by tokio's timer | `BreakerExt` | `tokio` |
+//! | limit, wait, retry, ping by tokio's timer | `BreakerExt`; methods of `Resource` and, by key, of `Registry` | `tokio` |
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
 //! | a breaker per host, shard or tenant | `registry::Registry`, `registry::ByKey`, `http::Origin` | `registry`, `http` |

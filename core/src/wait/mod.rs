@@ -10,6 +10,7 @@
 //! | [`call_timeout`], [`call_timeout_with`] | a call with a [`TimeLimit`] |
 //! | [`retry`], [`retry_with`] | a call that is tried again, as a [`Retry`] says; for spawned tasks [`retry_fn`], [`retry_fn_with`] |
 //! | [`Prober`] | pings, so that no real call is risked |
+//! | [`admitted`], [`Tries`] | waiting and trying again for whatever is [`Awaited`], such as a key of a registry |
 //!
 //! # How a waiter waits
 //!
@@ -32,6 +33,7 @@
 //!   another one in each process whose clock has an [entropy](crate::Clock::entropy) of its own. Somebody
 //!   who never had to wait is not held up.
 
+mod awaited;
 mod pause;
 mod prober;
 mod ready;
@@ -39,9 +41,10 @@ mod retry;
 mod time_limit;
 mod waiter;
 
+pub use awaited::{Awaited, admitted};
 pub use prober::Prober;
 pub use ready::{acquire, ready};
-pub use retry::{Retry, retry, retry_fn, retry_fn_with, retry_with};
+pub use retry::{Retry, Tried, Tries, retry, retry_fn, retry_fn_with, retry_with};
 pub use time_limit::{TimeLimit, Timed, call_timeout, call_timeout_with};
 
 use core::pin::Pin;

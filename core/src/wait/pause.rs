@@ -1,7 +1,6 @@
 //! How long to sleep: pure functions of what was seen.
 
-use crate::breaker::AnyBreaker;
-use crate::clock::Clock;
+use super::Awaited;
 use crate::error::Rejected;
 use crate::number::scramble;
 use crate::state::State;
@@ -32,8 +31,8 @@ const GOLDEN: u32 = 0x9E37_79B9;
 impl Spread {
     /// The multiples of 2³² divided by the golden ratio fall evenly between each other however many there
     /// are (Weyl's equidistribution; Knuth, TAOCP 3, 6.4); each process begins elsewhere.
-    pub(super) fn draw(breaker: &impl AnyBreaker) -> Self {
-        let begin = scramble(breaker.as_breaker().clock().entropy());
+    pub(super) fn draw(awaited: &impl Awaited) -> Self {
+        let begin = scramble(awaited.entropy());
         Self(word::draw(&DRAWN, GOLDEN).wrapping_add(begin))
     }
 

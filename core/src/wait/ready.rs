@@ -38,7 +38,7 @@ where
     Waiter::new(timer).turn(&breaker).await;
 }
 
-/// Sleeps until the breaker admits the caller, and answers the permit. `handle` is a reference to the
+/// Sleeps until the breaker admits the caller, and returns the permit. `handle` is a reference to the
 /// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
 ///
 /// A caller who waits is not rejected, so observers are not notified; only while traffic returns, when the
@@ -48,6 +48,7 @@ where
     H: AnyBreaker,
     T: Timer,
 {
+    // Not by way of `admitted`: a future within a future costs flash.
     let mut waiter = Waiter::trying(timer);
     let ticket = loop {
         waiter.turn(&handle).await;

@@ -5,9 +5,9 @@ use core::time::Duration;
 
 use super::pause::Spread;
 use super::waiter::{Waiter, rejection};
-use super::{Timer, ms};
+use super::{Awaited, Timer, ms};
 use crate::breaker::AnyBreaker;
-use crate::error::{CallError, Rejected};
+use crate::error::CallError;
 use crate::outcome::{AnyError, Classify, Outcome};
 
 /// When to try again, and when to give up: exponential pauses with jitter, bounded in number and
@@ -152,8 +152,8 @@ where
         if let Some(result) = tries.turn(&breaker).await {
             return result;
         }
-        let answer = call(&breaker, &classify, || operation()).await;
-        if let Some(result) = tries.judge(&breaker, answer).await {
+        let ended = call(&breaker, &classify, || operation()).await;
+        if let Some(result) = tries.judge(&breaker, ended).await {
             return result;
         }
     }
@@ -199,27 +199,77 @@ where
         if let Some(result) = tries.turn(&breaker).await {
             return result;
         }
-        let answer = call(&breaker, &classify, &mut operation).await;
-        if let Some(result) = tries.judge(&breaker, answer).await {
+        let ended = call(&breaker, &classify, &mut operation).await;
+        if let Some(result) = tries.judge(&breaker, ended).await {
             return result;
         }
     }
 }
 
-/// The result of a try, and what the classifier said of it.
-type Tried<V, E> = Result<(Result<V, E>, Outcome), Rejected>;
+/// How a try ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Tried<V, X> {
+    /// It was rejected: the operation was not run, and this is no try.
+    Rejected(X),
+    /// It failed, as the breaker counts it. Tried again; if that is vain, this is the end.
+    Failed(Result<V, X>),
+    /// Anything else: the end.
+    Done(Result<V, X>),
+}
 
-/// What comes between the tries.
-struct Tries<T, V, E> {
+impl<V, X> Tried<V, X> {
+    /// A try that ended with this result, and what it means to the breaker.
+    pub fn new(result: Result<V, X>, outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Failure(_) => Self::Failed(result),
+            Outcome::Success | Outcome::Ignored => Self::Done(result),
+        }
+    }
+}
+
+/// What comes between the tries: [`retry`] for whatever can be [awaited](Awaited), one step at a time.
+///
+/// ```
+/// use atomic_breaker::wait::{Awaited, Retry, Timer, Tried, Tries};
+///
+/// async fn retry<V, X>(
+///     server: &impl Awaited,
+///     timer: impl Timer,
+///     mut call: impl AsyncFnMut() -> Tried<V, X>,
+/// ) -> Result<V, X> {
+///     let mut tries = Tries::new(timer, Retry::new());
+///     loop {
+///         if let Some(end) = tries.turn(server).await {
+///             return end;
+///         }
+///         if let Some(end) = tries.judge(server, call().await).await {
+///             return end;
+///         }
+///     }
+/// }
+/// # #[derive(Clone, Copy)]
+/// # struct MyTimer;
+/// # impl Timer for MyTimer {
+/// #     type Sleep = std::future::Pending<()>;
+/// #     fn now_ms(&self) -> u64 { 0 }
+/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
+/// # }
+/// # let breaker = atomic_breaker::Breaker::new(atomic_breaker::Config::new(), atomic_breaker::ManualClock::new());
+/// # let _ = retry(&breaker, MyTimer, async || Tried::Done(Ok::<_, ()>(7)));
+/// ```
+#[derive(Debug)]
+pub struct Tries<T, V, X> {
     waiter: Waiter<T>,
     policy: Retry,
     made: u32,
-    last: Option<Result<V, CallError<E>>>,
+    last: Option<Result<V, X>>,
     gave_up: bool,
 }
 
-impl<T: Timer, V, E> Tries<T, V, E> {
-    fn new(timer: T, policy: Retry) -> Self {
+impl<T: Timer, V, X> Tries<T, V, X> {
+    /// Before the first try. The time of the policy begins now.
+    pub fn new(timer: T, policy: Retry) -> Self {
         Self {
             waiter: Waiter::trying(timer).giving_up_after(policy.within_ms),
             policy,
@@ -229,31 +279,31 @@ impl<T: Timer, V, E> Tries<T, V, E> {
         }
     }
 
-    /// Waits until a try is worthwhile; the end, if none is any more.
-    async fn turn<B: AnyBreaker>(&mut self, breaker: &B) -> Option<Result<V, CallError<E>>> {
-        self.gave_up = !self.waiter.turn(breaker).await;
-        // A call that never had its turn is made nevertheless, and rejected as any other.
+    /// Waits until a try is worthwhile; the end, if none is any more. A call that never had its turn is to be made
+    /// nevertheless, and rejected like any other.
+    pub async fn turn(&mut self, awaited: &impl Awaited) -> Option<Result<V, X>> {
+        self.gave_up = !self.waiter.turn(awaited).await;
         if self.gave_up { self.last.take() } else { None }
     }
 
-    /// Waits until the next try; the end, if there is none.
-    async fn judge<B: AnyBreaker>(
+    /// Takes note of how a try ended, and pauses before the next one; the end, if there is none.
+    pub async fn judge(
         &mut self,
-        breaker: &B,
-        tried: Tried<V, E>,
-    ) -> Option<Result<V, CallError<E>>> {
-        let (result, outcome) = match tried {
-            Ok(tried) => tried,
-            Err(rejected) => return self.gave_up.then_some(Err(rejected.into())),
+        awaited: &impl Awaited,
+        tried: Tried<V, X>,
+    ) -> Option<Result<V, X>> {
+        let result = match tried {
+            Tried::Failed(result) => result,
+            Tried::Done(result) => return Some(result),
+            Tried::Rejected(rejected) => return self.gave_up.then_some(Err(rejected)),
         };
         self.made += 1;
-        let result = result.map_err(CallError::Failed);
-        if !matches!(outcome, Outcome::Failure(_)) || self.made >= self.policy.tries {
+        if self.made >= self.policy.tries {
             return Some(result);
         }
         self.waiter.restart();
-        let pause_ms = self.policy.pause_ms(self.made, Spread::draw(breaker));
-        let rejected = rejection(&breaker.as_breaker().snapshot());
+        let pause_ms = self.policy.pause_ms(self.made, Spread::draw(awaited));
+        let rejected = rejection(&awaited.snapshot());
         let is_vain = rejected.is_some_and(|rejected| self.waiter.gives_up(rejected));
         let left_ms = self.waiter.left_ms();
         if is_vain || left_ms == 0 || pause_ms > left_ms {
@@ -265,12 +315,12 @@ impl<T: Timer, V, E> Tries<T, V, E> {
     }
 }
 
-/// One call, its result and what the classifier said of it.
+/// One call, and what the classifier said of its result.
 async fn call<B, V, E, F>(
     breaker: &B,
     classify: &impl Classify<V, E>,
     operation: impl FnOnce() -> F,
-) -> Tried<V, E>
+) -> Tried<V, CallError<E>>
 where
     B: AnyBreaker,
     F: Future<Output = Result<V, E>>,
@@ -284,8 +334,9 @@ where
         let outcome = classify.classify(&result);
         Ok((result, outcome))
     });
-    tried.await.map_err(|error| match error {
-        CallError::Rejected(rejected) => rejected,
-        CallError::Failed(never) => match never {},
-    })
+    match tried.await {
+        Ok((result, outcome)) => Tried::new(result.map_err(CallError::Failed), outcome),
+        Err(CallError::Rejected(rejected)) => Tried::Rejected(rejected.into()),
+        Err(CallError::Failed(never)) => match never {},
+    }
 }

@@ -44,6 +44,14 @@ impl TimeLimit {
         }
     }
 
+    /// The limit, in whole milliseconds; `None` if there is none.
+    pub const fn limit(self) -> Option<Duration> {
+        match self.limit_ms {
+            u64::MAX => None,
+            ms => Some(Duration::from_millis(ms)),
+        }
+    }
+
     /// The failure that a time-out counts as.
     pub const fn counting_as(mut self, failure: Failure) -> Self {
         self.failure = failure;

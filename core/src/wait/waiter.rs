@@ -2,22 +2,20 @@
 
 use core::future::poll_fn;
 use core::pin::pin;
-use core::task::{Context, Poll};
+use core::task::Poll;
 
 use super::pause::{self, Spread};
-use super::{Timer, ms};
-use crate::breaker::{AnyBreaker, BitsOf};
+use super::{Awaited, Timer, ms};
 use crate::error::Rejected;
-use crate::observer::Observer;
 use crate::snapshot::Snapshot;
 use crate::state::State;
-use crate::word::Peek;
 
 const NEVER: u64 = u64::MAX;
 
+#[derive(Debug)]
 pub(super) struct Waiter<T> {
     pub(super) timer: T,
-    /// Since when those who wait have been away: the begin of its own wait, or of the open time that it
+    /// Since when those who wait have been away: the start of its own wait, or of the open time that it
     /// found.
     away_since_ms: u64,
     /// When it gives up.
@@ -67,34 +65,34 @@ impl<T: Timer> Waiter<T> {
     }
 
     /// Waits until a try is worth while; `false` when it gives up.
-    pub(super) async fn turn<B>(&mut self, breaker: &B) -> bool
+    pub(super) async fn turn<A>(&mut self, awaited: &A) -> bool
     where
-        B: AnyBreaker,
+        A: Awaited,
     {
         loop {
             // Before the look at the state, so that no change is missed.
-            let seen = breaker.as_breaker().to_bits();
-            let Some(rejected) = self.look(breaker) else {
+            let seen = awaited.look();
+            let Some(rejected) = self.look(awaited) else {
                 return true;
             };
             if self.gives_up(rejected) {
                 return false;
             }
-            let is_heard = hears(breaker).await;
-            let pause_ms = self.pause_ms(breaker, rejected, is_heard);
-            let is_changed = doze(breaker, &self.timer, seen, pause_ms).await;
+            let is_heard = hears(awaited).await;
+            let pause_ms = self.pause_ms(awaited, rejected, is_heard);
+            let is_changed = doze(awaited, &self.timer, seen, pause_ms).await;
             self.may_try = rejected.state() == State::Returning && !is_changed;
             if is_changed {
                 // Others who wait find out now, too.
-                let spread_ms = self.spread_ms(breaker);
+                let spread_ms = self.spread_ms(awaited);
                 self.sleep(spread_ms).await;
             }
         }
     }
 
     /// How a caller would be rejected, unless this one is to try now.
-    fn look(&mut self, breaker: &impl AnyBreaker) -> Option<Rejected> {
-        let snapshot = breaker.as_breaker().snapshot();
+    fn look(&mut self, awaited: &impl Awaited) -> Option<Rejected> {
+        let snapshot = awaited.snapshot();
         let rejected = rejection(&snapshot);
         if let (Some(open_for), Some(left)) = (snapshot.open_for(), snapshot.retry_in()) {
             let since_ms = ms(open_for.saturating_sub(left));
@@ -122,7 +120,7 @@ impl<T: Timer> Waiter<T> {
         earliest_ms > self.left_ms()
     }
 
-    fn pause_ms(&mut self, breaker: &impl AnyBreaker, rejected: Rejected, is_heard: bool) -> u64 {
+    fn pause_ms(&mut self, awaited: &impl Awaited, rejected: Rejected, is_heard: bool) -> u64 {
         let looked = self.looked_half_open;
         self.looked_half_open = match rejected.state() {
             State::HalfOpen => looked.saturating_add(1),
@@ -132,15 +130,15 @@ impl<T: Timer> Waiter<T> {
             | State::ForcedOpen
             | State::Disabled => 0,
         };
-        let share = Spread::draw(breaker);
+        let share = Spread::draw(awaited);
         pause::after(rejected, self.away_ms(), looked, is_heard, share).min(self.left_ms())
     }
 
     /// How much later than the others it comes back, if there is something to come back to.
-    fn spread_ms(&self, breaker: &impl AnyBreaker) -> u64 {
-        match rejection(&breaker.as_breaker().snapshot()) {
+    fn spread_ms(&self, awaited: &impl Awaited) -> u64 {
+        match rejection(&awaited.snapshot()) {
             Some(_) => 0,
-            None => Spread::draw(breaker)
+            None => Spread::draw(awaited)
                 .of_spread_after(self.away_ms())
                 .min(self.left_ms()),
         }
@@ -176,34 +174,26 @@ pub(super) fn rejection(snapshot: &Snapshot) -> Option<Rejected> {
 }
 
 /// Whether the observer will wake this task at the next transition.
-pub(super) async fn hears<B>(breaker: &B) -> bool
+pub(super) async fn hears<A>(awaited: &A) -> bool
 where
-    B: AnyBreaker,
+    A: Awaited,
 {
-    poll_fn(|context| Poll::Ready(wake_on_change(breaker, context))).await
+    poll_fn(|context| Poll::Ready(awaited.wake_on_change(context.waker()))).await
 }
 
-fn wake_on_change<B>(breaker: &B, context: &Context<'_>) -> bool
+/// Sleeps for so long, or until the breaker is in another epoch, and returns whether it is.
+pub(super) async fn doze<A>(awaited: &A, timer: &impl Timer, seen: A::Seen, ms: u64) -> bool
 where
-    B: AnyBreaker,
-{
-    let observer = breaker.as_breaker().observer();
-    observer.wake_on_change(context.waker())
-}
-
-/// Sleeps for so long, or until the breaker is in another epoch, and answers whether it is.
-pub(super) async fn doze<B>(breaker: &B, timer: &impl Timer, seen: BitsOf<B>, ms: u64) -> bool
-where
-    B: AnyBreaker,
+    A: Awaited,
 {
     let mut sleep = pin!(timer.sleep(ms));
     poll_fn(|context| {
         // Before the look, so that no change is missed.
-        wake_on_change(breaker, context);
-        if breaker.as_breaker().to_bits().is_same_epoch(seen) {
-            sleep.as_mut().poll(context).map(|()| false)
-        } else {
+        awaited.wake_on_change(context.waker());
+        if awaited.has_changed_since(seen) {
             Poll::Ready(true)
+        } else {
+            sleep.as_mut().poll(context).map(|()| false)
         }
     })
     .await

@@ -13,7 +13,7 @@ use super::{KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::Rejection;
 
 /// How long a rejected caller is told to wait: so often room is looked for again, at least.
-const COME_BACK_IN: Duration = Duration::from_millis(100);
+pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where

@@ -12,6 +12,7 @@
 //! | `named` | keys with their hashes |
 //! | `operation` | what an operator sees and does |
 //! | `observer`, `explained` | who is notified, and of which words |
+//! | `wait` (`tokio`) | waiting for a key, and trying again |
 //! | `by_key` | one breaker per key of a request, for layers |
 //! | `in_flight_by_key`, `in_flight_counts` | a limit of calls in flight of each key that trips; how many there are |
 
@@ -35,6 +36,8 @@ mod report;
 mod rules;
 mod slot;
 mod turn;
+#[cfg(feature = "tokio")]
+mod wait;
 mod walk;
 
 #[cfg(feature = "client")]

@@ -40,6 +40,18 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         })
     }
 
+    /// Of a call that should have been rejected, and passes.
+    #[cfg(feature = "tokio")]
+    pub(super) fn unguarded(handle: H, key: H::Key) -> Self {
+        Self {
+            handle,
+            key,
+            granted: Granted::UNGUARDED,
+            begun: Begun::now(),
+            fails_when_dropped: false,
+        }
+    }
+
     /// A permit that counts as failed when it is dropped without a report: for code that leaves by `?`, and for
     /// operations that may panic.
     pub fn failing_when_dropped(mut self) -> Self {

@@ -53,13 +53,18 @@ impl<H: AnyResource> ResourcePermit<H> {
                 ..Rejection::from(rejected)
             });
         }
-        Ok(Self {
+        Ok(Self::unguarded(handle, begun))
+    }
+
+    /// Of a call that should have been rejected, and passes.
+    pub(super) const fn unguarded(handle: H, begun: Begun) -> Self {
+        Self {
             handle,
             token: None,
             begun,
             is_probe: false,
             fails_when_dropped: false,
-        })
+        }
     }
 
     /// A permit that counts as failed when it is dropped without a report: for code that leaves by `?`, and for

@@ -11,6 +11,7 @@
 //! | `enforcement` | shadow mode: all of it happens, yet calls pass |
 //! | `in_flight` | a limit of calls in flight that trips |
 //! | `one`, `held` | all of that around one breaker: [`Resource`], and its [`ResourcePermit`] |
+//! | `wait` (`tokio`) | waiting for a resource, and trying again |
 
 mod admit;
 mod call;
@@ -23,6 +24,8 @@ mod one;
 mod permit;
 mod rejection;
 mod report;
+#[cfg(feature = "tokio")]
+mod wait;
 mod words;
 
 pub use admit::{Admit, OneBreaker};
@@ -32,7 +35,7 @@ pub use call::call_reported;
     all(feature = "reqwest-middleware", target_has_atomic = "64")
 ))]
 pub(crate) use call::count_panic;
-#[cfg(feature = "registry")]
+#[cfg(any(feature = "registry", feature = "tokio"))]
 pub(crate) use call::run_async;
 pub(crate) use call::{judged, run};
 pub use enforcement::{Enforcement, PercentError};

@@ -14,6 +14,7 @@
 //! | `present` | what an operator sees and does without taking a slot |
 //! | `rules` | rules that are replaced while running, rules of one key |
 //! | `words` | what a rejection says of the failure that opened a breaker |
+//! | `waiting` | waiting for a key, trying again, time limits |
 //! | `threads` | ten thousand keys, eight threads |
 #![cfg(feature = "registry")]
 
@@ -29,6 +30,8 @@ mod panicking;
 mod present;
 mod rules;
 mod threads;
+#[cfg(feature = "tokio")]
+mod waiting;
 mod words;
 
 use std::sync::Mutex;

@@ -9,3 +9,4 @@ mod registry;
 mod shared;
 mod steps;
 mod waiting;
+mod waiting_keyed;

@@ -1,5 +1,8 @@
-//! Breakers on tokio, in paused time: nothing here sleeps.
+//! Breakers on tokio, in paused time: nothing here sleeps. `resource`: those with a last failure and shadow mode.
 #![cfg(feature = "tokio")]
+
+#[cfg(feature = "resource")]
+mod resource;
 
 use std::future::pending;
 use std::io;

@@ -1,0 +1,180 @@
+//! Waiting for a resource, and trying again, by tokio's timer.
+
+use std::fmt;
+use std::task::Waker;
+
+use atomic_breaker::wait::{Awaited, Retry, TimeLimit, Timed};
+use atomic_breaker::{AnyBreaker, AnyError, Classify, Clock, Observer, Rejected, Snapshot};
+
+use super::{
+    Admit, AnyResource, Begun, Enforcement, Rejection, Resource, ResourcePermit, ServiceError,
+};
+use crate::runtime::{self, Entrance};
+
+impl<B: AnyBreaker> Resource<B> {
+    /// Sleeps until the breaker admits the caller, as [`wait`](crate::wait) says; a [`StateWatch`](crate::StateWatch)
+    /// wakes it when the state changes. In [shadow mode](Enforcement) calls pass, so it does not wait. From an `Arc`,
+    /// [`ResourcePermit::acquire_when_ready`] gives a permit that is owned.
+    ///
+    /// Whoever waits is not rejected, so the observer is not notified; only where another thread takes the slot in the
+    /// same moment, and while traffic returns, a try may be rejected.
+    ///
+    /// Waits for as long as it takes, also while the breaker is forced open: put a limit around it. Dropping the future
+    /// changes nothing, as it holds no slot.
+    ///
+    /// ```
+    /// use atomic_breaker_std::{AnyPermit, Config, Outcome, Resource, breaker};
+    /// use std::time::Duration;
+    /// use tokio::time::{error::Elapsed, timeout};
+    ///
+    /// static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Elapsed> {
+    /// let permit = timeout(Duration::from_secs(30), PAYMENTS.acquire_when_ready()).await?;
+    /// // The call.
+    /// permit.report(Outcome::Success);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn acquire_when_ready(&self) -> impl Future<Output = ResourcePermit<&Self>> {
+        ResourcePermit::acquire_when_ready(self)
+    }
+
+    /// [`call_async`](Self::call_async), again and again as the [`Retry`] says: an error is a failure and is tried again.
+    /// Waits while the breaker would reject. Gives up when the tries are used up or the time is over, and at once while
+    /// the breaker is forced open, or open for longer than there is time left.
+    ///
+    /// Where only a part of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
+    /// they are; what passes does not wait.
+    ///
+    /// ```
+    /// use atomic_breaker_std::{Config, Resource, Retry, ServiceError, breaker};
+    /// use std::io;
+    /// use tokio::net::TcpStream;
+    ///
+    /// static DATABASE: Resource = Resource::new(breaker(Config::new()));
+    ///
+    /// async fn connect() -> Result<TcpStream, ServiceError<io::Error>> {
+    ///     DATABASE.retry(Retry::new(), || TcpStream::connect("db:5432")).await
+    /// }
+    /// # let _ = connect;
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the last try; the rejection if none was made.
+    pub fn retry<V, E, F>(
+        &self,
+        policy: Retry,
+        operation: impl FnMut() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        self.retry_with(policy, AnyError, operation)
+    }
+
+    /// [`retry`](Self::retry) with a classifier that says what a result means, to the breaker and to the retry: only a
+    /// failure is tried again.
+    ///
+    /// # Errors
+    /// As [`retry`](Self::retry).
+    pub fn retry_with<V, E, F>(
+        &self,
+        policy: Retry,
+        classify: impl Classify<V, E>,
+        operation: impl FnMut() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        runtime::retry(Way(self), policy, classify, operation)
+    }
+
+    /// [`call_async`](Self::call_async) that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a
+    /// timeout counts as: a failure of weight 1 otherwise, with the words "timed out after 500ms". A timeout drops the
+    /// operation.
+    ///
+    /// # Errors
+    /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
+    /// with the operation's own error.
+    pub fn call_timeout<V, E, F>(
+        &self,
+        limit: impl Into<TimeLimit>,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<Timed<E>>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        runtime::call_timeout(self, limit.into(), operation)
+    }
+}
+
+impl<H: AnyResource + Clone> ResourcePermit<H> {
+    /// [`Resource::acquire_when_ready`] for a permit that owns its way to the resource.
+    pub async fn acquire_when_ready(handle: H) -> Self {
+        runtime::acquire_when_ready(Way(handle)).await
+    }
+}
+
+/// The way to a resource, for one who waits.
+struct Way<H>(H);
+
+impl<H: AnyResource + Clone> Admit<()> for Way<H> {
+    type Permit = ResourcePermit<H>;
+
+    fn admit(&self, (): &()) -> Result<Self::Permit, Rejection> {
+        ResourcePermit::acquire(self.0.clone())
+    }
+}
+
+impl<H: AnyResource> Awaited for Way<H> {
+    type Seen = <H::Breaker as Awaited>::Seen;
+
+    fn look(&self) -> Self::Seen {
+        self.0.breaker().look()
+    }
+
+    fn has_changed_since(&self, seen: Self::Seen) -> bool {
+        self.0.breaker().has_changed_since(seen)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.0.breaker().snapshot()
+    }
+
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.0.breaker().wake_on_change(waker)
+    }
+
+    fn entropy(&self) -> u32 {
+        self.0.breaker().entropy()
+    }
+}
+
+impl<H: AnyResource + Clone> Entrance for Way<H> {
+    fn enforcement(&self) -> &Enforcement {
+        self.0.enforcement()
+    }
+
+    fn random(&self) -> u32 {
+        self.0.breaker().as_breaker().clock().random()
+    }
+
+    fn pass(&self, rejected: Rejected) -> Self::Permit {
+        // As of any call that passes in shadow mode.
+        self.0.breaker().as_breaker().observer().rejected(rejected);
+        ResourcePermit::unguarded(self.0.clone(), Begun::now())
+    }
+
+    fn reject(&self, rejected: Rejected) -> Rejection {
+        let breaker = self.0.breaker().as_breaker();
+        breaker.observer().rejected(rejected);
+        Rejection {
+            last_failure: self.0.last_failure().of_rejection(breaker, rejected),
+            ..Rejection::from(rejected)
+        }
+    }
+}
