@@ -2,15 +2,15 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `builder` | how a registry is made, and what is wrong with a configuration |
-//! | `rules` | the rules of keys, replaced while running |
+//! | `builder`, `error` | how a registry is made, and what is wrong with a configuration |
+//! | `rules`, `classes` | the rules of keys, replaced while running; rules by a function of the key |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
 //! | `handle`, `call` | what leads to a registry; calls of a key |
 //! | `granted`, `admission`, `permit`, `report` | what admits a call of a key; the right to it; what its end changes |
-//! | `full` | when there is no slot to be had |
+//! | `full`, `cap` | when there is no slot to be had; when too many keys are shut out |
 //! | `insertion`, `walk` | who gets a slot, and who loses it; in which order slots are looked at, and who stays longer |
 //! | `named` | keys with their hashes |
-//! | `operation` | what an operator sees and does |
+//! | `operation`, `config` | what an operator sees and does; rules that are replaced |
 //! | `observer`, `explained` | who is notified, and of which words |
 //! | `by_key` | one breaker per key of a request, for layers |
 
@@ -18,6 +18,10 @@ mod admission;
 mod builder;
 mod by_key;
 mod call;
+mod cap;
+mod classes;
+mod config;
+mod error;
 mod explained;
 mod full;
 mod granted;
@@ -33,10 +37,11 @@ mod slot;
 mod turn;
 mod walk;
 
-#[cfg(feature = "client")]
-pub(crate) use builder::check_capacity;
-pub use builder::{RegistryBuilder, RegistryError, WhenFull};
+pub use builder::{RegistryBuilder, WhenFull};
 pub use by_key::ByKey;
+pub use error::RegistryError;
+#[cfg(feature = "client")]
+pub(crate) use error::check_capacity;
 pub use handle::AnyRegistry;
 pub use observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
@@ -49,6 +54,8 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use crate::StdClock;
 use crate::resource::Enforcement;
+use cap::Cap;
+use classes::Classes;
 use insertion::Places;
 use named::{AsHashed, Named};
 use rules::RuleTable;
@@ -130,12 +137,14 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     /// No slot was to be had lately: until when, by the clock; 0 for never.
     full_until_ms: AtomicU32,
     when_full: WhenFull,
-    /// All rules that were ever set, and which of them are those of keys that have none of their own.
+    /// All rules that were ever set, which of them are the common ones, and which those of classes.
     table: RuleTable,
     rules: AtomicU16,
+    classes: Option<Classes<K>>,
     clock: C,
     observer: O,
     enforcement: Enforcement,
+    cap: Option<Cap>,
     /// How many keys have got a slot.
     inserted: AtomicU64,
     evicted: AtomicU64,

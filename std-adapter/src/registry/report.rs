@@ -119,7 +119,7 @@ where
         let started_ms = granted.started_ms;
         match outcome {
             // A key that has no slot now has nothing to clear.
-            Outcome::Success if !self.was_slow(started_ms) => {
+            Outcome::Success if !self.was_slow(key, started_ms) => {
                 // A counter: nobody got a slot since.
                 if self.newest() != granted.inserted() {
                     if let Some((place, _)) = self.find(key) {
@@ -177,7 +177,7 @@ where
                 }
             }
             Kind::Absent => {
-                if self.was_slow(granted.started_ms) {
+                if self.was_slow(key, granted.started_ms) {
                     self.report_first(key, granted.started_ms, Outcome::Success, Some(hung));
                 } else {
                     self.tell_cancelled(key);
