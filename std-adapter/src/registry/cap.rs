@@ -42,8 +42,8 @@ impl Cap {
     /// Whether a rejection is within the cap; `random` is spread evenly over all its values.
     fn admits(&self, random: impl FnOnce() -> u32) -> bool {
         let most = u64::from(self.most) * KEY;
-        // Between two blocks that are counted at the same time the sum may be off.
-        let shut_out = self.shut_out.load(Ordering::Relaxed).max(0) as u64;
+        // While two threads count, the sum may be negative for a moment.
+        let shut_out = u64::try_from(self.shut_out.load(Ordering::Relaxed)).unwrap_or(0);
         // The upper share of all numbers, as that of the enforcement: so the smaller share holds where there are both.
         shut_out <= most || u64::from(random()) * shut_out >= (shut_out - most) << 32
     }

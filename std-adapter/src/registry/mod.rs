@@ -120,7 +120,19 @@ use slot::Slot;
 ///
 /// A key's own `Hash`, `Eq` and `Clone` must not call the registry, and neither must its `Drop`. If one panics, the
 /// panic comes to the call that ran it, whose report may be lost; other keys keep their breakers, except that one that
-/// may go may be closed and cleared. A panic of `Drop` within the map ends there.
+/// may go may be closed and cleared. A panic of `Drop` within the map ends there. The function of
+/// [`rules_by`](RegistryBuilder::rules_by) runs before anything changes, without the lock.
+///
+/// # Rules
+///
+/// The common rules apply to all keys. [`rules_by`](RegistryBuilder::rules_by) has others for classes of keys,
+/// [`set_config_of`](Self::set_config_of) for a single key, which comes first. All of them can be replaced while
+/// calls are under way.
+///
+/// # Hosts that share a load
+///
+/// If many of them fail at once, the rest may not bear what is taken from them:
+/// [`max_shut_out`](RegistryBuilder::max_shut_out) limits how many keys are shut out at a time.
 ///
 /// # Parameters
 ///

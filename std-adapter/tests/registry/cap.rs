@@ -1,6 +1,7 @@
 //! So many keys are shut out at a time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use atomic_breaker_std::registry::{KeyedObserver, RegistryError, WhenFull};
 use atomic_breaker_std::{AnyPermit, Clock, ManualClock, Outcome, Rejected, State};
@@ -253,6 +254,52 @@ fn many_slots_are_counted_one_block_after_another() {
         clock.advance(51 * MS);
     }
     assert!(passed_of(&keys, 4) == 0.0);
+}
+
+#[test]
+fn what_threads_count_at_the_same_time_adds_up() {
+    const HOSTS: u32 = 8_000;
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(HOSTS as usize).max_shut_out(2);
+    let keys = keys.build().unwrap();
+    let seed = seed();
+    println!("BREAKER_SEED={seed}");
+    thread::scope(|scope| {
+        for number in 1..=4 {
+            let (keys, clock) = (&keys, &clock);
+            scope.spawn(move || {
+                let mut random = Random((seed ^ number) | 1);
+                for _ in 0..30_000 {
+                    let host = random.below(HOSTS.into()) as u32;
+                    match random.below(20) {
+                        0 => {
+                            let _ = keys.command(&host, |breaker| breaker.reset());
+                        }
+                        1 => clock.advance(50 * MS),
+                        _ => fail(keys, host),
+                    }
+                }
+            });
+        }
+    });
+    for host in 0..HOSTS {
+        let _ = keys.command(&host, |breaker| breaker.reset());
+    }
+    for host in [1, 2] {
+        keys.command(&host, |breaker| breaker.trip()).unwrap();
+    }
+    // A rejection in each of these steps counts one of eight blocks, enforced or not.
+    for _ in 0..8 {
+        clock.advance(SECOND);
+        let _ = keys.acquire(1);
+    }
+    assert!(passed_of(&keys, 1) == 0.0, "two are open");
+    keys.command(&3, |breaker| breaker.trip()).unwrap();
+    for _ in 0..8 {
+        clock.advance(100 * MS);
+        let _ = keys.acquire(3);
+    }
+    about(passed_of(&keys, 3), 1.0 / 3.0);
 }
 
 #[test]
