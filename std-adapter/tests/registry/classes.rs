@@ -17,7 +17,7 @@ enum Plan {
 }
 
 /// Those of 100 and more are free, those below 10 internal.
-fn plan(tenant: &u32) -> Plan {
+fn plan(tenant: u32) -> Plan {
     match tenant {
         0..10 => Plan::Internal,
         10..100 => Plan::Paid,
@@ -29,7 +29,10 @@ const STRICT: Config = RULES.consecutive_failures(1);
 const LENIENT: Config = RULES.consecutive_failures(4);
 
 fn by_plan(clock: &ManualClock) -> RegistryBuilder<u32, &ManualClock> {
-    build(clock).rules_by([(Plan::Free, STRICT), (Plan::Paid, LENIENT)], plan)
+    build(clock).rules_by(
+        [(Plan::Free, STRICT), (Plan::Paid, LENIENT)],
+        |tenant: &u32| plan(*tenant),
+    )
 }
 
 /// After how many failures a key opens.
@@ -146,7 +149,7 @@ fn only_a_class_that_remembers_calls_takes_slots_for_keys_that_work() {
     let ratio = RULES.failure_ratio(Ratio::percent(50).of_last(10));
     let keys = build(&clock)
         .tally::<LastCalls>()
-        .rules_by([(Plan::Paid, ratio)], plan);
+        .rules_by([(Plan::Paid, ratio)], |tenant: &u32| plan(*tenant));
     let keys = keys.build().unwrap();
     for key in [1, 10, 100] {
         drop(keys.call(key, || Ok::<_, &str>(())));
@@ -163,7 +166,7 @@ fn calls_without_a_slot_are_slow_by_the_limit_of_their_class() {
             (Plan::Free, STRICT.slow_call(SECOND)),
             (Plan::Paid, STRICT.slow_call(5 * SECOND)),
         ],
-        plan,
+        |tenant: &u32| plan(*tenant),
     );
     let keys = keys.build().unwrap();
     for (key, ms, state) in [
