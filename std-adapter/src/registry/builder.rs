@@ -151,7 +151,9 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// use atomic_breaker_std::registry::{Registry, RegistryError};
     ///
     /// let hosts = Registry::<u32>::builder(Config::new()).max_shut_out(5).build()?;
-    /// (0..10).for_each(|host| drop(hosts.command(&host, |breaker| breaker.trip())));
+    /// for host in 0..10 {
+    ///     hosts.command(&host, |breaker| breaker.trip())?;
+    /// }
     /// let passed = (0..10_000).filter(|call| hosts.acquire(call % 10).is_ok()).count();
     /// assert!((4_500..5_500).contains(&passed));
     /// # Ok::<(), RegistryError>(())
@@ -161,6 +163,7 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     ///   [returns gradually](Config::gradual_return) counts by the share of its calls that it rejects, one whose next call
     ///   would be a probe not at all.
     /// - **Keys that are forced open** do not count, and all their calls are rejected.
+    /// - **Keys without a slot** do not count; if [`WhenFull`] has their calls rejected, that is enforced by the same share.
     /// - **It is a number, not a share**, as keys that work have no slot and are not known. Take half of the hosts
     ///   that are usually there, for example.
     /// - **It is counted on rejections**, every 100 ms at most, by one caller who looks at 1,024 slots: more slots than that
