@@ -29,7 +29,7 @@ where
         let started_ms = granted.started_ms;
         match outcome {
             // A key that has no slot now has nothing to clear.
-            Outcome::Success if !self.was_slow(started_ms) => {
+            Outcome::Success if !self.was_slow(key, started_ms) => {
                 // A counter: nobody got a slot since.
                 if self.newest() != granted.inserted() {
                     if let Some((place, _)) = self.find(key) {
@@ -57,7 +57,7 @@ where
     /// Of a call that was dropped: a failure if it had taken too long.
     #[inline]
     pub(super) fn cancel_absent(&self, key: &K, started_ms: Option<NonZeroU32>) {
-        if self.was_slow(started_ms) {
+        if self.was_slow(key, started_ms) {
             self.cancel_first(key, started_ms);
         } else {
             self.tell_cancelled(key);

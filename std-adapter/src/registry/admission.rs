@@ -42,20 +42,6 @@ where
         Breaker::from_parts(&slot.word, rules, &self.clock, &slot.tally, observer)
     }
 
-    /// The rules of a slot: its own, or those of all.
-    #[inline]
-    pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> &Ruleset {
-        let own = slot.own_rules();
-        own.map_or_else(|| self.common(), |id| self.table.get(id))
-    }
-
-    /// The rules of all keys that have none of their own.
-    #[inline]
-    pub(super) fn common(&self) -> &Ruleset {
-        // The rules themselves are published by the table.
-        self.table.get(self.rules.load(Ordering::Relaxed))
-    }
-
     /// Where a key is, if it has a slot.
     #[inline]
     pub(super) fn find(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
@@ -75,10 +61,11 @@ where
     )]
     pub(super) fn admit(&self, key: &K) -> Result<Granted, Rejection> {
         let Some((place, slot)) = self.find(key) else {
-            return if self.common().is_eager {
+            let ruleset = self.rules_of_absent(key);
+            return if ruleset.is_eager {
                 self.admit_step_by_step(key)
             } else {
-                self.admit_absent(key)
+                self.admit_absent(key, ruleset)
             };
         };
         if self.observer.is_listening() {
@@ -112,10 +99,11 @@ where
     fn admit_step_by_step(&self, key: &K) -> Result<Granted, Rejection> {
         for _ in 0..MOST_LOOK_UPS {
             let Some((place, slot)) = self.find(key) else {
-                if self.common().is_eager && self.insert(key).is_some() {
+                let ruleset = self.rules_of_absent(key);
+                if ruleset.is_eager && self.insert(key).is_some() {
                     continue;
                 }
-                return self.admit_absent(key);
+                return self.admit_absent(key, ruleset);
             };
             let kept = Kept::default();
             let settled = match acquired(&self.breaker(slot, &kept)) {
@@ -244,26 +232,13 @@ where
         }
     }
 
-    /// Whether a rejection is enforced; notifies of it.
-    pub(super) fn is_enforced(&self, key: &K, rejected: Rejected) -> bool {
-        let is_enforced = self.enforcement.is_enforced(|| self.clock.random());
-        if self.observer.is_listening() {
-            if is_enforced {
-                self.observer.rejected(key, rejected);
-            } else {
-                self.observer.would_reject(key, rejected);
-            }
-        }
-        is_enforced
-    }
-
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
     #[inline]
-    fn admit_absent(&self, key: &K) -> Result<Granted, Rejection> {
+    fn admit_absent(&self, key: &K, ruleset: &Ruleset) -> Result<Granted, Rejection> {
         if self.when_full != WhenFull::Pass && self.is_known_to_be_full() {
             return self.admit_when_full(key);
         }
-        let is_measured = self.common().slow_call_ms.is_some();
+        let is_measured = ruleset.slow_call_ms.is_some();
         // 0 is taken for 1 millisecond, as where a breaker admits.
         let started_ms =
             is_measured.then(|| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN));
@@ -274,10 +249,10 @@ where
 
     /// Whether a call without a slot that began then took too long.
     #[inline]
-    pub(super) fn was_slow(&self, started_ms: Option<NonZeroU32>) -> bool {
+    pub(super) fn was_slow(&self, key: &K, started_ms: Option<NonZeroU32>) -> bool {
         started_ms.is_some_and(|started_ms| {
             let took_ms = self.clock.now_ms().wrapping_sub(started_ms.get());
-            let limit_ms = self.common().slow_call_ms;
+            let limit_ms = self.rules_of_absent(key).slow_call_ms;
             // More than half the range: the clock stepped back.
             took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
         })

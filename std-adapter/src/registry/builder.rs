@@ -1,19 +1,20 @@
 //! How a registry is made.
 
-use std::error::Error;
-use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
-use atomic_breaker::{Clock, Config, ConfigError, Tally, Transition};
+use atomic_breaker::{Clock, Config, Tally, Transition};
 
+use super::cap::Cap;
+use super::classes::RulesBy;
+use super::error::check_capacity;
 use super::insertion::Places;
 use super::named::AsHashed;
 use super::rules::{RuleTable, Ruleset};
 use super::slot::Slot;
-use super::{OnKeyTransition, Registry};
+use super::{OnKeyTransition, Registry, RegistryError};
 use crate::StdClock;
 use crate::resource::Enforcement;
 
@@ -35,24 +36,42 @@ pub enum WhenFull {
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct RegistryBuilder<K, C = StdClock, T = (), O = (), S = RandomState> {
-    config: Config,
-    capacity: usize,
-    when_full: WhenFull,
+    settings: Settings<K>,
     clock: C,
     observer: O,
     hasher: S,
     _of: PhantomData<fn(K) -> T>,
 }
 
+#[derive(Clone, Debug)]
+struct Settings<K> {
+    config: Config,
+    rules_by: Option<RulesBy<K>>,
+    capacity: usize,
+    when_full: WhenFull,
+    max_shut_out: Option<usize>,
+}
+
 impl<K> RegistryBuilder<K> {
     pub(super) fn new(config: Config) -> Self {
-        Self {
+        let settings = Settings {
             config,
+            rules_by: None,
             capacity: 4_096,
             when_full: WhenFull::Pass,
-            clock: StdClock,
-            observer: (),
-            hasher: RandomState::new(),
+            max_shut_out: None,
+        };
+        settings.with(StdClock, (), RandomState::new())
+    }
+}
+
+impl<K> Settings<K> {
+    fn with<C, T, O, S>(self, clock: C, observer: O, hasher: S) -> RegistryBuilder<K, C, T, O, S> {
+        RegistryBuilder {
+            settings: self,
+            clock,
+            observer,
+            hasher,
             _of: PhantomData,
         }
     }
@@ -62,54 +81,114 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// How many keys it remembers, 4,096 unless set, at least 1 and at most 16 million. Each takes about
     /// 140 bytes, 300 more once it has opened, what is behind the key, and what its memory of calls takes.
     pub fn capacity(mut self, keys: usize) -> Self {
-        self.capacity = keys;
+        self.settings.capacity = keys;
         self
     }
 
     /// What becomes of keys for which there is no slot.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
-        self.when_full = when_full;
+        self.settings.when_full = when_full;
+        self
+    }
+
+    /// Other rules for classes of keys: `class_of` says to which class a key belongs, `rules` lists the rules of classes,
+    /// at most 255. Keys whose class is not listed follow the common rules, those of the builder.
+    ///
+    /// ```
+    /// use atomic_breaker_std::Config;
+    /// use atomic_breaker_std::registry::{Registry, RegistryError};
+    ///
+    /// #[derive(Clone, PartialEq, Eq, Hash)]
+    /// struct Tenant { id: u32, plan: Plan }
+    ///
+    /// #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    /// enum Plan { Free, Paid, Internal }
+    ///
+    /// let common = Config::new();
+    /// let strict = common.consecutive_failures(2);
+    /// let lenient = common.consecutive_failures(20);
+    /// let tenants = Registry::builder(common)
+    ///     .rules_by([(Plan::Free, strict), (Plan::Paid, lenient)], |tenant: &Tenant| tenant.plan)
+    ///     .build()?;
+    /// let [free, internal] = [Plan::Free, Plan::Internal].map(|plan| Tenant { id: 7, plan });
+    /// assert_eq!((tenants.config_of(&free), tenants.config_of(&internal)), (strict, common));
+    /// # Ok::<(), RegistryError>(())
+    /// ```
+    ///
+    /// A class is a value of any type that can be compared: an enum, a `bool`, a number. A key gets its class with its
+    /// slot and keeps it as long as it has that slot; unlike [rules of its own](Registry::set_config_of), a class does
+    /// not hold the slot. [`set_config_of_class`](Registry::set_config_of_class) replaces the rules of a class while
+    /// running. All keys of a registry share one kind of memory of calls: rules with a failure ratio need a
+    /// [`tally`](Self::tally), also those of a class.
+    ///
+    /// `class_of` is called, without a lock, by each call of a key that has no slot, and when a key gets one, so let it
+    /// be brief. It must return the same class for the same key and not call the registry. If it panics, the panic comes
+    /// to the call that ran it, whose report is lost; nothing else changes.
+    pub fn rules_by<Q, F>(
+        mut self,
+        rules: impl IntoIterator<Item = (Q, Config)>,
+        class_of: F,
+    ) -> Self
+    where
+        Q: PartialEq + Send + Sync + 'static,
+        F: Fn(&K) -> Q + Send + Sync + 'static,
+    {
+        self.settings.rules_by = Some(RulesBy::new(rules, class_of));
+        self
+    }
+
+    /// At most so many keys are shut out at a time, at least 1: for hosts that share a load, of which too many must not
+    /// be taken away at once. No limit unless set.
+    ///
+    /// While breakers shut out `n` keys and that is more than `keys`, each rejection is enforced with a probability of
+    /// `keys` / `n` only. So as many calls are rejected as if `keys` were shut out, and each key gets some. The other calls
+    /// pass as in [shadow mode](crate::Enforcement): observers are notified by
+    /// [`would_reject`](super::KeyedObserver::would_reject), and their outcomes are not reported, so that a key is
+    /// closed by probes as always. With an enforcement of less than 100 %, the smaller share holds.
+    ///
+    /// ```
+    /// use atomic_breaker_std::Config;
+    /// use atomic_breaker_std::registry::{Registry, RegistryError};
+    ///
+    /// let hosts = Registry::<u32>::builder(Config::new()).max_shut_out(5).build()?;
+    /// for host in 0..10 {
+    ///     hosts.command(&host, |breaker| breaker.trip())?;
+    /// }
+    /// let passed = (0..10_000).filter(|call| hosts.acquire(call % 10).is_ok()).count();
+    /// assert!((4_500..5_500).contains(&passed));
+    /// # Ok::<(), RegistryError>(())
+    /// ```
+    ///
+    /// - **A key is shut out** if it is open, or half-open and all probes are under way. One that
+    ///   [returns gradually](Config::gradual_return) counts by the share of its calls that it rejects, one whose next call
+    ///   would be a probe not at all.
+    /// - **Keys that are forced open** do not count, and all their calls are rejected.
+    /// - **Keys without a slot** do not count; if [`WhenFull`] has their calls rejected, that is enforced by the same share.
+    /// - **It is a number, not a share**, as keys that work have no slot and are not known. Take half of the hosts
+    ///   that are usually there, for example.
+    /// - **It is counted on rejections**, every 100 ms at most, by one caller who looks at 1,024 slots: more slots than that
+    ///   are counted one after another within a second, or `capacity` / 1,024 milliseconds if that is longer. Until then more
+    ///   keys may be shut out. Calls that are not rejected pay nothing.
+    #[doc(alias = "max_ejection_percent")]
+    #[doc(alias = "panic_threshold")]
+    pub fn max_shut_out(mut self, keys: usize) -> Self {
+        self.settings.max_shut_out = Some(keys);
         self
     }
 
     /// Where the time comes from.
     pub fn clock<D: Clock>(self, clock: D) -> RegistryBuilder<K, D, T, O, S> {
-        let observer = self.observer;
-        RegistryBuilder {
-            config: self.config,
-            capacity: self.capacity,
-            when_full: self.when_full,
-            clock,
-            observer,
-            hasher: self.hasher,
-            _of: PhantomData,
-        }
+        self.settings.with(clock, self.observer, self.hasher)
     }
 
     /// A memory of calls per slot, for rules such as a failure ratio: `.tally::<LastCalls>()`.
     pub fn tally<U: Tally + Default>(self) -> RegistryBuilder<K, C, U, O, S> {
-        RegistryBuilder {
-            config: self.config,
-            capacity: self.capacity,
-            when_full: self.when_full,
-            clock: self.clock,
-            observer: self.observer,
-            hasher: self.hasher,
-            _of: PhantomData,
-        }
+        self.settings.with(self.clock, self.observer, self.hasher)
     }
 
     /// Who is notified of what happens: a [`KeyedObserver`](super::KeyedObserver).
     pub fn observer<P>(self, observer: P) -> RegistryBuilder<K, C, T, P, S> {
-        RegistryBuilder {
-            config: self.config,
-            capacity: self.capacity,
-            when_full: self.when_full,
-            clock: self.clock,
-            observer,
-            hasher: self.hasher,
-            _of: PhantomData,
-        }
+        self.settings.with(self.clock, observer, self.hasher)
     }
 
     /// A closure that is notified of transitions.
@@ -123,15 +202,7 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// How keys are hashed. [`RandomState`] unless set, which keeps those who can choose keys from choosing
     /// collisions.
     pub fn hasher<H: BuildHasher>(self, hasher: H) -> RegistryBuilder<K, C, T, O, H> {
-        RegistryBuilder {
-            config: self.config,
-            capacity: self.capacity,
-            when_full: self.when_full,
-            clock: self.clock,
-            observer: self.observer,
-            hasher,
-            _of: PhantomData,
-        }
+        self.settings.with(self.clock, self.observer, hasher)
     }
 }
 
@@ -183,83 +254,42 @@ where
         self,
         mut tally: impl FnMut() -> U,
     ) -> Result<Registry<K, C, U, O, S>, RegistryError> {
-        check_capacity(self.capacity)?;
+        let settings = self.settings;
+        check_capacity(settings.capacity)?;
+        let cap = settings
+            .max_shut_out
+            .map(|most| Cap::try_new(most, settings.capacity))
+            .transpose()?;
         // One more is shared by those who got none.
-        let slots: Box<[_]> = (0..=self.capacity).map(|_| Slot::new(tally())).collect();
-        let rules = Ruleset::try_new(self.config, &self.clock, &slots[0].tally)?;
+        let slots: Box<[_]> = (0..=settings.capacity)
+            .map(|_| Slot::new(tally()))
+            .collect();
+        let tally = &slots[0].tally;
+        let table = RuleTable::new(Ruleset::try_new(settings.config, &self.clock, tally)?);
+        let classes = settings
+            .rules_by
+            .map(|rules_by| rules_by.build(&table, &self.clock, tally))
+            .transpose()?;
         Ok(Registry {
             slots,
             map: papaya::HashMap::builder()
-                .capacity(self.capacity)
+                .capacity(settings.capacity)
                 .hasher(AsHashed::default())
                 .build(),
             hasher: self.hasher,
             places: Mutex::new(Places::new()),
             full_until_ms: AtomicU32::new(0),
-            when_full: self.when_full,
-            table: RuleTable::new(rules),
+            when_full: settings.when_full,
+            table,
             rules: AtomicU16::new(0),
+            classes,
             clock: self.clock,
             observer: self.observer,
             enforcement: Enforcement::new(),
+            cap,
             inserted: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             unguarded: AtomicU64::new(0),
         })
     }
 }
-
-const MAX_CAPACITY: usize = 1 << 24;
-
-/// Whether there can be a registry of so many keys.
-pub(crate) const fn check_capacity(keys: usize) -> Result<(), RegistryError> {
-    match keys {
-        0 => Err(RegistryError::NoCapacity),
-        1..=MAX_CAPACITY => Ok(()),
-        _ => Err(RegistryError::CapacityTooLarge),
-    }
-}
-
-/// Why there is no registry, or no slot in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RegistryError {
-    /// The rules do not fit.
-    Config(ConfigError),
-    /// A capacity of 0.
-    NoCapacity,
-    /// A capacity of more than 16 million.
-    CapacityTooLarge,
-    /// No slot is to be had for this key.
-    Full,
-    /// More than 65,536 different rules were set since the registry was made.
-    TooManyRules,
-}
-
-impl From<ConfigError> for RegistryError {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
-    }
-}
-
-impl fmt::Display for RegistryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => error.fmt(f),
-            Self::NoCapacity => {
-                f.write_str("a registry with a capacity of 0 remembers no key: set at least 1")
-            }
-            Self::CapacityTooLarge => f.write_str(
-                "a registry holds at most 16777216 keys: lower the capacity, or take several registries",
-            ),
-            Self::Full => f.write_str(
-                "all slots of the registry are taken by keys that are open, held or pinned: raise its capacity",
-            ),
-            Self::TooManyRules => f.write_str(
-                "a registry takes at most 65536 different rules in its life: set rules that were set before",
-            ),
-        }
-    }
-}
-
-impl Error for RegistryError {}

@@ -78,20 +78,24 @@ where
     /// Whether a search for a slot has just found none.
     pub(super) fn is_noted_as_full(&self) -> bool {
         let until_ms = self.full_until_ms.load(Ordering::Relaxed);
+        until_ms != 0 && self.is_ahead(until_ms, self.clock.now_ms())
+    }
+
+    /// Whether a time that was set lately is still ahead.
+    pub(super) fn is_ahead(&self, until_ms: u32, now_ms: u32) -> bool {
         // More than was set: it has passed, long ago perhaps, or the clock stepped back.
-        until_ms != 0
-            && (1..=self.full_for_ms()).contains(&until_ms.wrapping_sub(self.clock.now_ms()))
+        (1..=self.step_ms()).contains(&until_ms.wrapping_sub(now_ms))
     }
 
     /// For a moment no slot is looked for again.
     pub(super) fn note_full(&self) {
-        let until_ms = self.clock.now_ms().wrapping_add(self.full_for_ms());
+        let until_ms = self.clock.now_ms().wrapping_add(self.step_ms());
         self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
     }
 
-    /// For how long a search for a slot that found none counts: so that all slots are looked at within a second, at
-    /// most a tenth of a second.
-    fn full_for_ms(&self) -> u32 {
+    /// For how long a look at some of the slots counts, a search for one that found none: so that all slots are looked at
+    /// within a second, at most a tenth of a second.
+    pub(super) fn step_ms(&self) -> u32 {
         let share = 1_000 * MOST_LOOKS / self.capacity();
         share.clamp(1, 100) as u32
     }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::builder::check_capacity;
+use super::error::check_capacity;
 use super::in_flight_counts::{InFlightCounts, limited};
 use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
 use crate::resource::{Admit, CountsCalls, InFlightPermit, Rejection};

@@ -9,6 +9,7 @@ use atomic_breaker::tally::{Call, Verdict};
 use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{Breaker, Clock, Ratio, Snapshot, State, Tally};
 
+use super::classes::Class;
 use super::named::{Named, Wanted};
 use super::slot::Slot;
 use super::walk::{Stays, Walk};
@@ -82,12 +83,13 @@ where
         let placed = if self.is_known_to_be_full() {
             None
         } else {
+            let class = self.class_of(key);
             let mut places = self.places();
             // Another thread may have found out while this one waited.
             if self.is_noted_as_full() {
                 None
             } else {
-                self.place(key, &mut places)
+                self.place(key, class, &mut places)
             }
         };
         if placed.is_none() {
@@ -96,8 +98,13 @@ where
         placed
     }
 
-    /// [`insert`](Self::insert) under the lock.
-    pub(super) fn place(&self, key: &K, places: &mut Places) -> Option<(Place, &Slot<K, T>)> {
+    /// [`insert`](Self::insert) under the lock, with the [class](Self::class_of) of the key.
+    pub(super) fn place(
+        &self,
+        key: &K,
+        class: Class,
+        places: &mut Places,
+    ) -> Option<(Place, &Slot<K, T>)> {
         // Another thread may have been faster.
         if let Some(found) = self.find(key) {
             return Some(found);
@@ -118,6 +125,7 @@ where
             .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
         slot.since.store(number, Ordering::Relaxed);
         slot.failed_at.store(0, Ordering::Relaxed);
+        slot.set_class(class);
         let unless_found = Unplaced(slot);
         slot.key.store(Some(kept));
         self.map.pin().insert(named, place);
@@ -244,7 +252,7 @@ impl<K, T> Drop for Unplaced<'_, K, T> {
 
 /// The time of a search: read once.
 #[derive(Clone, Copy)]
-struct At(u32);
+pub(super) struct At(pub(super) u32);
 
 impl Clock for At {
     fn now_ms(&self) -> u32 {
@@ -253,7 +261,7 @@ impl Clock for At {
 }
 
 /// A tally that a copy of the word may have.
-struct Untouched<'a, T>(&'a T);
+pub(super) struct Untouched<'a, T>(pub(super) &'a T);
 
 impl<T: Tally> Tally for Untouched<'_, T> {
     fn max_calls(&self) -> u32 {

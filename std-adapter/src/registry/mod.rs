@@ -2,15 +2,15 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `builder` | how a registry is made, and what is wrong with a configuration |
-//! | `rules` | the rules of keys, replaced while running |
+//! | `builder`, `error` | how a registry is made, and what is wrong with a configuration |
+//! | `rules`, `classes` | the rules of keys, replaced while running; rules by a function of the key |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
 //! | `handle`, `call` | what leads to a registry; calls of a key |
 //! | `granted`, `admission`, `permit`, `report`, `absent` | what admits a call of a key; the right to it; what its end changes, also where the key had no slot when it began |
-//! | `full` | when there is no slot to be had |
+//! | `full`, `cap` | when there is no slot to be had; when too many keys are shut out |
 //! | `insertion`, `walk` | who gets a slot, and who loses it; in which order slots are looked at, and who stays longer |
 //! | `named` | keys with their hashes |
-//! | `operation` | what an operator sees and does |
+//! | `operation`, `config` | what an operator sees and does; rules that are replaced |
 //! | `observer`, `explained` | who is notified, and of which words |
 //! | `wait` (`tokio`) | waiting for a key, and trying again |
 //! | `by_key` | one breaker per key of a request, for layers |
@@ -21,6 +21,10 @@ mod admission;
 mod builder;
 mod by_key;
 mod call;
+mod cap;
+mod classes;
+mod config;
+mod error;
 mod explained;
 mod full;
 mod granted;
@@ -40,10 +44,11 @@ mod turn;
 mod wait;
 mod walk;
 
-#[cfg(feature = "client")]
-pub(crate) use builder::check_capacity;
-pub use builder::{RegistryBuilder, RegistryError, WhenFull};
+pub use builder::{RegistryBuilder, WhenFull};
 pub use by_key::{ByKey, KeyedAdmit};
+pub use error::RegistryError;
+#[cfg(feature = "client")]
+pub(crate) use error::check_capacity;
 pub use handle::AnyRegistry;
 pub use in_flight_by_key::InFlightByKey;
 #[cfg(feature = "client")]
@@ -59,6 +64,8 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use crate::StdClock;
 use crate::resource::Enforcement;
+use cap::Cap;
+use classes::Classes;
 use insertion::Places;
 use named::{AsHashed, Named};
 use rules::RuleTable;
@@ -123,7 +130,19 @@ use slot::Slot;
 ///
 /// A key's own `Hash`, `Eq` and `Clone` must not call the registry, and neither must its `Drop`. If one panics, the
 /// panic comes to the call that ran it, whose report may be lost; other keys keep their breakers, except that one that
-/// may go may be closed and cleared. A panic of `Drop` within the map ends there.
+/// may go may be closed and cleared. A panic of `Drop` within the map ends there. The function of
+/// [`rules_by`](RegistryBuilder::rules_by) runs before anything changes, without the lock.
+///
+/// # Rules
+///
+/// The common rules apply to all keys. [`rules_by`](RegistryBuilder::rules_by) has others for classes of keys,
+/// [`set_config_of`](Self::set_config_of) for a single key, which comes first. All of them can be replaced while
+/// calls are under way.
+///
+/// # Hosts that share a load
+///
+/// If many of them fail at once, the rest may not bear what is taken from them:
+/// [`max_shut_out`](RegistryBuilder::max_shut_out) limits how many keys are shut out at a time.
 ///
 /// # Parameters
 ///
@@ -140,12 +159,14 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     /// No slot was to be had lately: until when, by the clock; 0 for never.
     full_until_ms: AtomicU32,
     when_full: WhenFull,
-    /// All rules that were ever set, and which of them are those of keys that have none of their own.
+    /// All rules that were ever set, which of them are the common ones, and which those of classes.
     table: RuleTable,
     rules: AtomicU16,
+    classes: Option<Classes<K>>,
     clock: C,
     observer: O,
     enforcement: Enforcement,
+    cap: Option<Cap>,
     /// How many keys have got a slot.
     inserted: AtomicU64,
     evicted: AtomicU64,

@@ -46,8 +46,8 @@ pub trait KeyedObserver<K> {
         let _ = (key, rejected);
     }
 
-    /// A call would have been rejected, and passes in [shadow mode](crate::Enforcement). Its outcome is not
-    /// reported. Forwards to [`rejected`](Self::rejected) by default.
+    /// A call would have been rejected, and passes in [shadow mode](crate::Enforcement) or because
+    /// [too many keys](super::RegistryBuilder::max_shut_out) are shut out. Its outcome is not reported. Forwards to [`rejected`](Self::rejected) by default.
     fn would_reject(&self, key: &K, rejected: Rejected) {
         self.rejected(key, rejected);
     }

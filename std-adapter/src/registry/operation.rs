@@ -4,10 +4,9 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use atomic_breaker::{Clock, Config, Control, Snapshot, Tally};
+use atomic_breaker::{Clock, Control, Snapshot, Tally};
 
 use super::admission::OfSlot;
-use super::rules::Ruleset;
 use super::slot::{Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, RegistryError};
 use crate::resource::LastFailure;
@@ -22,7 +21,7 @@ pub struct Entry<K> {
     pub snapshot: Snapshot,
     /// The failure that opened it last.
     pub last_failure: Option<Arc<LastFailure>>,
-    /// Whether it has rules of its own.
+    /// Whether it has rules of its own: those of [`set_config_of`](Registry::set_config_of), not those of a class.
     pub has_own_rules: bool,
 }
 
@@ -92,7 +91,7 @@ where
             let entry = Entry {
                 snapshot: self.breaker(slot, ()).snapshot(),
                 last_failure: slot.last_failure.get(),
-                has_own_rules: slot.own_rules().is_some(),
+                has_own_rules: slot.choice().own().is_some(),
                 key: Arc::clone(&key),
             };
             // In one turn the slot is at first that of the key which is evicted, then that of the next.
@@ -188,83 +187,6 @@ where
         act(&self.breaker(pinned, observer))
     }
 
-    /// Whether these rules could be set; nothing changes.
-    ///
-    /// # Errors
-    /// [`RegistryError::Config`] says which setting does not fit, and what to do.
-    pub fn check_config(&self, config: Config) -> Result<(), RegistryError> {
-        Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
-        Ok(())
-    }
-
-    /// Replaces the rules of all keys that have none of their own, while calls are under way. States are kept,
-    /// running open times stay; the new rules apply from the next event on.
-    ///
-    /// # Errors
-    /// [`RegistryError::Config`] says which setting does not fit, and what to do; nothing changes then.
-    pub fn set_config(&self, config: Config) -> Result<(), RegistryError> {
-        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
-        let _places = self.places();
-        let id = self.table.insert(rules)?;
-        // The rules themselves are published by the table.
-        self.rules.store(id, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// The rules of all keys that have none of their own.
-    pub fn config(&self) -> Config {
-        *self.common().rules.config()
-    }
-
-    /// Gives a key rules of its own, in place of those of all. It keeps its slot for as long as it has them.
-    ///
-    /// # Errors
-    /// [`RegistryError`] says which setting does not fit, or that there is no slot to be had.
-    pub fn set_config_of(&self, key: &K, config: Config) -> Result<(), RegistryError> {
-        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
-        let mut places = self.places();
-        let (_, slot) = self.place(key, &mut places).ok_or(RegistryError::Full)?;
-        slot.set_own_rules(Some(self.table.insert(rules)?));
-        Ok(())
-    }
-
-    /// [`set_config_of`](Self::set_config_of) for a key that has a slot already. Returns whether it has one; if
-    /// not, nothing changes.
-    ///
-    /// # Errors
-    /// [`RegistryError`] says which setting does not fit, and what to do.
-    pub fn set_config_if_present(&self, key: &K, config: Config) -> Result<bool, RegistryError> {
-        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
-        let _places = self.places();
-        let Some((_, slot)) = self.find(key) else {
-            return Ok(false);
-        };
-        slot.set_own_rules(Some(self.table.insert(rules)?));
-        Ok(true)
-    }
-
-    /// The rules of a key: its own, or those of all.
-    pub fn config_of(&self, key: &K) -> Config {
-        // Not while the slot changes hands.
-        let _places = self.places();
-        let rules = match self.find(key) {
-            Some((_, slot)) => self.rules_of(slot),
-            None => self.common(),
-        };
-        *rules.rules.config()
-    }
-
-    /// Takes the rules of its own from a key: those of all apply. Returns whether it had some.
-    pub fn clear_config_of(&self, key: &K) -> bool {
-        let _places = self.places();
-        let Some((_, slot)) = self.find(key) else {
-            return false;
-        };
-        let had_some = slot.own_rules().is_some();
-        slot.set_own_rules(None);
-        had_some
-    }
-
     /// What has become of keys.
     pub fn stats(&self) -> RegistryStats {
         RegistryStats {
@@ -283,8 +205,11 @@ where
 
     /// The slot of a key, which is not evicted until it is unpinned.
     fn pinned(&self, key: &K) -> Result<(Place, &Slot<K, T>), RegistryError> {
+        let class = self.class_of(key);
         let mut places = self.places();
-        let found = self.place(key, &mut places).ok_or(RegistryError::Full)?;
+        let found = self
+            .place(key, class, &mut places)
+            .ok_or(RegistryError::Full)?;
         found.1.pin();
         Ok(found)
     }

@@ -119,7 +119,7 @@ where
     /// Of a call that reaches no breaker, which would say whether it was slow: the rules of keys without a slot do.
     #[cold]
     pub(super) fn tell_uncounted(&self, key: &K, started_ms: Option<NonZeroU32>, outcome: Outcome) {
-        let is_slow = outcome == Outcome::Success && self.was_slow(started_ms);
+        let is_slow = outcome == Outcome::Success && self.was_slow(key, started_ms);
         let outcome = if is_slow {
             Failure::slow().into()
         } else {

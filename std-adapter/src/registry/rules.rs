@@ -1,11 +1,14 @@
 //! The rules of keys: set while calls are under way, read without a write.
 
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally};
 
-use super::RegistryError;
+use super::classes::Class;
+use super::slot::{Choice, Slot};
+use super::{Registry, RegistryError};
 
 /// Rules, and what follows from them for a registry.
 #[derive(Debug)]
@@ -91,5 +94,44 @@ impl RuleTable {
         let chunk = self.0[usize::from(id) / CHUNK]
             .get_or_init(|| (0..CHUNK).map(|_| OnceLock::new()).collect());
         &chunk[usize::from(id) % CHUNK]
+    }
+}
+
+impl<K, C, T, O, S> Registry<K, C, T, O, S> {
+    /// The rules of a slot: its own, those of its class, or the common ones.
+    #[inline]
+    pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> &Ruleset {
+        match slot.choice() {
+            Choice::COMMON => self.common(),
+            choice => match choice.own() {
+                Some(id) => self.table.get(id),
+                None => self.rules_of_class(choice.class()),
+            },
+        }
+    }
+
+    /// The rules of a key that has no slot. Not under the lock of the registry, as it runs code of the user.
+    #[inline]
+    pub(super) fn rules_of_absent(&self, key: &K) -> &Ruleset {
+        match &self.classes {
+            None => self.common(),
+            Some(classes) => self.rules_of_class(classes.of(key)),
+        }
+    }
+
+    pub(super) fn rules_of_class(&self, class: Class) -> &Ruleset {
+        let classes = self.classes.as_ref();
+        match classes.and_then(|classes| classes.rules(class)) {
+            // The rules themselves are published by the table.
+            Some(rules) => self.table.get(rules.load(Ordering::Relaxed)),
+            None => self.common(),
+        }
+    }
+
+    /// The rules of all keys that have no others.
+    #[inline]
+    pub(super) fn common(&self) -> &Ruleset {
+        // The rules themselves are published by the table.
+        self.table.get(self.rules.load(Ordering::Relaxed))
     }
 }

@@ -8,6 +8,7 @@ use atomic_breaker::word::{self, AtomicU64};
 use atomic_breaker::{Observer, Outcome, Present, Rejected, Transition};
 
 use super::KeyedObserver;
+use super::classes::Class;
 use super::rules::RuleId;
 use super::turn::Turn;
 use crate::resource::{LastFailureCell, SharedFailure};
@@ -26,8 +27,8 @@ pub(super) struct Slot<K, T> {
     pub(super) since: AtomicU64,
     /// How many keys had got a slot when this one failed last, or was commanded; 0 if it never was.
     pub(super) failed_at: AtomicU64,
-    /// One more than the index of its own rules; 0 if it has none.
-    own_rules: AtomicU32,
+    /// Which rules apply: a [`Choice`].
+    choice: AtomicU32,
     pub(super) key: ArcSwapOption<K>,
     pub(super) last_failure: LastFailureCell,
     pub(super) shared_failure: SharedFailure,
@@ -43,7 +44,7 @@ impl<K, T> Slot<K, T> {
             born: AtomicU64::new(0),
             since: AtomicU64::new(0),
             failed_at: AtomicU64::new(0),
-            own_rules: AtomicU32::new(0),
+            choice: AtomicU32::new(0),
             key: ArcSwapOption::const_empty(),
             last_failure: LastFailureCell::new(),
             shared_failure: SharedFailure::new(),
@@ -74,19 +75,25 @@ impl<K, T> Slot<K, T> {
         self.failed_at.load(Ordering::Relaxed).max(self.born_as())
     }
 
-    /// Rules of its own, if it has some.
+    /// Which rules apply.
     #[inline]
-    pub(super) fn own_rules(&self) -> Option<RuleId> {
+    pub(super) fn choice(&self) -> Choice {
         // The rules themselves are published by the table.
-        let next = self.own_rules.load(Ordering::Relaxed);
-        next.checked_sub(1).map(|id| id as RuleId)
+        Choice(self.choice.load(Ordering::Relaxed))
+    }
+
+    /// Under the lock of the registry, before the key that gets the slot can be found.
+    pub(super) fn set_class(&self, class: Class) {
+        let choice = Choice::new(None, class);
+        self.choice.store(choice.0, Ordering::Relaxed);
     }
 
     /// Under the lock of the registry. A key with rules of its own keeps its slot.
     pub(super) fn set_own_rules(&self, rules: Option<RuleId>) {
-        let next = rules.map_or(0, |id| u32::from(id) + 1);
-        let before = self.own_rules.swap(next, Ordering::Relaxed);
-        match (before != 0, next != 0) {
+        let before = self.choice();
+        let next = Choice::new(rules, before.class());
+        self.choice.store(next.0, Ordering::Relaxed);
+        match (before.own().is_some(), rules.is_some()) {
             (false, true) => self.pin(),
             (true, false) => self.unpin(),
             _ => {}
@@ -106,6 +113,34 @@ impl<K, T> Slot<K, T> {
     /// Under the lock of the registry, so that no new pin comes in between.
     pub(super) fn is_pinned(&self) -> bool {
         self.pins.load(Ordering::Acquire) != 0
+    }
+}
+
+/// Which rules apply to a slot: below, one more than the index of its own rules, 0 if it has none; above, its class, which
+/// it keeps beside its own rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice(u32);
+
+impl Choice {
+    /// No rules of its own, and of no class.
+    pub(super) const COMMON: Self = Self(0);
+    const CLASS: u32 = 24;
+
+    fn new(own: Option<RuleId>, class: Class) -> Self {
+        let own = own.map_or(0, |id| u32::from(id) + 1);
+        Self(u32::from(class.0) << Self::CLASS | own)
+    }
+
+    /// Rules of its own, if it has some.
+    #[inline]
+    pub(super) fn own(self) -> Option<RuleId> {
+        let own = self.0 & ((1 << Self::CLASS) - 1);
+        own.checked_sub(1).map(|id| id as RuleId)
+    }
+
+    #[inline]
+    pub(super) const fn class(self) -> Class {
+        Class((self.0 >> Self::CLASS) as u8)
     }
 }
 

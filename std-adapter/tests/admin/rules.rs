@@ -1,7 +1,12 @@
 //! Rules and shadow mode, changed while running.
 
-use crate::support::{RULES, World};
+use std::sync::Arc;
+
+use atomic_breaker_std::admin::{Admin, Timeline};
+use atomic_breaker_std::registry::Registry;
 use serde_json::{Value, json};
+
+use crate::support::{App, RULES, World};
 
 #[tokio::test]
 async fn rules_are_compared_checked_and_set() {
@@ -51,6 +56,38 @@ async fn rules_are_compared_checked_and_set() {
             .iter()
             .all(|event| event["by"] == "alice"),
         "{events:#}"
+    );
+}
+
+#[tokio::test]
+async fn a_key_without_rules_of_its_own_is_shown_to_follow_those_of_its_class() {
+    let timeline = Timeline::new();
+    let hosts = Registry::builder(RULES)
+        .rules_by([(true, RULES.consecutive_failures(7))], |key: &String| {
+            key.starts_with("slow")
+        })
+        .observer(timeline.of("hosts"));
+    let hosts = Arc::new(hosts.build().unwrap());
+    let app = App::of(Admin::new(&timeline).registry("hosts", Arc::clone(&hosts)));
+    let key = "slow.example".to_owned();
+    hosts
+        .set_config_of(&key, RULES.consecutive_failures(3))
+        .unwrap();
+    let shown = "/rules?of=hosts&key=slow.example";
+    assert_eq!(
+        app.get(shown).await.json()["rules"]["consecutive_failures"],
+        3
+    );
+
+    let clear =
+        |dry_run| json!({ "of": "hosts", "key": key, "do": "clear-rules", "dry_run": dry_run });
+    for dry_run in [true, false] {
+        let answer = app.change(&clear(dry_run)).await.json();
+        assert_eq!(answer["rules"]["new"]["consecutive_failures"], 7);
+    }
+    assert_eq!(
+        app.get(shown).await.json()["rules"]["consecutive_failures"],
+        7
     );
 }
 

@@ -5,6 +5,8 @@
 //! | `keys` | who has a slot, what it costs |
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
 //! | `attacked` | what attacks found |
+//! | `cap` | so many keys are shut out at a time |
+//! | `classes` | rules by a function of the key |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
 //! | `full` | a registry without room |
 //! | `in_flight` | calls of a key that pile up |
@@ -19,6 +21,8 @@
 #![cfg(feature = "registry")]
 
 mod attacked;
+mod cap;
+mod classes;
 mod crowded;
 mod eviction;
 mod full;

@@ -184,7 +184,7 @@ impl Changes<'_> {
         let whose = if key.is_some() {
             "the key"
         } else {
-            "all keys without rules of their own"
+            "all keys without rules of their own or of their class"
         };
         Ok(self.of_rules(old, new, &format!("the rules of {whose}")))
     }
@@ -194,11 +194,11 @@ impl Changes<'_> {
             return Err(problem(Refused::KeyWanted(true)));
         };
         let old = self.source.rules(Some(key)).map_err(problem)?;
-        let new = self.source.rules(None).map_err(problem)?;
+        let new = self.source.rules_without_own(key).map_err(problem)?;
         if !self.is_dry && self.source.clear_rules(key).map_err(problem)? {
             self.record(What::Change(Change::OwnRulesCleared { old, new }));
         }
-        Ok(self.of_rules(old, new, "the rules of the key, which follows those of all"))
+        Ok(self.of_rules(old, new, "the rules of the key, which has none of its own"))
     }
 
     fn of_rules(&self, old: Config, new: Config, what: &str) -> Answer {

@@ -36,6 +36,9 @@ pub(super) trait Source: Send + Sync {
     /// The rules of a key, or those of all.
     fn rules(&self, key: Option<&str>) -> Result<Config, Refused>;
 
+    /// The rules that a key has without those of its own.
+    fn rules_without_own(&self, key: &str) -> Result<Config, Refused>;
+
     /// Whether these rules could be set.
     fn check_rules(&self, rules: Config) -> Result<(), Refused>;
 

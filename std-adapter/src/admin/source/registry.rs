@@ -86,6 +86,11 @@ where
         }
     }
 
+    fn rules_without_own(&self, key: &str) -> Result<Config, Refused> {
+        let registry = self.handle.as_registry();
+        Ok(registry.config_without_own(&*self.find(key)?))
+    }
+
     fn check_rules(&self, rules: Config) -> Result<(), Refused> {
         let checked = self.handle.as_registry().check_config(rules);
         checked.map_err(|error| Refused::Rules(error.to_string()))

@@ -124,6 +124,10 @@ impl<S: Single> Source for OfSingle<S> {
         Ok(self.0.config())
     }
 
+    fn rules_without_own(&self, _: &str) -> Result<Config, Refused> {
+        Err(Refused::FixedRules)
+    }
+
     fn check_rules(&self, _: Config) -> Result<(), Refused> {
         Err(Refused::FixedRules)
     }

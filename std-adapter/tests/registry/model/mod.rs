@@ -8,7 +8,7 @@ mod steps;
 mod world;
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic;
 use std::sync::Once;
 
@@ -24,6 +24,7 @@ const CAPACITY: u32 = 48;
 const KEYS: u64 = 160;
 const LIMIT: u32 = 3;
 
+/// The common rules, and those of keys that have some of their own.
 const RULES: Config = Config::new()
     .consecutive_failures(LIMIT)
     .open_for(SECOND)
@@ -32,10 +33,26 @@ const RULES: Config = Config::new()
     .close_after(2)
     .probe_lease(SECOND.saturating_mul(5));
 
+/// The rules of a class, of which there are two that take turns.
+const STRICT: [Config; 2] = [
+    RULES.consecutive_failures(2).probe_lease(SECOND),
+    RULES
+        .consecutive_failures(1)
+        .open_for(SECOND.saturating_mul(3))
+        .probes(1),
+];
+
+/// Whether a key is of the class with rules of its own.
+const fn is_strict(key: u32) -> bool {
+    key % 5 == 1
+}
+
 thread_local! {
-    /// After how many readings the clock panics, and after how many notifications the observer.
+    /// After how many readings the clock panics, after how many notifications the observer, and after how many keys the
+    /// function that knows their class.
     static CLOCK: Cell<Option<u32>> = const { Cell::new(None) };
     static OBSERVER: Cell<Option<u32>> = const { Cell::new(None) };
+    static CLASS: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 fn pass(armed: &'static std::thread::LocalKey<Cell<Option<u32>>>, what: &str) {
@@ -102,6 +119,10 @@ fn a_registry_is_a_map_without_bound_that_forgets_what_is_done_with() {
     // An hour of uptime, as no time is told from before the clock's start.
     let clock = ManualClock::starting_at(3_600_000);
     let hosts = Registry::<Key>::builder(RULES)
+        .rules_by([(true, STRICT[0])], |key: &Key| {
+            pass(&CLASS, "class");
+            is_strict(key.0)
+        })
         .clock(Ticking(&clock))
         .observer(Panicking)
         .capacity(CAPACITY as usize)
@@ -111,6 +132,8 @@ fn a_registry_is_a_map_without_bound_that_forgets_what_is_done_with() {
         clock: &clock,
         hosts: &hosts,
         rules: Rules::new(RULES),
+        strict: Rules::new(STRICT[0]),
+        own: HashSet::new(),
         lives: HashMap::new(),
         held: Vec::new(),
         born: 0,
@@ -125,7 +148,9 @@ fn a_registry_is_a_map_without_bound_that_forgets_what_is_done_with() {
             assert_eq!(listed.len(), world.lives.len());
             for entry in listed {
                 let life = &world.lives[&entry.key.0];
-                assert_eq!(view(entry.snapshot, life.since), world.view(life.word));
+                let key = entry.key.0;
+                assert_eq!(view(entry.snapshot, life.since), world.view(key, life.word));
+                assert_eq!(hosts.config_of(&Key(key)), *world.rules_of(key).config());
             }
         }
     }

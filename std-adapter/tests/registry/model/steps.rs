@@ -1,17 +1,17 @@
 //! Steps that are taken by the registry and by the model.
 
-use atomic_breaker_std::{AnyPermit, Failure, Outcome, Permit, Rejected, State, Token};
+use atomic_breaker_std::{AnyPermit, Failure, Outcome, Permit, Rejected, Rules, State, Token};
 
 use super::super::panicking::Key;
 use super::super::{MS, SECOND};
 use super::world::{Grant, Held, World};
-use super::{CAPACITY, KEYS, LIMIT, RULES};
+use super::{CAPACITY, KEYS, LIMIT, RULES, STRICT};
 
 impl<'a> World<'a> {
     fn acquire(&mut self, key: u32) {
         let before = self.word(key);
         let number = self.lives.get(&key).map(|life| life.number);
-        let (after, granted) = self.on(before, |breaker| {
+        let (after, granted) = self.on(key, before, |breaker| {
             breaker
                 .acquire()
                 .map(Permit::into_token)
@@ -21,7 +21,7 @@ impl<'a> World<'a> {
         let answer = self.run(move || hosts.acquire(Key(key)));
         let Some(answer) = answer else {
             let given_back = granted.map(|token| {
-                self.on(after, |breaker| {
+                self.on(key, after, |breaker| {
                     breaker.resume(token).report(Outcome::Ignored)
                 })
                 .0
@@ -55,7 +55,7 @@ impl<'a> World<'a> {
                 is_same.then_some(token)
             }
         };
-        let (after, _) = self.on(before, |breaker| {
+        let (after, _) = self.on(key, before, |breaker| {
             let permit = token.map(|token| breaker.resume(token));
             match (permit, outcome) {
                 (Some(permit), Some(outcome)) => permit.report(outcome),
@@ -86,7 +86,7 @@ impl<'a> World<'a> {
             _ => breaker.reset(),
         };
         let before = self.word(key);
-        let (after, _) = self.on(before, |breaker| act(breaker));
+        let (after, _) = self.on(key, before, |breaker| act(breaker));
         let hosts = self.hosts;
         let answer = self.run(move || hosts.command(&Key(key), act).is_ok());
         match answer {
@@ -98,10 +98,17 @@ impl<'a> World<'a> {
     fn own_rules(&mut self, key: u32) {
         if self.hosts.set_config_of(&Key(key), RULES).is_ok() {
             let before = self.word(key);
+            self.own.insert(key);
             self.settle(key, &[before], false);
-            self.lives.get_mut(&key).unwrap().has_own_rules = true;
         }
         self.forget();
+    }
+
+    /// Others apply from the next event on.
+    fn rules_of_class(&mut self) {
+        let next = STRICT[self.random.below(2) as usize];
+        self.hosts.set_config_of_class(&true, next).unwrap();
+        self.strict = Rules::new(next);
     }
 
     pub(super) fn step(&mut self) {
@@ -113,11 +120,10 @@ impl<'a> World<'a> {
             48 => self.command(key),
             49 if self.random.below(10) == 0 => self.own_rules(key),
             49 => {
-                self.hosts.clear_config_of(&Key(key));
-                if let Some(life) = self.lives.get_mut(&key) {
-                    life.has_own_rules = false;
-                }
+                let had_some = self.hosts.clear_config_of(&Key(key));
+                assert_eq!(self.own.remove(&key), had_some);
             }
+            50 if self.random.below(10) == 0 => self.rules_of_class(),
             50 => self.clock.advance(MS * (1_u32 << self.random.below(13))),
             _ if self.held.is_empty() => {}
             _ => {

@@ -1,6 +1,6 @@
 //! The map without bound: what each key is in it, and how a registry may differ.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker_std::registry::KeyedPermit;
@@ -9,7 +9,7 @@ use atomic_breaker_std::{Breaker, Clock, ManualClock, Rules, Snapshot, State, To
 
 use super::super::panicking::{Key, Where, arm};
 use super::super::threads::Random;
-use super::{CLOCK, Hosts, OBSERVER};
+use super::{CLASS, CLOCK, Hosts, OBSERVER, is_strict};
 
 pub(super) type Model<'a> = Breaker<&'a ManualClock, &'a AtomicU64, (), (), &'a Rules<u64>>;
 
@@ -40,7 +40,6 @@ pub(super) struct Life {
     pub(super) word: u64,
     /// The epoch of its slot when that of the model was 0.
     pub(super) since: u16,
-    pub(super) has_own_rules: bool,
 }
 
 /// What was granted by the model.
@@ -61,6 +60,9 @@ pub(super) struct World<'a> {
     pub(super) clock: &'a ManualClock,
     pub(super) hosts: &'a Hosts<'a>,
     pub(super) rules: Rules<u64>,
+    pub(super) strict: Rules<u64>,
+    /// Keys with rules of their own.
+    pub(super) own: HashSet<u32>,
     pub(super) lives: HashMap<u32, Life>,
     pub(super) held: Vec<Held<'a>>,
     pub(super) born: u64,
@@ -70,16 +72,24 @@ pub(super) struct World<'a> {
 }
 
 impl World<'_> {
-    /// Does something to a breaker of the model.
-    pub(super) fn on<R>(&self, word: u64, act: impl FnOnce(&Model<'_>) -> R) -> (u64, R) {
+    pub(super) fn rules_of(&self, key: u32) -> &Rules<u64> {
+        if is_strict(key) && !self.own.contains(&key) {
+            &self.strict
+        } else {
+            &self.rules
+        }
+    }
+
+    /// Does something to the breaker of a key in the model.
+    pub(super) fn on<R>(&self, key: u32, word: u64, act: impl FnOnce(&Model<'_>) -> R) -> (u64, R) {
         let word = AtomicU64::new(word);
-        let breaker = Breaker::from_parts(&word, &self.rules, self.clock, (), ());
+        let breaker = Breaker::from_parts(&word, self.rules_of(key), self.clock, (), ());
         let answer = act(&breaker);
         (breaker.to_bits(), answer)
     }
 
-    pub(super) fn view(&self, word: u64) -> View {
-        self.on(word, |breaker| view(breaker.snapshot(), 0)).1
+    pub(super) fn view(&self, key: u32, word: u64) -> View {
+        self.on(key, word, |breaker| view(breaker.snapshot(), 0)).1
     }
 
     /// What is found of a key: with the epoch since it got its slot if the model knows it, otherwise since 0.
@@ -90,8 +100,8 @@ impl World<'_> {
     }
 
     /// Whether a key may lose its slot now.
-    pub(super) fn may_go(&self, life: &Life) -> bool {
-        let retires = self.on(life.word, |breaker| {
+    pub(super) fn may_go(&self, key: u32, life: &Life) -> bool {
+        let retires = self.on(key, life.word, |breaker| {
             let it = breaker.snapshot();
             let is_long_over = it.opened_at_ms().is_none_or(|at| {
                 let open_ms = it.open_for().unwrap().as_millis();
@@ -99,7 +109,7 @@ impl World<'_> {
             });
             is_long_over && breaker.retire()
         });
-        retires.1 && !life.has_own_rules
+        retires.1 && !self.own.contains(&key)
     }
 
     /// Forgets keys that have lost their slots.
@@ -113,7 +123,8 @@ impl World<'_> {
         let gone: Vec<_> = keys.filter(|&key| self.found(key).is_none()).collect();
         for key in gone {
             let life = self.lives.remove(&key).unwrap();
-            assert!(self.may_go(&life), "{key} was {:?}", self.view(life.word));
+            let was = self.view(key, life.word);
+            assert!(self.may_go(key, &life), "{key} was {was:?}");
         }
     }
 
@@ -129,7 +140,7 @@ impl World<'_> {
         };
         let is_new = !self.lives.contains_key(&key);
         let fits = |&word: &u64| {
-            let mut expected = self.view(word);
+            let mut expected = self.view(key, word);
             if is_new {
                 // The slot may begin with any.
                 expected.4 = found.4;
@@ -137,14 +148,13 @@ impl World<'_> {
             expected == found
         };
         let Some(word) = words.iter().copied().find(fits) else {
-            let expected: Vec<_> = words.iter().map(|&word| self.view(word)).collect();
+            let expected: Vec<_> = words.iter().map(|&word| self.view(key, word)).collect();
             panic!("{key} is {found:?}, not of {expected:?}");
         };
         let life = Life {
             number: self.born + 1,
             word,
-            since: found.4.wrapping_sub(self.view(word).4) % 512,
-            has_own_rules: false,
+            since: found.4.wrapping_sub(self.view(key, word).4) % 512,
         };
         self.born += u64::from(is_new);
         self.lives.entry(key).or_insert(life).word = word;
@@ -157,10 +167,10 @@ impl World<'_> {
         for key in keys {
             let life = &self.lives[&key];
             let found = self.found(key).unwrap();
-            if found != self.view(life.word) {
-                let (retired, ()) = self.on(life.word, |breaker| assert!(breaker.retire()));
+            if found != self.view(key, life.word) {
+                let (retired, ()) = self.on(key, life.word, |breaker| assert!(breaker.retire()));
                 assert!(
-                    self.may_go(life) && found == self.view(retired),
+                    self.may_go(key, life) && found == self.view(key, retired),
                     "{key}: {found:?}"
                 );
                 self.lives.get_mut(&key).unwrap().word = retired;
@@ -177,12 +187,13 @@ impl World<'_> {
     pub(super) fn run<R>(&mut self, step: impl FnOnce() -> R) -> Option<R> {
         if self.random.below(50) == 0 {
             let count = self.random.below(5) as u32;
-            match self.random.below(6) {
+            match self.random.below(7) {
                 0 => arm(Some((Where::Hash, count))),
                 1 => arm(Some((Where::Eq, count))),
                 2 => arm(Some((Where::Clone, count))),
                 3 => arm(Some((Where::Drop, count))),
                 4 => CLOCK.set(Some(count)),
+                5 => CLASS.set(Some(count)),
                 _ => OBSERVER.set(Some(count)),
             }
         }
@@ -190,6 +201,7 @@ impl World<'_> {
         arm(None);
         CLOCK.set(None);
         OBSERVER.set(None);
+        CLASS.set(None);
         self.panics += u32::from(answer.is_err());
         answer.ok()
     }

@@ -46,7 +46,7 @@ function factsOf(entry) {
   if (counts(entry)) facts.push(['Counts', counts(entry)]);
   if (timeLeft(entry)) facts.push(['Time left', timeLeft(entry)]);
   if (entry.is_demanded) facts.push(['Open time', 'demanded, by Retry-After or by hand']);
-  if (entry.key !== null) facts.push(['Rules', entry.has_own_rules ? 'its own' : 'those of all']);
+  if (entry.key !== null) facts.push(['Rules', entry.has_own_rules ? 'its own' : 'those of the registry']);
   return facts;
 }
 

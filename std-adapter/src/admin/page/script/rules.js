@@ -76,7 +76,7 @@ async function compare(text, found) {
     }
     confirmFirst({
       command: 'set-rules', words: 'Set these rules', request: { rules },
-      effect: chosen.key === null ? 'All keys without rules of their own follow them from the next event on.'
+      effect: chosen.key === null ? 'All keys without rules of their own or of their class follow them from the next event on.'
         : 'It follows them from the next event on, and keeps its slot.',
     });
   } catch (error) {
