@@ -16,6 +16,7 @@ use atomic_breaker_std::{Clock, Config, Failure, Outcome, ServiceError};
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
+use tokio::time::sleep;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::dice::{Dice, Time};
@@ -138,20 +139,21 @@ impl Layers {
             Err(ServiceError::Rejected(_)) => return Answer::Rejected,
             Err(ServiceError::Failed(_)) => return Answer::Failed,
         };
+        if !response.status().is_success() {
+            return Answer::Failed;
+        }
         match caller.ending {
             // The reader hangs for good, with the body.
             Ending::Forgotten => {
                 std::mem::forget(response);
                 return Answer::Other;
             }
+            // Dropped unread, which is what the head said.
             Ending::Dropped(time) => {
-                tokio::time::sleep(time).await;
-                return Answer::Other;
+                sleep(time).await;
+                return Answer::Served;
             }
             _ => {}
-        }
-        if !response.status().is_success() {
-            return Answer::Failed;
         }
         match response.into_body().collect().await {
             Ok(_) => Answer::Served,
