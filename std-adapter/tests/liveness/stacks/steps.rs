@@ -74,11 +74,12 @@ impl Seen {
         if self.panics(&key) {
             throw();
         }
+        let before = Look::of(&self.breaker.snapshot());
         let answer = host.answer().await;
         if answer.is_ok() {
             self.count.lock().unwrap().in_a_row = 0;
         } else {
-            self.failed(key);
+            self.failed(key, before);
         }
         answer
     }
@@ -90,14 +91,15 @@ impl Seen {
         std::mem::take(&mut tried.panics)
     }
 
-    fn failed(&self, key: String) {
+    /// What began in an earlier epoch does not count, as for the breaker.
+    fn failed(&self, key: String, before: Look) {
         let look = Look::of(&self.breaker.snapshot());
         let count = &mut *self.count.lock().unwrap();
         count.jobs.entry(key).or_default().failed += 1;
         if !look.is_closed || look.epoch != count.epoch {
             (count.epoch, count.in_a_row) = (look.epoch, 0);
         }
-        count.in_a_row += 1;
+        count.in_a_row += u32::from(look == before);
     }
 }
 
