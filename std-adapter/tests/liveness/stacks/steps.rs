@@ -87,8 +87,9 @@ impl Seen {
     fn panics(&self, key: &str) -> bool {
         let jobs = &mut self.count.lock().unwrap().jobs;
         let tried = jobs.entry(key.to_owned()).or_default();
-        tried.failed += u32::from(tried.panics);
-        std::mem::take(&mut tried.panics)
+        let panics = std::mem::take(&mut tried.panics) && Nervous::is_allowed();
+        tried.failed += u32::from(panics);
+        panics
     }
 
     /// What began in an earlier epoch does not count, as for the breaker.
