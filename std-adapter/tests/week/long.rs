@@ -52,15 +52,12 @@ async fn back_after(config: Config, leases: u32, fails: Fails) -> Duration {
                     None
                 };
             }
-            if !down {
+            if down {
+                let state = breaker.state();
+                assert_ne!(state, State::Closed, "{leases} leases: {breaker:?}");
+            } else {
                 let back = back.unwrap_or_else(|| panic!("{leases} leases: {breaker:?}"));
                 longest = longest.max(back);
-            } else {
-                assert_ne!(
-                    breaker.state(),
-                    State::Closed,
-                    "{leases} leases: {breaker:?}"
-                );
             }
         }
     }

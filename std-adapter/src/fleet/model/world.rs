@@ -1,9 +1,6 @@
 //! Instances, their engine, and what is on its way between them. Everything happens at common moments.
 
-use super::super::{
-    Action, Answer, Ask, Context, Input, InstanceId, Ledger, Local, Member, Message, Name, Notice,
-    Verdict,
-};
+use super::super::{Context, Input, InstanceId, Ledger, Local, Member, Message, Name, Notice};
 use super::mail::Mail;
 use super::mutation::Mutation;
 use super::word::{Called, State, Word};

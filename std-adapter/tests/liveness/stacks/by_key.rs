@@ -85,7 +85,10 @@ fn service(
             if caller.ending.panics() {
                 throw();
             }
-            let (in_head, is_known) = (Time.random() % 2 == 0, Time.random() % 2 == 0);
+            let (in_head, is_known) = (
+                Time.random().is_multiple_of(2),
+                Time.random().is_multiple_of(2),
+            );
             let head = if in_head {
                 host.answer_without_limit().await
             } else {

@@ -158,9 +158,9 @@ impl<const WITHIN: bool> Jobs<WITHIN> {
             let history = self.store.history(job.id).await.unwrap();
             let charged = history.iter().filter(|failed| {
                 // A worker that was killed may have begun; an observer may panic in a call within the step.
-                let is_noted = !failed.error.contains("was lost")
-                    && !(WITHIN && failed.error.contains("panicked"));
-                failed.failures > 0 && is_noted
+                let is_excused = failed.error.contains("was lost")
+                    || WITHIN && failed.error.contains("panicked");
+                failed.failures > 0 && !is_excused
             });
             let tried = self.seen.count.lock().unwrap().jobs[&job.key].failed;
             assert!(charged.count() <= tried as usize, "{tried}: {history:?}");
