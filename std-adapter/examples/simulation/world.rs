@@ -10,15 +10,20 @@ use atomic_breaker_std::{Breaker, Config, ManualClock};
 
 use crate::load::Load;
 
-const CALLS_PER_MS: u32 = 10;
+/// Of so many instances, one call each millisecond.
+const PER_CALL: usize = 1_000;
 pub(crate) const FAILS_MS: u64 = 5_000;
-pub(crate) const BACK_MS: u64 = FAILS_MS + 60_000;
-const END_MS: u64 = BACK_MS + 40_000;
+/// How long the server is down, unless told otherwise.
+pub(crate) const DOWN_MS: u64 = 60_000;
+pub(crate) const BACK_MS: u64 = FAILS_MS + DOWN_MS;
+/// From the return to the end.
+const CALM_MS: u64 = 40_000;
 /// From an instance to the engine or back, at most; a message to all takes up to ten times as long.
 const WAY_MS: u64 = 2;
 
 pub(crate) struct World {
     now: u64,
+    back_ms: u64,
     instances: Vec<Instance>,
     ledger: Ledger,
     name: Name,
@@ -50,7 +55,7 @@ pub(crate) struct Told {
 }
 
 impl World {
-    pub(crate) fn new(instances: u32, quorum: Option<u32>) -> Self {
+    pub(crate) fn new(instances: u32, quorum: Option<u32>, down_ms: u64) -> Self {
         let instances = (0..instances).map(|seed| {
             let rules = Config::new()
                 .consecutive_failures(5)
@@ -67,6 +72,7 @@ impl World {
         });
         Self {
             now: 0,
+            back_ms: FAILS_MS + down_ms,
             instances: instances.collect(),
             ledger: Ledger::new(),
             name: Name::new("server").expect("a short name"),
@@ -77,7 +83,7 @@ impl World {
     }
 
     pub(crate) fn run(&mut self, load: &mut Load) -> Told {
-        while self.now < END_MS {
+        while self.now < self.back_ms + CALM_MS {
             for (who, input) in self.arrivals.remove(&self.now).unwrap_or_default() {
                 self.step(load, who, input);
             }
@@ -87,7 +93,7 @@ impl World {
                 }
                 self.step(load, who, Input::Time);
             }
-            for _ in 0..CALLS_PER_MS {
+            for _ in 0..self.instances.len().div_ceil(PER_CALL) {
                 let who = load.next();
                 self.call(load, who);
             }
@@ -101,12 +107,12 @@ impl World {
     }
 
     fn call(&mut self, load: &mut Load, who: usize) {
-        let is_down = (FAILS_MS..BACK_MS).contains(&self.now);
+        let is_down = (FAILS_MS..self.back_ms).contains(&self.now);
         let instance = &self.instances[who];
         instance.breaker.clock().set_ms(self.now as u32);
         let Ok(permit) = instance.breaker.acquire() else {
-            if self.now >= BACK_MS {
-                self.told.back_ms = self.now - BACK_MS;
+            if self.now >= self.back_ms {
+                self.told.back_ms = self.now - self.back_ms;
             }
             self.step(load, who, Input::Local(Local::Rejected));
             return;

@@ -103,6 +103,45 @@ async fn processes_that_come_and_go() {
     protects(&seen, 260);
 }
 
+/// Each 700 requests a process starts again; each 900 the engine falls back to what it knew 300 before.
+#[tokio::test(start_paused = true)]
+async fn processes_that_start_again_while_their_engine_falls_back() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let process = |name| {
+        let fleet = FleetConfig::new(2).instance(["a", "b", "c"][name]);
+        let fleet = Joined::new(engine.clone(), fleet).unwrap();
+        let client = client(&fleet, host.clone());
+        (fleet, client)
+    };
+    let fleet = std::sync::Mutex::new([0, 1, 2].map(process));
+    let (number, older) = (AtomicU32::new(0), std::sync::Mutex::new(engine.replica()));
+    let ask = || {
+        let number = number.fetch_add(1, Relaxed);
+        if number % 700 == 699 {
+            let name = number as usize / 700 % 3;
+            // It leaves before it comes back.
+            let mut fleet = fleet.lock().unwrap();
+            fleet[name] = process(name);
+        }
+        match number % 900 {
+            500 => *older.lock().unwrap() = engine.replica(),
+            800 => engine.fail_over(older.lock().unwrap().clone()),
+            _ => {}
+        }
+        let clients = fleet
+            .lock()
+            .unwrap()
+            .each_ref()
+            .map(|(_, client)| client.clone());
+        async {
+            let asked = clients.into_iter().map(|client| client.oneshot(request()));
+            join_all(asked).await.iter().all(Result::is_ok)
+        }
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 260);
+}
+
 #[tokio::test(start_paused = true)]
 async fn keys_of_registries_with_many_hosts_that_are_well() {
     let (engine, host) = (InProcess::new(), Host::default());

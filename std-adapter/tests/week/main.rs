@@ -14,6 +14,10 @@
 //! | `mapped` | breakers that processes share |
 //! | `fleets` | processes that have joined a fleet |
 //! | `operators` | an operator who commands a key while it is called |
+//! | `leaving` | guarded clients whose callers leave, bring deadlines and read streams |
+//! | `crowd` | more keys than slots, of which a few die |
+//! | `long` | calls that are longer than the lease of a probe |
+//! | `pings` | a breaker that is pinged, and a host that says when to come back |
 //! | `calls` | calls that are kept if they do not succeed |
 //! | `requests` | HTTP requests that are kept |
 //! | `responses` | steps that ask what an HTTP response says |
@@ -23,6 +27,7 @@
 
 #[cfg(feature = "steps")]
 mod calls;
+mod crowd;
 #[cfg(feature = "steps")]
 #[path = "../support/faulty_store.rs"]
 mod faulty_store;
@@ -30,12 +35,15 @@ mod faulty_store;
 mod fleets;
 mod guards;
 mod layers;
+mod leaving;
+mod long;
 #[cfg(all(feature = "mapped", any(target_os = "linux", target_os = "android")))]
 mod mapped;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 #[cfg(feature = "admin")]
 mod operators;
+mod pings;
 #[cfg(feature = "keep")]
 mod requests;
 #[cfg(feature = "steps")]

@@ -69,7 +69,7 @@ pub struct Member {
     not_before: u64,
     /// Its own probe failed or hung: until then it leaves the next one to others.
     rests_until: u64,
-    /// That was in this outage: it lets others go first in each of its periods.
+    /// That was in this outage: it lets others go first for half a grace in each of its periods.
     has_failed: bool,
     /// The mark of a period that does not apply here any more.
     overruled: Option<u64>,
@@ -129,10 +129,10 @@ impl Member {
         now.is_connected
             && !self.fleet.is_shadow
             && now.now_ms >= self.not_before.max(self.rests_until)
-            && self
-                .period
-                .as_ref()
-                .is_some_and(|period| matches!(period.phase, Phase::Due))
+            && self.period.is_some_and(|period| {
+                let first = if self.has_failed { period.grace / 2 } else { 0 };
+                period.phase == Phase::Due && now.now_ms >= period.ends + first
+            })
     }
 
     /// The period of the fleet that this instance follows, if there is one.

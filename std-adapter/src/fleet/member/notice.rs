@@ -106,9 +106,6 @@ impl Member {
         let leased = u64::from(heard.leased_ms).min(grace);
         let ends = now.now_ms + remaining;
         let word_until = now.now_ms + remaining.max(leased) + self.spread(grace);
-        if self.has_failed {
-            self.rests_until = self.rests_until.max(ends + grace / 2);
-        }
         self.period = Some(Current {
             id: heard.id,
             trips: heard.trips,

@@ -106,6 +106,20 @@ fn an_engine_that_has_fallen_back_knows_nothing_of_the_period() {
 }
 
 #[test]
+fn who_has_failed_does_not_wait_for_a_period_that_the_engine_has_lost() {
+    let mut instance = Instance::probing(period(5, 0));
+    instance.local(Local::ProbeFailed { open_ms: 2_000 });
+    instance.hear(Notice::Open(period(6, 10_000)));
+    instance.run_to(1);
+    // The engine falls back to the period before, in which anybody may probe.
+    instance.read(Some(Notice::Open(period(5, 0))));
+    instance.run_to(1_998);
+    assert!(!instance.member.wants_rejections(instance.now));
+    instance.run_to(1);
+    assert!(instance.member.wants_rejections(instance.now));
+}
+
+#[test]
 fn a_late_message_is_not_taken_for_an_engine_that_has_fallen_back() {
     let mut instance = Instance::in_period(1, period(50, 1_000));
     assert_eq!(instance.hear(Notice::Open(period(49, 1_000))), []);

@@ -1,5 +1,6 @@
 //! The stacks, each with its bound.
 
+mod by_key;
 mod client;
 mod core;
 mod fleet;
@@ -7,6 +8,7 @@ mod in_flight;
 mod layers;
 mod registry;
 mod shared;
+mod slab;
 mod steps;
 mod waiting;
 mod waiting_keyed;

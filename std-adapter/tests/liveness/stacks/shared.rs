@@ -47,16 +47,23 @@ impl Place for InMemory {
     }
 }
 
-struct InFile(PathBuf);
+/// The path of a file, which is removed in the end.
+pub(super) struct InFile(pub(super) PathBuf);
+
+impl InFile {
+    pub(super) fn draw(dice: &mut Dice) -> Self {
+        let directory = std::env::temp_dir().join(format!("liveness-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        Self(directory.join(format!("{:x}", dice.next())))
+    }
+}
 
 impl Place for InFile {
     type Word = MappedWord;
     const HAS_ONE_CONFIG: bool = true;
 
     fn new(dice: &mut Dice) -> Self {
-        let directory = std::env::temp_dir().join(format!("liveness-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        Self(directory.join(format!("{:x}", dice.next())))
+        Self::draw(dice)
     }
 
     fn breaker(&self, config: Config, observer: Nervous) -> Of<Self> {

@@ -1,5 +1,5 @@
 //! Jobs that are kept while their resource is ill, and done by workers which are killed, stopped, or cut off from the
-//! store for a while.
+//! store for a while. The breaker guards their steps, or the calls within these.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use atomic_breaker_std::steps::{
     Workflow,
 };
 use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, Clock, Config};
+use atomic_breaker_std::{Breaker, CallError, Clock, Config};
 use tokio::task::spawn_local;
 
 use crate::dice::{Dice, Time};
@@ -21,7 +21,7 @@ use crate::explore::explore;
 use crate::faulty_store::{Fault, FaultyStore};
 use crate::host::{Host, Trouble};
 use crate::rules::{bound_of, command, let_go, rules, trips_of};
-use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, throw};
+use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, outcome, throw};
 
 type Shared = Arc<Breaker<Time, NativeWord, (), Nervous>>;
 
@@ -57,36 +57,57 @@ struct Tried {
 
 impl Seen {
     async fn step(self, host: Host, key: String) -> Result<u32, StepError> {
+        self.call(host, key).await.map_err(step_error)
+    }
+
+    /// The same, through the breaker.
+    async fn step_within(self, host: Host, key: String) -> Result<u32, StepError> {
+        let breaker = Arc::clone(&self.breaker);
+        let call = breaker.call_async_with(outcome, || self.call(host, key));
+        call.await.map_err(|error| match error {
+            CallError::Rejected(rejected) => StepError::from(rejected),
+            CallError::Failed(trouble) => step_error(trouble),
+        })
+    }
+
+    async fn call(self, host: Host, key: String) -> Result<u32, Trouble> {
         if self.panics(&key) {
             throw();
         }
+        let before = Look::of(&self.breaker.snapshot());
         let answer = host.answer().await;
         if answer.is_ok() {
             self.count.lock().unwrap().in_a_row = 0;
         } else {
-            self.failed(key);
+            self.failed(key, before);
         }
-        answer.map_err(|Trouble { retry_after }| match retry_after {
-            Some(time) => StepError::retry_after(time, "busy"),
-            None => StepError::from("no answer"),
-        })
+        answer
     }
 
     fn panics(&self, key: &str) -> bool {
         let jobs = &mut self.count.lock().unwrap().jobs;
         let tried = jobs.entry(key.to_owned()).or_default();
-        tried.failed += u32::from(tried.panics);
-        std::mem::take(&mut tried.panics)
+        let panics = std::mem::take(&mut tried.panics) && Nervous::is_allowed();
+        tried.failed += u32::from(panics);
+        panics
     }
 
-    fn failed(&self, key: String) {
+    /// What began in an earlier epoch does not count, as for the breaker.
+    fn failed(&self, key: String, before: Look) {
         let look = Look::of(&self.breaker.snapshot());
         let count = &mut *self.count.lock().unwrap();
         count.jobs.entry(key).or_default().failed += 1;
         if !look.is_closed || look.epoch != count.epoch {
             (count.epoch, count.in_a_row) = (look.epoch, 0);
         }
-        count.in_a_row += 1;
+        count.in_a_row += u32::from(look == before);
+    }
+}
+
+fn step_error(Trouble { retry_after }: Trouble) -> StepError {
+    match retry_after {
+        Some(time) => StepError::retry_after(time, "busy"),
+        None => StepError::from("no answer"),
     }
 }
 
@@ -96,7 +117,7 @@ struct Process {
     worker: Cell<Option<Worker>>,
 }
 
-struct Jobs {
+struct Jobs<const WITHIN: bool> {
     seen: Seen,
     config: Config,
     store: MemoryStore,
@@ -105,12 +126,17 @@ struct Jobs {
     next: Cell<u32>,
 }
 
-impl Jobs {
+impl<const WITHIN: bool> Jobs<WITHIN> {
     fn start(&self) -> Rc<Process> {
         let store = FaultyStore::to(&self.store);
-        let lane = Lane::new("lane").at_once(AT_ONCE);
+        let (lane, breaker) = (Lane::new("lane"), Arc::clone(&self.seen.breaker));
+        let lane = if WITHIN {
+            lane.guarded_within(breaker)
+        } else {
+            lane.guarded(breaker)
+        };
         let steps = Steps::builder(store.clone())
-            .lane(lane.guarded(Arc::clone(&self.seen.breaker)))
+            .lane(lane.at_once(AT_ONCE))
             .workflow(&self.workflow)
             .lease(LEASE)
             .build()
@@ -131,8 +157,10 @@ impl Jobs {
         for job in self.store.list(&filter, u32::MAX).await.unwrap() {
             let history = self.store.history(job.id).await.unwrap();
             let charged = history.iter().filter(|failed| {
-                // A worker that was killed may have begun.
-                failed.failures > 0 && !failed.error.contains("was lost")
+                // A worker that was killed may have begun; an observer may panic in a call within the step.
+                let is_excused = failed.error.contains("was lost")
+                    || WITHIN && failed.error.contains("panicked");
+                failed.failures > 0 && !is_excused
             });
             let tried = self.seen.count.lock().unwrap().jobs[&job.key].failed;
             assert!(charged.count() <= tried as usize, "{tried}: {history:?}");
@@ -157,7 +185,7 @@ impl Process {
     }
 }
 
-impl Stack for Jobs {
+impl<const WITHIN: bool> Stack for Jobs<WITHIN> {
     /// Workers look again and again.
     const IS_IDLE: bool = false;
 
@@ -174,7 +202,16 @@ impl Stack for Jobs {
             .longest(LONGEST_ASKED / 10)
             .tries(100_000);
         let (counts, host) = (seen.clone(), host.clone());
-        let step = move |_, context: StepContext| counts.clone().step(host.clone(), context.key);
+        let step = move |_, context: StepContext| {
+            let (seen, host, key) = (counts.clone(), host.clone(), context.key);
+            async move {
+                if WITHIN {
+                    seen.step_within(host, key).await
+                } else {
+                    seen.step(host, key).await
+                }
+            }
+        };
         let jobs = Self {
             seen,
             config,
@@ -285,5 +322,11 @@ impl Stack for Jobs {
 
 #[test]
 fn jobs_that_workers_do() {
-    explore::<Jobs>("stacks::steps::jobs_that_workers_do", 10);
+    explore::<Jobs<false>>("stacks::steps::jobs_that_workers_do", 10);
+}
+
+#[test]
+fn jobs_whose_steps_call_through_the_breaker_of_their_lane() {
+    let test = "stacks::steps::jobs_whose_steps_call_through_the_breaker_of_their_lane";
+    explore::<Jobs<true>>(test, 10);
 }
