@@ -12,7 +12,7 @@
 //! - A host that fails or hangs for good is tripped by as many of its calls as the rules count failures (five by default),
 //!   a try's limit after the last of them.
 //! - A host that is well for good is served again after the open time that runs (30 s and a fifth at most by default, or
-//!   what it asked for by `Retry-After`, five minutes and a fifth at most) and a probe, which takes a try's limit at most
+//!   what it asked for by `Retry-After`, a minute and a fifth at most by default) and a probe, which takes a try's limit at most
 //!   and begins with the next request. Where the rules want several successes, or a gradual return, after these, too.
 //!
 //! A body that is [reported at its end](ClientConfig::at_end_of_body) has no limit here, so a reader who leaves it while
