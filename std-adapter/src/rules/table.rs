@@ -109,10 +109,19 @@ mod tests {
     fn equal_rules_are_kept_once_whoever_sets_them() {
         let table = Table::new();
         std::thread::scope(|scope| {
-            let set = || (0..300).map(|n| table.insert(n % 100).unwrap()).collect::<Vec<_>>();
-            let all = array::from_fn::<_, 4, _>(|_| scope.spawn(set)).map(|set| set.join().unwrap());
+            let set = || {
+                (0..300)
+                    .map(|n| table.insert(n % 100).unwrap())
+                    .collect::<Vec<_>>()
+            };
+            let all =
+                array::from_fn::<_, 4, _>(|_| scope.spawn(set)).map(|set| set.join().unwrap());
             for ids in all {
-                assert!(ids.iter().zip(0..).all(|(id, n)| *table.get(*id) == n % 100));
+                assert!(
+                    ids.iter()
+                        .zip(0..)
+                        .all(|(id, n)| *table.get(*id) == n % 100)
+                );
                 assert!(ids.iter().all(|id| *id < 100));
             }
         });
