@@ -38,7 +38,7 @@
 //! | wait, retry, ping | [`wait`] |
 //! | take any breaker in a function of yours | [`AnyBreaker`] |
 //! | test what uses it | [`ManualClock`] |
-//! | share rules, or replace them while running | [`Rules`] |
+//! | share rules, or replace them while running | [`Rules`], [`Builder::build_adjustable`] |
 //! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`] |
 //! | share it between programs | [`Breaker::shared`] |
 //!
