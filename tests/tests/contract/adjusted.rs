@@ -112,7 +112,7 @@ fn rules_that_cannot_be_kept_change_nothing_and_say_what_to_do() {
     let clock = ManualClock::new();
     let full = Restless {
         both: [1, 2].map(|limit| Rules::new(rules().consecutive_failures(limit))),
-        looks: Cell::new(0),
+        left: Cell::new(0),
     };
     let breaker = Breaker::builder(rules(), &clock).build_adjustable(full);
     let error = breaker.set_config(rules()).unwrap_err();
@@ -137,17 +137,17 @@ fn breakers_of_whatever_parts_are_adjusted_behind_one_pointer() {
     assert_eq!((wide.state(), narrow.state()), (State::Open, State::Open));
 }
 
-/// Rules that are replaced by others between any two looks at them.
+/// Rules that are replaced by others after so many looks at them.
 struct Restless<B> {
     both: [Rules<B>; 2],
-    looks: Cell<usize>,
+    left: Cell<u32>,
 }
 
 impl<B: Bits> LaterRules<B> for Restless<B> {
     fn current(&self) -> Option<&Rules<B>> {
-        let look = self.looks.get();
-        self.looks.set(look + 1);
-        Some(&self.both[look % 2])
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        Some(&self.both[usize::from(left == 0)])
     }
 
     fn set(&self, _: Rules<B>) -> Result<(), SetConfigError> {
@@ -155,19 +155,26 @@ impl<B: Bits> LaterRules<B> for Restless<B> {
     }
 }
 
-/// Calls, and reports once more, by two sets of rules between which every look changes; each first.
-fn between<W: AnyWord>(both: [Config; 2], report: impl Fn(&By<'_, W>, &ManualClock)) {
-    for first in 0..2 {
-        let clock = ManualClock::starting_at(1);
-        let restless = Restless {
+fn restless<W: AnyWord>(both: [Config; 2], looks: u32, clock: &ManualClock) -> By<'_, W> {
+    Breaker::builder(rules(), clock)
+        .word(W::fresh())
+        .last_calls(LastCalls::over(W::fresh()))
+        .build_adjustable(Restless {
             both: both.map(checked::<W>),
-            looks: Cell::new(first),
-        };
-        let breaker = Breaker::builder(rules(), &clock)
-            .word(W::fresh())
-            .last_calls(LastCalls::over(W::fresh()))
-            .build_adjustable(restless);
-        report(&breaker, &clock);
+            left: Cell::new(looks),
+        })
+}
+
+/// The most looks of a call and its report.
+const LOOKS: u32 = 12;
+
+/// One call, while one set of rules takes the place of the other between any two looks.
+fn between<W: AnyWord>([one, other]: [Config; 2], call: impl Fn(&By<'_, W>, &ManualClock)) {
+    for (both, looks) in (0..LOOKS).flat_map(|looks| [([one, other], looks), ([other, one], looks)])
+    {
+        let clock = ManualClock::starting_at(1);
+        let breaker = restless::<W>(both, looks, &clock);
+        call(&breaker, &clock);
     }
 }
 
@@ -177,14 +184,12 @@ fn a_call_is_not_slow_by_old_rules_and_counted_by_new_ones<W: AnyWord>() {
     let strict = rules().consecutive_failures(1);
     for is_cancelled in [true, false] {
         between::<W>([patient, strict], |breaker, clock| {
-            for _ in 0..8 {
-                let permit = breaker.acquire().unwrap();
-                clock.advance(ms(20));
-                match is_cancelled {
-                    true => permit.cancel(),
-                    false => permit.success(),
-                };
-            }
+            let permit = breaker.acquire().unwrap();
+            clock.advance(ms(20));
+            match is_cancelled {
+                true => permit.cancel(),
+                false => permit.success(),
+            };
             assert_eq!(breaker.state(), State::Closed);
         });
     }
@@ -199,15 +204,12 @@ fn a_share_of_new_rules_does_not_open_for_the_time_of_old_ones<W: AnyWord>() {
         .open_for(ms(10_000));
     let none = rules().consecutive_failures(100).open_for(ms(1_000));
     between::<W>([ratio, none], |breaker, _| {
-        for _ in 0..8 {
-            let Ok(permit) = breaker.acquire() else { break };
-            let made = permit.failure();
-            let open_for = made.and_then(|made| made.open_for());
-            assert!(
-                open_for.is_none_or(|time| time >= ms(10_000)),
-                "{open_for:?}"
-            );
-        }
+        let made = breaker.acquire().unwrap().failure();
+        let open_for = made.and_then(|made| made.open_for());
+        assert!(
+            open_for.is_none_or(|time| time >= ms(10_000)),
+            "{open_for:?}"
+        );
     });
 }
 
