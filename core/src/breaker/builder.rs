@@ -175,6 +175,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit, and what to do.
+    #[expect(clippy::type_complexity, reason = "all the parts of a breaker")]
     pub fn try_build_adjustable<L: LaterRules<W::Bits>>(
         self,
         later: L,

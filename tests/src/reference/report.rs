@@ -99,7 +99,7 @@ impl Reference {
             Mode::Closed { failures, .. } if *failures > 0 => match self.rules.trip {
                 Trip::InARow(_) | Trip::ByRatio => self.mode = Mode::CLEAR,
                 Trip::Within(..) if is_window_over => self.mode = Mode::CLEAR,
-                _ => {}
+                Trip::Within(..) => {}
             },
             Mode::Returning { failures, .. } => {
                 if let Trip::InARow(_) | Trip::ByRatio = self.rules.trip {

@@ -186,10 +186,11 @@ fn a_call_is_not_slow_by_old_rules_and_counted_by_new_ones<W: AnyWord>() {
         between::<W>([patient, strict], |breaker, clock| {
             let permit = breaker.acquire().unwrap();
             clock.advance(ms(20));
-            match is_cancelled {
-                true => permit.cancel(),
-                false => permit.success(),
-            };
+            if is_cancelled {
+                permit.cancel();
+            } else {
+                permit.success();
+            }
             assert_eq!(breaker.state(), State::Closed);
         });
     }
