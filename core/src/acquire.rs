@@ -143,8 +143,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
         let ticket = Ticket {
             granted: applied.bits,
-            started_ms: self
-                .config()
+            started_ms: machine
+                .config
                 .slow_call_ms
                 .map(|_| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN)),
         };

@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use crate::breaker::Breaker;
+use crate::breaker::{Adjustable, Breaker, LaterRules};
 use crate::clock::Clock;
-use crate::config::AsRules;
-use crate::error::CorruptWord;
+use crate::config::{AsRules, Config, ConfigError};
+use crate::error::{CorruptWord, SetConfigError};
 use crate::machine::{Command, Machine, Step};
 use crate::number::ms;
 use crate::observer::{Cause, Observer, Transition};
@@ -260,4 +260,39 @@ control_of_breaker! {
     enable() -> Option<Transition>;
     probe_now() -> Option<Transition>;
     probe_early() -> Option<Transition>;
+}
+
+/// [`Control`] of breakers whose rules can be replaced, behind one pointer: for a map of breakers whose rules come
+/// from one file.
+pub trait Adjust: Control {
+    /// [`Breaker::config`], as it is now.
+    fn config(&self) -> Config;
+
+    /// [`Breaker::check_config`].
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which setting does not fit, and what to do.
+    fn check_config(&self, config: Config) -> Result<(), ConfigError>;
+
+    /// [`Breaker::set_config`].
+    ///
+    /// # Errors
+    /// [`SetConfigError`] says why nothing has changed.
+    fn set_config(&self, config: Config) -> Result<(), SetConfigError>;
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>> Adjust
+    for Breaker<C, W, T, O, Adjustable<L, W::Bits>>
+{
+    fn config(&self) -> Config {
+        *Breaker::config(self)
+    }
+
+    fn check_config(&self, config: Config) -> Result<(), ConfigError> {
+        Breaker::check_config(self, config)
+    }
+
+    fn set_config(&self, config: Config) -> Result<(), SetConfigError> {
+        Breaker::set_config(self, config)
+    }
 }

@@ -287,3 +287,33 @@ impl fmt::Display for FromBitsError {
 }
 
 impl core::error::Error for FromBitsError {}
+
+/// Why [`Breaker::set_config`](crate::Breaker::set_config) changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum SetConfigError {
+    /// The rules do not fit the word or the tally.
+    Config(ConfigError),
+    /// [What keeps the rules](crate::LaterRules) has no room for another set of them.
+    TooManyRules,
+}
+
+impl From<ConfigError> for SetConfigError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl fmt::Display for SetConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::TooManyRules => f.write_str(
+                "there is no room for further rules: set rules that were set before, or restart",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SetConfigError {}

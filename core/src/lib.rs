@@ -38,7 +38,7 @@
 //! | wait, retry, ping | [`wait`] |
 //! | take any breaker in a function of yours | [`AnyBreaker`] |
 //! | test what uses it | [`ManualClock`] |
-//! | share rules, or replace them while running | [`Rules`] |
+//! | share rules, or replace them while running | [`Rules`], [`Builder::build_adjustable`] |
 //! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`] |
 //! | share it between programs | [`Breaker::shared`] |
 //!
@@ -117,12 +117,12 @@ mod transition;
 pub mod wait;
 pub mod word;
 
-pub use breaker::{AnyBreaker, BitsOf, Breaker, Builder};
+pub use breaker::{Adjustable, AnyBreaker, BitsOf, Breaker, Builder, LaterRules};
 pub use call::Fallback;
 pub use clock::{Clock, ManualClock, SharedClock};
 pub use config::{AsRules, Config, ConfigError, Ratio, Rules};
-pub use control::Control;
-pub use error::{CallError, CorruptWord, FromBitsError, Rejected, Wait};
+pub use control::{Adjust, Control};
+pub use error::{CallError, CorruptWord, FromBitsError, Rejected, SetConfigError, Wait};
 #[cfg(feature = "heapless")]
 pub use event_log::EventLog;
 pub use observer::{Cause, Observer, OnTransition, Transition};

@@ -1,4 +1,7 @@
 //! What a report changes in the word, off the closed path.
+//!
+//! The rules may be replaced at any time, so whatever decides what becomes of a report reads them once and hands them
+//! on, as a [`Machine`].
 
 use crate::apply::Applied;
 use crate::breaker::Breaker;
@@ -35,7 +38,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline]
     fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let is_all = if self.has_tally() {
-            IS_FAST && ticket.started_ms.is_none() && self.remember(ticket)
+            IS_FAST && ticket.started_ms.is_none() && self.remember(self.machine(), ticket)
         } else {
             // Whatever the permit's epoch: in a clear word there is nothing to change.
             ticket.started_ms.is_none() && word::load_relaxed(&self.word).is_closed_and_clear()
@@ -68,13 +71,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Records a success, where that is all there is to do.
     #[inline]
-    fn remember(&self, ticket: Ticket<W::Bits>) -> bool {
+    fn remember(&self, machine: Machine<'_, W::Bits>, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
         let is_all =
             self.has_tally() && seen.is_closed_and_clear() && seen.is_same_epoch(ticket.granted);
         if is_all {
             // Only a failure can trip.
-            let _ = self.record_in(Circuit::of_valid(seen), None);
+            let _ = self.record_in(machine, Circuit::of_valid(seen), None);
         }
         is_all
     }
@@ -91,7 +94,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             self.observer.outcome(failure.into());
             Applied::nothing(ticket.granted)
         } else {
-            self.count(ticket, failure)
+            self.count(self.machine(), ticket, failure)
         }
     }
 
@@ -135,20 +138,20 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
-        if self.was_slow(ticket) {
-            return self.count(ticket, Failure::slow());
+        let machine = self.machine();
+        if self.was_slow(machine, ticket) {
+            return self.count(machine, ticket, Failure::slow());
         }
-        if IS_FAST && self.remember(ticket) {
+        if IS_FAST && self.remember(machine, ticket) {
             self.observer.outcome(Outcome::Success);
             return Applied::nothing(ticket.granted);
         }
-        let machine = self.machine();
         let mut verdict = None;
         let applied = self.apply(|circuit, now| {
             let holds = machine.holds(circuit, ticket.granted);
             if holds {
                 // Only a failure can trip.
-                let _ = self.record(&mut verdict, circuit, None);
+                let _ = self.record(machine, &mut verdict, circuit, None);
             }
             machine.succeed(circuit, ticket.granted, holds, now)
         });
@@ -158,8 +161,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     #[inline]
-    fn count(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
-        let applied = self.count_cold(ticket, failure.weight);
+    fn count(
+        &self,
+        machine: Machine<'_, W::Bits>,
+        ticket: Ticket<W::Bits>,
+        failure: Failure,
+    ) -> Applied<W::Bits> {
+        let applied = self.count_cold(machine, ticket, failure.weight);
         self.observer.outcome(failure.into());
         self.notify(applied);
         applied
@@ -167,11 +175,16 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     #[cold]
     #[inline(never)]
-    fn count_cold(&self, ticket: Ticket<W::Bits>, weight: u16) -> Applied<W::Bits> {
-        let machine = self.machine();
+    fn count_cold(
+        &self,
+        machine: Machine<'_, W::Bits>,
+        ticket: Ticket<W::Bits>,
+        weight: u16,
+    ) -> Applied<W::Bits> {
         let mut verdict = None;
-        self.apply_if_current(ticket, |circuit, now| {
-            let ratio_reached = self.record(&mut verdict, circuit, Some(weight)) == Verdict::Trip;
+        self.apply_if_current(machine, ticket, |circuit, now| {
+            let recorded = self.record(machine, &mut verdict, circuit, Some(weight));
+            let ratio_reached = recorded == Verdict::Trip;
             machine.count(circuit, weight, ratio_reached, now)
         })
     }
@@ -180,6 +193,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline]
     fn record(
         &self,
+        machine: Machine<'_, W::Bits>,
         verdict: &mut Option<Verdict>,
         circuit: Circuit<W::Bits>,
         failure: Option<u16>,
@@ -187,7 +201,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if !self.has_tally() || !circuit.counts_failures() || failure == Some(0) {
             return Verdict::Keep;
         }
-        *verdict.get_or_insert_with(|| self.record_in(circuit, failure))
+        *verdict.get_or_insert_with(|| self.record_in(machine, circuit, failure))
     }
 
     #[inline]
@@ -196,10 +210,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     #[inline]
-    fn record_in(&self, circuit: Circuit<W::Bits>, failure: Option<u16>) -> Verdict {
+    fn record_in(
+        &self,
+        machine: Machine<'_, W::Bits>,
+        circuit: Circuit<W::Bits>,
+        failure: Option<u16>,
+    ) -> Verdict {
         let epoch = circuit.epoch() as u16;
         self.tally
-            .record(Call { epoch, failure }, self.config().ratio)
+            .record(Call { epoch, failure }, machine.config.ratio)
     }
 
     #[cold]
@@ -231,7 +250,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[cold]
     #[inline(never)]
     pub(crate) fn give_back(&self, ticket: Ticket<W::Bits>) {
-        self.apply_if_current(ticket, |circuit, _| Machine::<W::Bits>::give_back(circuit));
+        self.apply_if_current(self.machine(), ticket, |circuit, _| {
+            Machine::<W::Bits>::give_back(circuit)
+        });
     }
 
     /// A permit that is dropped: nothing is learned from it, unless it took too long.
@@ -248,11 +269,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline(never)]
     fn cancel_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let machine = self.machine();
-        let was_slow = self.was_slow(ticket);
+        let was_slow = self.was_slow(machine, ticket);
         let applied = if was_slow && !ticket.is_probe() {
-            self.count_cold(ticket, Failure::new().weight)
+            self.count_cold(machine, ticket, Failure::new().weight)
         } else {
-            self.apply_if_current(ticket, |circuit, now| {
+            self.apply_if_current(machine, ticket, |circuit, now| {
                 machine.cancel(circuit, ticket.granted, was_slow, now)
             })
         };
@@ -265,10 +286,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline]
     fn apply_if_current(
         &self,
+        machine: Machine<'_, W::Bits>,
         ticket: Ticket<W::Bits>,
         mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Step<W::Bits>,
     ) -> Applied<W::Bits> {
-        let machine = self.machine();
         self.apply(|circuit, now| {
             if machine.holds(circuit, ticket.granted) {
                 step(circuit, now)
@@ -278,8 +299,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         })
     }
 
-    fn was_slow(&self, ticket: Ticket<W::Bits>) -> bool {
-        match (ticket.started_ms, self.config().slow_call_ms) {
+    fn was_slow(&self, machine: Machine<'_, W::Bits>, ticket: Ticket<W::Bits>) -> bool {
+        match (ticket.started_ms, machine.config.slow_call_ms) {
             (Some(started), Some(limit)) => {
                 let took = self.clock.now_ms().wrapping_sub(started.get());
                 // More than half the range: the clock stepped back.

@@ -83,6 +83,7 @@
 //! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
 //! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
+//! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] | |
 //! | have what was refused done later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
 //! | share what instances learn | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
@@ -143,6 +144,7 @@ pub mod reqwest;
 mod resource;
 #[cfg(all(feature = "retry", target_has_atomic = "64"))]
 pub mod retry;
+mod rules;
 #[cfg(feature = "tokio")]
 mod runtime;
 #[cfg(all(feature = "sliding", target_has_atomic = "64"))]
@@ -168,6 +170,7 @@ pub use resource::{
     LastFailureCell, OneBreaker, PercentError, Rejection, Report, Resource, ResourcePermit,
     ServiceError, call_reported,
 };
+pub use rules::KeptRules;
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
 #[cfg(all(feature = "sliding", target_has_atomic = "64"))]
@@ -222,4 +225,41 @@ pub const fn breaker(config: Config) -> Breaker {
 /// [`ConfigError`] says which setting does not fit the word, and what to do.
 pub fn try_breaker(config: Config) -> Result<Breaker, ConfigError> {
     Breaker::try_new(config, StdClock)
+}
+
+/// A [`Breaker`] whose rules can be [replaced](atomic_breaker::Breaker::set_config) while it is in use. The parameters
+/// are the same, in the same order, but for the rules.
+pub type AdjustableBreaker<C = StdClock, W = word::NativeWord, T = (), O = ()> =
+    Breaker<C, W, T, O, Adjustable<KeptRules<<W as word::Word>::Bits>, <W as word::Word>::Bits>>;
+
+/// [`breaker`] for rules that can be [replaced](atomic_breaker::Breaker::set_config) while calls are under way. With a
+/// tally, an observer or another clock: [`Builder::build_adjustable`] with [`KeptRules`].
+///
+/// # Panics
+/// When the configuration does not fit the word. In a `static` or `const` that is a compile error; for
+/// configurations that are not known to be right there is [`try_adjustable_breaker`].
+///
+/// ```
+/// use atomic_breaker_std::{AdjustableBreaker, Config, adjustable_breaker};
+///
+/// static PAYMENTS: AdjustableBreaker = adjustable_breaker(Config::new());
+///
+/// PAYMENTS.set_config(Config::new().consecutive_failures(1))?;
+/// let _ = PAYMENTS.call(|| Err::<(), _>("no answer"));
+/// assert!(PAYMENTS.acquire().is_err());
+///
+/// let error = PAYMENTS.set_config(Config::new().probes(0)).unwrap_err();
+/// assert_eq!(error.to_string(), "with 0 probes an open breaker never closes: set at least 1");
+/// # Ok::<(), atomic_breaker_std::SetConfigError>(())
+/// ```
+pub const fn adjustable_breaker(config: Config) -> AdjustableBreaker {
+    Breaker::builder(config, StdClock).build_adjustable(KeptRules::new())
+}
+
+/// [`adjustable_breaker`] for configurations that are not known to be right.
+///
+/// # Errors
+/// [`ConfigError`] says which setting does not fit the word, and what to do.
+pub fn try_adjustable_breaker(config: Config) -> Result<AdjustableBreaker, ConfigError> {
+    Breaker::builder(config, StdClock).try_build_adjustable(KeptRules::new())
 }

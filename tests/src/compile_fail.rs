@@ -46,6 +46,14 @@
 //! use atomic_breaker_std::{Breaker, Config, breaker};
 //! static SOUND: Breaker = breaker(Config::new().probes(2).close_after(2));
 //! ```
+//! ```
+//! use atomic_breaker_std::{AdjustableBreaker, Config, adjustable_breaker};
+//! static SOUND: AdjustableBreaker = adjustable_breaker(Config::new().probes(2).close_after(2));
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker_std::{AdjustableBreaker, Config, adjustable_breaker};
+//! static POINTLESS: AdjustableBreaker = adjustable_breaker(Config::new().probes(2).close_after(1));
+//! ```
 //! ```compile_fail,E0080
 //! use atomic_breaker_std::{Breaker, Config, breaker};
 //! static NEVER_CLOSES: Breaker = breaker(Config::new().probes(0));

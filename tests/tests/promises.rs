@@ -14,10 +14,10 @@ use atomic_breaker::word::{
 use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, Breaker, Builder, CallError, Cause, Clock, Config,
     ConfigError, Control, CorruptWord, EventLog, Failure, LastCalls, ManualClock, Observer,
-    OnTransition, Outcome, Permit, Ratio, Rejected, Rules, SharedClock, Snapshot, State, Tally,
-    Token, Transition, Verdict, Wait,
+    OnTransition, Outcome, Permit, Ratio, Rejected, Rules, SetConfigError, SharedClock, Snapshot,
+    State, Tally, Token, Transition, Verdict, Wait,
 };
-use atomic_breaker_std::StdClock;
+use atomic_breaker_std::{AdjustableBreaker, KeptRules, StdClock, adjustable_breaker};
 
 fn is_send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
 fn is_copy<T: Copy + Eq + Debug>() {}
@@ -34,6 +34,7 @@ fn everything_goes_between_threads() {
     is_send_sync_unpin::<Breaker<StdClock, Retained<Ticks<AtomicU32, 10>>>>();
     is_send_sync_unpin::<Breaker<StdClock, NativeWord, (), (), &'static Rules>>();
     is_send_sync_unpin::<Full>();
+    is_send_sync_unpin::<AdjustableBreaker>();
     is_send_sync_unpin::<Builder<StdClock>>();
     is_send_sync_unpin::<Rules>();
     is_send_sync_unpin::<Permit<&'static Plain>>();
@@ -71,6 +72,7 @@ fn values_are_copied_and_compared() {
     is_copy::<Config>();
     is_copy::<ConfigError>();
     is_copy::<CorruptWord>();
+    is_copy::<SetConfigError>();
     is_copy::<Rejected>();
     is_copy::<CallError<u8>>();
     is_copy::<Outcome>();
@@ -92,6 +94,7 @@ fn errors_are_errors() {
     is_error::<Rejected>();
     is_error::<ConfigError>();
     is_error::<CorruptWord>();
+    is_error::<SetConfigError>();
     is_error::<CallError<std::io::Error>>();
 }
 
@@ -119,6 +122,27 @@ fn a_breaker_with_shared_rules_is_a_word_and_a_pointer() {
     let pointer = size_of::<usize>();
     assert_eq!(size_of::<Shared<AtomicU64>>(), 8 + pointer);
     assert_eq!(size_of::<Shared<&AtomicU64>>(), 2 * pointer);
+}
+
+/// With a tally and an observer as well, and without an allocation until rules are set.
+#[test]
+fn an_adjustable_breaker_stands_in_a_static() {
+    static LOG: EventLog<4> = EventLog::new();
+    static ALONE: AdjustableBreaker = adjustable_breaker(Config::new());
+    static FULL: AdjustableBreaker<StdClock, NativeWord, LastCalls, &EventLog<4>> =
+        Breaker::builder(Config::new(), StdClock)
+            .last_calls(LastCalls::new())
+            .observer(&LOG)
+            .build_adjustable(KeptRules::new());
+    for set in [
+        ALONE.set_config(Config::new()),
+        FULL.set_config(Config::new()),
+    ] {
+        assert_eq!(set, Ok(()));
+    }
+    let kept = size_of::<KeptRules>();
+    assert_eq!(size_of::<AdjustableBreaker>(), size_of::<Plain>() + kept);
+    assert!(kept <= 368, "as documented: {kept}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use core::mem::ManuallyDrop;
 
-use super::Breaker;
+use super::{Adjustable, Breaker, LaterRules};
 use crate::clock::{Clock, SharedClock};
 use crate::config::{Config, ConfigError, Memory, Rules, check_memory};
 use crate::observer::{Observer, OnTransition, Transition};
@@ -150,8 +150,45 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     /// # Errors
     /// [`ConfigError`] says which setting does not fit, and what to do.
     pub fn try_build(self) -> Result<Breaker<C, W, T, O>, ConfigError> {
+        self.try_with(|rules| rules)
+    }
+
+    /// [`build`](Self::build) for a breaker whose rules can be [replaced](Breaker::set_config) while it is in use.
+    /// Those that are set later are kept in `later`. In a `static` as well.
+    ///
+    /// # Panics
+    /// As [`build`](Self::build). For configurations that are not known to be right there is
+    /// [`try_build_adjustable`](Self::try_build_adjustable).
+    pub const fn build_adjustable<L: LaterRules<W::Bits>>(
+        self,
+        later: L,
+    ) -> Breaker<C, W, T, O, Adjustable<L, W::Bits>> {
+        // Without a destructor of its own, as a `const` that fails has none to run.
+        let later = ManuallyDrop::new(later);
         match self.rules() {
-            Ok(rules) => Ok(self.with(rules)),
+            Ok(first) => self.with(Adjustable::new(first, ManuallyDrop::into_inner(later))),
+            Err(error) => panic!("{}", error.message()),
+        }
+    }
+
+    /// [`build_adjustable`](Self::build_adjustable) for configurations that are not known to be right.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which setting does not fit, and what to do.
+    #[expect(clippy::type_complexity, reason = "all the parts of a breaker")]
+    pub fn try_build_adjustable<L: LaterRules<W::Bits>>(
+        self,
+        later: L,
+    ) -> Result<Breaker<C, W, T, O, Adjustable<L, W::Bits>>, ConfigError> {
+        self.try_with(|first| Adjustable::new(first, later))
+    }
+
+    fn try_with<R>(
+        self,
+        rules: impl FnOnce(Rules<W::Bits>) -> R,
+    ) -> Result<Breaker<C, W, T, O, R>, ConfigError> {
+        match self.rules() {
+            Ok(checked) => Ok(self.with(rules(checked))),
             Err(error) => {
                 drop(ManuallyDrop::into_inner(self.word));
                 drop(ManuallyDrop::into_inner(self.clock));
@@ -169,7 +206,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
         }
     }
 
-    const fn with(self, rules: Rules<W::Bits>) -> Breaker<C, W, T, O> {
+    const fn with<R>(self, rules: R) -> Breaker<C, W, T, O, R> {
         Breaker {
             word: ManuallyDrop::into_inner(self.word),
             rules,

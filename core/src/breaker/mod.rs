@@ -1,8 +1,10 @@
 //! The breaker: a word, its rules, a clock, and how to make one.
 
+mod adjustable;
 mod any;
 mod builder;
 
+pub use adjustable::{Adjustable, LaterRules};
 pub use any::{AnyBreaker, BitsOf};
 pub use builder::Builder;
 

@@ -30,10 +30,12 @@ use crate::word::{Bits, NativeBits};
 /// # Other rules while running
 ///
 /// The rules can be replaced at any time, for any others: the state is in the word and stays, the new
-/// rules apply from the next event on, and a running open time stays as it is. Take up the same word
+/// rules apply from the next event on, and a running open time stays as it is. Build the breaker with
+/// [`build_adjustable`](crate::Builder::build_adjustable), take up the same word
 /// with the new rules, or see the same breaker under them by
 /// [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under the old rules counts
-/// under the new ones: four failures in a row are four of three, so the next one trips. Failures in a
+/// under the new ones: four failures in a row are four of three, so the next one trips. (Under
+/// [`tally_only`](Config::tally_only) a success ends them, as it does under rules of failures in a row.) Failures in a
 /// row have no time of their own: to a [window](Config::failures_within) that takes over they came when
 /// the clock read 0. Where several
 /// probes are in flight and the new rules allow one, the last to report may be taken for lost, if it was

@@ -67,12 +67,12 @@ impl<B: Bits> Machine<'_, B> {
         }
         let is_returning = circuit.trips() != 0;
         let is_over = match self.config.trip {
-            TripRule::Consecutive { .. } => true,
+            // What is counted beside a tally is left from rules that were replaced.
+            TripRule::Consecutive { .. } | TripRule::TallyOnly => true,
             // What stays would look fresh again when the time comes round.
             TripRule::Within { window_ms, .. } => {
                 !is_returning && B::age(now.ms(), circuit.time()) >= B::ticks(window_ms)
             }
-            TripRule::TallyOnly => false,
         };
         let cleared = circuit.with_failures(0);
         match is_over {

@@ -1,6 +1,5 @@
 //! The rules of keys: set while calls are under way, read without a write.
 
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::AtomicU64;
@@ -9,9 +8,11 @@ use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally};
 use super::classes::Class;
 use super::slot::{Choice, Slot};
 use super::{Registry, RegistryError};
+pub(super) use crate::rules::RuleId;
+use crate::rules::{Table, TableFull};
 
 /// Rules, and what follows from them for a registry.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ruleset {
     pub(super) rules: Rules<u64>,
     /// Whether each call has to be remembered, so that the first one takes a slot.
@@ -40,60 +41,29 @@ impl Ruleset {
     }
 }
 
-/// Which rules: an index of the [`RuleTable`].
-pub(super) type RuleId = u16;
-
-const CHUNK: usize = 64;
-const CHUNKS: usize = (RuleId::MAX as usize + 1) / CHUNK;
-
-/// All rules that were ever set, each once, so that they can be borrowed without counting who does. Grows under
-/// the lock of the registry.
+/// All rules that were ever set, each once, so that they can be borrowed without counting who does.
 #[derive(Debug)]
-pub(super) struct RuleTable(Box<[OnceLock<Chunk>]>);
-
-type Chunk = Box<[OnceLock<Ruleset>]>;
+pub(super) struct RuleTable(Table<Ruleset>);
 
 impl RuleTable {
     /// With the first rules, those of index 0.
     pub(super) fn new(first: Ruleset) -> Self {
-        let table = Self((0..CHUNKS).map(|_| OnceLock::new()).collect());
-        // The table is empty, so this is the one.
-        let _ = table.place(0).set(first);
+        let table = Self(Table::new());
+        // The table is empty, so there is room.
+        let _ = table.insert(first);
         table
     }
 
     /// Rules that were set.
     #[inline]
     pub(super) fn get(&self, id: RuleId) -> &Ruleset {
-        let rules = self.0[usize::from(id) / CHUNK]
-            .get()
-            .and_then(|chunk| chunk[usize::from(id) % CHUNK].get());
-        match rules {
-            Some(rules) => rules,
-            None => unreachable!("an index is handed out when its rules are set"),
-        }
+        self.0.get(id)
     }
 
-    /// The index of rules, new ones if need be. Under the lock of the registry.
+    /// The index of rules, new ones if need be.
     pub(super) fn insert(&self, ruleset: Ruleset) -> Result<RuleId, RegistryError> {
-        for id in 0..=RuleId::MAX {
-            let place = self.place(id);
-            match place.get() {
-                Some(known) if known.rules.config() == ruleset.rules.config() => return Ok(id),
-                Some(_) => {}
-                None => {
-                    let _ = place.set(ruleset);
-                    return Ok(id);
-                }
-            }
-        }
-        Err(RegistryError::TooManyRules)
-    }
-
-    fn place(&self, id: RuleId) -> &OnceLock<Ruleset> {
-        let chunk = self.0[usize::from(id) / CHUNK]
-            .get_or_init(|| (0..CHUNK).map(|_| OnceLock::new()).collect());
-        &chunk[usize::from(id) % CHUNK]
+        let inserted = self.0.insert(ruleset);
+        inserted.map_err(|TableFull| RegistryError::TooManyRules)
     }
 }
 

@@ -174,6 +174,30 @@ fn rules_are_shown_compared_and_set() {
 }
 
 #[test]
+fn rules_of_a_single_breaker_are_set() {
+    let Some(browser) = browser() else { return };
+    let site = Site::new();
+    browser.open(&site.url);
+    manage(&browser, "payments");
+    browser.press("#commands", "Change rules");
+    browser.wait_for("document.querySelector('#form textarea')");
+    browser.run(
+        "document.querySelector('#form textarea').value = '{\"consecutive_failures\": 7, \"open_for_ms\": 3600000}';",
+    );
+    browser.press("#form", "Compare");
+    browser.wait_for("!document.querySelector('#confirm').hidden");
+    let question = browser.text("return document.querySelector('#question').textContent;");
+    assert_eq!(
+        question,
+        "Set these rules: payments? It follows them from the next event on; an open time that runs stays."
+    );
+    browser.press("#confirm", "Set these rules");
+    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
+    let rules = *site.payments.breaker().config();
+    assert_eq!(rules.get_consecutive_failures(), Some(7));
+}
+
+#[test]
 fn shadow_mode_is_set_and_shown() {
     let Some(browser) = browser() else { return };
     let site = Site::new();

@@ -6,14 +6,16 @@ use atomic_breaker_std::admin::{Admin, Operator, Recorder, Timeline};
 use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{AnyPermit, Breaker, Config, Failure, Outcome, Resource, StdClock};
+use atomic_breaker_std::{
+    AdjustableBreaker, AnyPermit, Breaker, Config, Failure, KeptRules, Outcome, Resource, StdClock,
+};
 use axum::{Extension, Router};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
 pub(crate) struct Site {
     pub(crate) hosts: Arc<Registry<String, StdClock, (), Recorder>>,
-    pub(crate) payments: Arc<Resource<Breaker<StdClock, NativeWord, (), Recorder>>>,
+    pub(crate) payments: Arc<Resource<AdjustableBreaker<StdClock, NativeWord, (), Recorder>>>,
     /// With a slash at its end.
     pub(crate) url: String,
     _joined: Joined,
@@ -37,7 +39,7 @@ impl Site {
             .unwrap();
         let payments = Breaker::builder(rules, StdClock)
             .observer(timeline.of("payments"))
-            .build();
+            .build_adjustable(KeptRules::new());
         let (hosts, payments) = (Arc::new(hosts), Arc::new(Resource::new(payments)));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -38,6 +38,16 @@
 //! let breaker = Breaker::shared(&word, Config::new(), SinceStart);
 //! ```
 //!
+//! Rules are set on breakers that were built for it:
+//! ```
+//! use atomic_breaker_std::{Config, adjustable_breaker};
+//! let _ = adjustable_breaker(Config::new()).set_config(Config::new());
+//! ```
+//! ```compile_fail,E0599
+//! use atomic_breaker_std::{Config, breaker};
+//! let _ = breaker(Config::new()).set_config(Config::new());
+//! ```
+//!
 //! Rules fit words of their shape only:
 //! ```
 //! use atomic_breaker::{Breaker, Config, ManualClock, Rules, word::AtomicU32};

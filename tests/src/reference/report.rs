@@ -98,12 +98,12 @@ impl Reference {
         let is_window_over = self.is_window_over();
         match &mut self.mode {
             Mode::Closed { failures, .. } if *failures > 0 => match self.rules.trip {
-                Trip::InARow(_) => self.mode = Mode::CLEAR,
+                Trip::InARow(_) | Trip::ByRatio => self.mode = Mode::CLEAR,
                 Trip::Within(..) if is_window_over => self.mode = Mode::CLEAR,
-                _ => {}
+                Trip::Within(..) => {}
             },
             Mode::Returning { failures, .. } => {
-                if let Trip::InARow(_) = self.rules.trip {
+                if let Trip::InARow(_) | Trip::ByRatio = self.rules.trip {
                     *failures = 0;
                 }
             }

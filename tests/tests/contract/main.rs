@@ -19,9 +19,10 @@
 //! | `word`, `restored`, `retained` | the word anywhere, corrupt words, words that outlive their clock |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
-//! | `rules`, `taken_over` | rules that are shared and replaced |
+//! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
 //! | `config`, `parts`, `files` | what does not fit, and the message; configurations from a file |
 
+mod adjusted;
 mod attempt;
 mod basis_points;
 mod calls;

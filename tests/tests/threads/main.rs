@@ -4,6 +4,7 @@
 //! documented and not what is tested here, so callers stop, and wait for each other, before a turn is
 //! over: the work comes in rounds, and each round is audited when everybody has come to rest.
 
+mod adjusted;
 mod audit;
 mod mixed;
 mod replaced;

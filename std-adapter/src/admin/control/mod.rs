@@ -181,10 +181,12 @@ impl Changes<'_> {
             self.source.set_rules(key, new).map_err(problem)?;
             self.record(What::Change(Change::Rules { old, new }));
         }
-        let whose = if key.is_some() {
-            "the key"
-        } else {
-            "all keys without rules of their own or of their class"
+        let whose = match key {
+            Some(_) => "the key",
+            None if self.source.head().has_keys() => {
+                "all keys without rules of their own or of their class"
+            }
+            None => "the breaker",
         };
         Ok(self.of_rules(old, new, &format!("the rules of {whose}")))
     }
@@ -273,7 +275,7 @@ pub(super) fn problem(refused: Refused) -> Problem {
         ),
         Refused::FixedRules => Problem::new(
             StatusCode::CONFLICT,
-            "the rules of a single breaker are fixed when it is built: a Registry takes others while running",
+            "the rules of this breaker are fixed: build it with build_adjustable to replace them while it is in use",
         ),
         Refused::Rules(error) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error),
     }

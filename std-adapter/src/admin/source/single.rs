@@ -1,12 +1,14 @@
 //! A single breaker that is shown.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use atomic_breaker::{
-    AnyBreaker, AsRules, Breaker, Clock, Config, Control, Observer, Tally, word::Word,
+    Adjust, AnyBreaker, AsRules, Breaker, Clock, Config, Control, Observer, Tally, word::Word,
 };
 
 use super::{Head, Refused, Seen, Source};
+use crate::AdjustableBreaker;
 use crate::resource::{AnyResource, Enforcement, LastFailureCell, Resource};
 
 /// What leads to a single breaker: an `Arc` or a `&'static` reference of a [`Breaker`](crate::Breaker), or of a
@@ -22,6 +24,12 @@ pub trait Single: Send + Sync + 'static {
 
     /// Its rules.
     fn config(&self) -> Config;
+
+    /// The breaker as one whose rules can be replaced, where they can: an
+    /// [`AdjustableBreaker`](crate::AdjustableBreaker). The page says of others that their rules are fixed.
+    fn adjust(&self) -> Option<&dyn Adjust> {
+        None
+    }
 
     /// The last failure and shadow mode, where it has them.
     fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)>;
@@ -45,6 +53,10 @@ macro_rules! single {
                 *Breaker::config(self)
             }
 
+            fn adjust(&self) -> Option<&dyn Adjust> {
+                adjustable(&**self)
+            }
+
             fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)> {
                 None
             }
@@ -65,6 +77,10 @@ macro_rules! single_resource {
                 *self.breaker().as_breaker().config()
             }
 
+            fn adjust(&self) -> Option<&dyn Adjust> {
+                adjustable(self.breaker().as_breaker())
+            }
+
             fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)> {
                 Some((AnyResource::last_failure(self), AnyResource::enforcement(self)))
             }
@@ -73,6 +89,20 @@ macro_rules! single_resource {
 }
 
 single_resource!(&'static Resource<B>, Arc<Resource<B>>);
+
+/// Whether the rules of a breaker can be replaced is known by its type alone.
+fn adjustable<C, W, T, O, R>(breaker: &Breaker<C, W, T, O, R>) -> Option<&dyn Adjust>
+where
+    C: Clock + 'static,
+    W: Word + 'static,
+    T: Tally + 'static,
+    O: Observer + 'static,
+    R: 'static,
+{
+    let breaker: &dyn Any = breaker;
+    let adjustable = breaker.downcast_ref::<AdjustableBreaker<C, W, T, O>>();
+    adjustable.map(|breaker| -> &dyn Adjust { breaker })
+}
 
 pub(in crate::admin) struct OfSingle<S>(pub(in crate::admin) S);
 
@@ -93,7 +123,7 @@ impl<S: Single> Source for OfSingle<S> {
             keys: None,
             enforced_percent: self.enforcement().map(Enforcement::percent),
             rules: self.0.config(),
-            can_change_rules: false,
+            can_change_rules: self.0.adjust().is_some(),
         }
     }
 
@@ -125,19 +155,24 @@ impl<S: Single> Source for OfSingle<S> {
     }
 
     fn rules_without_own(&self, _: &str) -> Result<Config, Refused> {
-        Err(Refused::FixedRules)
+        Err(Refused::KeyWanted(false))
     }
 
-    fn check_rules(&self, _: Config) -> Result<(), Refused> {
-        Err(Refused::FixedRules)
+    fn check_rules(&self, rules: Config) -> Result<(), Refused> {
+        let breaker = self.0.adjust().ok_or(Refused::FixedRules)?;
+        let checked = breaker.check_config(rules);
+        checked.map_err(|error| Refused::Rules(error.to_string()))
     }
 
-    fn set_rules(&self, _: Option<&str>, _: Config) -> Result<(), Refused> {
-        Err(Refused::FixedRules)
+    fn set_rules(&self, key: Option<&str>, rules: Config) -> Result<(), Refused> {
+        Self::only(key)?;
+        let breaker = self.0.adjust().ok_or(Refused::FixedRules)?;
+        let set = breaker.set_config(rules);
+        set.map_err(|error| Refused::Rules(error.to_string()))
     }
 
     fn clear_rules(&self, _: &str) -> Result<bool, Refused> {
-        Err(Refused::FixedRules)
+        Err(Refused::KeyWanted(false))
     }
 
     fn enforcement(&self) -> Option<&Enforcement> {

@@ -71,7 +71,7 @@ function showCommands(isOne) {
     for (const [command, words, effect, applies] of COMMANDS) {
       if (applies(chosen.state)) add(words, () => confirmFirst({ command, words, effect }));
     }
-    if (chosen.key !== null) add('Change rules', () => openRules());
+    if (sourceOf(chosen.of)?.can_change_rules) add('Change rules', () => openRules());
   } else {
     if (chosen.can_change_rules) add('Change rules', () => openRules());
     if (chosen.enforced_percent !== null) add('Enforce or shadow', () => openEnforcement());

@@ -61,6 +61,12 @@ async function openRules() {
   text.focus();
 }
 
+function effectOfRules(it) {
+  if (it.key !== null) return 'It follows them from the next event on, and keeps its slot.';
+  return sourceOf(it.of)?.kind === 'breaker' ? 'It follows them from the next event on; an open time that runs stays.'
+    : 'All keys without rules of their own or of their class follow them from the next event on.';
+}
+
 async function compare(text, found) {
   found.replaceChildren();
   setResult('');
@@ -76,8 +82,7 @@ async function compare(text, found) {
     }
     confirmFirst({
       command: 'set-rules', words: 'Set these rules', request: { rules },
-      effect: chosen.key === null ? 'All keys without rules of their own or of their class follow them from the next event on.'
-        : 'It follows them from the next event on, and keeps its slot.',
+      effect: effectOfRules(chosen),
     });
   } catch (error) {
     setResult(error.message, true);

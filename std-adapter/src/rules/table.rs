@@ -1,0 +1,164 @@
+//! All sets of rules that were ever set, each once.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{Ordering, fence};
+
+/// Which rules: an index of the [`Table`].
+pub(crate) type RuleId = u16;
+
+/// Chunks of 4, 4, 8, 16 and so on up to 32,768: room for as many as there are indices.
+const CHUNKS: usize = 15;
+
+/// Sets of rules that are never dropped or moved, so that they can be borrowed without counting who does. Costs
+/// 360 bytes while it is empty, and then at most twice as much as the sets themselves.
+pub(crate) struct Table<T>([OnceLock<Chunk<T>>; CHUNKS]);
+
+type Chunk<T> = Box<[OnceLock<T>]>;
+
+/// All indices are in use.
+#[derive(Debug)]
+pub(crate) struct TableFull;
+
+impl<T> Table<T> {
+    pub(crate) const fn new() -> Self {
+        Self([const { OnceLock::new() }; CHUNKS])
+    }
+
+    /// Rules that were inserted. The index may have been handed on with relaxed ordering.
+    #[inline]
+    pub(crate) fn get(&self, id: RuleId) -> &T {
+        match self.peek(id) {
+            Some(rules) => rules,
+            None => self.get_after_fence(id),
+        }
+    }
+
+    /// The index was seen before the rules were: with the fence of `insert`, this one orders them.
+    #[cold]
+    fn get_after_fence(&self, id: RuleId) -> &T {
+        fence(Ordering::Acquire);
+        match self.peek(id) {
+            Some(rules) => rules,
+            None => unreachable!("an index is handed out when its rules are set"),
+        }
+    }
+
+    #[inline]
+    fn peek(&self, id: RuleId) -> Option<&T> {
+        let (chunk, index) = position(id);
+        self.0[chunk].get()?[index].get()
+    }
+}
+
+impl<T: Copy + PartialEq> Table<T> {
+    /// The index of rules: that of equal ones, or a new one. From any number of threads.
+    pub(crate) fn insert(&self, rules: T) -> Result<RuleId, TableFull> {
+        for id in 0..=RuleId::MAX {
+            let (chunk, index) = position(id);
+            let chunk = self.0[chunk].get_or_init(|| new_chunk(chunk));
+            if *chunk[index].get_or_init(|| rules) == rules {
+                fence(Ordering::Release);
+                return Ok(id);
+            }
+        }
+        Err(TableFull)
+    }
+}
+
+impl<T> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").finish_non_exhaustive()
+    }
+}
+
+/// The chunk of an index, and the place in it.
+#[inline]
+const fn position(id: RuleId) -> (usize, usize) {
+    let chunk = (id | 3).ilog2() as usize - 1;
+    (chunk, id as usize - (2 << chunk & !3))
+}
+
+fn new_chunk<T>(chunk: usize) -> Chunk<T> {
+    let length = (2 << chunk).max(4);
+    (0..length).map(|_| OnceLock::new()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::array;
+
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicBool, AtomicUsize};
+
+    #[test]
+    fn every_index_has_a_place_of_its_own_and_no_place_is_left_over() {
+        let mut next = [0; CHUNKS];
+        for id in 0..=RuleId::MAX {
+            let (chunk, index) = position(id);
+            assert_eq!(index, next[chunk], "{id}");
+            next[chunk] += 1;
+        }
+        for (chunk, used) in next.into_iter().enumerate() {
+            assert_eq!(new_chunk::<()>(chunk).len(), used);
+        }
+    }
+
+    #[test]
+    fn equal_rules_are_kept_once_whoever_sets_them() {
+        let table = Table::new();
+        std::thread::scope(|scope| {
+            let set = || {
+                (0..300)
+                    .map(|n| table.insert(n % 100).unwrap())
+                    .collect::<Vec<_>>()
+            };
+            let all =
+                array::from_fn::<_, 4, _>(|_| scope.spawn(set)).map(|set| set.join().unwrap());
+            for ids in all {
+                assert!(
+                    ids.iter()
+                        .zip(0..)
+                        .all(|(id, n)| *table.get(*id) == n % 100)
+                );
+                assert!(ids.iter().all(|id| *id < 100));
+            }
+        });
+    }
+
+    /// The place of the rules is filled, then their index is handed on; whoever sees the index looks at the place.
+    fn the_index_is_handed_on(has_fences: bool) {
+        loom::model(move || {
+            let place = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
+            let setter = loom::thread::spawn({
+                let place = Arc::clone(&place);
+                move || {
+                    place.0.store(true, Ordering::Release);
+                    if has_fences {
+                        loom::sync::atomic::fence(Ordering::Release);
+                    }
+                    place.1.store(1, Ordering::Relaxed);
+                }
+            });
+            if place.1.load(Ordering::Relaxed) == 1 && !place.0.load(Ordering::Acquire) {
+                if has_fences {
+                    loom::sync::atomic::fence(Ordering::Acquire);
+                }
+                assert!(place.0.load(Ordering::Acquire), "an index without rules");
+            }
+            setter.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn an_index_that_is_seen_has_rules() {
+        the_index_is_handed_on(true);
+    }
+
+    #[test]
+    #[should_panic(expected = "an index without rules")]
+    fn control_without_fences_an_index_may_be_seen_before_its_rules() {
+        the_index_is_handed_on(false);
+    }
+}
