@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker::word::AtomicU64;
+use atomic_breaker::word::{AtomicU64, Layout};
 use atomic_breaker::{Breaker, Config, ConfigError, Rules};
 
 use super::{ClientConfig, Ending};
@@ -54,9 +54,6 @@ pub enum ClientConfigError {
     Registry(RegistryError),
 }
 
-/// Of a breaker whose settings name none.
-const DEFAULT_LEASE: Duration = Duration::from_secs(30);
-
 pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientConfigError> {
     use ClientConfigError as Fault;
     let &ClientConfig {
@@ -85,7 +82,7 @@ pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientCon
     }
     let rules = config.rules();
     check_breakers(rules, config.capacity)?;
-    let lease = rules.get_probe_lease().unwrap_or(DEFAULT_LEASE);
+    let lease = rules.get_probe_lease_in(Layout::WIDE);
     if lease < try_limit {
         return Err(Fault::LeaseBelowTry { lease, try_limit });
     }

@@ -1,11 +1,7 @@
 //! How long a breaker is open: what the fleet needs to know of its rules.
 
-use std::time::Duration;
-
+use crate::word::Layout;
 use crate::{Breaker, Config, ManualClock};
-
-/// The most that a failure may ask for, unless the rules say otherwise.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// The open time of the rules after so many trips in a row, with their growth and their jitter, in milliseconds.
 /// `random` decides on the jitter, unless the rules have a seed.
@@ -39,6 +35,6 @@ pub(super) fn open_ms(rules: &Config, trips: u8, random: u32) -> u32 {
 pub(super) fn longest_ms(rules: &Config) -> u32 {
     let own = rules.get_max_open_for().unwrap_or(rules.get_open_for());
     let own = own + own * rules.get_jitter_percent() / 100;
-    let asked = rules.get_max_retry_after().unwrap_or(LONGEST_RETRY_AFTER);
+    let asked = rules.get_max_retry_after_in(Layout::WIDE);
     u32::try_from(own.max(asked).as_millis()).unwrap_or(u32::MAX)
 }

@@ -5,7 +5,8 @@ use std::mem;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use atomic_breaker::{AnyBreaker, AnyError, Clock, Failure, State};
+use atomic_breaker::word::Bits;
+use atomic_breaker::{AnyBreaker, AnyError, BitsOf, Clock, Failure, State};
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -34,8 +35,11 @@ enum Unready {
     GivenUp,
 }
 
-/// Of a breaker whose settings name none.
-const DEFAULT_LEASE: Duration = Duration::from_secs(30);
+/// How long a probe may take.
+fn lease_of<B: AnyBreaker>(breaker: &B) -> Duration {
+    let layout = <BitsOf<B> as Bits>::LAYOUT;
+    breaker.as_breaker().config().get_probe_lease_in(layout)
+}
 
 impl<S, A: Admit<()>, C> GateService<S, A, C> {
     pub(super) fn new(inner: S, admit: A, report: C) -> Self {
@@ -107,8 +111,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
         if self.held.is_none() {
             return;
         }
-        let config = self.admit.one_breaker().as_breaker().config();
-        let lease = config.get_probe_lease().unwrap_or(DEFAULT_LEASE);
+        let lease = lease_of(self.admit.one_breaker());
         self.unready = match self.unready {
             Unready::Since(begin) if begin.elapsed() >= lease => {
                 self.held = None;

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_std::mapped::{MappedBuilder, MappedWord};
@@ -51,10 +52,15 @@ impl Place for InMemory {
 pub(super) struct InFile(pub(super) PathBuf);
 
 impl InFile {
-    pub(super) fn draw(dice: &mut Dice) -> Self {
-        let directory = std::env::temp_dir().join(format!("liveness-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        Self(directory.join(format!("{:x}", dice.next())))
+    pub(super) fn next() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        // No directory of their own: who removes it would race with whoever makes the next file.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("liveness-{}-{number}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        // Of a program that was killed, and had the same number.
+        let _ = std::fs::remove_file(&file);
+        Self(file)
     }
 }
 
@@ -62,8 +68,8 @@ impl Place for InFile {
     type Word = MappedWord;
     const HAS_ONE_CONFIG: bool = true;
 
-    fn new(dice: &mut Dice) -> Self {
-        Self::draw(dice)
+    fn new(_: &mut Dice) -> Self {
+        Self::next()
     }
 
     fn breaker(&self, config: Config, observer: Nervous) -> Of<Self> {
@@ -75,8 +81,6 @@ impl Place for InFile {
 impl Drop for InFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
-        // Unless there are others.
-        let _ = self.0.parent().map(std::fs::remove_dir);
     }
 }
 

@@ -88,7 +88,7 @@ impl Stack for Slab {
             observer: Nervous::draw(dice),
             others: Cell::new(dice.next()),
             handles: RefCell::default(),
-            file: InFile::draw(dice),
+            file: InFile::next(),
         };
         slab.handles.replace([Some(slab.open()), Some(slab.open())]);
         for place in 0..PLACES {
