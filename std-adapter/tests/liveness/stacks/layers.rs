@@ -9,7 +9,7 @@ use std::time::Duration;
 use atomic_breaker_std::retry::{Backoff, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
 use atomic_breaker_std::tower::{BreakerLayer, GateLayer, TimeLimitLayer};
 use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, Config, Outcome, Resource, ServiceError, Timed};
+use atomic_breaker_std::{Breaker, Config, Outcome, Resource, ServiceError, State, Timed};
 use tokio::time::{Sleep, sleep};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -32,6 +32,8 @@ pub(super) struct Layered<K> {
 /// What is built.
 pub(super) trait Kind: Sized + 'static {
     const IS_IDLE: bool = true;
+    /// A call that the breaker would reject while traffic returns is rejected. If it passes, its result does not count.
+    const REJECTS: bool = true;
 
     fn new(resource: &Arc<Guarded>, dice: &mut Dice) -> Self;
 
@@ -72,7 +74,12 @@ impl<K: Kind> Stack for Layered<K> {
     }
 
     fn look(&self, _: usize) -> Look {
-        Look::of(&self.resource.breaker().snapshot())
+        let snapshot = self.resource.breaker().snapshot();
+        let look = Look::of(&snapshot);
+        Look {
+            is_closed: look.is_closed && (K::REJECTS || snapshot.state() == State::Closed),
+            ..look
+        }
     }
 
     fn disturb(&self, dice: &mut Dice) -> bool {
@@ -145,6 +152,8 @@ impl Kind for OneBreaker {
 struct Shadow;
 
 impl Kind for Shadow {
+    const REJECTS: bool = false;
+
     fn new(resource: &Arc<Guarded>, dice: &mut Dice) -> Self {
         resource
             .enforcement()
