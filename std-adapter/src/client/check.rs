@@ -1,4 +1,4 @@
-//! What contradicts itself.
+//! Settings that contradict each other.
 
 use std::error::Error;
 use std::fmt;
@@ -101,7 +101,7 @@ pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientCon
     Ok(())
 }
 
-/// What making the breakers refuses.
+/// Refuses what building the breakers would refuse.
 fn check_breakers(rules: Config, capacity: usize) -> Result<(), ClientConfigError> {
     check_capacity(capacity)?;
     let rules = Rules::<u64>::try_new(rules)?;
