@@ -104,7 +104,7 @@ pub(crate) fn loss_of(error: &(dyn Error + 'static)) -> Option<Loss> {
 /// What an error says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Another rule decides.
+    /// The outcome is known already.
     Known(Outcome),
     /// The connection ended before the answer; other calls may have been on it.
     Lost {
