@@ -1,4 +1,4 @@
-//! The budget of retries of a request's host.
+//! The retry budget of a request's host.
 
 use http::Request;
 

@@ -27,9 +27,9 @@ pub enum ClientConfigError {
         /// The deadline.
         deadline: Duration,
     },
-    /// All tries with their pauses take longer than the deadline.
+    /// All tries and their pauses take longer than the deadline.
     TriesBeyondDeadline {
-        /// All tries with their longest pauses.
+        /// All tries and their longest pauses.
         tries: Duration,
         /// The deadline.
         deadline: Duration,

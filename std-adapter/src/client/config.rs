@@ -13,13 +13,13 @@ use crate::retry::{Backoff, BudgetConfig, RetryConfig};
 ///
 /// | | default |
 /// |---|---|
-/// | [`deadline`](Self::deadline) | 10 s for all tries with their pauses |
+/// | [`deadline`](Self::deadline) | 10 s for all tries and their pauses |
 /// | [`try_limit`](Self::try_limit) | 3 s for each |
-/// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, of requests that may be sent twice; full jitter, 100 ms × 2 to 2 s |
+/// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, for requests that may be sent twice; full jitter, up to 100 ms, doubled up to 2 s |
 /// | [`rejection_waits`](Self::rejection_waits) | 0: a rejection is returned at once |
 /// | [`budget`](Self::budget) | for each host: one retry per five successes; up to 100 at once, plus one a second |
 /// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter; a `Retry-After` opens it for 60 s at most |
-/// | slow calls | half of a try, unless the breaker's settings say otherwise, or [never](Self::without_slow_limit) |
+/// | slow calls | from half of a try's limit, unless the breaker's settings say otherwise, or [never](Self::without_slow_limit) |
 /// | a try is reported | at the head of its response, not [at the end of the body](Self::at_end_of_body) |
 /// | [`capacity`](Self::capacity) | 4,096 hosts |
 /// | [`in_flight_limit`](Self::in_flight_limit) | none |

@@ -14,7 +14,7 @@ use crate::{SlidingRatio, StdClock};
 /// The breakers of all hosts.
 pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O>;
 
-/// The breakers of all hosts and their budgets of retries. Outlives the requests, so it is used as a `static`, or
+/// The breakers of all hosts and their retry budgets. Outlives the requests, so it is used as a `static`, or
 /// [leaked](Self::leak).
 ///
 /// ```
@@ -147,7 +147,7 @@ where
         &self.hosts
     }
 
-    /// The budget of retries of a host.
+    /// The retry budget of a host.
     ///
     /// ```
     /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};

@@ -10,7 +10,7 @@
 //! These hold whichever callers leave, and whenever, as each try [continues](ClientConfig::outliving) to its limit:
 //!
 //! - A host that fails or hangs permanently is tripped by as many of its calls as the rules require failures (five by
-//!   default), one try limit after the last of them.
+//!   default), within one try limit of the last of them.
 //! - A host that stays healthy is served again after the current open time (by default at most 30 s plus a fifth, or
 //!   what it asked for with `Retry-After`, by default at most a minute plus a fifth) and a probe, which takes at most
 //!   the limit of a try and begins with the next request. If the rules require several successes or a gradual return,
@@ -33,7 +33,7 @@
 //! | `check` | settings that contradict each other, and how the errors say so |
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `fresh` | after a connection broke before an answer, a fresh one is tried |
-//! | `budget` | the budget of retries of a request's host |
+//! | `budget` | the retry budget of a request's host |
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests |
 //! | `layer` | [`ClientLayer`]: the layer around a client |
 //! | `deadline` | [`DeadlineService`]: the time limit of a request, [its own](Deadline) or that of all |

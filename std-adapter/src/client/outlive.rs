@@ -36,8 +36,8 @@ type InFlight = Counted<&'static InFlightCounts>;
 type Try<S, A, C, Q> = <BreakerService<S, A, C> as Service<Q>>::Future;
 
 /// What happens to a try whose caller leaves. Chosen where the layer is applied, since it requires futures that can
-/// move into a task: required of the service, that would keep futures that hold one from being `Send` (a limitation of
-/// the compiler, which forgets there that a reference is `'static`).
+/// move into a task. Requiring that of the service would keep futures that hold the service from being `Send` (a
+/// limitation of the compiler, which forgets there that a reference is `'static`).
 type Leave<F> = fn(Pin<Box<F>>, Option<InFlight>, &'static Rooms);
 
 impl<S, A, C, Q, H> TryService<S, A, C, Q>

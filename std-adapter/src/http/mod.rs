@@ -25,7 +25,7 @@
 //! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
-//! | 5xx | failure; a `Retry-After` is read with 503 alone, the only one for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
+//! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
 //! | `Err` | failure; with `UsualErrors` (feature `client`, `keep` or `reqwest`) not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
 //! | body that breaks off | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |

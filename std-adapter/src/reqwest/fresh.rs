@@ -9,8 +9,8 @@ use crate::http::{Loss, loss_of};
 /// How many connections of a pool may turn out to be broken within one probe.
 pub(super) const FRESH_CONNECTIONS: u32 = 8;
 
-/// Sends the request, and up to `fresh` times again if its connection broke before an answer, and it may be sent twice or
-/// was refused unprocessed.
+/// Sends the request, and up to `fresh` times again if its connection broke before an answer, and the request may be
+/// sent twice or was refused unprocessed.
 pub(super) async fn sent(
     request: Request,
     extensions: &mut Extensions,

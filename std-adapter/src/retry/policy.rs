@@ -1,4 +1,4 @@
-//! When a request is made again.
+//! When a request is retried.
 
 use atomic_breaker::AnyError;
 
@@ -6,7 +6,7 @@ use super::{AnyBudget, ByMethod, NoHint, RetryBudget, RetryConfig};
 #[cfg(feature = "http")]
 use crate::http::HttpClassifier;
 
-/// When a request is made again: for a [`RetryLayer`](super::RetryLayer), which goes directly above a
+/// When a request is retried: for a [`RetryLayer`](super::RetryLayer), which goes directly above a
 /// [`BreakerLayer`](crate::tower::BreakerLayer), so that the breaker is asked for each try. The types enforce that: the
 /// error must be a [`ServiceError`](crate::ServiceError).
 ///

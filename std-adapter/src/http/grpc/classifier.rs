@@ -34,7 +34,7 @@ use crate::{AnyPermit, Failure, Outcome, Report};
 /// | body dropped before its end | cancelled, see [`ReportingBody`]: without a status there is no verdict |
 ///
 /// - A **probe** succeeds with the first data of its body, since streams may be endless.
-/// - `grpc-retry-pushback-ms` beside `UNAVAILABLE` or `RESOURCE_EXHAUSTED` opens the breaker at once, at least
+/// - `grpc-retry-pushback-ms` with `UNAVAILABLE` or `RESOURCE_EXHAUSTED` opens the breaker at once, at least
 ///   for that time; so does the `Retry-After` of a proxy's 503. See
 ///   [`trip_on_push_back`](Self::trip_on_push_back).
 /// - With [`Config::slow_call`](crate::Config::slow_call) a stream that lives longer counts as slow, since the measured
