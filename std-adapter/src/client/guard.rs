@@ -102,7 +102,7 @@ where
         Box::leak(Box::new(self))
     }
 
-    /// The layer around a client. However often it is made, all of them share the breakers and the budgets.
+    /// The layer around a client. However often it is created, all layers share the breakers and the budgets.
     pub fn layer<B: Clone>(&'static self) -> ClientLayer<B, C, O, R> {
         ClientLayer::new(self)
     }

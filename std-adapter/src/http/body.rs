@@ -266,7 +266,7 @@ impl<B: Default, P: AnyPermit, R> Default for ReportingBody<B, P, R> {
     }
 }
 
-// By hand, since neither permits nor rules can be shown.
+// By hand, since permits and rules need not implement `Debug`.
 impl<B: fmt::Debug, P: AnyPermit, R> fmt::Debug for ReportingBody<B, P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReportingBody")

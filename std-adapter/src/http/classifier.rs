@@ -196,7 +196,7 @@ impl Default for HttpClassifier {
     }
 }
 
-// By hand, since closures cannot be shown.
+// By hand, since closures do not implement `Debug`.
 impl<S, X> fmt::Debug for HttpClassifier<S, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClassifier")

@@ -17,7 +17,7 @@ use crate::{Failure, Outcome, Rejection};
 /// |---|---|
 /// | no connection, a timeout, an answer that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
 /// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping is not answered | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
-/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens ([`Scope::Unprocessed`]); none if it is sent again below the breaker and answered, as `ClientGuard` and reqwest do |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and answered, as `ClientGuard` and reqwest do |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |

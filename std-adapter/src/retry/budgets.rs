@@ -53,7 +53,7 @@ impl RetryBudgets {
 
     /// The budget of a key.
     pub fn of<K: Hash + ?Sized>(&self, key: &K) -> &RetryBudget {
-        // As wide as the table may be, on every processor.
+        // Wide enough for the largest table on every processor.
         let hash = self.hasher.hash_one(key) as usize;
         &self.places[hash % self.places.len()]
     }

@@ -18,7 +18,7 @@ use crate::resource::NoKey;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OriginError {
-    /// The URI is a path alone, and there is no `Host` header.
+    /// The URI is only a path, and there is no `Host` header.
     Missing,
     /// The text in place of the host can be neither a DNS name nor an IP address: more than 253 bytes, a label that is
     /// empty or has more than 63, or a character other than letters, digits, `-` and `_`.

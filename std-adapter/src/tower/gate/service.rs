@@ -132,7 +132,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
         }
     }
 
-    /// The service failed before it was called.
+    /// Counts a failure of the service before it was called.
     fn count_failure(&mut self) {
         if let Ok(permit) = self.permit() {
             let why = || "failed while it became ready".to_owned();
