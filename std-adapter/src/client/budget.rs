@@ -1,15 +1,15 @@
-//! The budget of retries of a request's host.
+//! The retry budget of a request's host.
 
 use http::Request;
 
 use crate::http::Origin;
 use crate::retry::{AnyBudget, RetryBudget, RetryBudgets};
 
-/// Finds the budget by the host that the breaker is found by, too.
+/// Finds the budget by the same host as the breaker.
 #[derive(Clone, Debug)]
 pub struct BudgetOfHost {
     budgets: &'static RetryBudgets,
-    /// Of requests that name none.
+    /// The host of requests that name none.
     origin: Option<Origin>,
 }
 
@@ -26,7 +26,7 @@ impl<B> AnyBudget<Request<B>> for BudgetOfHost {
         let named = Origin::of_request(request).ok();
         match named.or_else(|| self.origin.clone()) {
             Some(origin) => self.budgets.of(&origin),
-            // Such a request is rejected, so any budget does.
+            // Such a request is rejected, so any budget will do.
             None => self.budgets.of(&()),
         }
     }

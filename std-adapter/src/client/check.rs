@@ -1,4 +1,4 @@
-//! What contradicts itself.
+//! Settings that contradict each other.
 
 use std::error::Error;
 use std::fmt;
@@ -27,9 +27,9 @@ pub enum ClientConfigError {
         /// The deadline.
         deadline: Duration,
     },
-    /// All tries with their pauses take longer than the deadline.
+    /// All tries and their pauses take longer than the deadline.
     TriesBeyondDeadline {
-        /// All tries with their longest pauses.
+        /// All tries and their longest pauses.
         tries: Duration,
         /// The deadline.
         deadline: Duration,
@@ -101,7 +101,7 @@ pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientCon
     Ok(())
 }
 
-/// What making the breakers refuses.
+/// Refuses what building the breakers would refuse.
 fn check_breakers(rules: Config, capacity: usize) -> Result<(), ClientConfigError> {
     check_capacity(capacity)?;
     let rules = Rules::<u64>::try_new(rules)?;

@@ -13,19 +13,19 @@ use crate::retry::{Backoff, BudgetConfig, RetryConfig};
 ///
 /// | | default |
 /// |---|---|
-/// | [`deadline`](Self::deadline) | 10 s for all tries with their pauses |
+/// | [`deadline`](Self::deadline) | 10 s for all tries and their pauses |
 /// | [`try_limit`](Self::try_limit) | 3 s for each |
-/// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, of requests that may be sent twice; full jitter, 100 ms × 2 to 2 s |
-/// | [`rejection_waits`](Self::rejection_waits) | 0: a rejection is answered at once |
-/// | [`budget`](Self::budget) | for each host: one retry for five successes; 100 at once, and one a second |
+/// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, for requests that may be sent twice; full jitter, up to 100 ms, doubled up to 2 s |
+/// | [`rejection_waits`](Self::rejection_waits) | 0: a rejection is returned at once |
+/// | [`budget`](Self::budget) | for each host: one retry per five successes; up to 100 at once, plus one a second |
 /// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter; a `Retry-After` opens it for 60 s at most |
-/// | slow calls | half of a try, unless the breaker's settings say otherwise, or [never](Self::without_slow_limit) |
+/// | slow calls | from half of a try's limit, unless the breaker's settings say otherwise, or [never](Self::without_slow_limit) |
 /// | a try is reported | at the head of its response, not [at the end of the body](Self::at_end_of_body) |
 /// | [`capacity`](Self::capacity) | 4,096 hosts |
 /// | [`in_flight_limit`](Self::in_flight_limit) | none |
-/// | [`outliving`](Self::outliving) | 32 tries per host go on when their callers leave, and every probe |
+/// | [`outliving`](Self::outliving) | 32 tries per host continue when their callers leave, and so does every probe |
 ///
-/// `Display` prints the plan that they make:
+/// `Display` prints the resulting plan:
 ///
 /// ```
 /// use atomic_breaker_std::client::ClientConfig;
@@ -86,19 +86,19 @@ impl ClientConfig {
         }
     }
 
-    /// A try is reported at the end of the response's body, so that one that breaks off is a failure of the host;
-    /// unless set, at its head. The response then has a [`ReportingBody`](crate::http::ReportingBody), and
-    /// [`AtEnd`](crate::http::AtEnd) says what counts as what.
+    /// Reports a try at the end of the response's body, so that a body that breaks off counts as a failure of the host;
+    /// without this, a try is reported at its head. The response gets a [`ReportingBody`](crate::http::ReportingBody),
+    /// and [`AtEnd`](crate::http::AtEnd) says what counts as what.
     ///
     /// The deadline and the limit of a try still end with the head, and nothing is tried again after it: a body that
-    /// hangs is a matter for its reader, or for a time limit of the client's on reading.
+    /// hangs is left to its reader, or to a read timeout of the client.
     ///
-    /// Calls are not slow by default, as the time that counts ends with the body: set
-    /// [`Config::slow_call`] to a time in which every body has come, or readers that give up do not count.
+    /// With this setting no call counts as slow by default, as the measured time ends with the body: set
+    /// [`Config::slow_call`] to a time within which every body arrives, or calls whose readers give up do not count.
     ///
-    /// A body of unknown length (chunked, or HTTP/2 without a `Content-Length`) may be endless, so a probe succeeds with
-    /// its first data. If such bodies break off, each probe closes the breaker again: set
-    /// [`probes_at_end`](ClientConfig::probes_at_end) where bodies come to an end.
+    /// A body of unknown length (chunked, or HTTP/2 without a `Content-Length`) may be endless, so a probe succeeds
+    /// with its first data. If such bodies break off, each probe closes the breaker again: if your bodies do end, set
+    /// [`probes_at_end`](ClientConfig::probes_at_end).
     ///
     /// ```
     /// use atomic_breaker_std::StdClock;
@@ -129,7 +129,7 @@ impl ClientConfig {
 }
 
 impl ClientConfig<AtEndOfBody> {
-    /// A probe waits for the end of its body also where the length is not known: for hosts all of whose bodies come to
+    /// Makes a probe wait for the end of its body even if the length is not known: for hosts whose bodies all come to
     /// an end. An endless one, such as a stream of events, would keep the breaker half-open.
     ///
     /// ```
@@ -145,22 +145,23 @@ impl ClientConfig<AtEndOfBody> {
 }
 
 impl<R> ClientConfig<R> {
-    /// How long a request may take, all tries and pauses together, until the head of the response has come; then it ends
-    /// with [`DeadlineExceeded`](super::RequestError::DeadlineExceeded). A request may bring a shorter time of its own,
-    /// [`Deadline`](super::Deadline) among its extensions; one of 0 is over at once, and is not sent.
+    /// How long a request may take, all tries and pauses together, until the head of the response has arrived. After
+    /// that it fails with [`DeadlineExceeded`](super::RequestError::DeadlineExceeded). A request may carry a shorter
+    /// time of its own, a [`Deadline`](super::Deadline) among its extensions; with a time of 0 it fails at once and is
+    /// not sent.
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.deadline = time;
         self
     }
 
-    /// How long one try may take, until the head of its response has come. A try that takes longer is dropped,
-    /// and is a failure of the host.
+    /// How long one try may take, until the head of its response has arrived. A try that takes longer is dropped and
+    /// counts as a failure of the host.
     ///
-    /// A connection that breaks before an answer is a reason to try another one at once, within the same try and so within
-    /// the same probe, up to eight times: idle connections whose host lost its side unseen fail so, one after the other. Each
-    /// costs a token of the [budget](Self::budget). Only requests that may be sent twice are sent again, and those that
-    /// were refused unprocessed (`REFUSED_STREAM`, a `GOAWAY` before them). A try that is refused to its end is a failure of
-    /// the host, once for all that were under way.
+    /// If a connection breaks before an answer, another one is tried at once, within the same try and so within the
+    /// same probe, up to eight times: idle connections fail this way, one after the other, if the host closed its side
+    /// unnoticed. Each attempt costs a token of the [budget](Self::budget). Only requests that may be sent twice are
+    /// sent again, and those that were refused unprocessed (`REFUSED_STREAM`, a `GOAWAY` before them). A try that is
+    /// refused to its end is a failure of the host, counted once for all that were under way.
     pub const fn try_limit(mut self, time: Duration) -> Self {
         self.try_limit = time;
         self
@@ -171,7 +172,7 @@ impl<R> ClientConfig<R> {
         self.try_limit
     }
 
-    /// The most times that a request is made; 1 for no retry.
+    /// How many tries a request has at most; 1 for no retry.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.retry = self.retry.tries(tries);
         self
@@ -183,15 +184,17 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// How often a request waits for a breaker that rejects it; 0, the default, to answer at once. A server whose
-    /// callers are bounded should not wait: all of them would wait for the host that is down.
+    /// How many times a request waits for a breaker that rejects it; with 0, the default, the rejection is returned at
+    /// once. A server with a bounded number of callers should not wait: all of them would wait for the host that is
+    /// down.
     pub const fn rejection_waits(mut self, waits: u32) -> Self {
         self.retry = self.retry.rejection_waits(waits);
         self
     }
 
-    /// How many retries all requests to one host together may make: each host has a budget of its own, so that one which
-    /// is down leaves the others theirs. (Where more than a thousand hosts are in trouble at a time, a few share one.)
+    /// How many retries all requests to one host together may make: each host has a budget of its own, so one that is
+    /// down does not use up the retries of the others. (If more than a thousand hosts are in trouble at a time, a few
+    /// share one.)
     pub const fn budget(mut self, budget: BudgetConfig) -> Self {
         (self.budget, self.shares_budget) = (budget, false);
         self
@@ -203,9 +206,9 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// No try is slow, unless the breaker's settings say [when](Config::slow_call). Without this, one that takes half of
-    /// its limit or longer counts as failed although it succeeds. For hosts that are slow and well: those whose usual time
-    /// is near the limit.
+    /// No try counts as slow, unless the breaker's settings say [when](Config::slow_call). Without this, a try that
+    /// takes half of its limit or longer counts as failed although it succeeds. For hosts that are slow but healthy:
+    /// those whose usual time is near the limit.
     ///
     /// ```
     /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
@@ -219,41 +222,42 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// The rules of each host's breaker, all of them: what is not set is core's default, not that of this type. So
-    /// [`Config::max_retry_after`] is 5 minutes unless set: as long may each host keep its breaker open, and its place
-    /// among the [hosts](Self::capacity) that are remembered.
+    /// The rules of each host's breaker, all of them: what is not set has core's default, not that of this type. So
+    /// [`Config::max_retry_after`] is 5 minutes unless set: for that long each host may keep its breaker open, and its
+    /// place among the [hosts](Self::capacity) that are remembered.
     pub const fn breaker(mut self, breaker: Config) -> Self {
         self.breaker = breaker;
         self
     }
 
-    /// The rules of each host's breaker, to be varied for one of them.
+    /// The rules of each host's breaker, to be modified for one of them.
     pub const fn get_breaker(&self) -> Config {
         self.breaker
     }
 
-    /// How many hosts are remembered. One that is open keeps its place; where callers choose the hosts, so many hosts of
-    /// theirs that ask to be left alone (`Retry-After`) fill it for [`Config::max_retry_after`], and others pass unguarded
-    /// meanwhile. See [`Registry`](crate::registry::Registry).
+    /// How many hosts are remembered. An open one keeps its place. Where callers choose the hosts, this many hosts of
+    /// theirs that send `Retry-After` fill all places for [`Config::max_retry_after`], and calls to others pass
+    /// unguarded meanwhile. See [`Registry`](crate::registry::Registry).
     pub const fn capacity(mut self, hosts: usize) -> Self {
         self.capacity = hosts;
         self
     }
 
-    /// How many tries of a host may go on at a time, each in a task of its own, when their callers leave; 32 unless set.
-    /// Probes always may. Each goes on until the head of its response has come, or the limit of a try is over, and is
-    /// reported then as every other.
+    /// How many tries of a host may continue at a time, each in a task of its own, when their callers leave; 32 unless
+    /// set. Probes always may. Each continues until the head of its response has arrived or the limit of a try has
+    /// passed, and is then reported like any other.
     ///
-    /// So what a host is judged by is its own doing: one that answers in time stays closed, or closes again, however
-    /// early its callers leave; and one that hangs is tripped by as many calls as there must be failures, even if all
-    /// of their callers leave. Where the rules ask for more failures than this number, by so many calls in each limit of
-    /// a try.
+    /// So a host is judged only by what it does itself: one that answers in time stays closed, or closes again, however
+    /// early its callers leave, and one that hangs is tripped by as many calls as the rules require failures, even if
+    /// all of their callers leave. If the rules require more failures than this number, this many calls count in each
+    /// limit of a try.
     ///
-    /// The price: a request of a caller who leaves keeps its connection a little longer, for 32 calls per host at most.
-    /// With 0 no try goes on, probes neither: a call that is left is [cancelled](crate::Permit#dropped).
-    /// A runtime that ends cancels what it runs. One that is kept but not run, as a current-thread runtime between two
-    /// calls of `block_on`, holds the tries that callers left in it: until it runs again they keep their places here, and
-    /// count as [in flight](Self::in_flight_limit). With such runtimes take 0.
+    /// The price: the request of a caller that leaves keeps its connection a little longer, for at most 32 calls per
+    /// host. With 0 no try continues, not even a probe: a call whose caller leaves is
+    /// [cancelled](crate::Permit#dropped). A runtime that shuts down cancels what it runs. One that is kept but not
+    /// run, such as a current-thread runtime between two calls of `block_on`, holds the tries that callers left in it:
+    /// until it runs again they keep their places here, and count as [in flight](Self::in_flight_limit). With such
+    /// runtimes use 0.
     ///
     /// ```
     /// use atomic_breaker_std::client::ClientConfig;
@@ -266,11 +270,11 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// Opens the breaker of a host when more than so many of its tries are in flight, at least 1: one that hangs is noticed
-    /// before the first of them has timed out. No limit unless set. Probes are not limited.
+    /// Opens the breaker of a host when more than this many of its tries, at least 1, are in flight: a host that hangs
+    /// is noticed before its first try has timed out. No limit unless set. Probes are not limited.
     ///
-    /// Take about twice what a host that is well has at the busiest time: the calls of a second, times the seconds that
-    /// one takes. As with [`InFlightLimit`](crate::InFlightLimit), the call that is one too many is rejected.
+    /// Set it to about twice what a healthy host has at the busiest time: the calls per second, times the seconds that
+    /// one takes. As with [`InFlightLimit`](crate::InFlightLimit), the call that exceeds the limit is rejected.
     pub const fn in_flight_limit(mut self, tries: u32) -> Self {
         self.in_flight_limit = Some(tries);
         self
@@ -282,7 +286,7 @@ impl<R> ClientConfig<R> {
 }
 
 impl<R: Ending> ClientConfig<R> {
-    /// Whether the settings fit each other.
+    /// Whether the settings are consistent.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.

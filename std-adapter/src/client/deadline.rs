@@ -1,4 +1,4 @@
-//! The time of a request, all tries and pauses together.
+//! The time limit of a request, all tries and pauses together.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::Timed;
 use crate::retry::Deadline;
 use crate::tower::TimeLimitFuture;
 
-/// Ends a request at the deadline of all, or at [its own](Deadline) if that is sooner.
+/// Ends a request at the deadline of all requests, or at [its own](Deadline) if that is sooner.
 #[derive(Clone, Copy, Debug)]
 pub struct DeadlineService<S> {
     inner: S,
-    /// Of all requests.
+    /// The deadline of all requests.
     deadline: Duration,
 }
 
@@ -33,7 +33,7 @@ where
     type Error = Timed<S::Error>;
     type Future = TimeLimitFuture<Oneshot<S, Request<B>>>;
 
-    /// Always ready: the readiness of the service is waited for within the time.
+    /// Always ready: the service's readiness is awaited within the time limit.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
     }

@@ -9,7 +9,7 @@ use crate::{Failure, Outcome, Timed};
 
 /// When a try is reported: [`AtHead`] or [`AtEndOfBody`].
 pub trait Ending: Copy + sealed::Sealed {
-    /// Who reports, with a rule for the errors of the client.
+    /// The reporter, with a rule for the errors of the client.
     type Report<X>;
 
     #[doc(hidden)]
@@ -66,8 +66,8 @@ impl Ending for AtEndOfBody {
     }
 }
 
-/// The rule for the errors of a try: its timeout is a failure, the errors of the client are what `X` says. A try that ends
-/// refused unprocessed was sent again on fresh connections before, or no token was left for that.
+/// The rule for the errors of a try: its timeout is a failure, and `X` judges the errors of the client. A try that ends
+/// refused unprocessed was already sent again on fresh connections, or no token was left for that.
 #[derive(Clone, Copy, Debug)]
 pub struct Tried<X>(pub(super) X);
 
@@ -79,7 +79,7 @@ impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tr
         }
     }
 
-    /// Whatever the rule: how many calls an error ended is no matter of taste.
+    /// The same for every rule: how many calls an error ended is a fact.
     fn scope(&self, error: &Timed<WithCauses<E>>) -> Scope {
         match error {
             Timed::TimedOut => Scope::Call,

@@ -6,13 +6,13 @@ use std::fmt;
 use crate::http::WithCauses;
 use crate::{Rejection, ServiceError, Timed};
 
-/// Why a request got no response. Responses of any status are responses: only the breaker and the retry look
-/// at them.
+/// Why a request got no response. A response of any status is a response: only the breaker and the retry look at the
+/// status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError<E> {
-    /// The breaker of its host rejected it: it was never sent. If a retry is rejected, the answer is what the try before
-    /// gave.
+    /// The breaker of its host rejected it, so it was never sent. If a retry is rejected, the result of the previous
+    /// try is returned instead.
     Rejected(Rejection),
     /// All tries and pauses together took too long.
     DeadlineExceeded,
@@ -49,10 +49,10 @@ impl<E: fmt::Display> fmt::Display for RequestError<E> {
 impl<E: Error + 'static> Error for RequestError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            // Shown by `Display`, too; but found here whatever `E` is, by those who walk a chain.
+            // `Display` shows it, too; but here code that walks the chain finds it whatever `E` is.
             Self::Rejected(rejection) => Some(rejection),
             Self::DeadlineExceeded | Self::TryTimedOut => None,
-            // `Display` shows the client's error itself, so the chain goes on below it.
+            // `Display` shows the client's error itself, so the chain continues below it.
             Self::Failed(error) => error.source(),
         }
     }

@@ -1,4 +1,4 @@
-//! A connection that broke before an answer is a reason to try a fresh one, within the same try.
+//! After a connection broke before an answer, tries a fresh one within the same try.
 
 use std::error::Error;
 use std::fmt;
@@ -17,9 +17,10 @@ use crate::retry::{AnyBudget, ByMethod, Idempotent};
 /// How many connections of a pool may turn out to be broken within one try.
 pub(super) const FRESH_CONNECTIONS: u32 = 8;
 
-/// Sends a request again, at once and within its try, whose connection broke before an answer: an idle connection of a
-/// pool whose host lost its side unseen fails so, and says nothing about the host as it is now. Each time costs a token of
-/// the budget. What was refused unprocessed is sent again whatever its method, the rest only if it may be sent twice.
+/// Sends a request again, at once and within its try, if its connection broke before an answer: an idle pooled
+/// connection fails this way if the host closed its side unnoticed, and that says nothing about the host as it is now.
+/// Each time costs a token of the budget. A request that was refused unprocessed is sent again whatever its method,
+/// others only if they may be sent twice.
 #[derive(Clone, Debug)]
 pub struct Fresh<S> {
     client: S,
@@ -41,7 +42,7 @@ where
     type Error = S::Error;
     type Future = FreshFuture<S, B>;
 
-    /// Always ready: the readiness of the client is waited for within the try.
+    /// Always ready: the client's readiness is awaited within the try.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }
@@ -87,7 +88,7 @@ where
                 Some(Loss::Unprocessed) => true,
                 Some(Loss::Unanswered) => ByMethod.is_idempotent(this.request),
             };
-            // The token last, so that none is taken in vain.
+            // The token last, so that none is wasted.
             if *this.left == 0
                 || !result.as_ref().is_err_and(is_worth_it)
                 || !this.service.budget.budget_of(this.request).withdraw()

@@ -1,4 +1,4 @@
-//! What outlives the requests.
+//! The state that outlives the requests.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::{SlidingRatio, StdClock};
 /// The breakers of all hosts.
 pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O>;
 
-/// The breakers of all hosts and their budgets of retries. Outlives the requests, so it is used as a `static`, or
+/// The breakers of all hosts and their retry budgets. Outlives the requests, so it is used as a `static`, or
 /// [leaked](Self::leak).
 ///
 /// ```
@@ -39,8 +39,8 @@ pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O
 /// # }
 /// ```
 ///
-/// `C` is the clock, `O` is notified of what happens, `R` says when a try is reported: at the head of its response, or
-/// [at the end of the body](ClientConfig::at_end_of_body).
+/// `C` is the clock, `O` the observer of what happens, and `R` says when a try is reported: at the head of its
+/// response, or [at the end of the body](ClientConfig::at_end_of_body).
 pub struct ClientGuard<C = StdClock, O = (), R = AtHead> {
     config: ClientConfig<R>,
     hosts: Hosts<C, O>,
@@ -49,11 +49,11 @@ pub struct ClientGuard<C = StdClock, O = (), R = AtHead> {
     pub(super) in_flight: Option<InFlightCounts>,
 }
 
-/// Hosts may share a place in a table beside that of the breakers; more would be empty mostly.
+/// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
 const MOST_PLACES: usize = 4_096;
 
 impl<R: Ending> ClientGuard<StdClock, (), R> {
-    /// By the clock of `std`, with nobody notified.
+    /// With the clock of `std` and no observer.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.
@@ -68,8 +68,8 @@ where
     O: KeyedObserver<Origin>,
     R: Ending,
 {
-    /// With another clock, of which each host's memory of calls gets a clone: a clone must tell the same time. And with
-    /// an observer of transitions.
+    /// With another clock and an observer of transitions. Each host's memory of calls gets a clone of the clock, which
+    /// must tell the same time.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.
@@ -97,12 +97,12 @@ where
         })
     }
 
-    /// For ever: for guards that are made while running and live as long as the program.
+    /// Leaks it: for guards that are built at run time and live as long as the program.
     pub fn leak(self) -> &'static Self {
         Box::leak(Box::new(self))
     }
 
-    /// The layer around a client. However often it is made, all of them share the breakers and the budgets.
+    /// The layer around a client. However often it is created, all layers share the breakers and the budgets.
     pub fn layer<B: Clone>(&'static self) -> ClientLayer<B, C, O, R> {
         ClientLayer::new(self)
     }
@@ -142,12 +142,12 @@ where
         Ok(self.hosts.set_config_of(host, config.rules())?)
     }
 
-    /// The breakers of all hosts: to see, to command, and for shadow mode.
+    /// The breakers of all hosts: to inspect, to control, and for shadow mode.
     pub const fn hosts(&self) -> &Hosts<C, O> {
         &self.hosts
     }
 
-    /// The budget of retries of a host.
+    /// The retry budget of a host.
     ///
     /// ```
     /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
@@ -162,18 +162,18 @@ where
         self.budgets.of(host)
     }
 
-    /// How many retries were not made since the start for want of a token, of all hosts together: a counter for metrics.
+    /// How many retries of all hosts were not made since the start for lack of a token: a counter for metrics.
     pub fn refused_retries(&self) -> u64 {
         self.budgets.refused()
     }
 
-    /// How many tries of a host are in flight, where they are [limited](ClientConfig::in_flight_limit): each one until the
-    /// head of its response. They are not counted otherwise.
+    /// How many tries of a host are in flight, if they are [limited](ClientConfig::in_flight_limit): each counts until
+    /// the head of its response. Without a limit they are not counted.
     pub fn in_flight(&self, host: &Origin) -> Option<u64> {
         Some(self.in_flight.as_ref()?.of(host))
     }
 
-    /// The settings that it was made with.
+    /// The settings that it was built with.
     pub const fn config(&self) -> &ClientConfig<R> {
         &self.config
     }

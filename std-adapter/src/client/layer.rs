@@ -1,4 +1,4 @@
-//! What goes around a client.
+//! The layer around a client.
 
 use std::error::Error;
 use std::fmt;
@@ -21,15 +21,15 @@ use crate::retry::{ByMethod, RetryLayer, RetryPolicy, RetryService};
 use crate::tower::{BreakerLayer, TimeLimitLayer, TimeLimitService};
 use crate::{Admit, Rejection, Report, ServiceError, StdClock, Timed};
 
-/// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of
-/// requests, which must be `Clone` to be sent again; `X` says what the errors of the client are.
+/// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
+/// which must be `Clone` to be sent again; `X` judges the errors of the client.
 ///
-/// The client, its futures and the requests must be `Send`, as a try may go on in a task of its own when its caller
-/// leaves. The error of the client must be an [`Error`], so that the last failure beside a rejection names its causes; a boxed
-/// one becomes one by `.map_err(std::io::Error::other)` below this layer.
+/// The client, its futures and the requests must be `Send`, as a try may continue in a task of its own when its caller
+/// leaves. The error of the client must be an [`Error`], so that the last failure in a rejection names its causes; a
+/// boxed one becomes one with `.map_err(std::io::Error::other)` below this layer.
 ///
 /// # Panics
-/// A call outside of a tokio runtime with its time enabled: the limits are of tokio.
+/// A call panics outside of a tokio runtime with time enabled: the limits use tokio's timers.
 pub struct ClientLayer<
     B,
     C: 'static = StdClock,
@@ -73,8 +73,8 @@ where
 }
 
 impl<B, C, O, R, X> ClientLayer<B, C, O, R, X> {
-    /// What each error of the client says about the host, in place of [`UsualErrors`]. The closure names the type of
-    /// the error. A time-out of a try is a failure in any case.
+    /// What each error of the client says about the host, in place of [`UsualErrors`]. The closure must name the type
+    /// of the error. A timeout of a try is always a failure.
     ///
     /// ```
     /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
@@ -106,8 +106,8 @@ impl<B, C, O, R, X> ClientLayer<B, C, O, R, X> {
     }
 
     /// The host of requests whose URI and headers name none. Without it they are rejected, with an error that says so
-    /// ([`Rejection::is_without_key`](crate::Rejection::is_without_key)): a breaker for all such requests would let one
-    /// sick host shut out the others.
+    /// ([`Rejection::is_without_key`](crate::Rejection::is_without_key)): with one breaker for all such requests, one
+    /// failing host would shut out the others.
     ///
     /// ```
     /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
@@ -163,7 +163,7 @@ where
     }
 }
 
-/// Admits requests with a body of one type, so that the layer says which: clients take any.
+/// Admits requests with one type of body, so that the layer determines it: clients accept any.
 pub struct OfRequests<B, A>(A, PhantomData<fn(B)>);
 
 impl<B, A: Admit<Request<B>>> Admit<Request<B>> for OfRequests<B, A> {

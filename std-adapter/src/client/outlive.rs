@@ -1,4 +1,4 @@
-//! Tries that go on when their callers leave.
+//! Tries that continue when their callers leave.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -17,8 +17,8 @@ use crate::registry::{AnyRegistry, InFlightCounts, KeyedPermit, limited};
 use crate::resource::{Admit, AnyPermit, Counted, Rejection, Report, ServiceError};
 use crate::tower::{BreakerService, ResponseFuture};
 
-/// A breaker around tries that go on when their callers leave: [`ClientConfig::outliving`](super::ClientConfig::outliving).
-/// `Q` are the requests.
+/// A breaker around tries that continue when their callers leave:
+/// [`ClientConfig::outliving`](super::ClientConfig::outliving). `Q` is the request.
 pub struct TryService<S, A, C, Q>
 where
     BreakerService<S, A, C>: Service<Q>,
@@ -35,9 +35,9 @@ type InFlight = Counted<&'static InFlightCounts>;
 /// The future of a try.
 type Try<S, A, C, Q> = <BreakerService<S, A, C> as Service<Q>>::Future;
 
-/// What becomes of a try whose caller leaves. Chosen where the layer is applied, as it demands futures that can move into
-/// a task: demanded of the service, that would keep those who hold one from being `Send` (a limit of the compiler, which
-/// forgets there that a reference is `'static`).
+/// What happens to a try whose caller leaves. Chosen where the layer is applied, since it requires futures that can
+/// move into a task. Requiring that of the service would keep futures that hold the service from being `Send` (a
+/// limitation of the compiler, which forgets there that a reference is `'static`).
 type Leave<F> = fn(Pin<Box<F>>, Option<InFlight>, &'static Rooms);
 
 impl<S, A, C, Q, H> TryService<S, A, C, Q>
@@ -128,8 +128,8 @@ where
     A: Admit<Q, Permit = KeyedPermit<H>>,
     H: AnyRegistry,
 {
-    /// Asks for a try, which is counted where the tries of a host are limited: until the head of its response, so apart
-    /// from the permit, which the body may take along.
+    /// Asks for a try. Where the tries of a host are limited, it is counted until the head of its response, and so
+    /// separately from the permit, which the body may take along.
     fn admit(&self, request: &Q) -> Result<(KeyedPermit<H>, Option<InFlight>), Rejection> {
         let permit = self.inner.admit().admit(request)?;
         let Some(counts) = self.in_flight else {
@@ -142,7 +142,7 @@ where
 }
 
 pin_project! {
-    /// The future of a [`TryService`]. Where it is dropped, the try may go on in a task of its own.
+    /// The future of a [`TryService`]. If it is dropped, the try may continue in a task of its own.
     #[must_use = "futures do nothing unless polled"]
     pub struct TryFuture<F> {
         #[pin]
@@ -159,11 +159,11 @@ pin_project! {
     }
 }
 
-/// A call that was admitted. Boxed, as it may move into a task.
+/// An admitted call. Boxed, as it may move into a task.
 struct Made<F> {
-    /// None while it is dropped.
+    /// `None` while it is being dropped.
     call: Option<Pin<Box<F>>>,
-    /// Where the tries of a host are limited.
+    /// Only where the tries of a host are limited.
     counted: Option<InFlight>,
     leave: Leave<F>,
     rooms: &'static Rooms,
@@ -197,7 +197,7 @@ impl<F> fmt::Debug for TryFuture<F> {
     }
 }
 
-/// The caller leaves. A call that is under way goes on, if it would be reported and there is room for it.
+/// Called when the caller leaves: a call under way continues if it would be reported and there is room for it.
 fn leave<F, H, C, T, E>(
     call: Pin<Box<ResponseFuture<F, KeyedPermit<H>, C>>>,
     counted: Option<InFlight>,
@@ -222,15 +222,15 @@ fn leave<F, H, C, T, E>(
     }
 }
 
-/// How many calls go on without their callers, by host.
+/// How many calls continue without their callers, by host.
 ///
-/// Hosts share places by chance, and then the room that there is in one; so what one of them takes from another comes
-/// back within the limit of a try.
+/// Hosts may share a place by chance, and then also its room; what one of them takes from another is returned within
+/// the limit of a try.
 #[derive(Debug)]
 pub(super) struct Rooms {
     places: Box<[AtomicU32]>,
     hasher: RandomState,
-    /// In each place.
+    /// The limit of each place.
     most: u32,
 }
 
@@ -243,14 +243,14 @@ impl Rooms {
         }
     }
 
-    /// A probe always has room, as the breaker bounds their number; unless no call goes on at all.
+    /// A probe always has room, as the breaker bounds their number, unless no call continues at all.
     fn enter(&'static self, host: &Origin, is_probe: bool) -> Option<Room> {
         if is_probe {
             return (self.most > 0).then_some(Room(None));
         }
         let place = self.hasher.hash_one(host) as usize % self.places.len();
         let count = &self.places[place];
-        // A counter that nothing else depends on: here and below.
+        // Nothing else depends on this counter: here and below.
         if count.fetch_add(1, Ordering::Relaxed) < self.most {
             return Some(Room(Some(count)));
         }

@@ -12,9 +12,8 @@ use super::rules::{ErrorRule, EveryError};
 use crate::resource::judged;
 use crate::{AnyPermit, Classify, Outcome, Report};
 
-/// Waits for the end of the body where the head of the response says success, so that a body that
-/// breaks off counts as a failure. What the classifier calls a failure or ignored at the head is
-/// reported at once.
+/// If the head of the response says success, waits for the end of the body, so that a body that breaks off counts as a
+/// failure. If the classifier calls the head a failure or ignores it, that is reported at once.
 ///
 /// | the body | counts as |
 /// |---|---|
@@ -22,24 +21,23 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 /// | breaks off: an error, or fewer bytes than its `Content-Length` | failure, unless [set](Self::body_errors) [otherwise](Self::body_rule) |
 /// | is dropped unread, or between two frames | success, as the head said |
 /// | is dropped while it waits for the server | cancelled, see [`ReportingBody`] |
-/// | meets a time limit of the client's own ([`Scope::Limit`]) while its reader is slow, or one that its request brought along | cancelled |
+/// | meets a time limit of the client ([`Scope::Limit`]) while its reader is slow, or one that its request carried | cancelled |
 ///
 /// A body of unknown length may be endless, so its first data is enough for a **probe** to succeed;
 /// otherwise a stream of events would keep its slot, and the breaker half-open.
 /// [`probes_at_end`](Self::probes_at_end) makes probes wait.
 ///
-/// A probe whose body takes longer than [`Config::probe_lease`](crate::Config::probe_lease) makes room
-/// for another one, as every long call does.
+/// A probe whose body takes longer than [`Config::probe_lease`](crate::Config::probe_lease) makes room for another one,
+/// like every long call.
 ///
-/// With [`Config::slow_call`](crate::Config::slow_call), the time that counts ends with the body, and a
-/// slow *reader* makes a slow body. Take [`HttpClassifier`](super::HttpClassifier) alone for large
-/// downloads and streams, or no limit. A body that ends with its connection (HTTP/1.0) and breaks off
-/// cannot be told from a whole one.
+/// With [`Config::slow_call`](crate::Config::slow_call), the measured time ends with the body, and a slow *reader*
+/// makes a slow body. For large downloads and streams use [`HttpClassifier`](super::HttpClassifier) alone, or no limit.
+/// A truncated body that ends with its connection (HTTP/1.0) cannot be told from a complete one.
 ///
-/// Made by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around a
-/// classifier of yours, which is a closure or one within [`AtOnce`](crate::AtOnce). A [`Report`] and no [`Classify`]: it goes where the response is handed out with
-/// another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which would report at the
-/// head. [`call_reported`](crate::call_reported) takes it:
+/// Created by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around your own classifier,
+/// which is a closure or one within [`AtOnce`](crate::AtOnce). It is a [`Report`] and not a [`Classify`]: it goes where
+/// the response is handed out with another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which
+/// would report at the head. [`call_reported`](crate::call_reported) accepts it:
 ///
 /// ```
 /// use atomic_breaker_std::http::{AtEnd, HttpClassifier};
@@ -58,7 +56,7 @@ use crate::{AnyPermit, Classify, Outcome, Report};
 /// # let _ = call();
 /// ```
 ///
-/// A `reqwest::Response` becomes an `http::Response<reqwest::Body>` by `From`, and comes back by
+/// A `reqwest::Response` becomes an `http::Response<reqwest::Body>` through `From`, and is converted back with
 /// `response.map(reqwest::Body::wrap).into()`.
 #[derive(Clone, Copy)]
 #[must_use]
@@ -69,7 +67,7 @@ pub struct AtEnd<C, Y = EveryError> {
 }
 
 impl<C> AtEnd<C> {
-    /// Waits for the end of what `head` calls a success.
+    /// Waits for the end of the body where `head` says success.
     ///
     /// ```
     /// use atomic_breaker_std::AnyError;
@@ -89,7 +87,7 @@ impl<C> AtEnd<C> {
 }
 
 impl<C, Y> AtEnd<C, Y> {
-    /// What an error of the body is; a failure of weight 1 unless set. The closure names the type of the
+    /// What an error of the body counts as; a failure of weight 1 unless set. The closure must name the type of the
     /// error.
     ///
     /// ```
@@ -114,8 +112,8 @@ impl<C, Y> AtEnd<C, Y> {
         }
     }
 
-    /// [`body_errors`](Self::body_errors) by a rule that has a name: `UsualErrors` for the bodies of hyper,
-    /// `ReqwestErrors` for those of reqwest. `ClientGuard` and `BreakerMiddleware` take these.
+    /// [`body_errors`](Self::body_errors) with a rule that has a name: `UsualErrors` for the bodies of hyper,
+    /// `ReqwestErrors` for those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
     ///
     /// ```
     /// # #[cfg(feature = "client")] {
@@ -147,8 +145,8 @@ impl<C, Y> AtEnd<C, Y> {
         }
     }
 
-    /// Makes probes wait for the end of a body of unknown length, too. For servers whose bodies are short
-    /// and break off: their breaker then stays open until a whole body has come.
+    /// Makes probes wait for the end of a body of unknown length, too. For servers whose bodies are short and break
+    /// off: their breaker then stays open until a whole body has arrived.
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -161,7 +159,7 @@ impl<C, Y> AtEnd<C, Y> {
         self
     }
 
-    /// What looks at the head, as for its [`retry_hint`](super::HttpClassifier::retry_hint).
+    /// The classifier of the head, for instance for its [`retry_hint`](super::HttpClassifier::retry_hint).
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -231,7 +229,7 @@ pub struct HttpBodyRule<Y = EveryError> {
     data_suffices: bool,
 }
 
-/// Among the extensions of a response whose request has a time limit of its own, which covers the body.
+/// An extension of a response whose request has a time limit of its own, which covers the body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnLimit;
 

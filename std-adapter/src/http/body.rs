@@ -11,9 +11,9 @@ use pin_project_lite::pin_project;
 use super::scope::{Scope, report_by};
 use crate::{AnyPermit, Outcome};
 
-/// What the end of a body says about the server. For protocols that say in the body how the call went.
+/// What the end of a body says about the server. For protocols whose body says how the call went.
 ///
-/// [`AtEnd`](super::AtEnd) and [`GrpcClassifier`](super::GrpcClassifier) bring theirs.
+/// [`AtEnd`](super::AtEnd) and [`GrpcClassifier`](super::GrpcClassifier) have their own.
 ///
 /// ```
 /// use atomic_breaker_std::http::{BodyRule, ReportingBody};
@@ -44,7 +44,7 @@ use crate::{AnyPermit, Outcome};
 /// # Ok::<(), atomic_breaker_std::Rejected>(())
 /// ```
 pub trait BodyRule<E> {
-    /// The body came to its end, with trailers or without.
+    /// The body came to its end, with or without trailers.
     fn ended(self, trailers: Option<&HeaderMap>) -> Outcome;
 
     /// The body broke off.
@@ -56,13 +56,13 @@ pub trait BodyRule<E> {
         Scope::Call
     }
 
-    /// What it says if the body is dropped before its end by a reader who does not wait for the server.
-    /// `None` cancels the permit. Asked beforehand, when the body is made.
+    /// What it counts as if the body is dropped before its end by a reader who is not waiting for the server. `None`
+    /// cancels the permit. Asked in advance, when the body is created.
     fn dropped(&self) -> Option<Outcome> {
         None
     }
 
-    /// Whether the first data is enough for a probe to succeed, without its end.
+    /// Whether the first data is enough for a probe to succeed, before the end of the body.
     fn probe_succeeds_at_data(&self) -> bool {
         false
     }
@@ -72,17 +72,17 @@ pin_project! {
     /// A body that carries the permit of its call, and reports it once: at the end of the body, at its
     /// error, or when it is dropped.
     ///
-    /// To its reader it is the body within, frame by frame. It is not boxed and allocates nothing, and its
-    /// first `None` is its last word: the body within is not polled again.
+    /// To its reader it is the inner body, frame by frame. It is not boxed and allocates nothing, and its first `None`
+    /// is final: the inner body is not polled again.
     ///
-    /// Dropped before its end:
+    /// If it is dropped before its end:
     ///
-    /// - **While it waits for the server** (the last poll was pending, as when a time-out or a client's
-    ///   disconnection drops the call): the permit is cancelled, as that of a future that is
-    ///   [dropped](crate::Permit#dropped). It neither helps a server that hangs nor hurts one whose
-    ///   caller went away, and what is held for too long counts.
-    /// - **Otherwise**, unread or between two frames: the reader wanted no more. The [rule](BodyRule) of
-    ///   the body decides.
+    /// - **While it waits for the server** (the last poll was pending, such as when a timeout or a client's
+    ///   disconnection drops the call): the permit is cancelled, like that of a future that is
+    ///   [dropped](crate::Permit#dropped). It neither helps a server that hangs nor hurts one whose caller went away,
+    ///   and a permit that is held for too long counts.
+    /// - **Otherwise**, unread or between two frames: the reader wanted no more. The [rule](BodyRule) of the body
+    ///   decides.
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -112,7 +112,7 @@ pin_project! {
     {
         #[pin]
         body: B,
-        // Gone as soon as it is reported.
+        // `None` once the call is reported.
         open: Option<(P, R)>,
         dropped: Option<Outcome>,
         // The server was asked, and has not answered.
@@ -137,8 +137,8 @@ pin_project! {
 }
 
 impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> ReportingBody<B, P, R> {
-    /// A body that reports the permit by the rule. Reported at once if the body is known to be at its
-    /// end, as that of a HEAD request or a "204 No Content".
+    /// A body that reports the permit according to the rule. Reports at once if the body is known to be at its end,
+    /// such as that of a HEAD request or a "204 No Content".
     pub fn new(body: B, permit: P, rule: R) -> Self {
         let dropped = rule.dropped();
         let mut open = Some((permit, rule));
@@ -156,7 +156,7 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> ReportingBody<B, P, R> {
 }
 
 impl<B, P: AnyPermit, R> ReportingBody<B, P, R> {
-    /// A body without a permit: what is left when the call has been reported already.
+    /// A body without a permit: used when the call has already been reported.
     ///
     /// ```
     /// use atomic_breaker_std::http::ReportingBody;
@@ -180,7 +180,7 @@ impl<B, P: AnyPermit, R> ReportingBody<B, P, R> {
         self.open.is_none()
     }
 
-    /// The body within.
+    /// The inner body.
     pub const fn get_ref(&self) -> &B {
         &self.body
     }
@@ -199,7 +199,7 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
             return Poll::Ready(None);
         }
         let waited = *this.waiting;
-        // Before the poll, so that a body that panics cancels.
+        // Before the poll, so that a panic in the body cancels the permit.
         *this.waiting = true;
         let frame = ready!(this.body.as_mut().poll_frame(context));
         *this.waiting = false;
@@ -259,14 +259,14 @@ fn end<P: AnyPermit, R: BodyRule<E>, E>(open: &mut Option<(P, R)>, trailers: Opt
     }
 }
 
-// Layers that answer in place of the service, as with a time-out, ask for an empty body.
+// Layers that answer in place of the service, such as on a timeout, need an empty body.
 impl<B: Default, P: AnyPermit, R> Default for ReportingBody<B, P, R> {
     fn default() -> Self {
         Self::reported(B::default())
     }
 }
 
-// By hand, since neither permits nor rules can be shown.
+// By hand, since permits and rules need not implement `Debug`.
 impl<B: fmt::Debug, P: AnyPermit, R> fmt::Debug for ReportingBody<B, P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReportingBody")

@@ -7,7 +7,7 @@ use std::iter::successors;
 use crate::resource::without_secrets;
 
 /// An error whose text names its causes, to be shown, logged and kept by a breaker: at most 8 of them and 512 bytes,
-/// without the URL that reqwest adds, and without what may be secret in others.
+/// without the URL that reqwest adds, and without likely secrets in the others.
 ///
 /// ```text
 /// hyper-util:  client error (Connect)
@@ -48,7 +48,7 @@ impl<E: Error + 'static> fmt::Display for WithCauses<E> {
 }
 
 impl<E: Error + 'static> Error for WithCauses<E> {
-    /// That of the error within: `Display` shows it, too; but found here whatever `E` is, by those who walk a chain.
+    /// That of the inner error: `Display` shows it, too, but here code that walks the chain finds it whatever `E` is.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.source()
     }
@@ -58,12 +58,13 @@ impl<E: Error + 'static> Error for WithCauses<E> {
 pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
     let mut text = Text::<512>::default();
     for cause in successors(Some(error), |&error| error.source()).take(8) {
-        // Cut only when it is clean: half a secret does not look like one. More than is read there.
+        // Cut only after secrets are removed: half a secret does not look like one. The buffer is larger than what is
+        // examined there.
         let mut words = Text::<{ 17 * 1024 }>::default();
-        // Fails when it is full, with what fits.
+        // Fails when it is full, keeping what fits.
         let _ = write!(words, "{cause}");
         let words = without_secrets(&words.0);
-        // Some texts name the cause already.
+        // Some texts already name the cause.
         if text.0.is_empty() || !text.0.ends_with(&words) {
             let colon = if text.0.is_empty() { "" } else { ": " };
             let _ = write!(text, "{colon}{words}");
@@ -72,7 +73,7 @@ pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
     text.0
 }
 
-/// A text of at most so many bytes, however long an error is.
+/// A text of at most this many bytes, however long an error is.
 #[derive(Default)]
 struct Text<const MAX_BYTES: usize>(String);
 

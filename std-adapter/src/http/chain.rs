@@ -1,4 +1,4 @@
-//! An error and what caused it, through the errors that stand for others.
+//! An error and its causes, looking inside errors that wrap others.
 
 use std::error::Error;
 use std::io;
@@ -9,15 +9,15 @@ use super::WithCauses;
 use crate::reqwest::ClientError;
 use crate::{CallError, ServiceError, Timed};
 
-/// An error and its causes, those included that others stand for.
+/// An error and its causes, including the errors that others wrap.
 pub(crate) fn causes_of<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    // More causes than an error has, fewer than would take long.
+    // More causes than errors have, and few enough to be fast.
     successors(Some(error), |&error| within(error)).take(16)
 }
 
-/// The next cause. The source of an error that stands for another one is the source of that.
+/// The next cause. The source of an error that wraps another one is the source of that one.
 fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     if let Some(inner) = error.downcast_ref().and_then(io::Error::get_ref) {
         return Some(inner);
@@ -47,7 +47,7 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
     error.source()
 }
 
-/// What an error of this crate around an `E` stands for.
+/// The error inside one of this crate's errors around an `E`.
 fn within_ours<'a, E: Error + 'static>(
     error: &'a (dyn Error + 'static),
 ) -> Option<&'a (dyn Error + 'static)> {

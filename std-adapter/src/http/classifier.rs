@@ -12,16 +12,15 @@ use super::rules::{ErrorRule, EveryError, StatusRule, UsualStatuses};
 use super::scope::report_by;
 use crate::{AnyPermit, Classify, Failure, Outcome, Report};
 
-/// The [classifier](Classify) of HTTP: failed are 5xx, 408, 429 and every `Err`. It looks at the head of
-/// the response; [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
+/// The [classifier](Classify) of HTTP: 5xx, 408, 429 and every `Err` count as failed. It looks at the head of the
+/// response; [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
 ///
 /// - A `Retry-After` of a **503** opens the breaker at once, at least for that long.
-/// - A **429** counts as one failure, and its `Retry-After` is for the caller alone
-///   ([`retry_hint`](Self::retry_hint)): where several tenants share a host, the quota of one must not
-///   shut out the others.
+/// - A **429** counts as one failure, and its `Retry-After` is for the caller alone ([`retry_hint`](Self::retry_hint)):
+///   where several tenants share a host, the quota of one must not shut out the others.
 /// - Every other **4xx** is a success: the server has answered, the request was wrong.
 ///
-/// `Copy`, two words besides what its closures hold, and good for any number of breakers.
+/// `Copy`, two words in addition to what its closures capture, and usable for any number of breakers.
 ///
 /// ```
 /// use atomic_breaker_std::http::HttpClassifier;
@@ -64,8 +63,8 @@ impl HttpClassifier {
 }
 
 impl<S, X> HttpClassifier<S, X> {
-    /// When the caller may try again, as the server says: the `Retry-After` of a 429 or 503, whatever the
-    /// breaker makes of it. For retries, and to be handed on to callers of one's own.
+    /// When the caller may try again, as the server says: the `Retry-After` of a 429 or 503, whatever the breaker makes
+    /// of it. For retries, and for passing on to one's own callers.
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -87,7 +86,7 @@ impl<S, X> HttpClassifier<S, X> {
 }
 
 impl<S: StatusRule, X> HttpClassifier<S, X> {
-    /// What a response says, for those who have one without a `Result`, as in a middleware of axum.
+    /// What a response says: for use without a `Result`, such as in axum middleware.
     ///
     /// ```
     /// use atomic_breaker_std::Outcome;
@@ -125,8 +124,7 @@ impl<S: StatusRule, X> HttpClassifier<S, X> {
         self.statuses.outcome(status)
     }
 
-    /// Why a result is a failure, in a few words to be logged; `None` if it is not. Written when it is
-    /// displayed, and not before.
+    /// Why a result is a failure, in a few words for a log; `None` if it is not. Formatted only when it is displayed.
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -198,7 +196,7 @@ impl Default for HttpClassifier {
     }
 }
 
-// By hand, since closures cannot be shown.
+// By hand, since closures do not implement `Debug`.
 impl<S, X> fmt::Debug for HttpClassifier<S, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClassifier")

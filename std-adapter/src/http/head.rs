@@ -2,11 +2,11 @@
 
 use http::{HeaderMap, Response, StatusCode, response};
 
-/// A response of whatever client, as far as its [`HttpClassifier`](super::HttpClassifier) looks: the
-/// status and the headers.
+/// A response of any client, as far as [`HttpClassifier`](super::HttpClassifier) looks at it: the status and the
+/// headers.
 ///
-/// Implemented for [`http::Response`] with any body, for its [`Parts`](response::Parts), for
-/// references, with the feature `reqwest` for `reqwest::Response`, and for a status with headers, which every client has:
+/// Implemented for [`http::Response`] with any body, for its [`Parts`](response::Parts), for references, with the
+/// feature `reqwest` for `reqwest::Response`, and for a status with headers, which every client has:
 ///
 /// ```
 /// use atomic_breaker_std::http::HttpClassifier;
@@ -34,7 +34,7 @@ use http::{HeaderMap, Response, StatusCode, response};
 /// # let _ = Outcome::Ignored;
 /// ```
 ///
-/// A response type of one's own takes a few lines:
+/// For your own response type it takes a few lines:
 ///
 /// ```
 /// use atomic_breaker_std::http::{HttpClassifier, ResponseHead};

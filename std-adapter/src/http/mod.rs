@@ -25,34 +25,33 @@
 //! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
-//! | 5xx | failure; a `Retry-After` is read with 503 alone, the only one for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
-//! | `Err` | failure; with `UsualErrors` (feature `client`, `keep` or `reqwest`) not the caller's own mistakes, and a connection that was lost, or refused them, once for all that were on it | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
-//! | body that breaks off | the head alone counts | for a body somebody must wait | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
+//! | `Err` | failure; with `UsualErrors` (feature `client`, `keep` or `reqwest`) not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
+//! | body that breaks off | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
 //! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
 //!
 //! # Where it goes
 //!
-//! | you have | take |
+//! | you have | use |
 //! |---|---|
 //! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
 //! | the same, and bodies should count | [`call_reported`](crate::call_reported) and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | reqwest | the module `reqwest`, feature of that name |
-//! | another client with a response type of its own | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
-//! | a client that makes errors of statuses (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if nobody had answered |
-//! | a response without a `Result`, as in a middleware of axum | [`HttpClassifier::response`] |
+//! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
+//! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no answer |
+//! | a response without a `Result`, such as in axum middleware | [`HttpClassifier::response`] |
 //! | tonic | [`GrpcClassifier`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
-//! | a protocol of your own with a verdict at the end | [`BodyRule`] |
+//! | a custom protocol with a verdict at the end | [`BodyRule`] |
 //!
-//! An error is kept as it prints itself. Those of hyper-util do not name their cause: [`WithCauses`] does.
+//! An error is kept as its `Display` text. Those of hyper-util do not name their cause: [`WithCauses`] does.
 //!
 //! # A time limit belongs within
 //!
-//! A server that hangs answers nothing, so nothing is classified: the time-out must be an error *inside* the
-//! call, see [`call_async`](atomic_breaker::Breaker::call_async). For a body that hangs, it must be an error
-//! of the body, or one of the client: a `timeout` around the reading drops the body, which
-//! [cancels](ReportingBody). [`Config::slow_call`](crate::Config::slow_call) counts what is dropped too
-//! late.
+//! A server that hangs sends no answer, so there is nothing to classify: the timeout must be an error *inside* the
+//! call, see [`call_async`](atomic_breaker::Breaker::call_async). For a body that hangs, it must be an error of the
+//! body or of the client: a `timeout` around the reading drops the body, which [cancels](ReportingBody).
+//! [`Config::slow_call`](crate::Config::slow_call) counts what is dropped too late.
 
 mod at_end;
 mod body;

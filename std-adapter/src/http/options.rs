@@ -1,4 +1,4 @@
-//! What may be set about the classifier of HTTP.
+//! The settings of the HTTP classifier.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::rules::FailsOn;
 use crate::Outcome;
 
 impl<S, X> HttpClassifier<S, X> {
-    /// A classifier with rules of yours, also in a `static`, where a function is a rule that has a name.
+    /// A classifier with your own rules, also in a `static`, where a function is a rule whose type has a name.
     ///
     /// ```
     /// use atomic_breaker_std::http::{EveryError, FailsOn, HttpClassifier};
@@ -48,7 +48,7 @@ impl<S, X> HttpClassifier<S, X> {
         self.rule(FailsOn(fails))
     }
 
-    /// What each status is, with a weight or without. A rule with a name of its own goes into
+    /// What each status counts as, with or without a weight. A rule with a name of its own goes into
     /// [`with_rules`](Self::with_rules).
     ///
     /// ```
@@ -79,11 +79,11 @@ impl<S, X> HttpClassifier<S, X> {
         }
     }
 
-    /// What each error is: weights, and errors that are not the server's fault. The closure names the
-    /// type of the error.
+    /// What each error counts as: weights, and errors that are not the server's fault. The closure must name the type
+    /// of the error.
     ///
-    /// Clients that make errors of statuses (`error_for_status` of reqwest) need it: otherwise a "404 Not
-    /// Found" counts as if the server could not be reached. [`status`](Self::status) says what it is.
+    /// Clients that turn statuses into errors (`error_for_status` of reqwest) need it: otherwise a "404 Not Found"
+    /// counts as if the server could not be reached. [`status`](Self::status) says what a status counts as.
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -120,8 +120,8 @@ impl<S, X> HttpClassifier<S, X> {
         }
     }
 
-    /// The longest `Retry-After` that is believed; 300 s unless set, and zero believes none. Beyond
-    /// 5 minutes the breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    /// A `Retry-After` is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the
+    /// breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -139,10 +139,10 @@ impl<S, X> HttpClassifier<S, X> {
         self
     }
 
-    /// Whether a 503 with `Retry-After` opens the breaker at once, at least for that time. It does unless
-    /// set. Without, or without a `Retry-After`, it counts as any failure.
+    /// Whether a 503 with `Retry-After` opens the breaker at once, at least for that time. It does unless this is set
+    /// to `false`; then, or without a `Retry-After`, it counts like any failure.
     ///
-    /// To be taken where one breaker stands for several servers, one of which says that it alone restarts.
+    /// Turn it off where one breaker stands for several servers, and one of them says that it alone is restarting.
     ///
     /// ```
     /// use atomic_breaker_std::Failure;
@@ -159,10 +159,10 @@ impl<S, X> HttpClassifier<S, X> {
         self
     }
 
-    /// Whether a 429 with `Retry-After` opens the breaker at once, at least for that time. It does not
-    /// unless set: it counts as one failure.
+    /// Whether a 429 with `Retry-After` opens the breaker at once, at least for that time. By default it does not: it
+    /// counts as one failure.
     ///
-    /// To be taken where all calls through a breaker share one quota.
+    /// Turn it on where all calls through a breaker share one quota.
     ///
     /// ```
     /// use atomic_breaker_std::Failure;

@@ -8,10 +8,11 @@ use crate::{Admit, Rejection};
 
 /// Asks the breaker of a request's host: for layers. Features `http` and `registry`.
 ///
-/// The host is that of the URI, or else of the `Host` header. A request that names none, as those of tonic's clients do
-/// unless they are made by `with_origin`, is **rejected** with an error that says what to do
-/// ([`Rejection::is_without_key`]): one breaker for all of them would let a sick host shut out the others, and none would
-/// guard nobody. Where one client sends only to one host, [`with_origin`](Self::with_origin) names it here.
+/// The host is that of the URI, or else of the `Host` header. A request that names none, as tonic's clients send unless
+/// they are built with `with_origin`, is **rejected** with an error that says what to do
+/// ([`Rejection::is_without_key`]): one breaker for all of them would let one failing host shut out the others, and
+/// without one they would be unguarded. If a client sends only to one host, [`with_origin`](Self::with_origin) names it
+/// here.
 ///
 /// ```
 /// use atomic_breaker_std::http::{Origin, PerHost};
@@ -34,9 +35,9 @@ use crate::{Admit, Rejection};
 /// # Ok::<(), atomic_breaker_std::http::OriginError>(())
 /// ```
 ///
-/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](crate::registry::Registry::leak), a `LazyLock`)
-/// or an `Arc`, whose clone per request is memory that all threads write. For reqwest's own requests, too, with the feature
-/// `reqwest`.
+/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](crate::registry::Registry::leak), a
+/// `LazyLock`) or an `Arc`, but cloning an `Arc` per request makes all threads write to the same memory. Also for
+/// reqwest's own requests, with the feature `reqwest`.
 #[derive(Clone, Debug)]
 pub struct PerHost<H> {
     registry: H,
@@ -64,7 +65,7 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
         &self.registry
     }
 
-    /// Asks the breaker of the host that was found, or not.
+    /// Asks the breaker of the host, if one was found.
     pub(crate) fn admit_to(
         &self,
         found: Result<Origin, super::OriginError>,

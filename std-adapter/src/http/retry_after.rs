@@ -4,15 +4,15 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 
-/// Longer values are neither a number nor a date: an HTTP date has at most 33 characters.
+/// A longer value is neither a number nor a date: an HTTP date has at most 33 characters.
 const MAX_BYTES: usize = 64;
 
 const PUSH_BACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 
-/// Reads the header `Retry-After` ([RFC 9110, 10.2.3]), and gRPC's push-back.
+/// Reads the `Retry-After` header ([RFC 9110, 10.2.3]), and gRPC's push-back.
 ///
-/// The header comes from outside, so whatever is in it, there is no panic, no allocation and no time
-/// above the limit:
+/// The header comes from outside, so whatever it contains, there is no panic, no allocation and no time above the
+/// limit:
 ///
 /// | value | hint |
 /// |---|---|
@@ -21,10 +21,10 @@ const PUSH_BACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 /// | `Sun, 06 Nov 1994 08:49:37 GMT`, and the two older forms of a date | the time from the response's own `Date`, else from the system's clock, until then |
 /// | `0`, a date that has passed | none |
 /// | `-1`, `1.5`, `+1`, `1, 2`, `soon`, nothing, more than 64 bytes, bytes that are not ASCII | none |
-/// | the header several times | the longest hint; the value that is no hint is passed over |
+/// | the header several times | the longest hint; values that are no hint are skipped |
 ///
-/// A date is compared with `Date` since both were written by one clock: a client whose clock is wrong
-/// waits as long as the others.
+/// A date is compared with `Date`, since the same clock wrote both: a client whose clock is wrong waits as long as the
+/// others.
 ///
 /// ```
 /// use atomic_breaker_std::http::RetryAfter;
@@ -48,7 +48,7 @@ pub struct RetryAfter {
 }
 
 impl RetryAfter {
-    /// The limit where no other is set: 300 s, which is also what a breaker takes at most by default.
+    /// The limit unless another one is set: 300 s, also the most that a breaker accepts by default.
     pub const DEFAULT_LIMIT: Duration = Duration::from_secs(300);
 
     /// Hints up to [300 s](Self::DEFAULT_LIMIT); longer ones are cut to that.
@@ -83,7 +83,7 @@ impl RetryAfter {
         Self { limit }
     }
 
-    /// The longest hint that is given.
+    /// The longest hint that is returned.
     pub const fn limit(&self) -> Duration {
         self.limit
     }
@@ -94,8 +94,7 @@ impl RetryAfter {
         self.longest(headers, SystemTime::now)
     }
 
-    /// [`read`](Self::read) with the time that it is now, which counts where the headers have no valid
-    /// `Date`.
+    /// [`read`](Self::read) with the current time as an argument, used where the headers have no valid `Date`.
     ///
     /// ```
     /// use atomic_breaker_std::http::RetryAfter;
@@ -112,8 +111,8 @@ impl RetryAfter {
         self.longest(headers, || now)
     }
 
-    /// What gRPC's `grpc-retry-pushback-ms` says, found in the trailers, or in the headers of a
-    /// response without a body ([gRFC A6]). `None` where there is no such header.
+    /// Reads gRPC's `grpc-retry-pushback-ms` from the trailers, or from the headers of a response without a body ([gRFC
+    /// A6]). `None` if there is no such header.
     ///
     /// | value | push-back |
     /// |---|---|
@@ -185,9 +184,9 @@ impl Default for RetryAfter {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PushBack {
-    /// Try again after so long; at once, if that is zero.
+    /// Try again after this time; at once if it is zero.
     After(Duration),
-    /// Do not try again: the header was negative, or no number of 32 bits. Says nothing about how long to stay open.
+    /// Do not try again: the header was negative, or not a 32-bit number. Says nothing about how long to stay open.
     DoNotRetry,
 }
 
@@ -201,13 +200,13 @@ impl PushBack {
     }
 }
 
-/// When the response was written, by the clock of who wrote it.
+/// When the response was written, by the clock of its writer.
 fn date(headers: &HeaderMap) -> Option<SystemTime> {
     let text = text(headers.get(DATE)?)?;
     httpdate::parse_http_date(text).ok()
 }
 
-/// The value without the white space around it, if it may be a number or a date at all.
+/// The value without the white space around it, if it could be a number or a date at all.
 fn text(value: &HeaderValue) -> Option<&str> {
     if value.len() > MAX_BYTES {
         return None;
@@ -215,14 +214,14 @@ fn text(value: &HeaderValue) -> Option<&str> {
     Some(value.to_str().ok()?.trim_matches([' ', '\t']))
 }
 
-/// A signed number of 32 bits without needless zeros, as gRFC A6 demands; others, and negative ones, are none.
+/// A signed 32-bit number without leading zeros, as gRFC A6 requires; others, and negative ones, are `None`.
 fn push_back_ms(text: &str) -> Option<u64> {
     let has_needless_zero = text.len() > 1 && text.starts_with('0');
     let ms = number(text).filter(|&ms| i32::try_from(ms).is_ok())?;
     (!has_needless_zero).then_some(ms)
 }
 
-/// Digits only, as the grammar demands. What does not fit is `u64::MAX`.
+/// Digits only, as the grammar requires. A number that does not fit becomes `u64::MAX`.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().unwrap_or(u64::MAX))

@@ -1,11 +1,11 @@
-//! Which statuses and which errors are failures: rules to be replaced by closures.
+//! Which statuses and which errors are failures: rules that closures can replace.
 
 use http::StatusCode;
 
 use super::Scope;
 use crate::{Failure, Outcome};
 
-/// Says what a status is. Closures `Fn(StatusCode) -> Outcome` do.
+/// Says what a status counts as. Closures `Fn(StatusCode) -> Outcome` implement it.
 ///
 /// ```
 /// use atomic_breaker_std::http::{StatusRule, UsualStatuses};
@@ -21,7 +21,7 @@ use crate::{Failure, Outcome};
 /// assert_eq!(rule.outcome(StatusCode::NOT_FOUND), Outcome::Success);
 /// ```
 pub trait StatusRule {
-    /// What a response with this status is, its `Retry-After` aside.
+    /// What a response with this status counts as, its `Retry-After` aside.
     fn outcome(&self, status: StatusCode) -> Outcome;
 }
 
@@ -74,8 +74,8 @@ impl<F: Fn(StatusCode) -> bool> StatusRule for FailsOn<F> {
     }
 }
 
-/// Says what an error is: of a call that brought no response, or of a body that broke off. Closures
-/// `Fn(&E) -> Outcome` do.
+/// Says what an error counts as: that of a call without a response, or of a body that broke off. Closures
+/// `Fn(&E) -> Outcome` implement it.
 ///
 /// ```
 /// use atomic_breaker_std::http::ErrorRule;
@@ -99,7 +99,7 @@ pub trait ErrorRule<E: ?Sized> {
     /// What the error says about the server.
     fn outcome(&self, error: &E) -> Outcome;
 
-    /// Whom it concerns, and so how often it counts: the call alone unless a rule knows better, as `UsualErrors` does.
+    /// Whom it concerns, and so how often it counts: the call alone unless a rule knows better, such as `UsualErrors`.
     fn scope(&self, error: &E) -> Scope {
         let _ = error;
         Scope::Call
@@ -112,7 +112,7 @@ impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {
     }
 }
 
-/// Every error is a failure of weight 1: what a classifier does unless told otherwise.
+/// Every error is a failure of weight 1: the default of a classifier.
 ///
 /// ```
 /// use atomic_breaker_std::Failure;

@@ -1,4 +1,4 @@
-//! What the errors of clients on hyper say about the host.
+//! What the errors of hyper-based clients say about the host.
 
 use std::error::Error;
 use std::io;
@@ -9,22 +9,22 @@ use super::{ErrorRule, Scope};
 use crate::reqwest::ClientError;
 use crate::{Failure, Outcome, Rejection};
 
-/// A [rule](ErrorRule) for the errors of clients on hyper: hyper-util, tonic, and `HttpClient` of this crate. Alone or as
-/// the cause of another error: a dead host fails, and a mistake of the caller's is no failure of the host. What
-/// `ClientGuard` does unless told otherwise.
+/// A [rule](ErrorRule) for the errors of hyper-based clients: hyper-util, tonic, and `HttpClient` of this crate. It
+/// recognizes them alone or as the cause of another error: a dead host counts as failed, and a mistake of the caller is
+/// not a failure of the host. The default of `ClientGuard`.
 ///
 /// | error | counts as |
 /// |---|---|
-/// | no connection, a time-out, an answer that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
-/// | a connection of HTTP/2 that is lost under several requests, or whose keep-alive ping is not answered | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
-/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens ([`Scope::Unprocessed`]); none if it is sent again below the breaker and answered, as `ClientGuard` and reqwest do |
+/// | no connection, a timeout, an answer that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
+/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping is not answered | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and answered, as `ClientGuard` and reqwest do |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
-/// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also what that makes of the body of a response that has begun | ignored |
+/// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |
-/// | a time limit that the request itself brought along to this crate's `HttpClient` (`RequestBuilder::timeout`) | cancelled, as if the caller had left ([`Scope::Caller`]) |
+/// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`) | cancelled, as if the caller had left ([`Scope::Caller`]) |
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
 ///
-/// Its verdict on an error does not depend on which features other crates turn on; the errors of reqwest itself are for
+/// Its verdict on an error does not depend on which features other crates enable; the errors of reqwest itself are for
 /// `ReqwestErrors`, feature `reqwest`.
 ///
 /// ```
@@ -44,7 +44,8 @@ use crate::{Failure, Outcome, Rejection};
 /// # let _ = (&HTTP, Outcome::Ignored);
 /// ```
 ///
-/// A boxed error is no `Error`: `.map_err(std::io::Error::other)` makes one of it, and this rule looks inside.
+/// A boxed error does not implement `Error`: `.map_err(std::io::Error::other)` turns it into one, and this rule looks
+/// inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsualErrors;
 
@@ -58,7 +59,7 @@ impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
     }
 }
 
-/// An error of whatever type.
+/// An error of any type.
 impl ErrorRule<dyn Error + Send + Sync> for UsualErrors {
     fn outcome(&self, error: &(dyn Error + Send + Sync + 'static)) -> Outcome {
         verdict(error).outcome()
@@ -80,13 +81,13 @@ pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
     }
 }
 
-/// What became of a request that has no answer since its connection ended.
+/// What happened to a request that has no answer because its connection ended.
 #[cfg(any(feature = "client", feature = "reqwest-middleware"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     /// The host did not look at it.
     Unprocessed,
-    /// Nobody knows.
+    /// It is not known.
     Unanswered,
 }
 
@@ -103,7 +104,7 @@ pub(crate) fn loss_of(error: &(dyn Error + 'static)) -> Option<Loss> {
 /// What an error says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Another rule knows.
+    /// The outcome is known already.
     Known(Outcome),
     /// The connection ended before the answer; other calls may have been on it.
     Lost {
@@ -111,10 +112,10 @@ pub(crate) enum Verdict {
     },
     /// The host did not look at the request.
     Unprocessed,
-    /// A time limit that the request brought along.
+    /// A time limit that the request carried.
     #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
     OwnLimit,
-    /// A time limit of the client's.
+    /// A time limit of the client.
     #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
     Limit,
     Failed,
@@ -124,7 +125,7 @@ impl Verdict {
     fn outcome(self) -> Outcome {
         match self {
             Self::Known(outcome) => outcome,
-            // Nothing by itself, yet something for a retry to do; the scope says how often it counts.
+            // Nothing by itself, but a reason to retry; the scope says how often it counts.
             Self::Unprocessed => Failure::with_weight(0).into(),
             Self::Lost { .. } | Self::OwnLimit | Self::Limit | Self::Failed => {
                 Failure::new().into()
@@ -152,7 +153,8 @@ pub(crate) fn verdict(error: &(dyn Error + 'static)) -> Verdict {
     Verdict::Failed
 }
 
-/// What this crate's client knows. Of reqwest's own errors only whether a time limit passed, which changes no outcome.
+/// What this crate's client knows. For reqwest's own errors only whether a time limit has passed, which changes no
+/// outcome.
 #[cfg(feature = "reqwest")]
 fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
     let is_limit = |error: &reqwest::Error| error.is_timeout() && !error.is_connect();
@@ -170,7 +172,7 @@ fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
     is_limit(error).then_some(Verdict::Limit)
 }
 
-/// Its errors say no more than their texts.
+/// Its errors reveal no more than their texts.
 fn of_hyper_util(error: &(dyn Error + 'static)) -> Option<Verdict> {
     let text = error.to_string();
     if text.starts_with("client error (User") {
@@ -183,7 +185,7 @@ fn of_hyper_util(error: &(dyn Error + 'static)) -> Option<Verdict> {
     Some(if reason.starts_with("invalid URL, ") {
         Verdict::Known(Outcome::Ignored)
     } else {
-        // A connection that is nobody else's yet.
+        // This connection is not shared with another call yet.
         Verdict::Failed
     })
 }
@@ -203,16 +205,16 @@ fn of_hyper(error: &hyper::Error) -> Verdict {
         return Verdict::Lost { is_shared: false };
     }
     if error.is_timeout() {
-        // Of the pings of HTTP/2: clients have no other.
+        // This comes from the pings of HTTP/2: clients have no other timeout.
         return Verdict::Lost { is_shared: true };
     }
     match source {
         Some(source) => match source.downcast_ref::<io::Error>() {
-            // h2 hands copies of its error to all streams, and those have no code of the system.
+            // h2 hands copies of its error to all streams, and those have no OS error code.
             Some(error) => Verdict::Lost {
                 is_shared: error.raw_os_error().is_none(),
             },
-            // All that HTTP/1 leaves of a request's body that failed while the response came.
+            // All that HTTP/1 reports when a request's body failed while the response was arriving.
             None if source.to_string() == "connection error" => Verdict::Known(Outcome::Ignored),
             None => Verdict::Failed,
         },
@@ -223,12 +225,12 @@ fn of_hyper(error: &hyper::Error) -> Verdict {
 fn of_h2(error: &h2::Error) -> Verdict {
     let by_us = !error.is_remote() && !error.is_library();
     match error.reason() {
-        // Resets of streams by us are those whose request's body failed.
+        // Streams that we reset are those whose request's body failed.
         _ if error.is_reset() && by_us => Verdict::Known(Outcome::Ignored),
         Some(h2::Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
             Verdict::Unprocessed
         }
-        // Only streams after the last one that the host looked at are given this error.
+        // Only streams after the last one that the host looked at get this error.
         _ if error.is_go_away() && error.is_remote() => Verdict::Unprocessed,
         _ if error.is_go_away() || error.is_io() => Verdict::Lost { is_shared: true },
         _ => Verdict::Failed,

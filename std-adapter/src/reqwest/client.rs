@@ -12,10 +12,10 @@ use super::ClientError;
 use crate::http::OwnLimit;
 
 /// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
-/// `Clone`, and answers with `reqwest::Response`s.
+/// `Clone`, and returns `reqwest::Response`s.
 ///
-/// The body is whatever reqwest takes. Where there are retries it must be cloned cheaply, as `Bytes` is;
-/// [`repeatable`](super::repeatable) makes such a request of one that reqwest built.
+/// The body is any that reqwest accepts. With retries it must be cheap to clone, as `Bytes` is;
+/// [`repeatable`](super::repeatable) turns a request built with reqwest into such a request.
 ///
 /// ```
 /// use atomic_breaker_std::reqwest::HttpClient;
@@ -34,12 +34,12 @@ use crate::http::OwnLimit;
 pub struct HttpClient(reqwest::Client);
 
 impl HttpClient {
-    /// Around a client, of which clones share the connections.
+    /// Wraps a client, whose clones share its connections.
     pub const fn new(client: reqwest::Client) -> Self {
         Self(client)
     }
 
-    /// The client inside.
+    /// The inner client.
     pub const fn get_ref(&self) -> &reqwest::Client {
         &self.0
     }
@@ -78,7 +78,7 @@ pin_project! {
     /// The future of an [`HttpClient`].
     ///
     /// # Panics
-    /// When it is polled again after it was ready.
+    /// When it is polled again after it has completed.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture {
         #[pin]
@@ -91,7 +91,7 @@ pin_project! {
     #[project = Projected]
     enum State {
         Sent { #[pin] response: Pending },
-        // reqwest takes no URI without a scheme and a host.
+        // reqwest accepts no URI without a scheme and a host.
         Refused { error: Option<reqwest::Error> },
     }
 }
@@ -107,7 +107,7 @@ impl Future for ResponseFuture {
             Projected::Refused { error } => Err(error.take().expect("polled after it was ready")),
         };
         if let (Ok(response), true) = (&mut result, has_own_limit) {
-            // For those who wait for the body, which the limit covers as well.
+            // For those that wait for the body, which the limit covers as well.
             response.extensions_mut().insert(OwnLimit);
         }
         Poll::Ready(result.map_err(|error| ClientError::of(error, has_own_limit)))

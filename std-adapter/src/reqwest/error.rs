@@ -1,4 +1,4 @@
-//! Errors that say why, and no secrets.
+//! Errors that say why, and reveal no secrets.
 
 use std::error::Error;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::ops::Deref;
 
 use crate::http::text_of;
 
-/// An error of reqwest, to be shown, logged and kept by a breaker: with its causes, at most 8
-/// of them and 512 bytes, and without the URLs that it and they add, whose queries may hold secrets.
+/// An error of reqwest, to be shown, logged and kept by a breaker: with its causes, at most 8 of them and 512 bytes,
+/// and without the URLs that it and they add, whose queries may hold secrets.
 ///
 /// ```text
 /// reqwest:  error sending request for url (http://db.example/?key=1234)
 /// this:     error sending request: client error (Connect): tcp connect error: Connection refused (os error 111)
 /// ```
 ///
-/// What `reqwest::Error` knows (`is_timeout`, `is_connect`) it knows as well.
+/// The methods of `reqwest::Error` (`is_timeout`, `is_connect`) work on it as well.
 #[derive(Debug)]
 pub struct ClientError {
     error: reqwest::Error,
@@ -27,7 +27,7 @@ impl ClientError {
         self.error
     }
 
-    /// Of a request that brought a time limit along.
+    /// The error of a request that may have carried its own time limit.
     pub(super) fn of(error: reqwest::Error, has_own_limit: bool) -> Self {
         Self {
             error: error.without_url(),

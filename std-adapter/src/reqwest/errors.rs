@@ -6,15 +6,15 @@ use super::ClientError;
 use crate::Outcome;
 use crate::http::{ErrorRule, Scope, StatusRule, UsualErrors, UsualStatuses, causes_of};
 
-/// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: what
-/// `BreakerMiddleware` does unless told otherwise, and what [`UsualErrors`] says of a [`ClientError`].
+/// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: the
+/// default of `BreakerMiddleware`, and what [`UsualErrors`] says of a [`ClientError`].
 ///
 /// | error | counts as |
 /// |---|---|
 /// | `is_builder` (a URL without a host, a scheme that is not HTTP) | ignored |
 /// | `is_redirect` (too many of them, or one that leads nowhere) | success: the host has answered |
-/// | an error with a status (`error_for_status`) | as the status: 5xx, 408 and 429 are failures |
-/// | all others | as [`UsualErrors`] says |
+/// | an error with a status (`error_for_status`) | like the status: 5xx, 408 and 429 are failures |
+/// | all others | what [`UsualErrors`] says |
 ///
 /// ```
 /// use atomic_breaker_std::Outcome;
@@ -43,7 +43,7 @@ impl<E: Error + 'static> ErrorRule<E> for ReqwestErrors {
 }
 
 impl ClientError {
-    /// What reqwest itself knows of it.
+    /// The outcome, if reqwest itself determines it.
     pub(crate) fn known(&self) -> Option<Outcome> {
         known(self)
     }

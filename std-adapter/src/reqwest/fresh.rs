@@ -1,4 +1,4 @@
-//! A connection that broke before an answer is a reason for a probe to try a fresh one.
+//! For a probe whose connection broke before an answer, tries a fresh one.
 
 use http::Extensions;
 use reqwest::{Request, Response};
@@ -9,7 +9,8 @@ use crate::http::{Loss, loss_of};
 /// How many connections of a pool may turn out to be broken within one probe.
 pub(super) const FRESH_CONNECTIONS: u32 = 8;
 
-/// Sends the request, and again as often as that, if it may be sent twice and its connection broke before an answer.
+/// Sends the request, and up to `fresh` times again if its connection broke before an answer, and the request may be
+/// sent twice or was refused unprocessed.
 pub(super) async fn sent(
     request: Request,
     extensions: &mut Extensions,

@@ -57,45 +57,45 @@ use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 /// | a request that | |
 /// |---|---|
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
-/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, of which `is_timeout` is true (its text speaks of a body, that of its source of the limit), and a failure |
+/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure |
 /// | is answered, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
-/// | meets a time limit that it brought along (`RequestBuilder::timeout`), shorter than that one | is cancelled, as if its caller had left |
-/// | is a probe whose connection breaks before an answer | is sent again at once if it may be sent twice, up to eight times: idle connections whose host lost its side unseen fail one after the other |
+/// | exceeds its own time limit (`RequestBuilder::timeout`), shorter than that one | is cancelled, as if its caller had left |
+/// | is a probe whose connection breaks before an answer | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times: idle connections whose host closed its side unnoticed fail one after the other |
 /// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
 ///
 /// # Order
 ///
-/// Middlewares are attached from the outside in. **Retries come first, then the breaker**, so that each try asks it.
-/// The default strategy of reqwest-retry takes a rejection for fatal, as every error of a middleware: it is answered at
-/// once and not tried again, and a time-out of the limit here is tried again. So a host whose breaker opens between
-/// two tries ends the retries.
+/// Middlewares are attached from the outside in. **Retries come first, then the breaker**, so that it is asked for each
+/// try. The default strategy of reqwest-retry treats a rejection as fatal, like every error of a middleware: it is
+/// returned at once and not tried again, while a timeout of the limit here is tried again. So if the breaker of a host
+/// opens between two tries, the retries end.
 ///
-/// The other way round, one row of tries is one call of the breaker, and the limit is one for all of them: a host must
-/// fail tries times as often until it opens, and a limit for slow calls measures the pauses, too.
+/// The other way round, a whole series of tries is one call of the breaker, and the limit is one for all of them: with
+/// three tries a host must fail three times as often before its breaker opens, and a limit for slow calls measures the
+/// pauses, too.
 ///
-/// Attach a breaker once: where two middlewares ask the same one, the first takes the slot of the only probe, for which
-/// the second is rejected, and so it stays half-open.
+/// Attach a breaker only once: if two middlewares ask the same one, the first takes the only probe slot, so the second
+/// is rejected, and the breaker stays half-open.
 ///
-/// What is attached after the breaker is a part of the guarded call: a middleware that fetches a token there fails on
-/// behalf of the host.
+/// Anything attached after the breaker is part of the guarded call: if a middleware there fails to fetch a token, that
+/// counts as a failure of the host.
 ///
-/// All clones of a client share its breakers. Redirects are followed by reqwest within one call, which counts for the
-/// host that was asked first.
+/// All clones of a client share its breakers. reqwest follows redirects within one call, which counts for the host that
+/// was asked first.
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct BreakerMiddleware<A, S = UsualStatuses, X = ReqwestErrors> {
     admit: A,
     http: HttpClassifier<S, X>,
     limit: Duration,
-    /// None reports at the head; whether probes wait for bodies of unknown length.
+    /// `None` reports at the head; the value says whether probes wait for bodies of unknown length.
     at_end: Option<bool>,
 }
 
 impl<A> BreakerMiddleware<A> {
-    /// Asks a breaker: `admit` is a `&'static` reference or an `Arc` of a breaker or of a
-    /// [`Resource`](crate::Resource), for all requests together, [`PerHost`] for one breaker per host, or a [`ByKey`](crate::registry::ByKey) for one per another key
-    /// of a request.
-    /// Without a time limit.
+    /// Asks a breaker: `admit` is a `&'static` reference to or an `Arc` of a breaker or of a
+    /// [`Resource`](crate::Resource), for all requests together, [`PerHost`] for one breaker per host, or a
+    /// [`ByKey`](crate::registry::ByKey) for one per another key of a request. Without a time limit.
     pub const fn new(admit: A) -> Self {
         Self {
             admit,
@@ -107,7 +107,7 @@ impl<A> BreakerMiddleware<A> {
 }
 
 impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<PerHost<H>> {
-    /// Asks the breaker of the request's host: `registry` is a `&'static` reference or an `Arc` of a
+    /// Asks the breaker of the request's host: `registry` is a `&'static` reference to or an `Arc` of a
     /// [`Registry`](crate::registry::Registry) of [`Origin`]s. Without a time limit.
     pub fn per_host(registry: H) -> Self {
         Self::new(PerHost::new(registry))
@@ -115,14 +115,14 @@ impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<PerHost<H>> {
 }
 
 impl<A, S, X> BreakerMiddleware<A, S, X> {
-    /// How long a call may take until the head of its response has come; [`Duration::MAX`], as at first, is no limit.
-    /// Rounded up to milliseconds. For bodies that hang, `read_timeout` of reqwest's client.
+    /// How long a call may take until the head of its response has arrived; [`Duration::MAX`], the default, is no
+    /// limit. Rounded up to milliseconds. For bodies that hang, use `read_timeout` of reqwest's client.
     ///
-    /// A time-out of the caller's around the request should be longer: one that is shorter cancels each call, and a host
-    /// that hangs never opens, unless [`Config::slow_call`](crate::Config::slow_call) is set to less than that.
+    /// A timeout of the caller around the request should be longer: a shorter one cancels each call, and a host that
+    /// hangs never opens its breaker, unless [`Config::slow_call`](crate::Config::slow_call) is set to less than that.
     ///
     /// # Panics
-    /// When the limit is 0. A request with a limit panics outside of a tokio runtime, or in one without time.
+    /// When the limit is 0. A request with a limit panics outside of a tokio runtime, or in one without time enabled.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         assert!(
             !limit.is_zero(),
@@ -162,18 +162,17 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
 
     /// Reports at the end of the response's body, so that one that breaks off counts as a failure:
     /// [`AtEnd`](crate::http::AtEnd) says what counts as what. The time limit still ends with the head. With
-    /// [`Config::slow_call`](crate::Config::slow_call) the time that counts ends with the body. Such a body is boxed
-    /// by reqwest.
+    /// [`Config::slow_call`](crate::Config::slow_call) the measured time ends with the body. reqwest boxes such a body.
     ///
-    /// Of a body of unknown length the first data is enough for a probe, as it may be endless; not with
+    /// For a probe, the first data of a body of unknown length is enough, as the body may be endless; not so with
     /// [`probes_at_end`](Self::probes_at_end).
     pub const fn at_end_of_body(mut self) -> Self {
         self.at_end = Some(matches!(self.at_end, Some(true)));
         self
     }
 
-    /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for hosts
-    /// all of whose bodies come to an end, and may break off.
+    /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for
+    /// hosts whose bodies all come to an end, and may break off.
     ///
     /// ```
     /// use atomic_breaker_std::reqwest::BreakerMiddleware;
@@ -196,7 +195,7 @@ where
     S: StatusRule + Clone + Send + Sync + 'static,
     X: ErrorRule<Error> + Clone + Send + Sync + 'static,
 {
-    // What `async_trait` makes of an `async fn`.
+    // What `async_trait` generates for an `async fn`.
     fn handle<'me, 'extensions, 'next, 'call>(
         &'me self,
         request: Request,
@@ -226,7 +225,7 @@ where
         next: Next<'_>,
     ) -> Result<Response> {
         let permit = self.admit.admit(&request).map_err(not_sent)?;
-        // A limit of the caller's own; otherwise that of the guard comes first.
+        // A limit set by the caller; if it is not shorter, that of the middleware comes first.
         let has_own_limit = request.timeout().is_some_and(|limit| *limit < self.limit);
         let fresh = if permit.is_probe() {
             FRESH_CONNECTIONS
@@ -271,7 +270,7 @@ where
     {
         let (permit, outcome) = judged(permit, || self.http.classify(&result));
         if let (Ok(response), true) = (&mut result, has_own_limit) {
-            // It covers the body as well.
+            // The caller's limit covers the body as well.
             response.extensions_mut().insert(OwnLimit);
         }
         match (result, self.at_end) {
@@ -320,8 +319,8 @@ where
     O: crate::registry::KeyedObserver<Origin>,
     R: crate::client::Ending,
 {
-    /// Its breakers and its limit of a try for reqwest-middleware, whose own retries go above. The deadline, the tries and
-    /// the budget of the guard are those of its [`layer`](Self::layer) alone.
+    /// This guard's breakers and its limit of a try as a middleware for reqwest-middleware, whose own retries go above
+    /// it. The guard's deadline, tries and budget apply only to its [`layer`](Self::layer).
     ///
     /// ```
     /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};

@@ -1,4 +1,4 @@
-//! reqwest behind breakers. Feature `reqwest`; no TLS by itself: your own dependency on reqwest says which.
+//! reqwest behind breakers. Feature `reqwest`; enables no TLS itself: your own dependency on reqwest decides that.
 //!
 //! ```
 //! # #[cfg(all(feature = "client", target_has_atomic = "64"))] {
@@ -24,32 +24,32 @@
 //! # }
 //! ```
 //!
-//! | you have | take |
+//! | you have | use |
 //! |---|---|
 //! | a client that should retry and reject by itself | `ClientGuard` around [`HttpClient`] |
-//! | layers of your own, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
-//! | layers of your own, without retries | [`HttpClassifier`](crate::http::HttpClassifier) and `PerHost` straight onto `reqwest::Client`, which is a `Service` |
+//! | your own layers, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
+//! | your own layers, without retries | [`HttpClassifier`](crate::http::HttpClassifier) and `PerHost` directly around `reqwest::Client`, which is a `Service` |
 //! | reqwest-middleware, with its retries | `BreakerMiddleware` among the middlewares, feature `reqwest-middleware` |
 //! | a breaker and no layers | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and `HttpClassifier` around `client.execute(..)` |
 //!
-//! Bodies that break off count with `ClientConfig::at_end_of_body`, or
-//! [`HttpClassifier::at_end_of_body`](crate::http::HttpClassifier::at_end_of_body) in layers of your own;
-//! [`into_reqwest`] above them gives `reqwest::Response`s again. Which errors are the host's fault, and which the caller's,
-//! [`ReqwestErrors`] knows: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` ask it by themselves, in layers of
-//! your own it goes into [`HttpClassifier::with_rules`](crate::http::HttpClassifier::with_rules).
+//! Bodies that break off count with `ClientConfig::at_end_of_body`, or with
+//! [`HttpClassifier::at_end_of_body`](crate::http::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`]
+//! above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`] knows which errors are the host's
+//! fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in
+//! your own layers pass it to [`HttpClassifier::with_rules`](crate::http::HttpClassifier::with_rules).
 //!
 //! # What reqwest does by itself
 //!
-//! - It **follows redirects** within one try: the result counts for the host that was asked first. To count for each,
-//!   `redirect(Policy::none())`.
-//! - It **sends again** what a server refused by protocol, before it looked at it; the breaker sees the last of these.
-//!   Leave its own `retry(..)` off, or tries multiply: 3 here and 3 there are 9.
-//! - Its `timeout` covers the **body** too, the limits here end with the head: a `read_timeout`
-//!   catches bodies that hang. It covers the head as well, so it is not shorter than the limit of a try.
-//! - Behind a **proxy** a dead proxy looks as if all hosts were dead, and opens their breakers.
+//! - It **follows redirects** within one try: the result counts for the host that was asked first. To count each host,
+//!   use `redirect(Policy::none())`.
+//! - It **sends again** requests that a server refused at protocol level before looking at them; the breaker sees the
+//!   last attempt. Leave its own `retry(..)` off, or tries multiply: 3 here and 3 there are 9.
+//! - Its `timeout` covers the **body** too, while the limits here end with the head: a `read_timeout` catches bodies
+//!   that hang. It covers the head as well, so do not make it shorter than the limit of a try.
+//! - Behind a **proxy**, a dead proxy looks as if all hosts were dead, and opens their breakers.
 //! - Its errors show the **URL** with its query, which a breaker would keep as its last failure, and not the cause:
-//!   [`ClientError`] shows the cause, and no URL. Straight onto `reqwest::Client` take
-//!   `.map_err(ClientError::from)` below the breaker.
+//!   [`ClientError`] shows the cause, and no URL. Directly around `reqwest::Client`, use `.map_err(ClientError::from)`
+//!   below the breaker.
 
 mod client;
 mod error;
@@ -92,7 +92,7 @@ impl ResponseHead for reqwest::Response {
 }
 
 impl Origin {
-    /// That of a request of reqwest. Equal to [`of`](Self::of) its URL.
+    /// The origin of a reqwest request. Equal to [`of`](Self::of) its URL.
     ///
     /// ```
     /// use atomic_breaker_std::http::Origin;
@@ -105,11 +105,11 @@ impl Origin {
     /// ```
     ///
     /// # Errors
-    /// [`OriginError`]: the URL has no host (`data:text/plain,x`), or one that can be none.
+    /// [`OriginError`]: the URL has no host (`data:text/plain,x`), or an invalid one.
     pub fn of_reqwest(request: &reqwest::Request) -> Result<Self, OriginError> {
         let url = request.url();
         let server = url.authority();
-        // Nobody needs the password, and the origin is kept.
+        // The password is not needed, and the origin is kept.
         let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
         if server.is_empty() {
             return Err(OriginError::Missing);

@@ -4,8 +4,8 @@ use reqwest_middleware::Error;
 
 use crate::Rejection;
 
-/// The rejection because of which a request was not sent, also beneath the errors of other middlewares, such as
-/// those of retries: [`Rejection::in_chain`], which also finds one that is the error of a middleware itself.
+/// The rejection that kept a request from being sent, even inside the errors of other middlewares, such as those of
+/// retries: [`Rejection::in_chain`], which also finds one that is the error of a middleware itself.
 ///
 /// ```
 /// use atomic_breaker_std::reqwest::rejection_of;
@@ -21,7 +21,7 @@ pub fn rejection_of(error: &Error) -> Option<Rejection> {
     }
 }
 
-/// The rejection is the source and not the error itself, as middlewares that pass an error on hand out its source only.
+/// The rejection is the source and not the error itself, as middlewares that pass an error on expose only its source.
 pub(super) fn not_sent(rejection: Rejection) -> Error {
     let reason = if rejection.is_without_key() {
         rejection.to_string()

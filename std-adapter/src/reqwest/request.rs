@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http::Request;
 use http_body::Body;
 
-/// A request that reqwest's own builder made (`.json(..)`, `.bearer_auth(..)`, `.timeout(..)`), such that layers can
-/// send it again. Its body is shared and not copied. `None` if the body is streamed: that cannot be sent twice, so it
-/// goes to reqwest's client directly, or through a breaker without retries.
+/// Turns a request built with reqwest's own builder (`.json(..)`, `.bearer_auth(..)`, `.timeout(..)`) into one that
+/// layers can send again. Its body is shared and not copied. `None` if the body is streamed: that cannot be sent twice,
+/// so send it with reqwest's client directly, or through a breaker without retries.
 ///
 /// ```
 /// use atomic_breaker_std::reqwest::repeatable;
@@ -21,10 +21,10 @@ use http_body::Body;
 /// # Ok::<(), reqwest::Error>(())
 /// ```
 pub fn repeatable(request: &reqwest::Request) -> Option<Request<Bytes>> {
-    // Of bodies it clones those alone that are in memory.
+    // It clones only bodies that are in memory.
     let request: Request<reqwest::Body> = request.try_clone()?.try_into().ok()?;
     let (parts, body) = request.into_parts();
-    // Such a body is one frame, which is there, or empty.
+    // Such a body is a single frame that is available at once, or empty.
     let mut context = Context::from_waker(Waker::noop());
     let body = match pin!(body).poll_frame(&mut context) {
         Poll::Ready(None) => Bytes::new(),

@@ -1,4 +1,4 @@
-//! A time-out as reqwest's own.
+//! A timeout as an error of reqwest.
 
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 
-/// An error of which `is_timeout` is true, so that retries above and callers take it for one. reqwest makes its errors
-/// itself: of one that a body has, for example.
+/// An error whose `is_timeout` is true, so that retries above and callers treat it as a timeout. Only reqwest can
+/// create its errors, for example from an error of a body.
 pub(super) fn timed_out(limit: Duration) -> reqwest::Error {
     let body = reqwest::Body::wrap(TimedOut(limit));
     let mut context = Context::from_waker(Waker::noop());

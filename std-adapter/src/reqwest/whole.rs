@@ -9,7 +9,7 @@ use reqwest::{Response, ResponseBuilderExt};
 use crate::http::{AtEnd, ErrorRule, HttpBodyRule, ReportingBody};
 use crate::{AnyPermit, Classify, Report};
 
-/// A response whose body a layer took apart and changed, as `at_end_of_body` does, as one of reqwest again: with
+/// Turns a response whose body a layer took apart and changed, as `at_end_of_body` does, back into one of reqwest: with
 /// `json()`, `text()` and its URL. reqwest boxes the body.
 ///
 /// ```
@@ -47,7 +47,7 @@ where
     response.map(reqwest::Body::wrap).into()
 }
 
-/// The head and the body, and the URL where [`into_reqwest`] finds it.
+/// Splits off the head and the body, and puts the URL where [`into_reqwest`] finds it.
 fn take_apart(response: Response) -> http::Response<reqwest::Body> {
     let with_url = http::Response::builder()
         .url(response.url().clone())
@@ -60,7 +60,7 @@ fn take_apart(response: Response) -> http::Response<reqwest::Body> {
     response
 }
 
-/// The response as `http::Response`; [`into_reqwest`] makes one of reqwest again.
+/// Returns the response as an `http::Response`; [`into_reqwest`] turns it back into one of reqwest.
 impl<E, C, Y> Report<Response, E> for AtEnd<C, Y>
 where
     E: fmt::Display,

@@ -5,19 +5,19 @@ use std::time::Duration;
 use super::RetryConfigError;
 use super::error::Kind;
 
-/// Exponential pauses with full jitter, drawn again for every request and every try.
+/// Exponential pauses with full jitter, drawn anew for every request and every try.
 ///
 /// ```text
 /// pause before retry n  =  random between 0 and min(longest, first × factorⁿ⁻¹)
 /// ```
 ///
-/// "Full jitter" of [Exponential Backoff and Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/)
-/// (AWS Architecture Blog), one of the two kinds that cost the least work there, and the simpler one.
+/// "Full jitter" from [Exponential Backoff and
+/// Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/) (AWS Architecture Blog), one of
+/// the two kinds that cost the least work there, and the simpler one.
 ///
-/// Not tower's `ExponentialBackoff`: its maker clones the random generator as it is, so that all requests of
-/// a service pause equally long; its jitter comes on top of the pause; and a pause that has begun is too
-/// late to compare with a deadline. The random numbers here are those of `fastrand`, one generator for each
-/// thread, seeded by the system.
+/// Not tower's `ExponentialBackoff`: its maker clones the random generator as it is, so that all requests of a service
+/// pause equally long; its jitter is added to the pause; and once a pause has begun it is too late to compare it with a
+/// deadline. The random numbers here are those of `fastrand`, one generator per thread, seeded by the system.
 ///
 /// ```
 /// use atomic_breaker_std::retry::Backoff;
@@ -49,25 +49,25 @@ impl Backoff {
         }
     }
 
-    /// The most that the first pause takes. More than 0.
+    /// The maximum of the first pause. More than 0.
     pub const fn first(mut self, pause: Duration) -> Self {
         self.first = pause;
         self
     }
 
-    /// The most that any pause takes. At least the [first](Self::first).
+    /// The maximum of any pause. At least the [first](Self::first).
     pub const fn longest(mut self, pause: Duration) -> Self {
         self.longest = pause;
         self
     }
 
-    /// By how much the pauses grow: 1 not at all, 2 doubles them.
+    /// By how much the pauses grow: 1 means no growth, 2 doubles them.
     pub const fn factor(mut self, factor: u32) -> Self {
         self.factor = factor;
         self
     }
 
-    /// Whether these numbers make sense.
+    /// Whether these numbers are valid.
     ///
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.
@@ -84,20 +84,20 @@ impl Backoff {
         Err(RetryConfigError(kind))
     }
 
-    /// The most that the pause before retry `retry` takes; the first retry is 1, and 0 is taken for it.
+    /// The maximum pause before retry `retry`; the first retry is 1, and 0 is treated as 1.
     pub fn most(&self, retry: u32) -> Duration {
         let growth = self.factor.checked_pow(retry.saturating_sub(1));
         let grown = growth.and_then(|growth| self.first.checked_mul(growth));
         grown.map_or(self.longest, |pause| pause.min(self.longest))
     }
 
-    /// The most that the pauses of so many retries take in all: what to leave room for in a deadline.
+    /// The maximum of the pauses of this many retries in total: what to leave room for in a deadline.
     pub fn most_in_all(&self, retries: u32) -> Duration {
         let mut all = Duration::ZERO;
         for retry in 1..=retries {
             let most = self.most(retry);
             if most == self.most(retry.saturating_add(1)) {
-                // They grow no more: at once what a loop would take billions of steps for.
+                // They no longer grow: computed at once, where a loop would take billions of steps.
                 let rest = most.checked_mul(retries - retry + 1);
                 return rest.map_or(Duration::MAX, |rest| all.saturating_add(rest));
             }
@@ -106,10 +106,10 @@ impl Backoff {
         all
     }
 
-    /// A pause before retry `retry`, another one each time.
+    /// A random pause before retry `retry`, drawn anew each time.
     pub fn draw(&self, retry: u32) -> Duration {
         let most = u64::try_from(self.most(retry).as_nanos()).unwrap_or(u64::MAX);
-        // 584 years are enough for those who want to wait that long.
+        // The cap of 584 years is long enough.
         Duration::from_nanos(fastrand::u64(0..most.max(1)))
     }
 }

@@ -12,22 +12,21 @@ use super::tokens::{MILLI, Tokens, Withdrawn};
 use super::{BudgetConfig, RetryConfigError};
 use crate::TokioTimer;
 
-/// Stops retry storms: a retry costs a token, a success deposits a share of one, and a few come back with time.
+/// Stops retry storms: a retry costs a token, a success deposits a share of one, and a few are added over time.
 ///
-/// As the [throttling of gRPC's A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md), with
-/// three differences: a retry costs a token, there each failure does; all tokens may be used, there the upper half
-/// of them; and there is a floor. Over any time *t* the number of retries is at most
+/// Like the [throttling of gRPC's A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md), with three
+/// differences: here each retry costs a token, there each failure does; here all tokens may be used, there only the
+/// upper half of them; and here there is a floor. Over any time *t* the number of retries is at most
 ///
 /// ```text
 /// max_tokens + tokens_per_second × t + deposit_percent / 100 × successes in t
 /// ```
 ///
-/// whatever the threads do: the tokens are one atomic word. While the budget is full, as that of a healthy
-/// service is, a success is one load: no write, no clock. Only retries read the clock, tokio's. Nothing
-/// blocks or allocates.
+/// whatever the threads do: the tokens are one atomic word. While the budget is full, as that of a healthy service is,
+/// a success is one load: no write, no clock. Only retries read the clock (tokio's). Nothing blocks or allocates.
 ///
-/// One budget for all requests to one service, in a `static` or an `Arc`: one per request would allow each
-/// as many retries as it holds. Where requests go to many hosts, [`RetryBudgets`](super::RetryBudgets) has one for each.
+/// Use one budget for all requests to one service, in a `static` or an `Arc`: one per request would allow each as many
+/// retries as it holds. Where requests go to many hosts, [`RetryBudgets`](super::RetryBudgets) has one for each.
 ///
 /// ```
 /// use atomic_breaker_std::retry::RetryBudget;
@@ -45,7 +44,7 @@ use crate::TokioTimer;
 pub struct RetryBudget<W = AtomicU64> {
     word: W,
     config: BudgetConfig,
-    /// A counter that nothing else depends on.
+    /// Nothing else depends on this counter.
     refused: AtomicUsize,
 }
 
@@ -58,8 +57,8 @@ impl RetryBudget {
     /// A full budget.
     ///
     /// # Panics
-    /// When the numbers make no sense; in a `static` or `const` that is a compile error. For numbers that are
-    /// not known to be right there is [`try_with`](Self::try_with).
+    /// When the numbers are invalid; in a `static` or `const` that is a compile error. For numbers that are not known
+    /// to be valid there is [`try_with`](Self::try_with).
     pub const fn with(config: BudgetConfig) -> Self {
         match Self::try_with(config) {
             Ok(budget) => budget,
@@ -67,7 +66,7 @@ impl RetryBudget {
         }
     }
 
-    /// [`with`](Self::with) for numbers that are not known to be right.
+    /// [`with`](Self::with) for numbers that are not known to be valid.
     ///
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.
@@ -90,8 +89,8 @@ impl Default for RetryBudget {
 }
 
 impl<W: Word<Bits = u64>> RetryBudget<W> {
-    /// A budget in memory of yours, such as a model checker's atomic. Zero is full; any other bits are a budget
-    /// that is partly spent.
+    /// A budget in your own memory, such as a model checker's atomic. Zero is full; any other bits are a budget that is
+    /// partly spent.
     ///
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.
@@ -104,8 +103,8 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         })
     }
 
-    /// A success. Called by [`RetryPolicy`](super::RetryPolicy) for each response that is one; nobody else
-    /// need call it.
+    /// Records a success. [`RetryPolicy`](super::RetryPolicy) calls it for each successful response; nothing else needs
+    /// to.
     #[inline]
     pub fn deposit(&self) {
         let seen = self.load();
@@ -114,13 +113,13 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         }
     }
 
-    /// A retry: takes a token, if one is left.
+    /// Asks for a retry: takes a token, if one is left.
     pub fn withdraw(&self) -> bool {
         self.withdraw_at(TokioTimer.now_ms())
     }
 
-    /// [`withdraw`](Self::withdraw) by another clock: milliseconds since any fixed origin, the same for all
-    /// calls. A clock that is set back by more than a second is followed, and gives nothing for that time.
+    /// [`withdraw`](Self::withdraw) with another clock: milliseconds since any fixed origin, the same for all calls. A
+    /// clock that is set back by more than a second is followed, and adds nothing for that time.
     pub fn withdraw_at(&self, now_ms: u64) -> bool {
         let mut seen = self.load();
         loop {
@@ -143,8 +142,8 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         false
     }
 
-    /// How many retries were not made since the start for want of a token: a counter for metrics. It wraps, after
-    /// 2³² on 32-bit processors.
+    /// How many retries were not made since the start for lack of a token: a counter for metrics. It wraps, after 2³²
+    /// on 32-bit processors.
     ///
     /// ```
     /// use atomic_breaker_std::retry::{BudgetConfig, RetryBudget};
@@ -167,7 +166,7 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         self.snapshot_at(TokioTimer.now_ms())
     }
 
-    /// [`snapshot`](Self::snapshot) by the clock of [`withdraw_at`](Self::withdraw_at).
+    /// [`snapshot`](Self::snapshot) with the clock of [`withdraw_at`](Self::withdraw_at).
     pub fn snapshot_at(&self, now_ms: u64) -> BudgetSnapshot {
         let refilled = self.load().refilled(now_ms, self.config.milli_per_ms());
         let max_milli = self.config.max_milli();
@@ -187,8 +186,8 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         }
     }
 
-    // The word is the only memory that a budget shares, and every change of it is a compare-and-swap, so its
-    // history is one line: nothing else is to be ordered by it. `races` of the tests has the model.
+    // The word is the only memory that a budget shares, and every change of it is a compare-and-swap, so its history is
+    // one line: nothing else needs to be ordered by it. The test `races` has the model.
 
     #[inline]
     fn load(&self) -> Tokens {
@@ -218,7 +217,7 @@ pub struct BudgetSnapshot {
 }
 
 impl BudgetSnapshot {
-    /// Whole tokens left: so many retries could be made now.
+    /// Whole tokens left: this many retries could be made now.
     pub const fn tokens(self) -> u32 {
         self.left_milli / MILLI
     }
@@ -233,12 +232,12 @@ impl BudgetSnapshot {
         self.max_milli / MILLI
     }
 
-    /// Nothing was spent lately.
+    /// Whether nothing was spent lately.
     pub const fn is_full(self) -> bool {
         self.left_milli == self.max_milli
     }
 
-    /// No retry could be made now.
+    /// Whether no retry could be made now.
     pub const fn is_exhausted(self) -> bool {
         self.left_milli < MILLI
     }
@@ -251,10 +250,10 @@ impl fmt::Display for BudgetSnapshot {
     }
 }
 
-/// What leads to the [`RetryBudget`] of a request: a reference or an `Arc` of one for all of them, or
+/// Leads to the [`RetryBudget`] of a request: a reference to or an `Arc` of one for all of them, or
 /// [`BudgetByKey`](super::BudgetByKey).
 ///
-/// A budget by value, which each request would clone and refill, is not one:
+/// A budget by value, which each request would clone and refill, does not implement it:
 ///
 /// ```compile_fail,E0277
 /// use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryPolicy};
@@ -266,7 +265,7 @@ impl fmt::Display for BudgetSnapshot {
     note = "pass a `&'static RetryBudget` or an `Arc<RetryBudget>`, or `RetryBudgets::by_key` for one per key"
 )]
 pub trait AnyBudget<Q: ?Sized> {
-    /// What leads to the budget of one request.
+    /// Leads to the budget of one request.
     type Found: Deref<Target = RetryBudget>;
 
     /// The budget of a request, always the same one for the same key.

@@ -6,7 +6,7 @@ use super::RetryConfigError;
 use super::error::Kind;
 use super::tokens::{MAX_TOKENS, MILLI};
 
-/// How large a [`RetryBudget`](super::RetryBudget) is, and what fills it. Checked when the budget is made.
+/// How large a [`RetryBudget`](super::RetryBudget) is, and what fills it. Checked when the budget is built.
 ///
 /// ```
 /// use atomic_breaker_std::retry::{BudgetConfig, RetryBudget};
@@ -24,7 +24,7 @@ pub struct BudgetConfig {
 }
 
 impl BudgetConfig {
-    /// 100 tokens at most; a success deposits 20 % of a token; one token a second beside.
+    /// At most 100 tokens; a success deposits 20 % of a token; in addition one token a second.
     pub const fn new() -> Self {
         Self {
             max_tokens: 100,
@@ -33,29 +33,29 @@ impl BudgetConfig {
         }
     }
 
-    /// How many tokens it holds, and so how many retries a sudden outage may cause at most: 1 to 16,777. A new
-    /// budget is full.
+    /// How many tokens it holds, and so how many retries a sudden outage may cause at most: 1 to 16,777. A new budget
+    /// is full.
     pub const fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
         self
     }
 
-    /// What a success deposits, in percent of a token, 0 to 100: of 20, five successes pay for a retry, so
-    /// retries are one call of six at most in the long run.
+    /// What a success deposits, in percent of a token, 0 to 100: with 20, five successes pay for a retry, so in the
+    /// long run at most one call in six is a retry.
     pub const fn deposit_percent(mut self, percent: u32) -> Self {
         self.deposit_percent = percent;
         self
     }
 
-    /// The floor, for services with few requests: as many tokens come back every second whatever happens, 0 to
-    /// [`max_tokens`](Self::max_tokens). For each process; the load that a fleet adds to an outage is at most
-    /// that many retries a second from each member, once all budgets are used up.
+    /// The floor, for services with few requests: this many tokens are added every second in any case, 0 to
+    /// [`max_tokens`](Self::max_tokens). Per process: once all budgets are used up, a fleet adds at most this many
+    /// retries a second per member to the load in an outage.
     pub const fn tokens_per_second(mut self, tokens: u32) -> Self {
         self.tokens_per_second = tokens;
         self
     }
 
-    /// Whether a budget can be made of these numbers.
+    /// Whether a budget can be built from these numbers.
     ///
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.
@@ -84,7 +84,7 @@ impl BudgetConfig {
         self.deposit_percent * (MILLI / 100)
     }
 
-    /// A token a second is a thousandth of a token a millisecond.
+    /// A token per second is a thousandth of a token per millisecond.
     pub(super) const fn milli_per_ms(&self) -> u32 {
         self.tokens_per_second
     }

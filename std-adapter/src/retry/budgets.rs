@@ -1,4 +1,4 @@
-//! A budget for each host, or other key.
+//! A budget for each host or other key.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -8,9 +8,9 @@ use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
 
 /// A [`RetryBudget`] for each host, shard or tenant, so that the failures of one leave the others their retries.
 ///
-/// A table of a fixed number of budgets, in which each key has a place by its hash: nothing is inserted or evicted, nothing
-/// blocks. Keys that meet in one place share its budget; the hash is drawn anew for each table, so nobody can choose
-/// keys that meet. 40 bytes for each place.
+/// A table of a fixed number of budgets in which the hash of a key determines its place: nothing is inserted or
+/// evicted, nothing blocks. Keys that share a place share its budget; the hash is seeded anew for each table, so no
+/// client can choose keys that collide. 40 bytes per place.
 ///
 /// ```
 /// use atomic_breaker_std::retry::{BudgetConfig, RetryBudgets, RetryConfig, RetryPolicy};
@@ -36,7 +36,7 @@ pub struct RetryBudgets {
 const MOST_PLACES: usize = 1 << 24;
 
 impl RetryBudgets {
-    /// So many full budgets, 1 to 16,777,216: several times as many as there are keys that fail at a time.
+    /// This many full budgets, 1 to 16,777,216: use several times the number of keys that fail at the same time.
     ///
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.
@@ -53,7 +53,7 @@ impl RetryBudgets {
 
     /// The budget of a key.
     pub fn of<K: Hash + ?Sized>(&self, key: &K) -> &RetryBudget {
-        // As wide as the table may be, on every processor.
+        // Wide enough for the largest table on every processor.
         let hash = self.hasher.hash_one(key) as usize;
         &self.places[hash % self.places.len()]
     }
@@ -66,8 +66,8 @@ impl RetryBudgets {
         BudgetByKey { budgets: self, key }
     }
 
-    /// How many retries were not made since the start for want of a token, of all keys together: a counter for
-    /// metrics. Looks at all places.
+    /// How many retries, over all keys, were not made since the start for lack of a token: a counter for metrics. Looks
+    /// at all places.
     pub fn refused(&self) -> u64 {
         self.places.iter().map(RetryBudget::refused).sum()
     }

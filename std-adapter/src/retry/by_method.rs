@@ -9,8 +9,8 @@ use http::{HeaderMap, Method, Request};
 #[cfg(feature = "http")]
 use super::Idempotent;
 
-/// HTTP requests may be sent twice if their method or their sender says so: what
-/// `RetryPolicy::http` asks, with the feature `http`.
+/// HTTP requests may be sent twice if their method or their sender says so: the rule of `RetryPolicy::http`, with the
+/// feature `http`.
 ///
 /// In this order:
 ///
@@ -18,17 +18,16 @@ use super::Idempotent;
 /// 2. The idempotent methods of [RFC 9110, 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), and only
 ///    these: GET, HEAD, OPTIONS, TRACE, PUT, DELETE.
 /// 3. Others with an [`Idempotency-Key`](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/):
-///    exactly one, of visible ASCII characters, not empty (nor an empty string in quotes), without a comma, which
-///    is how proxies join several. Several of
-///    them, or one that is empty or garbled, are no word of the sender's, as nobody knows what the server makes
-///    of them.
+///    exactly one, of visible ASCII characters, not empty (nor an empty string in quotes), without a comma, with which
+///    proxies join several keys. If there are several, or one that is empty or garbled, the header is disregarded, as
+///    it is unclear what the server makes of it.
 ///
-/// Behind a proxy the sender is whoever sends: a stranger with a key gets a POST tried as often as a GET, within
-/// the tries and the budget. A proxy that does not want that removes the header, or sets `MayRepeat(false)`.
+/// Behind a proxy the sender may be anyone: a stranger with a key gets a POST tried as often as a GET, within the tries
+/// and the budget. A proxy that does not want that removes the header, or sets `MayRepeat(false)`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByMethod;
 
-/// The caller's word, among the extensions of a request: whether it may be sent twice, whatever its method.
+/// The caller's decision, among the extensions of a request: whether it may be sent twice, whatever its method.
 ///
 /// ```
 /// use atomic_breaker_std::retry::{ByMethod, Idempotent, MayRepeat};
@@ -42,8 +41,8 @@ pub struct ByMethod;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayRepeat(pub bool);
 
-/// How long the caller gives this request, all tries and pauses together: among the extensions of a request. Only a time
-/// that is shorter than the deadline of all requests counts.
+/// How long the caller gives this request, all tries and pauses together: among the extensions of a request. It only
+/// counts if it is shorter than the deadline of all requests.
 ///
 /// ```
 /// use atomic_breaker_std::retry::Deadline;
@@ -54,8 +53,8 @@ pub struct MayRepeat(pub bool);
 /// # let _ = urgent;
 /// ```
 ///
-/// A `ClientGuard` ends the request then. Another stack begins no pause that would not end
-/// before it; to end the try that is under way is for a time limit above the retry.
+/// A `ClientGuard` ends the request at that time. Other stacks begin no pause that would not end before it; ending the
+/// try that is under way needs a time limit above the retry.
 #[cfg(feature = "http")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
@@ -74,7 +73,7 @@ impl<B> Idempotent<Request<B>> for ByMethod {
     }
 }
 
-// Not `Method::is_idempotent`: what is tried again must not change with another crate's version.
+// Not `Method::is_idempotent`: which requests are tried again must not change with another crate's version.
 #[cfg(feature = "http")]
 fn is_idempotent(method: &Method) -> bool {
     matches!(
@@ -83,14 +82,14 @@ fn is_idempotent(method: &Method) -> bool {
     )
 }
 
-/// The `Idempotency-Key`, if there is exactly one that says something.
+/// The `Idempotency-Key`, if there is exactly one that is usable.
 #[cfg(feature = "http")]
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Option<&str> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let (Some(key), None) = (keys.next(), keys.next()) else {
         return None;
     };
-    // Fails for all that is not visible ASCII, blank or tab.
+    // Fails unless all characters are visible ASCII, spaces or tabs.
     let key = key.to_str().ok()?;
     let says_nothing = key.trim().trim_matches('"').trim().is_empty() || key.contains(',');
     (!says_nothing).then_some(key)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::error::Kind;
 use super::{Backoff, RetryConfigError};
 
-/// How often and for how long a request is tried. Checked when the policy is made.
+/// How often and for how long a request is tried. Checked when the policy is built.
 ///
 /// ```
 /// use atomic_breaker_std::retry::{Backoff, RetryConfig};
@@ -31,8 +31,8 @@ pub struct RetryConfig {
 }
 
 impl RetryConfig {
-    /// Three tries, up to 100 and then up to 200 ms apart, all of them begun within 10 s; a rejection is
-    /// answered at once.
+    /// Three tries, up to 100 and then up to 200 ms apart, all of them begun within 10 s; a rejection is returned at
+    /// once.
     pub const fn new() -> Self {
         Self {
             tries: 3,
@@ -42,7 +42,7 @@ impl RetryConfig {
         }
     }
 
-    /// The most times that a request is made, the first time included: 1 or more. A request that the breaker
+    /// The maximum number of times that a request is made, including the first: 1 or more. A request that the breaker
     /// rejects is not made and does not count.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.tries = tries;
@@ -55,44 +55,44 @@ impl RetryConfig {
         self
     }
 
-    /// The deadline, counted from the call: no pause begins that would not end before it, whoever asks for
-    /// it; the caller is answered at once instead. More than 0. A try that is under way is not cut short: that
-    /// is for a time limit above the retry, best the same, and another one below the breaker.
+    /// The deadline, counted from the call: no pause begins that would not end before it, whatever asks for the pause;
+    /// the result is returned at once instead. More than 0. A try that is under way is not cut short: that needs a time
+    /// limit above the retry, best the same, and another one below the breaker.
     pub const fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self
     }
 
-    /// How often a request waits for a breaker that rejects it, in all of its tries together; beyond that the
-    /// rejection is the answer. 0, the default: never. It waits no shorter than [`Rejection::retry_in`](crate::Rejection),
-    /// and up to a first pause longer, as all those who were rejected come back; and only if that ends before
-    /// the deadline. While the breaker is forced open it never waits.
+    /// How many times a request waits for a breaker that rejects it, in all of its tries together; after that the
+    /// rejection is returned. 0, the default: never. It waits at least [`Rejection::retry_in`](crate::Rejection), and
+    /// up to a first pause longer, since all rejected requests return then; and only if the wait ends before the
+    /// deadline. While the breaker is forced open it never waits.
     ///
-    /// Who waits holds its caller, its memory and its place in all limits above. A server whose callers are
-    /// bounded has all of them wait for the host that is down, and none left for those that work; so wait only
-    /// where being served late is worth that, as in a task that runs by itself.
+    /// A waiting request holds its caller, its memory and its place in all limits above. On a server with a bounded
+    /// number of callers, all of them end up waiting for the host that is down, and none are left for those that work;
+    /// so wait only where a late response is worth that, such as in a background task.
     pub const fn rejection_waits(mut self, waits: u32) -> Self {
         self.rejection_waits = waits;
         self
     }
 
-    /// The most times that a request is made.
+    /// The maximum number of times that a request is made.
     pub const fn get_tries(&self) -> u32 {
         self.tries
     }
 
-    /// How often a request waits for a breaker that rejects it.
+    /// How many times a request waits for a breaker that rejects it.
     pub const fn get_rejection_waits(&self) -> u32 {
         self.rejection_waits
     }
 
-    /// The most time that all pauses between tries take in all, if no server asks for more and no breaker is
-    /// waited for. With the time of all tries it should be shorter than the deadline.
+    /// The maximum of all pauses between tries in total, if no server asks for more and no breaker is waited for.
+    /// Together with the time of all tries it should be shorter than the deadline.
     pub fn most_paused(&self) -> Duration {
         self.backoff.most_in_all(self.tries.saturating_sub(1))
     }
 
-    /// Whether these numbers make sense.
+    /// Whether these numbers are valid.
     ///
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.

@@ -17,23 +17,23 @@ pub(super) enum Next<R> {
 
 /// How far one request has come.
 pub(super) struct Course<Q, B: AnyBudget<Q>, I, C, H, R> {
-    /// What is sent again; None where nothing is.
+    /// The request to send again; `None` if it will not be.
     request: Option<Q>,
     policy: RetryPolicy<B, I, C, H>,
     budget: B::Found,
     began: Instant,
-    /// The deadline, counted from then.
+    /// The deadline, counted from `began`.
     within: Duration,
     may_repeat: bool,
     /// Tries that were made and failed.
     failed: u32,
-    /// How often it waited for a breaker that rejected.
+    /// How many times it waited for a breaker that rejected it.
     waited: u32,
-    /// The server asked for the pause that was made: the breaker that this opened is waited for, too.
+    /// The server asked for the last pause: if the same hint opened the breaker, wait for that, too.
     follows_hint: bool,
-    /// A token was taken for the last retry. It goes back if that is not made.
+    /// A token was taken for the last retry. It is given back if the retry is not made.
     holds_token: bool,
-    /// What the last try gave, while it is not known whether another one is made.
+    /// The result of the last try, until it is known whether another one is made.
     last: Option<R>,
 }
 
@@ -69,7 +69,7 @@ where
     Q: Clone,
     B: AnyBudget<Q>,
 {
-    /// What is sent again.
+    /// The request to send again.
     pub(super) fn request(&self) -> Q {
         let request = self.request.clone();
         request.expect("kept where there may be a pause")
@@ -103,7 +103,8 @@ where
         Some(pause)
     }
 
-    /// A try failed, and the server asks for a time: how long to pause before the next one, if there is one.
+    /// A try failed; `hint` is the time that the server asks for: how long to pause before the next one, if there is
+    /// one.
     fn failed(&mut self, hint: Option<Duration>) -> Option<Duration> {
         self.failed = self.failed.saturating_add(1);
         let RetryConfig { tries, backoff, .. } = self.policy.config;
@@ -112,7 +113,7 @@ where
         }
         let pause = backoff.draw(self.failed);
         let pause = self.in_time(pause.saturating_add(hint.unwrap_or_default()))?;
-        // The token last, so that none is taken in vain.
+        // The token last, so that none is wasted.
         self.holds_token = self.budget.withdraw();
         self.follows_hint = hint.is_some();
         self.holds_token.then_some(pause)
@@ -161,7 +162,7 @@ where
 }
 
 impl<Q, B: AnyBudget<Q>, I, C, H, R> Course<Q, B, I, C, H, R> {
-    /// The breaker rejects for good. The answer is what the try before gave; the rejection, if there was none.
+    /// The breaker rejects for good. Returns the result of the previous try, or the rejection if there was none.
     fn rejected(&mut self, rejection: R) -> R {
         self.give_back();
         self.last.take().unwrap_or(rejection)

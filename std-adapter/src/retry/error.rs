@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// Numbers that make no sense. The message says which, and what to do; in a `const` or `static` it is the
-/// message of the compile error.
+/// Invalid numbers. The message says which, and what to do; in a `const` or `static` it is the message of the compile
+/// error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RetryConfigError(pub(super) Kind);
 

@@ -18,7 +18,7 @@ pin_project! {
     /// is not made goes back to the budget.
     ///
     /// # Panics
-    /// When it is polled again after it was ready.
+    /// When it is polled again after it has completed.
     #[must_use = "futures do nothing unless polled"]
     pub struct RetryFuture<S, Q, B, I, C, H>
     where
@@ -78,7 +78,7 @@ where
                 Projected::Called { call } => match call.poll(context) {
                     Poll::Ready(result) => result,
                     Poll::Pending => {
-                        // A rejection does not take time.
+                        // A rejection is never pending.
                         this.course.is_under_way();
                         return Poll::Pending;
                     }
@@ -98,7 +98,7 @@ where
                 },
                 Projected::Over => panic!("polled after it was ready"),
             };
-            // What the call holds, a connection perhaps, is free before the caller goes on.
+            // Frees what the call holds, perhaps a connection, before the caller continues.
             this.state.set(State::Over);
             match this.course.after(result) {
                 Next::Answer(answer) => return Poll::Ready(answer),

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// How long the server asks the caller to wait, by its response: `Retry-After` of HTTP, push-back of gRPC.
-/// Delays this caller's retry and nobody else's. A retry that the breaker rejects after such a pause waits once for the
-/// breaker, too.
+/// How long the server's response asks the caller to wait: `Retry-After` of HTTP, push-back of gRPC. Delays only this
+/// caller's retry. If the breaker rejects a retry after such a pause, the retry waits for the breaker, too, but only
+/// once.
 ///
-/// Asked only for results that are failures. The pause is the hint and, on top, what the
-/// [`Backoff`](super::Backoff) draws, so that the callers who were given the same hint do not come back together.
-/// A hint that ends after the deadline, however large, is answered at once.
+/// Asked only for results that are failures. The pause is the hint plus what the [`Backoff`](super::Backoff) draws, so
+/// that callers with the same hint do not return together. With a hint that ends after the deadline, however large, the
+/// result is returned at once.
 ///
 /// ```
 /// use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryPolicy};
@@ -35,7 +35,7 @@ pub trait RetryHint<T, E> {
     fn retry_hint(&self, result: &Result<T, E>) -> Option<Duration>;
 }
 
-/// Nobody asks for anything. The default.
+/// Never asks for a wait. The default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHint;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// Whether a request may be sent again after it failed: it may have had its effect nevertheless, with only
-/// the answer lost.
+/// Whether a request may be sent again after it failed: it may have had its effect nevertheless, with only the answer
+/// lost.
 ///
-/// [`ByMethod`](super::ByMethod) knows HTTP requests; for others a closure says so. Asked before the first try. A request
+/// [`ByMethod`](super::ByMethod) knows HTTP requests; for others use a closure. Asked before the first try. A request
 /// that the breaker rejected was never sent, and may be sent in any case.
 ///
 /// ```
@@ -29,7 +29,7 @@ pub trait Idempotent<Q: ?Sized> {
     /// Whether this request may be sent again.
     fn is_idempotent(&self, request: &Q) -> bool;
 
-    /// How long its caller gives this request, if that may be less than
+    /// How long the caller gives this request, if that may be less than
     /// [`RetryConfig::within`](super::RetryConfig::within): no pause begins that would not end by then.
     fn within(&self, request: &Q) -> Option<Duration> {
         let _ = request;

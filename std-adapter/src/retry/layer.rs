@@ -10,7 +10,7 @@ use tower_service::Service;
 use super::{AnyBudget, Idempotent, RetryFuture, RetryHint, RetryPolicy};
 use crate::ServiceError;
 
-/// Makes requests again as a [`RetryPolicy`] says. Goes directly above a [`BreakerLayer`](crate::tower::BreakerLayer).
+/// Repeats requests as a [`RetryPolicy`] says. Goes directly above a [`BreakerLayer`](crate::tower::BreakerLayer).
 ///
 /// Not tower's layer of this name: that one drops the response of a try before it knows whether the next one will be
 /// made, so a caller whose retry is rejected would lose what the host had said.
@@ -45,17 +45,17 @@ pub struct RetryService<S, P> {
 }
 
 impl<S, P> RetryService<S, P> {
-    /// The service inside.
+    /// The inner service.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service inside.
+    /// The inner service.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The service inside.
+    /// The inner service.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -79,7 +79,7 @@ where
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
-        // The one that is ready is called.
+        // The service that is ready is the one called.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         RetryFuture::new(ready, self.policy.clone(), request)

@@ -1,5 +1,5 @@
-//! Retries above a breaker, for [tower](https://docs.rs/tower): bounded in number, in time and by a budget,
-//! with pauses that differ from request to request.
+//! Retries above a breaker, for [tower](https://docs.rs/tower): bounded in number, in time and by a budget, with pauses
+//! that differ from request to request.
 //!
 //! ```text
 //!  request ─→ Retry ─→ BreakerLayer ─→ time limit of a try ─→ service
@@ -20,7 +20,7 @@
 //! | `config` | [`RetryConfig`]: the numbers |
 //! | `backoff` | [`Backoff`]: how long to pause |
 //! | `budget`, `budget_config`, `tokens` | [`RetryBudget`]: how many retries all requests together may make |
-//! | `budgets` | [`RetryBudgets`]: one for each host, or other key |
+//! | `budgets` | [`RetryBudgets`]: one for each host or other key |
 //! | `idempotent`, `by_method` | [`Idempotent`]: which requests may be sent twice |
 //! | `hint` | [`RetryHint`]: how long the server asks to wait |
 //! | `error` | [`RetryConfigError`] |
@@ -61,8 +61,8 @@
 //! | an async function, without tower | [`BreakerExt::retry`](crate::BreakerExt::retry) |
 //! | another runtime, firmware | [`wait::retry`](crate::wait::retry) |
 //!
-//! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not put one inside
-//! the other, nor above a client that retries by itself: three tries of three tries are nine.
+//! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not nest them, and do not
+//! put one above a client that retries by itself: three tries of three tries are nine.
 
 mod backoff;
 mod budget;

@@ -1,4 +1,4 @@
-//! When a request is made again.
+//! When a request is retried.
 
 use atomic_breaker::AnyError;
 
@@ -6,35 +6,36 @@ use super::{AnyBudget, ByMethod, NoHint, RetryBudget, RetryConfig};
 #[cfg(feature = "http")]
 use crate::http::HttpClassifier;
 
-/// When a request is made again: for a [`RetryLayer`](super::RetryLayer), which goes directly above a
-/// [`BreakerLayer`](crate::tower::BreakerLayer), so that the breaker is asked for each try. The types see to
-/// that: the error must be a [`ServiceError`](crate::ServiceError).
+/// When a request is retried: for a [`RetryLayer`](super::RetryLayer), which goes directly above a
+/// [`BreakerLayer`](crate::tower::BreakerLayer), so that the breaker is asked for each try. The types enforce that: the
+/// error must be a [`ServiceError`](crate::ServiceError).
 ///
 /// | the result is | |
 /// |---|---|
-/// | a success | it is the answer, and deposits a share of a token |
-/// | [ignored](crate::Outcome::Ignored) | it is the answer |
+/// | a success | returned, and deposits a share of a token |
+/// | [ignored](crate::Outcome::Ignored) | returned |
 /// | a failure | tried again, if the request may be sent twice, a try is left, the pause ends before the deadline, and the budget has a token |
-/// | a rejection | waited for, if the breaker says how long, that ends before the deadline, and a wait is left; costs no try and no token, as the request was not made |
+/// | a rejection | waited for, if the breaker says how long, the wait ends before the deadline, and a wait is left; costs no try and no token, as the request was not made |
 ///
-/// Otherwise the answer is what the last try gave. So a rejection is the answer only to a request that was never made.
-/// A response that is not the answer is kept in the pause, and dropped once the next try waits for its own.
-/// A request that is dropped in a pause gives its token back. A response that was handed out is never asked for again:
-/// a body that breaks off later is the caller's.
+/// Otherwise the result of the last try is returned. So a rejection is returned only for a request that was never made.
+/// A response that is not returned is kept during the pause, and dropped once the next try is under way. A request that
+/// is dropped in a pause gives its token back. Once a response has been returned, its request is not retried: a body
+/// that breaks off later is up to the caller.
 ///
-/// After a pause for which the [server asked](super::RetryHint), as by a `Retry-After`, a rejection is waited for once
-/// in any case: the same word has opened the breaker, which adds its jitter, so the retry would come too early.
+/// After a pause that the [server asked for](super::RetryHint), such as by a `Retry-After`, a rejection is waited for
+/// once in any case: the same response has opened the breaker, which adds its jitter, so the retry would come too
+/// early.
 ///
-/// What counts as a failure: every error, or what a [classifier](Self::classify) says, best the same as that of
-/// the breaker.
+/// What counts as a failure: every error, or what a [classifier](Self::classify) says, preferably the same one as the
+/// breaker's.
 ///
 /// A request costs one reading of tokio's clock, a clone of the policy and, where it may be made again, a clone of the
-/// request for each try, so its body must be cloned cheaply, as `Bytes` is. reqwest's requests are not `Clone`: let the stack take
-/// `http::Request<Bytes>`, and put `reqwest::HttpClient` below it (feature `reqwest`). A body that is streamed cannot be sent
-/// twice and goes around this layer.
+/// request for each try, so its body must be cheap to clone, as `Bytes` is. reqwest's requests are not `Clone`: let the
+/// stack take `http::Request<Bytes>`, and put `reqwest::HttpClient` below it (feature `reqwest`). A streamed body
+/// cannot be sent twice and must bypass this layer.
 ///
-/// The breaker belongs below; the other way round, where a whole row of tries would be one call of the breaker,
-/// it does not compile:
+/// The breaker belongs below; the other way round, where a whole series of tries would be one call of the breaker, does
+/// not compile:
 ///
 /// ```compile_fail,E0599
 /// # use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
@@ -53,7 +54,7 @@ use crate::http::HttpClassifier;
 /// ```
 ///
 /// # Panics
-/// A pause needs a tokio runtime with its time enabled; without one, tokio panics.
+/// A pause needs a tokio runtime with time enabled; without one, tokio panics.
 ///
 /// ```
 /// use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryPolicy};
@@ -81,9 +82,9 @@ pub type HttpRetryPolicy<B = &'static RetryBudget> =
 
 #[cfg(feature = "http")]
 impl<B: Clone> HttpRetryPolicy<B> {
-    /// A policy for HTTP requests: tried again are those that may be sent twice ([`ByMethod`] says which), after
-    /// what [`HttpClassifier`] takes for a failure, and not before a `Retry-After` is over. Give the breaker below
-    /// the same classifier; another one goes to [`classify`](RetryPolicy::classify) and
+    /// A policy for HTTP requests: retries those that may be sent twice ([`ByMethod`] says which), after what
+    /// [`HttpClassifier`] counts as a failure, and not before a `Retry-After` has elapsed. Give the breaker below the
+    /// same classifier; if you use another one, pass it to [`classify`](RetryPolicy::classify) and
     /// [`hint`](RetryPolicy::hint) as well.
     ///
     /// ```
@@ -113,14 +114,14 @@ impl<B: Clone> HttpRetryPolicy<B> {
 impl<B, I> RetryPolicy<B, I> {
     /// A policy for requests of any kind.
     ///
-    /// `budget` is a reference or an `Arc` of a [`RetryBudget`], or with
-    /// [`RetryBudgets::by_key`](super::RetryBudgets::by_key) one for each host or other key. Under load from many threads
-    /// take a `static` or leak it: a clone of an `Arc` per request is memory that all of them write. `idempotent` says
-    /// which requests [may be sent twice](super::Idempotent); `|_| true` for all of them.
+    /// `budget` is a reference to or an `Arc` of a [`RetryBudget`], or with
+    /// [`RetryBudgets::by_key`](super::RetryBudgets::by_key) one for each host or other key. Under load from many
+    /// threads use a `static` or leak it: cloning an `Arc` per request makes all of them write to the same memory.
+    /// `idempotent` says which requests [may be sent twice](super::Idempotent); use `|_| true` for all of them.
     ///
     /// # Panics
-    /// When the numbers make no sense; in a `static` or `const` that is a compile error. Numbers that are not
-    /// known to be right are [checked](RetryConfig::check) before.
+    /// When the numbers are invalid; in a `static` or `const` that is a compile error. [Check](RetryConfig::check)
+    /// numbers that are not known to be valid first.
     pub const fn new<Q>(config: RetryConfig, budget: B, idempotent: I) -> Self
     where
         B: AnyBudget<Q>,
@@ -140,8 +141,8 @@ impl<B, I> RetryPolicy<B, I> {
 }
 
 impl<B, I, C, H> RetryPolicy<B, I, C, H> {
-    /// What a result means, by a [classifier](crate::Classify) as the breaker's: only a failure is tried again, and only
-    /// a success deposits.
+    /// What a result means, according to a [classifier](crate::Classify) like the breaker's: only a failure is tried
+    /// again, and only a success deposits.
     pub fn classify<K>(self, classify: K) -> RetryPolicy<B, I, K, H> {
         RetryPolicy {
             config: self.config,
@@ -152,8 +153,7 @@ impl<B, I, C, H> RetryPolicy<B, I, C, H> {
         }
     }
 
-    /// How long the server asks to wait, by its response: a closure, or something else that
-    /// [knows](super::RetryHint).
+    /// How long the server's response asks to wait: a closure, or any other [`RetryHint`](super::RetryHint).
     pub fn hint<N>(self, hint: N) -> RetryPolicy<B, I, C, N> {
         RetryPolicy {
             config: self.config,

@@ -7,8 +7,8 @@
 //! └──────────────────────────────────────────┴─────────────────────────┘
 //! ```
 //!
-//! It counts what is *spent*, so that zero is a full budget and a success of a healthy service needs one
-//! comparison with zero. 40 bits of milliseconds come round after 34 years.
+//! It counts what is *spent*, so that zero is a full budget and a success of a healthy service needs one comparison
+//! with zero. 40 bits of milliseconds wrap around after 34 years.
 
 /// Thousandths of a token, as gRPC's A6 counts them.
 pub(super) const MILLI: u32 = 1_000;
@@ -21,7 +21,7 @@ const SPENT: u64 = (1 << SPENT_BITS) - 1;
 const TIME_BITS: u32 = u64::BITS - SPENT_BITS;
 const TIME: u64 = (1 << TIME_BITS) - 1;
 
-/// Readings of two threads may cross. A clock that stands further back than this was set back.
+/// Readings of two threads may cross. A clock that is further behind than this was set back.
 const CROSSED_MS: u64 = 1_000;
 
 /// A snapshot of the word.
@@ -34,8 +34,8 @@ pub(super) struct Tokens(pub(super) u64);
 pub(super) enum Withdrawn {
     /// A token was left.
     Yes(Tokens),
-    /// None was left. The word stays, but for a clock that was set back: counting on from the old time would
-    /// stop the refill until the clock is there again.
+    /// None was left. The word stays the same, unless the clock was set back: counting on from the old time would stop
+    /// the refill until the clock has caught up.
     No(Option<Tokens>),
 }
 
@@ -57,7 +57,7 @@ impl Tokens {
         self.0 & SPENT == 0
     }
 
-    /// After a deposit of so many thousandths.
+    /// After a deposit of this many thousandths.
     pub(super) const fn given(self, milli: u32) -> Self {
         Self::pack(self.ms(), self.spent().saturating_sub(milli))
     }
@@ -86,7 +86,7 @@ impl Tokens {
     /// After a retry at `now_ms`, if a token is left of `max_milli` thousandths.
     pub(super) fn withdraw(self, now_ms: u64, milli_per_ms: u32, max_milli: u32) -> Withdrawn {
         let refilled = self.refilled(now_ms, milli_per_ms);
-        // What stands in memory of the caller's may be more than there ever was: no addition may overflow.
+        // A value from the caller's memory may be more than the maximum: no addition may overflow.
         let spent = refilled.spent().saturating_add(MILLI);
         if spent <= max_milli {
             return Withdrawn::Yes(Self::pack(refilled.ms(), spent));

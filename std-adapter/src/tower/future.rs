@@ -10,11 +10,11 @@ use pin_project_lite::pin_project;
 use crate::resource::{AnyPermit, Rejection, Report, ServiceError, count_panic};
 
 pin_project! {
-    /// The future of a [`BreakerService`](super::BreakerService) or a `GateService`. Dropping it cancels
-    /// the call, or says nothing if the call had not begun; a panic in it counts as a failure.
+    /// The future of a [`BreakerService`](super::BreakerService) or a `GateService`. Dropping it cancels the call, or
+    /// reports nothing if the call had not begun; a panic in it counts as a failure.
     ///
     /// # Panics
-    /// When it is polled again after it was ready.
+    /// When it is polled again after it has completed.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<F, P, C>
     where
@@ -22,7 +22,7 @@ pin_project! {
     {
         #[pin]
         call: Call<F>,
-        // Beside the call, so that neither is moved when it is over. None if it was rejected, or panicked.
+        // Next to the call, so that neither moves when it is over. `None` if it was rejected or panicked.
         permit: Option<P>,
         report: C,
     }
@@ -34,7 +34,7 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if let Projected::Running { is_begun: false, .. } = this.call.project() {
-                // Nothing was called: that says nothing, however long it was kept.
+                // Nothing was called: no report, however long the permit was kept.
                 if let Some(permit) = this.permit.take() {
                     permit.report(Outcome::Ignored);
                 }
@@ -46,7 +46,7 @@ pin_project! {
 pin_project! {
     #[project = Projected]
     enum Call<F> {
-        // The flag is here, where it takes no room.
+        // The flag is here, where it takes no space.
         Running { #[pin] call: F, is_begun: bool },
         Rejected { rejection: Option<Rejection> },
         Over,
@@ -54,7 +54,7 @@ pin_project! {
 }
 
 impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
-    /// Of a call that begins with the first poll.
+    /// For a call that begins with the first poll.
     #[inline]
     pub(super) const fn admitted(call: F, permit: P, report: C) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
         }
     }
 
-    /// Of a call that has begun.
+    /// For a call that has begun.
     #[cfg(feature = "tokio")]
     #[inline]
     pub(super) const fn running(call: F, permit: Option<P>, report: C) -> Self {
@@ -95,7 +95,7 @@ impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
 
 #[cfg(feature = "client")]
 impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
-    /// Whether it is ready at once, as no call was made.
+    /// Whether it completes at once, as no call was made.
     pub(crate) const fn is_rejected(&self) -> bool {
         matches!(self.call, Call::Rejected { .. })
     }
@@ -131,7 +131,7 @@ where
             }
             Projected::Over => panic!("polled after it was ready"),
         };
-        // What the call holds, a connection perhaps, is free before the caller goes on.
+        // Frees what the call holds, perhaps a connection, before the caller continues.
         count_panic(this.permit, || this.call.set(Call::Over));
         let permit = this.permit.take().expect("polled after a panic");
         Poll::Ready(

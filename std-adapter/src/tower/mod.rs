@@ -1,14 +1,14 @@
-//! Breakers as layers of [tower](https://docs.rs/tower): around every client and server that is a
-//! `Service`, such as reqwest, hyper, axum and tonic.
+//! Breakers as layers of [tower](https://docs.rs/tower): around any client or server that is a `Service`, such as
+//! reqwest, hyper, axum and tonic.
 //!
 //! | type | for |
 //! |---|---|
 //! | [`BreakerLayer`] | a service that is cloned per request, as clients are: rejects at once |
-//! | [`GateLayer`], with the feature `tokio` | an endpoint below a balancer or a buffer: not ready while it would reject |
+//! | [`GateLayer`], with the feature `tokio` | an endpoint under a balancer or a buffer: not ready while it would reject |
 //! | [`TimeLimitLayer`], with the feature `tokio` | a time limit below a breaker, readiness included |
 //!
-//! The layer holds a handle of the breaker and never makes one, so however often it is applied (axum applies
-//! it per route), all services share the same breaker.
+//! The layer holds a handle to the breaker and never creates one, so however often it is applied (axum applies it per
+//! route), all services share the same breaker.
 
 mod future;
 #[cfg(feature = "tokio")]

@@ -10,17 +10,16 @@ use tower_service::Service;
 use super::ResponseFuture;
 use crate::resource::{Admit, AtOnce, Rejection, Report, ServiceError};
 
-/// Guards a service by a breaker: one for all requests, or one by a key of the request.
+/// Guards a service with a breaker: one for all requests, or one per key of the request.
 ///
-/// The service must be `Clone`, as clients are. It is always ready; a rejected request is answered at once.
-/// Otherwise the request is made by a clone of the service, whose readiness is waited for *inside* the
-/// guarded call: a service that is not ready is never called, and one that never becomes ready is caught by
-/// a time limit below this layer.
+/// The service must be `Clone`, as clients are. It is always ready; a rejected request gets its error at once.
+/// Otherwise a clone of the service makes the request, and its readiness is awaited *inside* the guarded call: a
+/// service that is not ready is never called, and one that never becomes ready is caught by a time limit below this
+/// layer.
 ///
-/// A future that is dropped cancels its call; before its first poll, when nothing has been called, it gives the permit
-/// back and says nothing. A panic in it counts as a failure.
-/// So a time limit belongs below this layer, where it counts: `TimeLimitLayer`.
-/// Nothing is boxed or allocated.
+/// Dropping the future cancels its call; if it is dropped before its first poll, when nothing has been called, it gives
+/// the permit back without a report. A panic in it counts as a failure. So a time limit belongs below this layer, where
+/// it counts: `TimeLimitLayer`. Nothing is boxed or allocated.
 ///
 /// ```
 /// use atomic_breaker_std::tower::BreakerLayer;
@@ -49,11 +48,11 @@ pub struct BreakerLayer<A, C = AnyError> {
 }
 
 impl<A> BreakerLayer<A> {
-    /// A layer that asks a breaker, and takes every error for a failure.
+    /// A layer that asks a breaker and treats every error as a failure.
     ///
-    /// `admit` is a reference or an `Arc` of a breaker, of a [`Resource`](crate::Resource), or with the feature
-    /// `registry` a `ByKey`. Under load from many threads take a `static` or leak it: a clone of an `Arc` per
-    /// request is memory that all of them write.
+    /// `admit` is a reference to or an `Arc` of a breaker, of a [`Resource`](crate::Resource), or with the feature
+    /// `registry` a `ByKey`. Under load from many threads use a `static` or leak it: cloning an `Arc` per request makes
+    /// all of them write to the same memory.
     pub const fn new(admit: A) -> Self {
         Self {
             admit,
@@ -63,7 +62,7 @@ impl<A> BreakerLayer<A> {
 }
 
 impl<A, C> BreakerLayer<A, C> {
-    /// Asks a [classifier](Classify), a closure for example, what a result means.
+    /// Asks a [classifier](Classify), such as a closure, what a result means.
     ///
     /// ```
     /// use atomic_breaker_std::tower::BreakerLayer;
@@ -82,7 +81,7 @@ impl<A, C> BreakerLayer<A, C> {
         self.report(AtOnce(classify))
     }
 
-    /// Lets somebody else [report](Report) what a result means, as those of the module `http`.
+    /// Leaves it to a [reporter](Report), such as those of the module `http`, to report what a result means.
     pub fn report<K>(self, report: K) -> BreakerLayer<A, K> {
         BreakerLayer {
             admit: self.admit,
@@ -112,17 +111,17 @@ pub struct BreakerService<S, A, C = AnyError> {
 }
 
 impl<S, A, C> BreakerService<S, A, C> {
-    /// The service inside.
+    /// The inner service.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service inside.
+    /// The inner service.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The service inside.
+    /// The inner service.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -132,7 +131,7 @@ impl<S, A, C> BreakerService<S, A, C> {
         &self.admit
     }
 
-    /// The call of a request that was asked about.
+    /// The call of a request for which the breaker was already asked.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -168,7 +167,7 @@ where
     type Error = ServiceError<S::Error>;
     type Future = ResponseFuture<Oneshot<S, Q>, A::Permit, C>;
 
-    /// Always ready: which breaker is asked, and so whether the service is needed, depends on the request.
+    /// Always ready: it depends on the request which breaker is asked, and so whether the service is needed.
     #[inline]
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))

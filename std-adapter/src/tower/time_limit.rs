@@ -13,19 +13,18 @@ use tower_service::Service;
 
 use crate::Timed;
 
-/// Limits how long a request may take, from when it is made until its response: the waiting until the
-/// service is ready included. Belongs below a [`BreakerLayer`](super::BreakerLayer), where a time-out
-/// counts as a failure.
+/// Limits how long a request may take, from when it is made until its response, including the wait until the service is
+/// ready. Belongs below a [`BreakerLayer`](super::BreakerLayer), where a timeout counts as a failure.
 ///
-/// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is waited
-/// for within the limit. tower's own `Timeout` starts at the call, so a service that is never ready, such
-/// as a pool without connections, hangs in front of it, and no breaker learns of it.
+/// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is awaited within the
+/// limit. tower's own `Timeout` starts at the call, so a service that is never ready, such as a pool without
+/// connections, hangs in front of it, and no breaker notices.
 ///
-/// A response that comes with the limit is in time. A request that took too long is dropped before the error
-/// is answered. Nothing is boxed; [`Duration::MAX`] is no limit. The limit is rounded up to milliseconds.
+/// A response that arrives exactly at the limit is in time. A request that took too long is dropped before the error is
+/// returned. Nothing is boxed; [`Duration::MAX`] is no limit. The limit is rounded up to milliseconds.
 ///
 /// # Panics
-/// A request panics outside of a tokio runtime, or in one without time.
+/// A request panics outside of a tokio runtime, or in one without time enabled.
 ///
 /// ```
 /// use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
@@ -77,17 +76,17 @@ pub struct TimeLimitService<S> {
 }
 
 impl<S> TimeLimitService<S> {
-    /// The service inside.
+    /// The inner service.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service inside.
+    /// The inner service.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The service inside.
+    /// The inner service.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -101,7 +100,7 @@ where
     type Error = Timed<S::Error>;
     type Future = TimeLimitFuture<Oneshot<S, Q>>;
 
-    /// Always ready: the readiness of the service is waited for within the limit.
+    /// Always ready: the service's readiness is awaited within the limit.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
     }
@@ -115,7 +114,7 @@ pin_project! {
     /// The future of a [`TimeLimitService`].
     ///
     /// # Panics
-    /// When it is polled again after it was ready.
+    /// When it is polled again after it has completed.
     #[must_use = "futures do nothing unless polled"]
     pub struct TimeLimitFuture<F> {
         #[pin]
@@ -147,7 +146,7 @@ impl<F: Future> TimeLimitFuture<F> {
 
 #[cfg(feature = "client")]
 impl<F> TimeLimitFuture<F> {
-    /// Of a request that had no time from the start: it is not made.
+    /// For a request that had no time from the start: it is not made.
     pub(crate) const fn expired() -> Self {
         Self {
             state: State::Expired,
@@ -164,7 +163,7 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.project().state;
         let answer = match state.as_mut().project() {
-            // Polls the call before the time, so that an answer that comes with the limit is in time.
+            // Polls the call before the timer, so that an answer that arrives exactly at the limit is in time.
             Projected::Limited { call } => match ready!(call.poll(context)) {
                 Ok(result) => result.map_err(Timed::Failed),
                 Err(_) => Err(Timed::TimedOut),
@@ -173,7 +172,7 @@ where
             Projected::Expired => Err(Timed::TimedOut),
             Projected::Done => panic!("polled after it was ready"),
         };
-        // What the call holds, a connection perhaps, is free before the caller goes on.
+        // Frees what the call holds, perhaps a connection, before the caller continues.
         state.set(State::Done);
         Poll::Ready(answer)
     }

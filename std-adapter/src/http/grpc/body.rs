@@ -1,4 +1,4 @@
-//! What the end of a body of gRPC says.
+//! What the end of a gRPC body says.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct GrpcBodyRule<S = UsualCodes, Y = EveryError> {
 }
 
 impl<S, Y> GrpcBodyRule<S, Y> {
-    /// A body that ends without a code ends with `without`, or is ignored.
+    /// A body that ends without a code counts as `without`, or is ignored if that is `None`.
     pub(super) const fn new(
         classifier: GrpcClassifier<S, (), Y>,
         without: Option<GrpcCode>,

@@ -14,9 +14,9 @@ use crate::http::scope::report_by;
 use crate::http::{ErrorRule, EveryError, PushBack, ResponseHead, RetryAfter};
 use crate::{AnyPermit, Failure, Outcome, Report};
 
-/// Reports calls of gRPC by their `grpc-status`, wherever it comes: in the headers of a response without
-/// a body, otherwise in the trailers at the end of the body, which takes the permit along until then.
-/// Needs no tonic, and works under it, as a layer around its `Channel`.
+/// Reports gRPC calls according to their `grpc-status`, wherever it arrives: in the headers of a response without a
+/// body, otherwise in the trailers at the end of the body, which takes the permit along until then. Needs no tonic, and
+/// works beneath it as a layer around its `Channel`.
 ///
 /// | code | counts as |
 /// |---|---|
@@ -24,31 +24,32 @@ use crate::{AnyPermit, Failure, Outcome, Report};
 /// | `CANCELLED` | ignored |
 /// | the other eleven | success: the server has answered |
 ///
-/// | besides | counts as |
+/// | otherwise | counts as |
 /// |---|---|
-/// | `grpc-status` that is no code | `UNKNOWN` |
+/// | `grpc-status` that is not a valid code | `UNKNOWN` |
 /// | body that ends without `grpc-status` | `UNKNOWN` |
-/// | HTTP status other than 200 without `grpc-status`, as of a proxy | what the [table](GrpcCode::from_http) of gRPC says |
-/// | content type other than `application/grpc`, without `grpc-status` | `UNKNOWN`: not the server but something before it has answered |
+/// | HTTP status other than 200 without `grpc-status`, such as from a proxy | what the [table](GrpcCode::from_http) of gRPC says |
+/// | content type other than `application/grpc`, without `grpc-status` | `UNKNOWN`: not the server but something in front of it has answered |
 /// | `Err`, error of the body | failure, unless [set](Self::errors) [otherwise](Self::body_errors) |
-/// | body dropped before its end | cancelled, see [`ReportingBody`]: no status, nothing said |
+/// | body dropped before its end | cancelled, see [`ReportingBody`]: without a status there is no verdict |
 ///
 /// - A **probe** succeeds with the first data of its body, since streams may be endless.
-/// - `grpc-retry-pushback-ms` beside `UNAVAILABLE` or `RESOURCE_EXHAUSTED` opens the breaker at once, at least
+/// - `grpc-retry-pushback-ms` with `UNAVAILABLE` or `RESOURCE_EXHAUSTED` opens the breaker at once, at least
 ///   for that time; so does the `Retry-After` of a proxy's 503. See
 ///   [`trip_on_push_back`](Self::trip_on_push_back).
-/// - With [`Config::slow_call`](crate::Config::slow_call) a stream that lives longer counts as slow, since
-///   the time that counts ends with the body. For streams, take [`at_head`](Self::at_head) or no limit.
-/// - For **gRPC-Web**, whose status is within the data of the body, the breaker belongs above the layer
-///   that translates it. Below, calls that end without a `grpc-status` are ignored.
+/// - With [`Config::slow_call`](crate::Config::slow_call) a stream that lives longer counts as slow, since the measured
+///   time ends with the body. For streams, use [`at_head`](Self::at_head) or no limit.
+/// - For **gRPC-Web**, whose status is within the data of the body, the breaker belongs above the layer that translates
+///   it. Below that layer, calls that end without a `grpc-status` are ignored.
 ///
-/// A [`Report`] and no [`Classify`](crate::Classify), as a verdict at the headers would call all calls
-/// successes whose failure comes in the trailers. [`at_head`](Self::at_head) is one, if that is meant.
+/// It is a [`Report`] and not a [`Classify`](crate::Classify), as a verdict at the headers would count calls as
+/// successes whose failure arrives in the trailers. If a verdict at the headers is what you want,
+/// [`at_head`](Self::at_head) is a classifier.
 ///
-/// Errors by which many calls end at once, as of a connection, count once by the rule `UsualErrors` (feature `client`,
-/// `keep` or `reqwest`): `GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors)`.
+/// Errors that end many calls at once, such as those of a connection, count once with the rule `UsualErrors` (feature
+/// `client`, `keep` or `reqwest`): `GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors)`.
 ///
-/// With the types of tonic itself there is [`code`](Self::code):
+/// For tonic's own types there is [`code`](Self::code):
 ///
 /// ```
 /// use atomic_breaker_std::http::GrpcClassifier;
@@ -88,11 +89,11 @@ pub struct GrpcClassifier<S = UsualCodes, X = EveryError, Y = EveryError> {
     pub(super) trip_on_push_back: bool,
 }
 
-/// What the head of a response tells.
+/// What the head of a response says.
 pub(super) enum Head {
     /// The call is over.
     Code(GrpcCode),
-    /// The code comes at the end of the body; if it does not come, this counts.
+    /// The code arrives at the end of the body; if it does not, this counts.
     Later { without: Option<GrpcCode> },
 }
 
@@ -104,8 +105,7 @@ impl GrpcClassifier {
 }
 
 impl<S, X, Y> GrpcClassifier<S, X, Y> {
-    /// What the server says about trying again, in the headers of a response without a body or in the
-    /// trailers.
+    /// What the server says about trying again, in the headers of a response without a body or in the trailers.
     ///
     /// ```
     /// use atomic_breaker_std::http::{GrpcClassifier, PushBack};
@@ -122,7 +122,7 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
 }
 
 impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
-    /// What a code with its trailers says; for who has them without a response, as in a `tonic::Status`.
+    /// What a code with its trailers says: for use without a response, such as with a `tonic::Status`.
     ///
     /// ```
     /// use atomic_breaker_std::Outcome;
@@ -143,8 +143,8 @@ impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
             .map_or(outcome, |time| Failure::retry_after(time).into())
     }
 
-    /// Why a result is a failure, by its head, in a few words to be logged; `None` if it is not, or not
-    /// yet. What comes in the trailers is for [`GrpcCode::read`].
+    /// Why a result is a failure, judged by its head, in a few words for a log; `None` if it is not, or not yet. What
+    /// arrives in the trailers is for [`GrpcCode::read`].
     ///
     /// ```
     /// use atomic_breaker_std::http::GrpcClassifier;
@@ -172,7 +172,7 @@ impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// The outcome, if the head tells it.
+    /// The outcome, if the head determines it.
     pub(super) fn at_head_of<T: ResponseHead, E>(&self, result: &Result<T, E>) -> Option<Outcome>
     where
         X: ErrorRule<E>,
@@ -186,7 +186,7 @@ impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// What a response that carries its code says. A proxy that knows no gRPC has `Retry-After`.
+    /// What a response that carries its code says. A proxy without gRPC support sends `Retry-After`.
     fn response(&self, code: GrpcCode, response: &impl ResponseHead) -> Outcome {
         let outcome = self.code(code, response.headers());
         let by_proxy = response.status() == StatusCode::SERVICE_UNAVAILABLE
@@ -265,7 +265,7 @@ impl<S, X, Y> fmt::Debug for GrpcClassifier<S, X, Y> {
     }
 }
 
-/// What the head of a response tells, by the rules of gRPC.
+/// What the head of a response says, by the rules of gRPC.
 fn head(response: &impl ResponseHead) -> Head {
     if let Some(code) = GrpcCode::read(response.headers()) {
         return Head::Code(code);
@@ -282,7 +282,7 @@ fn head(response: &impl ResponseHead) -> Head {
     if starts_with(b"application/grpc-web") {
         Head::Later { without: None }
     } else if kind.is_empty() || starts_with(b"application/grpc") {
-        // Without a content type it may still be gRPC: the end of the body tells.
+        // Without a content type it may still be gRPC: the end of the body decides.
         Head::Later {
             without: Some(GrpcCode::Unknown),
         }

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
-/// How a call of gRPC ended: the [status codes] with their numbers.
+/// How a gRPC call ended: the [status codes] with their numbers.
 ///
 /// ```
 /// use atomic_breaker_std::http::GrpcCode;
@@ -21,39 +21,39 @@ const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum GrpcCode {
-    /// It went well.
+    /// Success.
     Ok = 0,
-    /// Somebody cancelled it, mostly the caller.
+    /// The call was cancelled, usually by the caller.
     Cancelled = 1,
-    /// An error that says no more, or that nobody knows.
+    /// An error without details, or an unknown code.
     Unknown = 2,
-    /// The request is wrong.
+    /// The request is invalid.
     InvalidArgument = 3,
-    /// The time was up, here or at the server.
+    /// The deadline has passed, here or at the server.
     DeadlineExceeded = 4,
-    /// What was asked for is not there.
+    /// The requested entity does not exist.
     NotFound = 5,
-    /// What was to be made is there.
+    /// The entity to be created already exists.
     AlreadyExists = 6,
-    /// The caller may not do that.
+    /// The caller is not allowed to do that.
     PermissionDenied = 7,
-    /// A quota, or room, is used up.
+    /// A quota or some space is exhausted.
     ResourceExhausted = 8,
-    /// The system is not in a state for that.
+    /// The system is not in the required state.
     FailedPrecondition = 9,
-    /// Another call was in the way.
+    /// Aborted because of a conflict with another call.
     Aborted = 10,
-    /// Beyond the end.
+    /// Beyond the valid range.
     OutOfRange = 11,
-    /// The server does not know the method.
+    /// The server does not support the method.
     Unimplemented = 12,
-    /// The server broke its own rules.
+    /// An internal error of the server.
     Internal = 13,
     /// The server cannot be reached, or not now.
     Unavailable = 14,
-    /// Data is lost or broken.
+    /// Data is lost or corrupted.
     DataLoss = 15,
-    /// The caller did not say who it is.
+    /// The caller is not authenticated.
     Unauthenticated = 16,
 }
 
@@ -85,9 +85,8 @@ impl GrpcCode {
         Self::Unauthenticated,
     ];
 
-    /// The `grpc-status` of headers or trailers; `None` where there is none. What is not one of the
-    /// numbers 0 to 16, written without a sign, white space or a leading zero, is
-    /// [`Unknown`](Self::Unknown).
+    /// The `grpc-status` of headers or trailers; `None` if there is none. Anything except the numbers 0 to 16, written
+    /// without a sign, white space or a leading zero, is [`Unknown`](Self::Unknown).
     ///
     /// ```
     /// use atomic_breaker_std::http::GrpcCode;
@@ -110,8 +109,8 @@ impl GrpcCode {
         Some(Self::from(number))
     }
 
-    /// The code of a response that has no `grpc-status`, as when a proxy answered, by the table
-    /// [HTTP to gRPC Status Code Mapping][table].
+    /// The code of a response that has no `grpc-status`, such as an answer of a proxy, according to the table [HTTP to
+    /// gRPC Status Code Mapping][table].
     ///
     /// ```
     /// use atomic_breaker_std::http::GrpcCode;
@@ -158,7 +157,7 @@ impl GrpcCode {
     }
 }
 
-/// The number, as `tonic::Code` has it, too. Numbers beyond are [`Unknown`](GrpcCode::Unknown).
+/// The number, the same as in `tonic::Code`. Numbers beyond these are [`Unknown`](GrpcCode::Unknown).
 impl From<i32> for GrpcCode {
     fn from(number: i32) -> Self {
         let index = usize::try_from(number).unwrap_or(usize::MAX);

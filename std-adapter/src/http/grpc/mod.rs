@@ -1,4 +1,4 @@
-//! gRPC, by its headers and trailers alone.
+//! gRPC, judged by its headers and trailers alone.
 
 mod body;
 mod classifier;

@@ -1,4 +1,4 @@
-//! What may be set about the classifier of gRPC.
+//! The settings of the gRPC classifier.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::Outcome;
 use crate::http::RetryAfter;
 
 impl<S, X, Y> GrpcClassifier<S, X, Y> {
-    /// A classifier with rules of yours, also in a `static`: for codes, for calls without a response, for
-    /// bodies that break off.
+    /// A classifier with your own rules, also in a `static`: for codes, for calls without a response, for bodies that
+    /// break off.
     ///
     /// ```
     /// use atomic_breaker_std::Outcome;
@@ -30,7 +30,7 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// What each code is. A rule with a name of its own goes into [`with_rules`](Self::with_rules).
+    /// What each code counts as. A rule with a name of its own goes into [`with_rules`](Self::with_rules).
     ///
     /// ```
     /// use atomic_breaker_std::Failure;
@@ -53,8 +53,8 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// What the error of a call without a response is; a failure of weight 1 unless set. The closure
-    /// names the type of the error.
+    /// What the error of a call without a response counts as; a failure of weight 1 unless set. The closure must name
+    /// the type of the error.
     ///
     /// ```
     /// use atomic_breaker_std::Failure;
@@ -74,7 +74,7 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// What an error of the body is; a failure of weight 1 unless set. The closure names the type of the
+    /// What an error of the body counts as; a failure of weight 1 unless set. The closure must name the type of the
     /// error.
     ///
     /// ```
@@ -98,8 +98,8 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// The longest push-back that is believed; 300 s unless set, and zero believes none. Beyond 5 minutes
-    /// the breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    /// A push-back is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the breaker
+    /// needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
     ///
     /// ```
     /// use atomic_breaker_std::http::GrpcClassifier;
@@ -113,8 +113,8 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
         self
     }
 
-    /// Whether a server's push-back opens the breaker. It does unless set; without, such a call counts as
-    /// any failure. To be taken where push-back is for one of several tenants of a server.
+    /// Whether a server's push-back opens the breaker. It does unless this is set to `false`; then such a call counts
+    /// like any failure. Turn it off where push-back is for one of several tenants of a server.
     ///
     /// ```
     /// use atomic_breaker_std::Failure;
@@ -136,8 +136,8 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
         self
     }
 
-    /// Reports at the headers: a call whose status comes later counts as a success. For streams that
-    /// live longer than any limit.
+    /// Reports at the headers: a call whose status arrives later counts as a success. For streams that live longer than
+    /// any limit.
     ///
     /// ```
     /// use atomic_breaker_std::http::GrpcClassifier;

@@ -10,13 +10,14 @@ use crate::{Admit, AnyPermit, Outcome, Rejection};
 
 const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
-/// Admits calls of gRPC as another one does, and knows the time limits that their callers set (`grpc-timeout`, tonic's
-/// `set_timeout`). A call that fails once its limit has passed says nothing about the host: it is cancelled, as if its
-/// caller had left, which is neutral while the call is [young](crate::Permit#dropped). Otherwise one impatient tenant opens
-/// the breaker for all.
+/// Admits gRPC calls as the inner `admit` does, and honours the time limits that their callers set (`grpc-timeout`,
+/// tonic's `set_timeout`). A call that fails once its limit has passed says nothing about the host: it is cancelled, as
+/// if its caller had left, which is neutral while the call is [young](crate::Permit#dropped). Otherwise one impatient
+/// tenant would open the breaker for all.
 ///
-/// A host that hangs is noticed by the calls that reach the limit of a try below the breaker, by
-/// [`Config::slow_call`](crate::Config::slow_call), and half-open by [`Config::cancel_limit`](crate::Config::cancel_limit).
+/// A host that hangs is noticed through the calls that reach the limit of a try below the breaker, through
+/// [`Config::slow_call`](crate::Config::slow_call), and while half-open through
+/// [`Config::cancel_limit`](crate::Config::cancel_limit).
 ///
 /// ```
 /// # #[cfg(all(feature = "tower", feature = "registry", target_has_atomic = "64"))] {
@@ -38,7 +39,7 @@ const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 pub struct GrpcLimits<A>(A);
 
 impl<A> GrpcLimits<A> {
-    /// Admits what `admit` does.
+    /// Admits what `admit` admits.
     pub const fn new(admit: A) -> Self {
         Self(admit)
     }
@@ -50,7 +51,7 @@ impl<B, A: Admit<Request<B>>> Admit<Request<B>> for GrpcLimits<A> {
     fn admit(&self, request: &Request<B>) -> Result<Self::Permit, Rejection> {
         let permit = self.0.admit(request)?;
         let limit = own_limit(request.headers());
-        // One that ends after the end of time is none.
+        // A limit beyond the range of the clock is none.
         let ends = limit.and_then(|limit| Instant::now().checked_add(limit));
         Ok(LimitedPermit { permit, ends })
     }
@@ -112,7 +113,7 @@ impl<P: fmt::Debug> fmt::Debug for LimitedPermit<P> {
     }
 }
 
-/// At most eight digits and a unit; what is written otherwise is no limit.
+/// At most eight digits and a unit; anything else is no limit.
 fn own_limit(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(GRPC_TIMEOUT)?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;

@@ -3,7 +3,7 @@
 use super::code::GrpcCode;
 use crate::{Failure, Outcome};
 
-/// Says what a code is. Closures `Fn(GrpcCode) -> Outcome` do.
+/// Says what a code counts as. Closures `Fn(GrpcCode) -> Outcome` implement it.
 ///
 /// ```
 /// use atomic_breaker_std::http::{CodeRule, GrpcCode, UsualCodes};
@@ -17,7 +17,7 @@ use crate::{Failure, Outcome};
 /// assert_eq!(rule.outcome(GrpcCode::Unavailable), Failure::new().into());
 /// ```
 pub trait CodeRule {
-    /// What a call that ended with this code is, its push-back aside.
+    /// What a call that ended with this code counts as, its push-back aside.
     fn outcome(&self, code: GrpcCode) -> Outcome;
 }
 

@@ -18,9 +18,9 @@ use crate::resource::NoKey;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OriginError {
-    /// The URI is a path alone, and there is no `Host` header.
+    /// The URI is only a path, and there is no `Host` header.
     Missing,
-    /// What is written as the host can be neither a DNS name nor an IP address: more than 253 bytes, a label that is
+    /// The text in place of the host can be neither a DNS name nor an IP address: more than 253 bytes, a label that is
     /// empty or has more than 63, or a character other than letters, digits, `-` and `_`.
     BadHost,
     /// The port is not a number up to 65,535.

@@ -1,4 +1,4 @@
-//! What a host may look like. Keys are kept, and come from outside.
+//! Which hosts are accepted. Keys are kept, and come from outside.
 
 use std::net::Ipv6Addr;
 
@@ -6,18 +6,18 @@ use http::uri::Authority;
 
 use super::OriginError;
 
-/// Without the dot at its end (RFC 1035, 3.1, written as text).
+/// Without the dot at its end (RFC 1035, 3.1, as text).
 const MAX_NAME: usize = 253;
 const MAX_LABEL: usize = 63;
-/// Of a name of a network interface.
+/// Of the name of a network interface.
 const MAX_ZONE: usize = 32;
 
-/// Whether an authority has a host that can be one, and a port that is one.
+/// Whether an authority has a valid host and a valid port.
 pub(super) fn check(authority: &Authority) -> Result<(), OriginError> {
     if !is_host(authority.host()) {
         return Err(OriginError::BadHost);
     }
-    // `Authority` takes any text after the colon; none is the port of the scheme.
+    // `Authority` accepts any text after the colon; an empty one means the port of the scheme.
     let after = authority.as_str().rsplit_once(']');
     let after = after.map_or(authority.as_str(), |(_, after)| after);
     let after = after.rsplit_once('@').map_or(after, |(_, after)| after);
@@ -45,7 +45,7 @@ fn is_ipv6(literal: &str) -> bool {
     is_zone && address.parse::<Ipv6Addr>().is_ok()
 }
 
-/// An IPv4 address is one, too. `_` is in names of services and of containers.
+/// Accepts IPv4 addresses, too. `_` occurs in names of services and of containers.
 fn is_name(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host);
     let is_label =

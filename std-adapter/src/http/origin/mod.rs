@@ -14,12 +14,12 @@ pub use error::OriginError;
 
 /// The server that a request goes to: scheme, host and port (RFC 6454), as a key for a breaker per host.
 ///
-/// Never empty: a URI without a host, or with one that no DNS name can be, is an [`OriginError`]. So two servers share a
-/// key only if they are the same, and a key has at most about 400 bytes, whoever chose it.
+/// Never empty: a URI without a host, or with an invalid one, is an [`OriginError`]. So two servers share a key only if
+/// they are the same, and a key has at most about 400 bytes, wherever it comes from.
 ///
-/// Hosts are compared without regard to case, and a port that is the scheme's own is the same as none. A user
-/// name and password in the URI are neither compared nor shown. It shares the text of the URI; a clone has a copy of its
-/// own, so one that is kept does not keep a long URI.
+/// Hosts are compared case-insensitively, and the default port of the scheme is the same as none. A user name and
+/// password in the URI are neither compared nor shown. It shares the text of the URI; a clone has its own copy, so a
+/// clone that is kept does not keep a long URI.
 ///
 /// ```
 /// use atomic_breaker_std::http::Origin;
@@ -41,17 +41,17 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// That of a URI.
+    /// The origin of a URI.
     ///
     /// # Errors
-    /// [`OriginError::Missing`] for a URI without a host, such as the path alone that servers see in HTTP/1 and tonic's
-    /// clients send unless they are made by `with_origin`. The other errors say why it cannot be a host.
+    /// [`OriginError::Missing`] for a URI without a host, such as the bare path that servers see in HTTP/1 and that
+    /// tonic's clients send unless they are built with `with_origin`. The other errors say what is invalid.
     pub fn of(uri: &Uri) -> Result<Self, OriginError> {
         let authority = uri.authority().ok_or(OriginError::Missing)?;
         Self::new(uri.scheme().cloned(), authority.clone())
     }
 
-    /// That of a request: of its URI, or else of its `Host` header, which tells no scheme.
+    /// The origin of a request: of its URI, or else of its `Host` header, which has no scheme.
     ///
     /// ```
     /// use atomic_breaker_std::http::Origin;
@@ -63,7 +63,7 @@ impl Origin {
     /// ```
     ///
     /// # Errors
-    /// As [`of`](Self::of), where the URI has no host and the header has none or none that can be one.
+    /// Like [`of`](Self::of), if the URI has no host and the header has none or an invalid one.
     pub fn of_request<B>(request: &Request<B>) -> Result<Self, OriginError> {
         if request.uri().authority().is_some() {
             return Self::of(request.uri());
@@ -78,12 +78,12 @@ impl Origin {
         Ok(Self { scheme, authority })
     }
 
-    /// The host, as it was written; an IPv6 address in its brackets.
+    /// The host as written; an IPv6 address in its brackets.
     pub fn host(&self) -> &str {
         self.authority.host()
     }
 
-    /// The port: the one that was written, or that of the scheme.
+    /// The port: the one in the URI, or that of the scheme.
     pub fn port(&self) -> Option<u16> {
         self.authority.port_u16().or_else(|| self.default_port())
     }
@@ -106,7 +106,7 @@ impl Origin {
         }
     }
 
-    /// Letters in lower case: schemes and hosts are the same in either (RFC 3986, 6.2.2.1).
+    /// Letters in lower case: schemes and hosts are case-insensitive (RFC 3986, 6.2.2.1).
     fn lower(text: &str) -> impl Iterator<Item = u8> {
         text.bytes().map(|byte| byte.to_ascii_lowercase())
     }
@@ -119,13 +119,13 @@ impl Clone for Origin {
         let text = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         Self {
             scheme: self.scheme.clone(),
-            // It was valid, so its parts are.
+            // It was valid, so its parts are, too.
             authority: Authority::try_from(text).unwrap_or_else(|_| self.authority.clone()),
         }
     }
 }
 
-/// As it is displayed.
+/// Shows the same text as `Display`.
 impl fmt::Debug for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Origin({self})")
@@ -148,13 +148,13 @@ impl Hash for Origin {
         self.port().hash(state);
         for text in [self.scheme().unwrap_or_default(), self.host()] {
             Self::lower(text).for_each(|byte| state.write_u8(byte));
-            // As `str` does, so that one does not run into the other.
+            // As `str` does, so that one field does not run into the next.
             state.write_u8(0xFF);
         }
     }
 }
 
-/// `https://api.example:8443`, without a port that is the scheme's own.
+/// `https://api.example:8443`, without the default port of the scheme.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(scheme) = self.scheme() {

@@ -4,8 +4,8 @@ use atomic_breaker::Outcome;
 
 use crate::resource::AnyPermit;
 
-/// A permit whose call has not begun. Dropping it gives it back, however long it was held: a permit that is
-/// cancelled late would count as a call that hung.
+/// A permit whose call has not begun. Dropping it gives it back, however long it was held: a permit cancelled late
+/// would count as a call that hung.
 #[derive(Debug)]
 pub(super) struct Held<P: AnyPermit>(Option<P>);
 
@@ -14,12 +14,12 @@ impl<P: AnyPermit> Held<P> {
         Self(Some(permit))
     }
 
-    /// Whether it still holds; then it starts again.
+    /// Whether it is still valid; if so, its time starts again.
     pub(super) fn renew(&mut self) -> bool {
         self.0.as_mut().is_some_and(AnyPermit::renew)
     }
 
-    /// For the call.
+    /// Takes the permit for the call.
     pub(super) fn into_permit(mut self) -> Option<P> {
         self.0.take()
     }

@@ -1,4 +1,4 @@
-//! The layer around endpoints below a balancer.
+//! The layer around endpoints under a balancer.
 //!
 //! | file | what |
 //! |---|---|
@@ -17,43 +17,40 @@ use tower_layer::Layer;
 
 use crate::resource::{Admit, AtOnce};
 
-/// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then
-/// sends requests to the others, and for a service below a buffer, where requests wait.
+/// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then sends requests
+/// to the others, and for a service under a buffer, where requests wait.
 ///
-/// Above services that are cloned per request take a [`BreakerLayer`](super::BreakerLayer), which rejects
-/// at once. Below a balancer that would be wrong: an endpoint that answers fast, though by errors, looks
-/// like the best of all.
+/// For services that are cloned per request use a [`BreakerLayer`](super::BreakerLayer), which rejects at once. Under a
+/// balancer that would be wrong: an endpoint that answers fast, even if only with errors, looks like the best one.
 ///
 /// | the breaker is | the endpoint is |
 /// |---|---|
 /// | closed, disabled | ready when the service is; no permit is taken before the call |
 /// | open, forced open | not ready, and wakes its task when the time is over |
-/// | half-open | ready with the permit of a probe, which the next call takes; otherwise not ready, and looks for a slot ten to twenty times a second |
-/// | returning | ready with a permit at random, as the share says; otherwise looks again after 10 to 20 ms |
+/// | half-open | ready with the permit of a probe, which the next call uses; otherwise not ready, and looks for a slot ten to twenty times a second |
+/// | returning | ready with a permit at random, according to the share; otherwise looks again after 10 to 20 ms |
 ///
-/// While the endpoint is not ready it has one timer, boxed once. With a
-/// [`StateWatch`](crate::StateWatch) as observer it is woken by each transition; what is done elsewhere, as
-/// by another process, it notices within ten seconds, or within one if nobody wakes it. Each of these looks
-/// counts as a rejection for the breaker's observer.
+/// While the endpoint is not ready it has one timer, boxed once. With a [`StateWatch`](crate::StateWatch) as observer
+/// every transition wakes it; changes made elsewhere, such as by another process, it notices within ten seconds, or
+/// within one if there is no such observer. Each of these checks counts as a rejection for the breaker's observer.
 ///
 /// # The permit of a probe
 ///
-/// It is renewed by each `poll_ready` and by the call, so the time before the call says nothing about the
-/// resource. While the service within is not ready it is not renewed: after the lease it is given back, so that another
-/// endpoint can have it, and the service asks for one again when it is ready. If a balancer chooses the endpoint seldom, the permit lapses after the breaker's
-/// [`probe_lease`](crate::Config::probe_lease): whoever else asks then is admitted, and the endpoint is not
-/// ready at its next poll. Where several balancers share the breaker of an endpoint, set a lease little
-/// longer than a call. A service that is dropped gives the permit back at once, and says nothing by it.
+/// It is renewed by each `poll_ready` and by the call, so the time before the call says nothing about the resource.
+/// While the inner service is not ready, the permit is not renewed: after the lease it is given back, so that another
+/// endpoint can have it, and the service asks for one again when it is ready. If a balancer rarely chooses the
+/// endpoint, the permit lapses after the breaker's [`probe_lease`](crate::Config::probe_lease): the next one to ask is
+/// admitted, and the endpoint is not ready at its next poll. Where several balancers share the breaker of an endpoint,
+/// set a lease slightly longer than a call. A service that is dropped gives the permit back at once, without a report.
 ///
 /// # Calls and errors
 ///
-/// A call asks again: [`ServiceError::Rejected`](crate::ServiceError::Rejected) is the answer if the breaker
-/// opened after `poll_ready`. An error of the service's own `poll_ready` counts as a failure of weight 1, and
-/// is passed on; tower's balancer drops the endpoint then, but the breaker remembers, so it is still closed
-/// to the one that takes its place.
+/// A call asks again: it returns [`ServiceError::Rejected`](crate::ServiceError::Rejected) if the breaker opened after
+/// `poll_ready`. An error of the service's own `poll_ready` counts as a failure of weight 1 and is passed on; tower's
+/// balancer then drops the endpoint, but the breaker remembers, so it is still closed to the replacement.
 ///
-/// The balancer wants a measure of load: wrap the gate in tower's `PendingRequests` or `PeakEwma`. Where all
-/// endpoints may be away for long, limit how long a request waits, or how many do: `Timeout`, `LoadShed`.
+/// The balancer needs a measure of load: wrap the gate in tower's `PendingRequests` or `PeakEwma`. If all endpoints may
+/// be away for long, limit how long a request waits, or how many wait: `Timeout`, `LoadShed`.
 ///
 /// ```
 /// use atomic_breaker_std::tower::GateLayer;
@@ -83,10 +80,9 @@ pub struct GateLayer<A, C = AnyError> {
 }
 
 impl<A> GateLayer<A> {
-    /// A layer that asks a breaker, and takes every error for a failure.
+    /// A layer that asks a breaker and treats every error as a failure.
     ///
-    /// `admit` is a reference or an `Arc` of a breaker or of a [`Resource`](crate::Resource): one for each
-    /// endpoint.
+    /// `admit` is a reference to or an `Arc` of a breaker or of a [`Resource`](crate::Resource): one for each endpoint.
     pub const fn new(admit: A) -> Self {
         Self {
             admit,
@@ -96,12 +92,12 @@ impl<A> GateLayer<A> {
 }
 
 impl<A, C> GateLayer<A, C> {
-    /// Asks a [classifier](Classify), a closure for example, what a result means.
+    /// Asks a [classifier](Classify), such as a closure, what a result means.
     pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> GateLayer<A, AtOnce<K>> {
         self.report(AtOnce(classify))
     }
 
-    /// Lets somebody else [report](crate::Report) what a result means, as those of the module `http`.
+    /// Leaves it to a [reporter](crate::Report), such as those of the module `http`, to report what a result means.
     pub fn report<K>(self, report: K) -> GateLayer<A, K> {
         GateLayer {
             admit: self.admit,

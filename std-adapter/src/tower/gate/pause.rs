@@ -7,25 +7,25 @@ use std::time::Duration;
 use atomic_breaker::{Observer, Rejected, State};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How often a gate looks that nobody wakes.
+/// How often a gate looks if nothing wakes it.
 const LOOK_MS: u64 = 1_000;
-/// How often a gate looks that is woken by what happens here, but not by what happens elsewhere.
+/// How often a gate looks if changes here wake it, but changes elsewhere do not.
 const LOOK_WHEN_HEARD_MS: u64 = 10_000;
-/// While traffic returns, everybody may pass at any time: often enough that the share that passes, and not
-/// the waiting, decides.
+/// While traffic returns, any call may pass at any time: often enough that the share that passes decides, and not the
+/// waiting.
 const RETURNING_MS: u64 = 20;
 
-/// A pause that ends with its time, or with the epoch in which the breaker rejected.
+/// A pause that ends with its timer, or with the epoch in which the breaker rejected.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
     /// Boxed, as the service moves; made once.
     timer: Option<Pin<Box<Sleep>>>,
-    /// While it lasts: in which epoch the breaker rejected, and in which state.
+    /// During the pause: in which epoch the breaker rejected, and in which state.
     rejected: Option<(u16, State)>,
 }
 
 impl Pause {
-    /// A pause after a rejection. `random` is spread evenly over all its values.
+    /// Starts a pause after a rejection. `random` is uniform over all its values.
     pub(super) fn begin(
         &mut self,
         epoch: u16,
@@ -43,17 +43,17 @@ impl Pause {
         }
     }
 
-    /// Has the task woken by the next transition, if a pause lasts that may be long; answers whether it
-    /// will be. To be called before the look at the state, so that no change is missed.
+    /// Has the next transition wake the task if the current pause may be long; returns whether it will. Call it before
+    /// looking at the state, so that no change is missed.
     pub(super) fn listen(&self, observer: &impl Observer, context: &Context<'_>) -> bool {
         match self.rejected {
-            // Over before it matters; and each would leave a waker behind.
+            // Over before it matters, and each would leave a waker behind.
             None | Some((_, State::Returning)) => false,
             Some(_) => observer.wake_on_change(context.waker()),
         }
     }
 
-    /// Ready when there is no pause, or none any more.
+    /// Ready when there is no pause, or no longer one.
     pub(super) fn poll(&mut self, epoch: u16, context: &mut Context<'_>) -> Poll<()> {
         if let (Some(timer), Some((since, _))) = (&mut self.timer, self.rejected) {
             if since == epoch {
@@ -65,7 +65,7 @@ impl Pause {
     }
 }
 
-/// When a gate looks again. `random` is spread evenly over all its values.
+/// When a gate looks again. `random` is uniform over all its values.
 fn ms(rejected: Rejected, is_heard: bool, random: u32) -> u64 {
     let look_ms = if is_heard {
         LOOK_WHEN_HEARD_MS
@@ -74,7 +74,7 @@ fn ms(rejected: Rejected, is_heard: bool, random: u32) -> u64 {
     };
     let left_ms = rejected.retry_in_ms().map_or(look_ms, u64::from);
     match rejected.state() {
-        // A slot is freed without a transition; and several wait for it.
+        // A slot is freed without a transition, and several gates may wait for it.
         State::HalfOpen => between_half_and_all(left_ms, random),
         State::Returning => between_half_and_all(RETURNING_MS, random),
         _ => left_ms.min(look_ms),

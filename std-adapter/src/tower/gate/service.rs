@@ -25,13 +25,13 @@ pub struct GateService<S, A: Admit<()>, C = AnyError> {
     pause: Pause,
 }
 
-/// Whether the service within is not ready although a call would be admitted.
+/// Whether the inner service is not ready although a call would be admitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unready {
     No,
-    /// Since then, with a permit.
+    /// Since then, while holding a permit.
     Since(Instant),
-    /// For as long as a lease: the permit was given back, so that others may have it.
+    /// For a whole lease: the permit was given back, so that others may have it.
     GivenUp,
 }
 
@@ -53,24 +53,24 @@ impl<S, A: Admit<()>, C> GateService<S, A, C> {
         }
     }
 
-    /// The service inside.
+    /// The inner service.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service inside.
+    /// The inner service.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The service inside. A permit that was held is given back.
+    /// The inner service. A permit that was held is given back.
     pub fn into_inner(self) -> S {
         self.inner
     }
 }
 
 impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
-    /// Ready while closed, otherwise with a permit.
+    /// Ready without a permit while closed or disabled, otherwise with one.
     fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let breaker = self.admit.one_breaker().as_breaker();
@@ -78,7 +78,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
                 self.held = None;
                 return Poll::Ready(());
             }
-            // While the service is not ready the lease goes on.
+            // While the service is not ready the lease runs on.
             let is_unready = self.unready != Unready::No;
             if self
                 .held
@@ -106,7 +106,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
         }
     }
 
-    /// The service is not ready: after a lease others may have the permit.
+    /// The service is not ready: after a lease, others may have the permit.
     fn wait_for_service(&mut self) {
         if self.held.is_none() {
             return;
@@ -122,7 +122,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
         };
     }
 
-    /// The permit that is held, if it is still worth something, or another one.
+    /// The held permit, if it is still valid, or another one.
     fn permit(&mut self) -> Result<A::Permit, Rejection> {
         let held = self.held.take();
         let renewed = held.and_then(|mut held| held.renew().then(|| held.into_permit())?);
@@ -132,7 +132,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
         }
     }
 
-    /// The service failed before it was called.
+    /// Counts a failure of the service before it was called.
     fn count_failure(&mut self) {
         if let Ok(permit) = self.permit() {
             let why = || "failed while it became ready".to_owned();
@@ -151,8 +151,8 @@ where
     type Error = ServiceError<S::Error>;
     type Future = ResponseFuture<S::Future, A::Permit, C>;
 
-    /// The breaker first: while it would reject, the service is not even asked whether it is ready, as that
-    /// may be what connects.
+    /// The breaker first: while it would reject, the service is not even asked whether it is ready, as that may be what
+    /// makes it connect.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         if self.unready != Unready::GivenUp {
             ready!(self.poll_permit(context));
@@ -165,7 +165,7 @@ where
         if is_ready.is_err() {
             self.count_failure();
         } else if was_unready {
-            // What was held meanwhile may have lapsed.
+            // A permit held meanwhile may have lapsed.
             ready!(self.poll_permit(context));
         }
         Poll::Ready(is_ready.map_err(ServiceError::Failed))
