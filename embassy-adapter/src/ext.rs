@@ -63,7 +63,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// mean; it decides alone.
     ///
     /// # Errors
-    /// As [`call_timeout`](Self::call_timeout).
+    /// See [`call_timeout`](Self::call_timeout).
     fn call_timeout_with<V, E, F>(
         &self,
         limit: impl IntoTimeLimit,
@@ -132,7 +132,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// again.
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_with<V, E>(
         &self,
         policy: Retry,

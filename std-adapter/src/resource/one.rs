@@ -127,7 +127,7 @@ impl<B: AnyBreaker> Resource<B> {
     /// [`call`](Self::call) with somebody else who [reports](Report) the result.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// See [`call`](Self::call).
     pub fn call_with<'a, V, E, K: Report<V, E>>(
         &'a self,
         report: &K,
@@ -141,7 +141,7 @@ impl<B: AnyBreaker> Resource<B> {
     /// inside. With somebody else who reports: [`call_reported`](crate::call_reported).
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// See [`call`](Self::call).
     pub async fn call_async<V, E, F>(
         &self,
         operation: impl FnOnce() -> F,

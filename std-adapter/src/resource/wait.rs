@@ -78,7 +78,7 @@ impl<B: AnyBreaker> Resource<B> {
     /// failure is tried again.
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     pub fn retry_with<V, E, F>(
         &self,
         policy: Retry,

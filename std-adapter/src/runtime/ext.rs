@@ -70,7 +70,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// mean; it decides alone.
     ///
     /// # Errors
-    /// As [`call_timeout`](Self::call_timeout).
+    /// See [`call_timeout`](Self::call_timeout).
     fn call_timeout_with<V, E, F>(
         &self,
         limit: impl Into<TimeLimit>,
@@ -124,7 +124,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// again.
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_with<V, E, F>(
         &self,
         policy: Retry,
@@ -155,7 +155,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// ```
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_mut<V, E>(
         &self,
         policy: Retry,
@@ -168,7 +168,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// [`retry_mut`](Self::retry_mut).
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_mut_with<V, E>(
         &self,
         policy: Retry,
