@@ -44,7 +44,7 @@ pub struct StdClock;
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 static ENTROPY: LazyLock<u32> = LazyLock::new(|| RandomState::new().hash_one(0) as u32);
 
-/// Where there are forks.
+/// The process ID on systems where a process can fork, otherwise 0.
 fn process_id() -> u32 {
     if cfg!(unix) { std::process::id() } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! The metrics by name.
+//! The metrics by their names.
 
 use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString, Unit};
 

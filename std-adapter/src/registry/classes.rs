@@ -53,7 +53,7 @@ where
     }
 }
 
-/// Rules by class, as they were given to the builder.
+/// Rules by class, as they were passed to the builder.
 pub(super) struct RulesBy<K> {
     classify: Classifier<K>,
     configs: Vec<Config>,

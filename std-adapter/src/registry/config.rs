@@ -47,7 +47,7 @@ where
         *self.common().rules.config()
     }
 
-    /// Gives a key rules of its own, in place of the common ones or those of its class. It keeps its slot for as long as
+    /// Gives a key rules of its own, instead of the common ones or those of its class. It keeps its slot for as long as
     /// it has them.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ pub enum RegistryError {
     CapacityTooLarge,
     /// No slot is available for this key.
     Full,
-    /// More than 65,536 different rules were set since the registry was made.
+    /// More than 65,536 different rules were set since the registry was created.
     TooManyRules,
 }
 

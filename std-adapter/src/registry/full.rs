@@ -47,7 +47,7 @@ where
     }
 
     pub(super) fn count_unguarded(&self) {
-        // A counter that nothing else depends on.
+        // A counter on which nothing else depends.
         self.unguarded.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -59,7 +59,7 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
     /// Allows at most `limit` calls of each key in flight, for 4,096 [keys](Self::for_keys) at a time.
     ///
     /// # Panics
-    /// When the limit is 0, which would let no call pass.
+    /// If the limit is 0, which would let no call pass.
     pub fn new(admit: A, limit: u32) -> Self {
         assert!(
             limit > 0,

@@ -12,7 +12,7 @@
 //! | `named` | keys with their hashes |
 //! | `operation`, `config` | what an operator sees and does; replacing rules |
 //! | `observer`, `explained` | observers, and the words they are given |
-//! | `wait` (`tokio`) | waiting for a key, and trying again |
+//! | `wait` (`tokio`) | waiting for a key, and retrying |
 //! | `by_key` | one breaker per key of a request, for layers |
 //! | `in_flight_by_key`, `in_flight_counts` | a limit on the calls in flight of each key, which trips the breaker; how many there are |
 
@@ -104,10 +104,10 @@ use slot::Slot;
 ///    next call would be a probe (a probe slot is free, or the probes in flight are lost); or at the end of its return.
 ///    This forgets how often it has tripped in a row, and therefore how far its open time had grown.
 ///
-/// Keys that are open for less than that, whose probes are all under way, that are forced open or disabled, and those
-/// with rules of their own keep their slots. Reports of calls that were under way when the slot was taken change
-/// nothing. If no slot is available, [`WhenFull`] says what happens to further keys; such calls are counted in
-/// [`stats`](Self::stats).
+/// Keys keep their slots if they have been open for less than that, if all their probes are under way, if they are
+/// forced open or disabled, or if they have rules of their own. Reports of calls that were under way when the slot was
+/// taken change nothing. If no slot is available, [`WhenFull`] says what happens to further keys; such calls are
+/// counted in [`stats`](Self::stats).
 ///
 /// # Bounds
 ///
@@ -121,9 +121,9 @@ use slot::Slot;
 ///   that may be taken: it is forgotten only if all the others that it is compared with have failed since. If there are
 ///   more keys than that, whatever they do, it is guarded by chance: one key in 16 keeps its slot for as many further
 ///   insertions as there are slots, half of those for twice as many, and so on up to 1,024 times. If, between two of
-///   its calls, `m` times as many new keys fail as there are slots that may be taken, this takes about 20 `m` further
-///   calls on average, for `m` up to 1,000. If fewer than one slot in a hundred may be taken, one is found within the
-///   time given above.
+///   its calls, `m` times as many new keys fail as there are slots that may be taken, it takes about 20 `m` further
+///   calls on average until the key is guarded, for `m` up to 1,000. If fewer than one slot in a hundred may be taken,
+///   one is found within the time given above.
 /// - **A key that has recovered** is served again as with any breaker: at the latest when its open time is over.
 ///
 /// The default hasher prevents an attacker who can choose keys from causing collisions.

@@ -53,9 +53,9 @@ pub trait KeyedObserver<K> {
         self.rejected(key, rejected);
     }
 
-    /// A permit was reported, including one of a key that has no slot because it never failed: every admitted call is
-    /// notified once, here or through [`cancelled`](Self::cancelled). A success that took too long arrives as a failure
-    /// that [is slow](atomic_breaker::Failure::is_slow).
+    /// A permit was reported, including one of a key that has no slot because it never failed: each admitted call leads
+    /// to one notification, this one or [`cancelled`](Self::cancelled). A success that took too long arrives as a
+    /// failure that [is slow](atomic_breaker::Failure::is_slow).
     fn outcome(&self, key: &K, outcome: Outcome) {
         let _ = (key, outcome);
     }

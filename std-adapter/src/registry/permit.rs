@@ -8,7 +8,7 @@ use super::AnyRegistry;
 use super::granted::{Granted, Kind};
 use crate::resource::{AnyPermit, Begun, Rejection};
 
-/// The right to one call of a key. Dropping it cancels. `H` leads to the registry: a reference or an `Arc`.
+/// The right to one call of a key. Dropping it cancels it. `H` leads to the registry: a reference or an `Arc`.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct KeyedPermit<H: AnyRegistry> {
     handle: H,
@@ -19,7 +19,7 @@ pub struct KeyedPermit<H: AnyRegistry> {
 }
 
 impl<H: AnyRegistry> KeyedPermit<H> {
-    /// [`Registry::acquire`](super::Registry::acquire) for a permit that owns its way to the registry.
+    /// [`Registry::acquire`](super::Registry::acquire) for a permit that owns its handle to the registry.
     ///
     /// # Errors
     /// [`Rejection`] says how long to wait, and why the breaker opened.

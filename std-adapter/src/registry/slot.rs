@@ -100,7 +100,7 @@ impl<K, T> Slot<K, T> {
         }
     }
 
-    /// Under the lock of the registry.
+    /// Called under the lock of the registry.
     pub(super) fn pin(&self) {
         self.pins.fetch_add(1, Ordering::Relaxed);
     }

@@ -9,8 +9,8 @@ use atomic_breaker::{
 use super::words::too_slow;
 use super::{AnyPermit, AnyResource, Begun, Rejection};
 
-/// The right to one call of a [`Resource`](super::Resource). Dropping it cancels. `H` leads to the resource: a reference or an
-/// `Arc`.
+/// The right to one call of a [`Resource`](super::Resource). Dropping it cancels it. `H` leads to the resource: a
+/// reference or an `Arc`.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct ResourcePermit<H: AnyResource> {
     handle: H,

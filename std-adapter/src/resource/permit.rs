@@ -2,7 +2,7 @@
 
 use atomic_breaker::{AnyBreaker, Outcome, Permit, Transition};
 
-/// The right to one call of any kind of breaker: one that stands alone, or one in a registry. Dropping it cancels.
+/// The right to one call of any kind of breaker: one that stands alone, or one in a registry. Dropping it cancels it.
 pub trait AnyPermit: Sized {
     /// Reports how the call ended. Returns the transition that this caused, if any.
     fn report(self, outcome: Outcome) -> Option<Transition>;

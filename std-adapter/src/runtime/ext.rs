@@ -46,7 +46,7 @@ use super::TokioTimer;
 /// ```
 ///
 /// Each of these is a call through the breaker, so do not nest them: a call inside a call through the same breaker asks
-/// twice and counts twice, and while half-open the outer call holds the only slot, so the inner one is rejected.
+/// twice and counts twice, and while half-open the outer call holds the probe slot, so the inner one is rejected.
 pub trait BreakerExt: AnyBreaker + Sized {
     /// Makes a call that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a timeout counts
     /// as: [`wait::call_timeout`].

@@ -32,9 +32,9 @@ const MAX_SLEEPERS: usize = 4_096;
 /// # }
 /// ```
 ///
-/// Two threads may report two transitions in either order. It then shows the transition that matches the word, which is
-/// [read](Present) with each report, under the lock. Transitions made elsewhere over the same word, such as in another
-/// process, are not reported here, and not shown.
+/// Two threads may report two transitions in either order. The watch then shows the transition that matches the word,
+/// which is [read](Present) with each report, under the lock. Transitions made elsewhere over the same word, such as in
+/// another process, are not reported here, and not shown.
 #[derive(Debug)]
 pub struct StateWatch {
     last: watch::Sender<Option<Transition>>,

@@ -9,9 +9,9 @@
 //!
 //! A thread that has looked at all the shards knows how many failures are still missing to reach the share: successes
 //! only raise that number, until a slice leaves the span. So the margin is valid until then, for this share, epoch and
-//! span. It is never granted because too few calls were seen, since successes change that. A thread that begins a slice
-//! revokes it: if the clock steps back, it could become valid again, after the counts it was granted for have left the
-//! span.
+//! span. If fewer calls were seen than the rules require, none is granted, since successes can change that. A thread
+//! that begins a slice revokes it: if the clock steps back, it could become valid again, after the counts it was
+//! granted for have left the span.
 
 use std::sync::atomic::Ordering;
 
@@ -80,7 +80,7 @@ impl Terms {
     }
 }
 
-/// Takes one failure off the margin. If there is no margin, returns the word, as it was before a look at the shards.
+/// Takes one failure off the margin. If there is no margin, returns the word as it is before the shards are looked at.
 pub(super) fn spend<W: Word<Bits = u64>>(word: &W, terms: Terms, now_ms: u32) -> Result<(), u64> {
     let mut seen = word.load(Ordering::SeqCst);
     while terms.holds(seen, now_ms) {

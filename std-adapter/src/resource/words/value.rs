@@ -125,7 +125,8 @@ fn word(value: &str, before: &str) -> usize {
     without_marks(value)
 }
 
-/// The length without trailing marks, but never 0: a word made of marks only keeps its full length.
+/// The length without trailing marks, but never 0: a word that consists only of marks keeps its
+/// full length.
 fn without_marks(word: &str) -> usize {
     match word.trim_end_matches(AFTER).len() {
         0 => word.len(),
