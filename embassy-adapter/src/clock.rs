@@ -6,20 +6,20 @@ use embassy_time::{Duration, Instant, Timer};
 
 /// The time since boot, as [`embassy_time`] tells it. Zero-sized.
 ///
-/// It starts over with each start of the chip, so it is no [`SharedClock`](atomic_breaker::SharedClock):
-/// a word that survives a reset is to be [restored](atomic_breaker::Breaker::restore).
+/// It starts over each time the chip starts, so it is not a [`SharedClock`](atomic_breaker::SharedClock): a
+/// word that survives a reset has to be [restored](atomic_breaker::Breaker::restore).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbassyClock;
 
 impl Clock for EmbassyClock {
     fn now_ms(&self) -> u32 {
-        // The low half of a count that never ends: modulo 2³², as the breaker wants it.
+        // The low half of a count that never ends: modulo 2³², as the breaker requires.
         Instant::now().as_millis() as u32
     }
 
     /// The fine digits of the tick counter: devices that trip at different moments, if only by a few ticks,
-    /// draw different jitter. Those that trip in the same tick after the start draw the same: give them a
-    /// [`seed`](atomic_breaker::Config::seed) each, such as the unique number of the chip.
+    /// draw different jitter. Devices that trip in the same tick after the start draw the same: give each its
+    /// own [`seed`](atomic_breaker::Config::seed), such as the unique ID of the chip.
     fn entropy(&self) -> u32 {
         Instant::now().as_ticks() as u32
     }

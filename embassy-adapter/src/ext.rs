@@ -1,12 +1,12 @@
-//! What embassy's timers add to a breaker.
+//! Breaker methods that use embassy's timers.
 
 use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed};
 use atomic_breaker::{AnyBreaker, CallError, Classify, Permit};
 
 use crate::clock::EmbassyTimer;
 
-/// Time limits, waiting, retries and pings for every breaker, by the timer of embassy: the functions
-/// of [`wait`](atomic_breaker::wait) as methods.
+/// Time limits, waiting, retries and pings for every breaker, with embassy's timer: the functions of
+/// [`wait`](atomic_breaker::wait) as methods.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock};
@@ -28,9 +28,9 @@ use crate::clock::EmbassyTimer;
 ///
 /// # One breaker, once
 ///
-/// Each of these is a call of the breaker. A call inside a call asks twice and counts twice, and
-/// while half-open the outer one is the probe and the inner one is rejected, so the breaker never
-/// closes again. That happens where one breaker is in a [guard](crate::Guarded) *and* around the driver:
+/// Each of these is a call through the breaker. A call inside a call asks twice and counts twice, and while
+/// half-open the outer one is the probe and the inner one is rejected, so the breaker never closes again.
+/// That happens if one breaker is in a [guard](crate::Guarded) *and* around the driver:
 ///
 /// ```text
 /// let sensor = Driver::new(GuardedI2c::new(bus, &SENSOR));
@@ -38,12 +38,12 @@ use crate::clock::EmbassyTimer;
 /// SENSOR.retry(policy, async || sensor.read().await)    the same
 /// ```
 ///
-/// Guard the bus, or the calls of the driver, or take a breaker for each. For the time limit
-/// there is [`Guarded::time_limit`](crate::Guarded::time_limit); to wait,
-/// [`ready`](Self::ready) beside a guard is right, as it is no call.
+/// Guard the bus, or the calls of the driver, or use a breaker for each. For a time limit there is
+/// [`Guarded::time_limit`](crate::Guarded::time_limit); to wait, [`ready`](Self::ready) may be used together
+/// with a guard, because it is not a call.
 pub trait BreakerExt: AnyBreaker + Sized {
-    /// A call that takes no longer than `limit`: [`wait::call_timeout`]. `limit` is a duration, of embassy
-    /// or of `core`, or a [`TimeLimit`] that says what a time-out counts as; `MAX` is no limit.
+    /// Makes a call that takes no longer than `limit`: [`wait::call_timeout`]. `limit` is a duration, from
+    /// embassy or `core`, or a [`TimeLimit`] that says what a timeout counts as; `MAX` means no limit.
     ///
     /// # Errors
     /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
@@ -59,11 +59,11 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::call_timeout(self, EmbassyTimer, limit.into_time_limit(), operation)
     }
 
-    /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and time-outs
-    /// mean; it decides alone.
+    /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and timeouts mean; it
+    /// alone decides.
     ///
     /// # Errors
-    /// As [`call_timeout`](Self::call_timeout).
+    /// See [`call_timeout`](Self::call_timeout).
     fn call_timeout_with<V, E, F>(
         &self,
         limit: impl IntoTimeLimit,
@@ -82,8 +82,8 @@ pub trait BreakerExt: AnyBreaker + Sized {
         )
     }
 
-    /// Sleeps until the breaker can admit the caller: [`wait::ready`]. Somebody else may be faster:
-    /// [`acquire_when_ready`](Self::acquire_when_ready) goes on until it has a permit.
+    /// Sleeps until the breaker can admit the caller: [`wait::ready`]. Another caller may be faster;
+    /// [`acquire_when_ready`](Self::acquire_when_ready) keeps waiting until it has a permit.
     ///
     /// With a [`StateWatch`](crate::StateWatch) as observer it wakes when the state changes; without
     /// one it looks at the state once a second.
@@ -96,13 +96,13 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::acquire(self, EmbassyTimer)
     }
 
-    /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its way to the breaker,
-    /// an `Arc` with the feature `alloc`.
+    /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its handle to the breaker,
+    /// such as an `Arc` with the feature `alloc`.
     fn acquire_owned_when_ready(self) -> impl Future<Output = Permit<Self>> {
         wait::acquire(self, EmbassyTimer)
     }
 
-    /// A call that is tried again as the [`Retry`] says: [`wait::retry`]. Waits while the breaker would
+    /// Makes a call that is retried as the [`Retry`] says: [`wait::retry`]. Waits while the breaker would
     /// reject, and gives up at once while it is forced open.
     ///
     /// ```
@@ -128,11 +128,10 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::retry(self, EmbassyTimer, policy, operation)
     }
 
-    /// [`retry`](Self::retry) with a classifier that says what a result means: only a failure is tried
-    /// again.
+    /// [`retry`](Self::retry) with a classifier that says what a result means: only a failure is retried.
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_with<V, E>(
         &self,
         policy: Retry,
@@ -142,7 +141,8 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::retry_with(self, EmbassyTimer, policy, classify, operation)
     }
 
-    /// Pings the resource while the breaker is open, for ever: [`Prober::run`]. For a task of its own.
+    /// Runs forever and pings the resource while the breaker is open: [`Prober::run`]. Run it in a task of
+    /// its own.
     ///
     /// ```
     /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Prober};
@@ -170,7 +170,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
 
 impl<B: AnyBreaker> BreakerExt for B {}
 
-/// What may stand for a [`TimeLimit`]: a duration of embassy or of `core`.
+/// Conversion into a [`TimeLimit`]: from a duration of embassy or `core`, for example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a time limit",
     note = "give a `Duration` of `embassy_time` or `core::time`, or a `TimeLimit`"
@@ -192,7 +192,7 @@ impl IntoTimeLimit for core::time::Duration {
     }
 }
 
-/// A hundred years and more are for ever.
+/// Longer limits, of over a hundred years, count as no limit.
 const LONGEST_S: u64 = u32::MAX as u64;
 
 impl IntoTimeLimit for embassy_time::Duration {
@@ -200,7 +200,7 @@ impl IntoTimeLimit for embassy_time::Duration {
         if self.as_secs() > LONGEST_S {
             return TimeLimit::NONE;
         }
-        // As many milliseconds as are not shorter: those that it was made of, if it was.
+        // Rounded up to milliseconds; if it was made from milliseconds, exactly those.
         let ms = self.as_millis();
         let ms = ms + u64::from(Self::from_millis(ms) < self);
         core::time::Duration::from_millis(ms).into()

@@ -23,12 +23,13 @@
 //! | module | what |
 //! |---|---|
 //! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], the timer behind everything here |
-//! | `ext` | [`BreakerExt`]: what embassy's timers add to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; [`wait`] describes how they wait |
-//! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` is core's |
-//! | `journal` | `Journal`: a queue in flash, for what could not be sent |
+//! | `ext` | [`BreakerExt`] adds methods with embassy's timers to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; [`wait`] describes how they wait |
+//! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` comes from the core crate |
+//! | `journal` | `Journal`: a queue in flash, for data that could not be sent |
 //! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
 //!
-//! Everything of [`atomic_breaker`] that it takes is re-exported, so this crate is the only one to name.
+//! Everything you need from [`atomic_breaker`] is re-exported, so this crate is the only one to depend
+//! on.
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
@@ -69,9 +70,8 @@ pub use journal::*;
 pub use log::DefmtLog;
 pub use state_watch::StateWatch;
 
-/// A breaker with the time of embassy. `Breaker::new(config, EmbassyClock)` is `const`, and so is the
-/// [`builder`](atomic_breaker::Breaker::builder) for one with an observer, a tally or a word from
-/// elsewhere.
+/// A breaker that uses embassy's time. `Breaker::new(config, EmbassyClock)` is `const`, and so is the
+/// [`builder`](atomic_breaker::Breaker::builder) for one with an observer, a tally or an external word.
 ///
 /// The parameters are those of [`atomic_breaker::Breaker`]. The word is the one that the chip handles
 /// natively: 32 bits on Cortex-M and `riscv32`.

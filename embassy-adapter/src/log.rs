@@ -18,7 +18,7 @@ pub struct DefmtLog {
 }
 
 impl DefmtLog {
-    /// Lines that begin with the name.
+    /// Creates an observer whose lines begin with the name.
     pub const fn new(name: &'static str) -> Self {
         Self { name }
     }

@@ -9,12 +9,11 @@ use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::RawMutex;
 use embassy_sync::watch::{Receiver, Watch};
 
-/// An observer that keeps the last transition for tasks to wait for, an [`embassy_sync`] `Watch` with up
-/// to `N` receivers, and wakes those who sleep in [`ready`](crate::BreakerExt::ready) and the like.
+/// An observer that keeps the last transition for tasks to wait for, an [`embassy_sync`] `Watch` with up to `N`
+/// receivers, and wakes tasks that sleep in [`ready`](crate::BreakerExt::ready) and similar methods.
 ///
-/// Sleepers take no receivers: up to `S` tasks are woken at once (8 unless said otherwise; each takes the
-/// memory of a waker, two pointers), more look at the state once a second. Of one breaker only, or of
-/// breakers over one word.
+/// Sleepers take no receivers: up to `S` tasks are woken at once (8 by default; each takes the memory of a waker, two
+/// pointers), any more look at the state once a second. Use it for one breaker only, or for breakers over one word.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, StateWatch, word::NativeWord};
@@ -36,9 +35,9 @@ use embassy_sync::watch::{Receiver, Watch};
 /// # let _ = (lamp, &RADIO);
 /// ```
 ///
-/// Two transitions may be reported in either order, as when an interrupt comes between a transition and
-/// its report. What is shown is then the one that the word shows: it is [read](Present) with each report, under the
-/// lock. Transitions that are made elsewhere over the same word are not reported here, and not shown.
+/// Two transitions may be reported in either order, for example when an interrupt comes between a transition and its
+/// report. The watch then shows the transition that matches the word, which is [read](Present) with each report, under
+/// the lock. Transitions made elsewhere over the same word are not reported here, and not shown.
 pub struct StateWatch<M: RawMutex, const N: usize, const S: usize = 8> {
     last: Watch<M, Transition, N>,
     sleepers: Mutex<M, RefCell<[Option<Waker>; S]>>,
@@ -53,13 +52,13 @@ impl<M: RawMutex, const N: usize, const S: usize> StateWatch<M, N, S> {
         }
     }
 
-    /// A receiver of transitions: first the last one, if there was any, then each new one. A receiver that
-    /// is slow skips to the latest. `None` while `N` receivers exist.
+    /// Returns a receiver of transitions: first the last one, if there was one, then each new one. A slow receiver
+    /// skips to the latest. `None` while `N` receivers exist.
     pub fn receiver(&self) -> Option<Receiver<'_, M, Transition, N>> {
         self.last.receiver()
     }
 
-    /// The last transition, if there was any. Takes no receiver.
+    /// Returns the last transition, if there was one. Takes up no receiver.
     pub fn last(&self) -> Option<Transition> {
         self.last.try_get()
     }
@@ -80,8 +79,8 @@ impl<M: RawMutex, const N: usize, const S: usize> StateWatch<M, N, S> {
     }
 
     fn wake(&self) {
-        // One by one, and outside of the lock: what a waker does is not known here. No more than
-        // there are places, as those woken may come back meanwhile.
+        // One by one and outside the lock, because it is not known here what a waker does. No more than there are
+        // places, because woken tasks may register again meanwhile.
         for place in 0..S {
             if let Some(waker) = self.with_sleepers(|sleepers| sleepers[place].take()) {
                 waker.wake();
@@ -105,7 +104,7 @@ impl<M: RawMutex, const N: usize, const S: usize> fmt::Debug for StateWatch<M, N
 }
 
 impl<M: RawMutex, const N: usize, const S: usize> Observer for StateWatch<M, N, S> {
-    /// Shows it, whatever was shown: by this alone nobody knows of an order.
+    /// Shows it, whatever was shown before: a transition alone does not reveal the order.
     fn transition(&self, transition: &Transition) {
         self.show(transition, |_| true);
     }

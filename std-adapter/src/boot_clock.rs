@@ -1,4 +1,4 @@
-//! The clock that all processes of a machine read alike.
+//! A clock that reads the same in all processes of a machine.
 
 use atomic_breaker::{Clock, SharedClock};
 use rustix::time::ClockId;
@@ -8,16 +8,16 @@ use crate::{StdClock, kernel};
 /// Milliseconds since the machine was started, the same in every process: the clock for words that processes
 /// share, or that outlive a process. Zero-sized.
 ///
-/// On Linux, Android and OpenBSD it is `CLOCK_BOOTTIME`, which goes on while the machine is suspended. On
-/// other Unix systems it is `CLOCK_MONOTONIC`, by POSIX a clock of the whole system; it keeps running on
-/// macOS and iOS, and stands still on some others, where open times are longer by as much. Elsewhere, as on
-/// Windows, the type does not exist; a clock of yours is [`Clock`] and [`SharedClock`], a few lines around
-/// what the system offers (there `GetTickCount64`).
+/// On Linux, Android and OpenBSD it is `CLOCK_BOOTTIME`, which keeps running while the machine is suspended.
+/// On other Unix systems it is `CLOCK_MONOTONIC`, which POSIX defines as a system-wide clock; during
+/// suspension it keeps running on macOS and iOS and stops on some others, where open times are longer by as
+/// much. Elsewhere, such as on Windows, the type does not exist; to write your own clock, implement [`Clock`]
+/// and [`SharedClock`] in a few lines around what the system offers (on Windows, `GetTickCount64`).
 ///
 /// # Processes that share a word
 ///
-/// The word lies in memory that all of them have mapped. A page of zeros is a closed breaker, so
-/// nobody needs to come first. Each takes it up by [`Breaker::shared`](atomic_breaker::Breaker::shared);
+/// The word lies in memory that all of them have mapped. A page of zeros is a closed breaker, so no process
+/// has to come first. Each process attaches to it with [`Breaker::shared`](atomic_breaker::Breaker::shared);
 /// all must use this clock, and a word of the same type.
 ///
 /// ```no_run
@@ -43,11 +43,11 @@ use crate::{StdClock, kernel};
 ///
 /// # Where readings differ
 ///
-/// - **After a restart of the machine** they start over: a word in a file that survives it is to be
-///   [restored](atomic_breaker::Breaker::restore) by whoever comes first, before the others call.
+/// - **After a restart of the machine** they start over: a word in a file that survives it has to be
+///   [restored](atomic_breaker::Breaker::restore) by the first process, before the others make calls.
 /// - **In another time namespace** of Linux (`unshare --time`, containers moved by CRIU) they are
 ///   shifted. Processes share a word only within one; ordinary containers do not have their own.
-/// - **On another machine**, of course: what is shared between machines goes through something else.
+/// - **On another machine**, of course: to share state between machines, use something else.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BootClock;
 
@@ -62,7 +62,7 @@ impl Clock for BootClock {
         kernel::now_ms(SINCE_BOOT)
     }
 
-    /// As [`StdClock`]'s: another number in each process.
+    /// The same as for [`StdClock`]: a different number in each process.
     fn entropy(&self) -> u32 {
         StdClock.entropy()
     }

@@ -1,18 +1,18 @@
-//! The clock that the kernel keeps for those who do not need it exactly.
+//! The kernel's clock for callers that do not need exact times.
 
 use atomic_breaker::Clock;
 
 use crate::StdClock;
 
-/// The coarse monotonic clock of Linux and Android: a time that the kernel stores at each of its
-/// ticks, read without asking the processor's counter, which costs most of a rejection otherwise. Has
-/// no size.
+/// The coarse monotonic clock of Linux and Android: a time that the kernel stores at each of its ticks.
+/// It is read without querying the processor's counter, which otherwise is most of the cost of a
+/// rejection. Zero-sized.
 ///
 /// It moves in steps of 1 to 10 ms (4 ms on most kernels), so an open time, a lease or a window may
 /// end up to one step early or late. On other systems it is [`StdClock`].
 ///
-/// On Linux and Android all processes of a time namespace read it alike, so there it is a
-/// [`SharedClock`](crate::SharedClock). It stands still while the machine is suspended.
+/// On Linux and Android it reads the same in all processes of a time namespace, so there it is a
+/// [`SharedClock`](crate::SharedClock). It stops while the machine is suspended.
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, CoarseClock, Config};
@@ -31,13 +31,13 @@ impl Clock for CoarseClock {
         now_ms()
     }
 
-    /// As [`StdClock`]'s: another number in each process.
+    /// The same as for [`StdClock`]: a different number in each process.
     fn entropy(&self) -> u32 {
         StdClock.entropy()
     }
 }
 
-/// There it is the kernel's own reading, without an origin of this process.
+/// On these systems it is the kernel's own reading, without an origin that belongs to this process.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 impl crate::SharedClock for CoarseClock {}
 

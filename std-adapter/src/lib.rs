@@ -16,8 +16,7 @@
 //! assert!(connection.is_err());
 //! ```
 //!
-//! Futures go through the same breaker, with any runtime or none. The time-out belongs inside, where it
-//! counts as a failure:
+//! Futures go through the same breaker, with any runtime or none. Put the timeout inside, where it counts as a failure:
 //!
 //! ```
 //! use atomic_breaker_std::{Breaker, CallError, Config, breaker};
@@ -32,8 +31,8 @@
 //! }
 //! ```
 //!
-//! Whoever reports later, or elsewhere, acquires a permit; behind an `Arc` it is owned, for a spawned
-//! thread or task. Code that leaves by `?` takes an [`attempt`](atomic_breaker::Breaker::attempt).
+//! To report later, or elsewhere, acquire a permit; from an `Arc` the permit is owned, so it can move to a spawned
+//! thread or task. For code that returns early with `?` there is an [`attempt`](atomic_breaker::Breaker::attempt).
 //!
 //! ```
 //! use atomic_breaker_std::{Config, Permit, breaker};
@@ -50,8 +49,7 @@
 //! # Ok::<(), atomic_breaker_std::Rejected>(())
 //! ```
 //!
-//! Somebody should know when it opens: an observer is notified of each transition once, and a closure
-//! will do.
+//! To learn when it opens, add an observer: it is notified of each transition once, and can be a closure.
 //!
 //! ```
 //! use atomic_breaker_std::{Breaker, Config, StdClock, Transition};
@@ -61,47 +59,47 @@
 //! payments.trip(); // payments: closed -> open: by command, for 5s
 //! ```
 //!
-//! Import by name: `use atomic_breaker_std::*` brings the modules `http`, `reqwest` and `tower` along, next to which the
-//! crates of these names have to be written `::http`.
+//! Import by name: `use atomic_breaker_std::*` also imports the modules `http`, `reqwest` and `tower`, and the crates
+//! of these names then have to be written with a leading `::`, such as `::http`.
 //!
-//! Everything of the core is here as well, with `Arc` and `Box` where they make sense. The guide in the
-//! repository (`docs/guide.md`) says which settings to take, and why.
+//! Everything in the core crate is re-exported here, with `Arc` and `Box` where they make sense. The guide in the
+//! repository (`docs/guide.md`) explains which settings to choose, and why.
 //!
 //! # Where to begin
 //!
 //! | you want to | take | feature |
 //! |---|---|---|
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) | |
-//! | guard an HTTP client with all that it needs | `client::ClientGuard` | `client` |
+//! | guard an HTTP client, with everything it needs | `client::ClientGuard` | `client` |
 //! | the same around reqwest | `reqwest::HttpClient` | `client`, `reqwest` |
 //! | a breaker among the middlewares of reqwest-middleware | `reqwest::BreakerMiddleware` | `reqwest-middleware` |
-//! | limit, wait, retry, ping by tokio's timer | `BreakerExt`; methods of `Resource` and, by key, of `Registry` | `tokio` |
+//! | limit, wait, retry, ping with tokio's timer | `BreakerExt`; methods of `Resource` and, per key, of `Registry` | `tokio` |
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
 //! | a breaker per host, shard or tenant | `registry::Registry`, `registry::ByKey`, `http::Origin` | `registry`, `http` |
-//! | share breakers between processes of a machine | `mapped::open`, `mapped::for_forks`, `mapped::MappedSlab` | `mapped` |
+//! | share breakers between processes on one machine | `mapped::open`, `mapped::for_forks`, `mapped::MappedSlab` | `mapped` |
 //! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
-//! | retry, with a budget for all requests together | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
-//! | trip on a share of failures within a sliding time | `SlidingRatio` | `sliding` |
+//! | retry, with one budget shared by all requests | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
+//! | trip on the failure ratio within a sliding time window | `SlidingRatio` | `sliding` |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] | |
-//! | have what was refused done later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
-//! | share what instances learn | `fleet::Joined` | `fleet` |
+//! | do rejected work later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
+//! | share what each instance learns | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
-//! | have logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
-//! | see and control it in a browser, or by JSON | `admin::Admin` | `admin` |
-//! | have metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
-//! | know why it opened; try it without effect | `Resource`, `Enforcement` | `resource` |
+//! | write logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
+//! | see and control it in a browser, or through JSON | `admin::Admin` | `admin` |
+//! | publish metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
+//! | know why it opened; try it without rejecting calls | `Resource`, `Enforcement` | `resource` |
 //!
 //! # Clocks
 //!
 //! | clock | feature | counts from | a reading | for words that processes share |
 //! |---|---|---|---:|---|
-//! | [`StdClock`] | | the first reading of the process | 40 ns | no |
+//! | [`StdClock`] | | the first reading in the process | 40 ns | no |
 //! | `CoarseClock` | `coarse` | the start of the machine, on Linux and Android | 5 ns, steps of 1 to 10 ms | on Linux and Android |
 //! | `BootClock` | `shared` | the start of the machine | 32 ns | yes |
 //!
-//! A reading is most of what a rejection costs; a closed call reads no clock. (Figures of one machine,
-//! see the page on performance in the repository.)
+//! A reading is most of the cost of a rejection; a call through a closed breaker reads no clock. (Figures from one
+//! machine; see the page on performance in the repository.)
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
@@ -177,8 +175,8 @@ pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
 pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;
 
-/// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std`, if no other is named. The
-/// parameters are the same, in the same order.
+/// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std` unless another is named. The parameters are the
+/// same, in the same order.
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, LastCalls, Ratio, StdClock, word::NativeWord};
@@ -228,12 +226,12 @@ pub fn try_breaker(config: Config) -> Result<Breaker, ConfigError> {
 }
 
 /// A [`Breaker`] whose rules can be [replaced](atomic_breaker::Breaker::set_config) while it is in use. The parameters
-/// are the same, in the same order, but for the rules.
+/// are the same, in the same order, except for the rules.
 pub type AdjustableBreaker<C = StdClock, W = word::NativeWord, T = (), O = ()> =
     Breaker<C, W, T, O, Adjustable<KeptRules<<W as word::Word>::Bits>, <W as word::Word>::Bits>>;
 
-/// [`breaker`] for rules that can be [replaced](atomic_breaker::Breaker::set_config) while calls are under way. With a
-/// tally, an observer or another clock: [`Builder::build_adjustable`] with [`KeptRules`].
+/// [`breaker`] for rules that can be [replaced](atomic_breaker::Breaker::set_config) while calls are under way. For a
+/// tally, an observer or another clock, use [`Builder::build_adjustable`] with [`KeptRules`].
 ///
 /// # Panics
 /// When the configuration does not fit the word. In a `static` or `const` that is a compile error; for

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use atomic_breaker::Clock;
 
-/// Milliseconds since this process first asked, by [`Instant`]. Zero-sized, and all of them agree.
+/// Milliseconds since this process first read the clock, measured with [`Instant`]. Zero-sized, and all instances
+/// agree.
 ///
 /// ```
 /// use atomic_breaker_std::{Clock, StdClock};
@@ -17,8 +18,8 @@ use atomic_breaker::Clock;
 /// assert!(StdClock.now_ms() > before);
 /// ```
 ///
-/// The origin is this process's own, so it is no clock for words that other processes reach, or that outlive
-/// this one: it would admit probes at once, or reject for too long.
+/// Each process has its own origin, so this is not a clock for words that other processes can reach or that outlive
+/// this process: a breaker would admit probes at once, or reject for too long.
 /// [`Breaker::shared`](atomic_breaker::Breaker::shared) rejects it:
 ///
 /// ```compile_fail,E0277
@@ -28,7 +29,7 @@ use atomic_breaker::Clock;
 /// let breaker = Breaker::shared(&mapped, Config::new(), StdClock);
 /// ```
 ///
-/// Words of one process are taken up by [`Breaker::over`](atomic_breaker::Breaker::over):
+/// For words that belong to one process, use [`Breaker::over`](atomic_breaker::Breaker::over):
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};
@@ -43,7 +44,7 @@ pub struct StdClock;
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 static ENTROPY: LazyLock<u32> = LazyLock::new(|| RandomState::new().hash_one(0) as u32);
 
-/// Where there are forks.
+/// The process ID on systems where a process can fork, otherwise 0.
 fn process_id() -> u32 {
     if cfg!(unix) { std::process::id() } else { 0 }
 }
@@ -57,8 +58,8 @@ impl Clock for StdClock {
             .wrapping_add(age.subsec_millis())
     }
 
-    /// A random number drawn once, and the number of the process, so that the processes of a fleet that tripped
-    /// together do not come back in step, be they forks of one that had drawn it.
+    /// A random number drawn once, combined with the process ID, so that the processes of a fleet that tripped together
+    /// do not return in lockstep, even if they are forks of a process that had already drawn the number.
     fn entropy(&self) -> u32 {
         *ENTROPY ^ process_id()
     }

@@ -6,8 +6,8 @@ use embedded_hal_async::i2c::I2c as AsyncI2c;
 
 use super::{ClassifyKind, Guarded, GuardedError, works};
 
-/// An I²C bus, or one device's share of it, behind a breaker. Itself an [`I2c`], blocking or async as
-/// the bus is.
+/// An I²C bus, or one device's share of it, behind a breaker. It is itself an [`I2c`], blocking or async like
+/// the bus.
 ///
 /// By default every error is a failure of weight 1, except that a lost arbitration is ignored: another
 /// controller had the bus. [`with_classifier`](Guarded::with_classifier) changes that. One transaction is

@@ -5,19 +5,19 @@ use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 
 use super::{ClassifyKind, Guarded, GuardedError};
 
-/// A stream behind a breaker. Itself a [`Read`] and [`Write`] as the stream is.
+/// A stream behind a breaker. It is itself [`Read`] and [`Write`], like the stream.
 ///
-/// # What says that the peer works
+/// # What shows that the peer works
 ///
-/// - **A read that brings something.** One that ends the stream, with `Ok(0)`, says nothing.
-/// - **Not a write or flush that succeeds**: it went into a buffer, and does so when the peer is gone. It
-///   neither clears a count of failures nor closes a half-open breaker; it is neutral. Where writing is all
-///   that happens, or a success means that the peer has got it, say
+/// - **A read that returns data.** One that ends the stream, with `Ok(0)`, shows nothing.
+/// - **Not a write or flush that succeeds**: the data went into a buffer, and that also happens when the peer
+///   is gone. It neither clears a count of failures nor closes a half-open breaker; it is neutral. If there
+///   are only writes, or if a success means that the peer has received the data, use
 ///   [`trusting_writes`](Guarded::trusting_writes), or the breaker never closes once it has opened.
-/// - Nothing, if the peer only does not answer: a read that waits is no error. Give the guard a
-///   [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a peer that works.
+/// - Nothing shows that a peer merely does not answer: a read that waits is not an error. Give the guard a
+///   [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a working peer.
 ///
-/// By default every error is a failure of weight 1, except that errors which blame the caller are ignored
+/// By default every error is a failure of weight 1, except that errors caused by the caller are ignored
 /// (`InvalidInput`, `InvalidData`, `Unsupported`, `OutOfMemory`, `Interrupted`);
 /// [`with_classifier`](Guarded::with_classifier) changes that.
 ///
@@ -59,7 +59,7 @@ impl<E: Error> Error for GuardedError<E> {
 }
 
 impl<D, B: AnyBreaker> GuardedIo<D, B> {
-    /// Takes a write or flush that succeeds for a sign that the peer works.
+    /// Treats a successful write or flush as a sign that the peer works.
     #[must_use]
     pub const fn trusting_writes(mut self) -> Self {
         self.written = Outcome::Success;

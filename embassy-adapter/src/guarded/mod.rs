@@ -1,7 +1,7 @@
-//! Devices behind a breaker, for drivers that know nothing of it.
+//! Devices behind a breaker, for drivers that do not know about it.
 //!
-//! Drivers are written against traits; [`Guarded`] implements the same traits, so an unmodified
-//! driver takes a guarded bus like any other.
+//! Drivers are written against traits; [`Guarded`] implements the same traits, so an unmodified driver
+//! accepts a guarded bus like any other.
 
 mod error;
 #[cfg(feature = "embedded-hal")]
@@ -27,41 +27,41 @@ use crate::ext::IntoTimeLimit;
 
 /// A device behind a breaker: [`GuardedI2c`], [`GuardedSpi`] or [`GuardedIo`].
 ///
-/// Each operation of the trait is one call of the breaker. Its error is a [`GuardedError`] that keeps
-/// the kind of the device's own; `K` is the type of the kind, and what each kind counts as can be said
-/// with [`with_classifier`](Self::with_classifier).
+/// Each operation of the trait is one call through the breaker. Its error is a [`GuardedError`] that keeps
+/// the kind of the device's own error; `K` is the type of the kind, and
+/// [`with_classifier`](Self::with_classifier) sets what each kind counts as.
 ///
 /// # A device that hangs
 ///
-/// An async operation that never ends is no error: give the guard a [`time_limit`](Self::time_limit).
-/// A time-out around the driver does not do instead: it drops the operation, which says nothing about
-/// the device, so nothing is counted and the next call hangs as well.
+/// An async operation that never ends is not an error: give the guard a [`time_limit`](Self::time_limit). A
+/// timeout around the driver is no substitute: it drops the operation, which says nothing about the device,
+/// so nothing is counted and the next call hangs as well.
 ///
 /// # One breaker, once
 ///
-/// A breaker that is in a guard must not be around the driver, too (`BREAKER.call(..)`,
-/// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): every operation would be two calls, one inside
-/// the other, and the inner one is rejected while the outer one is the probe, so it never closes
-/// again. `BREAKER.ready()` is no call and always right.
+/// A breaker that is in a guard must not also be around the driver (`BREAKER.call(..)`,
+/// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): every operation would be two calls, one inside the
+/// other, and the inner one is rejected while the outer one is the probe, so the breaker never closes again.
+/// `BREAKER.ready()` is not a call and is always fine.
 #[derive(Debug)]
 pub struct Guarded<D, B, K> {
     device: D,
     breaker: B,
     classify: fn(K) -> Outcome,
     limit: TimeLimit,
-    /// Of a stream: what a write or flush that succeeds says.
+    /// For a stream: the outcome of a successful write or flush.
     #[cfg(feature = "embedded-io")]
     written: Outcome,
 }
 
-/// What the kinds of error of a trait count as by default.
+/// What the error kinds of a trait count as by default.
 pub trait ClassifyKind: Copy {
-    /// What an error of this kind is.
+    /// Returns what an error of this kind counts as.
     fn classify(self) -> Outcome;
 }
 
 impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
-    /// A guarded device.
+    /// Creates a guarded device.
     pub const fn new(device: D, breaker: B) -> Self {
         Self {
             device,
@@ -73,31 +73,31 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         }
     }
 
-    /// Says what each kind of error is.
+    /// Sets what each kind of error counts as.
     #[must_use]
     pub const fn with_classifier(mut self, classify: fn(K) -> Outcome) -> Self {
         self.classify = classify;
         self
     }
 
-    /// How long an async operation may take: a duration of embassy or of `core`, or a [`TimeLimit`] that says
-    /// what a time-out counts as; without one, for ever. One that takes longer is dropped and fails with
-    /// [`GuardedError::TimedOut`].
+    /// Sets how long an async operation may take: a duration from embassy or `core`, or a [`TimeLimit`] that
+    /// says what a timeout counts as; there is no limit by default. An operation that takes longer is dropped
+    /// and fails with [`GuardedError::TimedOut`].
     ///
-    /// Blocking operations cannot be cut short: that is for the HAL. Where slow ones are to count,
-    /// there is [`Config::slow_call`](atomic_breaker::Config::slow_call).
+    /// Blocking operations cannot be cut short here; only the HAL can do that. To count slow ones as
+    /// failures, use [`Config::slow_call`](atomic_breaker::Config::slow_call).
     #[must_use]
     pub fn time_limit(mut self, limit: impl IntoTimeLimit) -> Self {
         self.limit = limit.into_time_limit();
         self
     }
 
-    /// The device, for what is not to be guarded.
+    /// Returns the device, for operations that are not to be guarded.
     pub const fn device(&mut self) -> &mut D {
         &mut self.device
     }
 
-    /// The device back.
+    /// Gives the device back.
     pub fn release(self) -> D {
         self.device
     }
@@ -118,7 +118,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         Ok(breaker.call_with(classify, || operation(device))?)
     }
 
-    /// `succeeded` is what a success says.
+    /// `succeeded` returns the outcome of a success.
     async fn call_async<V, E>(
         &mut self,
         kind: impl Fn(&E) -> K,
@@ -138,7 +138,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     }
 }
 
-/// A bus that has done what it was asked works.
+/// A bus that has done what was asked is working.
 #[cfg(feature = "embedded-hal")]
 const fn works<V>(_: &V) -> Outcome {
     Outcome::Success

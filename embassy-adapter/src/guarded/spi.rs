@@ -6,12 +6,10 @@ use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
 
 use super::{ClassifyKind, Guarded, GuardedError, works};
 
-/// A device on an SPI bus behind a breaker. Itself an [`SpiDevice`], blocking or async as the device
-/// is.
+/// A device on an SPI bus behind a breaker. It is itself an [`SpiDevice`], blocking or async like the device.
 ///
 /// By default every error is a failure of weight 1; [`with_classifier`](Guarded::with_classifier) changes
-/// that. SPI itself hardly notices that a device is gone: where the driver finds out, guard its calls and
-/// not the bus.
+/// that. SPI itself hardly notices that a device is gone: if the driver does, guard its calls, not the bus.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedSpi};

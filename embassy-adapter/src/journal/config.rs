@@ -23,27 +23,27 @@ pub struct JournalConfig {
 pub enum WhenFull {
     /// It is refused with [`JournalError::Full`](crate::JournalError::Full), and nothing that was kept is lost.
     ///
-    /// Room is given back a page at a time: new entries are refused until every entry of the oldest page has been
-    /// sent (or removed), not just one. With two pages that is everything that waits.
+    /// Room is freed a page at a time: new entries are refused until every entry of the oldest page has been sent (or
+    /// removed), not just one. With two pages that is every waiting entry.
     #[default]
     Refuse,
-    /// The oldest entries are dropped, those of one page at a time, and the new one is kept.
+    /// The oldest entries are dropped, one page at a time, and the new one is kept.
     DropOldest,
 }
 
-/// What happens when the range holds anything but this journal. A range that is erased is always formatted.
+/// What happens when the range holds anything but this journal. An erased range is always formatted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum WhenCorrupt {
     /// It is left as it is: [`JournalError::Corrupt`](crate::JournalError::Corrupt).
     #[default]
     Fail,
-    /// It is erased, and the journal begins anew.
+    /// It is erased, and a new journal begins.
     Format,
 }
 
 impl JournalConfig {
-    /// Refuses when it is full, fails when it finds something else; numbers begin with 0.
+    /// The default: refuses when it is full, fails when it finds something else; numbers begin with 0.
     pub const fn new() -> Self {
         Self {
             when_full: WhenFull::Refuse,
@@ -64,8 +64,7 @@ impl JournalConfig {
         self
     }
 
-    /// The number of the first entry of a journal that is formatted. A journal that is found goes on with its own
-    /// numbers.
+    /// The number of the first entry of a newly formatted journal. An existing journal continues with its own numbers.
     pub const fn first_number(mut self, number: u32) -> Self {
         self.first_number = number;
         self

@@ -8,29 +8,29 @@ use core::fmt;
 pub enum JournalError<E> {
     /// The range, the flash and the longest entry do not fit together.
     Misfit(Misfit),
-    /// What the range holds is not this journal.
+    /// The range does not hold this journal.
     Corrupt(Corruption),
     /// The journal is full, and configured to [refuse](crate::WhenFull::Refuse). The entry was not kept.
     Full,
-    /// The entry is longer than the journal's longest. It was not kept; or, where the flash holds it, the journal was
+    /// The entry is longer than the journal's longest. It was not kept; or, if it is already in flash, the journal was
     /// opened with a shorter longest entry than before.
     TooLong {
-        /// The entry's bytes.
+        /// The length of the entry in bytes.
         len: usize,
-        /// The bytes of the longest entry that the journal takes.
+        /// The length in bytes of the longest entry that the journal accepts.
         longest: usize,
     },
-    /// All numbers are used: 4,294,967,295 entries. A reading each second uses them up in 136 years.
+    /// All numbers are used: 4,294,967,295 entries. One reading per second uses them up in 136 years.
     Exhausted,
     /// The flash failed.
     Flash(E),
 }
 
-/// What does not fit together.
+/// What does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Misfit {
-    /// The range does not begin and end with a page.
+    /// The range does not begin and end at page boundaries.
     Unaligned {
         /// The bytes of a page.
         page: u32,
@@ -42,28 +42,28 @@ pub enum Misfit {
     },
     /// The range ends beyond the flash.
     BeyondTheEnd {
-        /// The bytes of the flash.
+        /// The size of the flash in bytes.
         capacity: usize,
     },
     /// A page does not hold the longest entry.
     EntryTooLong {
-        /// The bytes of the longest entry that a page holds.
+        /// The length in bytes of the longest entry that a page holds.
         fits: u32,
     },
-    /// The flash reads or writes in units that are no powers of two or larger than 32 bytes, or its pages hold
+    /// The flash reads or writes in units that are not powers of two or are larger than 32 bytes, or its pages hold
     /// nothing.
     Flash,
 }
 
-/// What the range holds instead of this journal.
+/// The content of the range, instead of this journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Corruption {
-    /// No journal.
+    /// It is not a journal.
     Garbage,
     /// A journal of another version, another range or another flash.
     OtherLayout,
-    /// A journal of which a whole page has become unreadable.
+    /// A journal in which a whole page has become unreadable.
     Damaged,
 }
 

@@ -1,4 +1,4 @@
-//! What is written: entries, pages, marks.
+//! Writing entries, pages and marks.
 
 use embedded_storage_async::nor_flash::NorFlash;
 
@@ -9,18 +9,18 @@ use super::layout::Head;
 use super::storage::Record;
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
-    /// Keeps an entry, and answers its number. When this returns, the entry is in flash.
+    /// Keeps an entry, and returns its number. When this returns, the entry is in flash.
     ///
-    /// Numbers rise by 1, also over resets and when nothing waits; none is given twice. When a page is full, the next
-    /// one is erased first, which takes as long as that flash takes.
+    /// Numbers rise by 1, even across resets and when nothing is waiting; none is used twice. When a page is full, the
+    /// next one is erased first, which takes as long as the flash needs.
     ///
-    /// Dropped before it returned, or where the power fails meanwhile: the entry is kept or not, and whatever was kept
-    /// before still is.
+    /// If the future is dropped before it completes, or the power fails meanwhile, the entry may or may not be kept;
+    /// everything kept before still is.
     ///
     /// # Errors
-    /// [`TooLong`](JournalError::TooLong); [`Full`](JournalError::Full), where it is to refuse;
-    /// [`Exhausted`](JournalError::Exhausted); [`Flash`](JournalError::Flash). In all of them the entry is not kept
-    /// (where the flash failed, it may be).
+    /// [`TooLong`](JournalError::TooLong); [`Full`](JournalError::Full), if it is configured to refuse;
+    /// [`Exhausted`](JournalError::Exhausted); [`Flash`](JournalError::Flash). In all these cases the entry is not kept
+    /// (if the flash failed, it may be).
     pub async fn keep(&mut self, entry: &[u8]) -> Result<u32, JournalError<F::Error>> {
         Self::check_len(entry.len())?;
         self.settle().await?;
@@ -29,7 +29,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(number)
     }
 
-    /// Uses a number: no entry has it, and none will, but the one that the caller gives it.
+    /// Uses a number: no entry has it or will ever have it, except the one that the caller gives it to.
     pub(super) async fn use_number(&mut self) -> Result<u32, JournalError<F::Error>> {
         self.settle().await?;
         let number = self.state.next;
@@ -37,7 +37,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(number)
     }
 
-    /// Writes a record. Everything is settled before, and if it succeeds, afterwards.
+    /// Writes a record. The state is settled before, and also afterwards if this succeeds.
     pub(super) async fn append(
         &mut self,
         number: u32,
@@ -59,14 +59,14 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// Begins the next page. Its head says, too, that the entries of the page after it are gone, so that there is
-    /// always one page that may be erased.
+    /// Begins the next page. Its head also says that the entries of the page after it are gone, so that there is always
+    /// one page that may be erased.
     async fn advance(&mut self) -> Result<(), JournalError<F::Error>> {
         let geometry = self.storage.geometry;
         let youngest = self.state.sequence;
         let sequence = youngest.checked_add(1).ok_or(JournalError::Exhausted)?;
         let (oldest, mut at) = self.state.oldest;
-        // The page of the oldest would be the one after the new one.
+        // The page of the oldest entry would be the one after the new page.
         let is_due = sequence - oldest >= geometry.pages - 1;
         let mut dropped = 0;
         if is_due && self.state.waiting > 0 {
@@ -98,7 +98,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// The oldest entry that waits; its bytes are in the buffer.
+    /// The oldest waiting entry; its bytes are in the buffer.
     pub(super) async fn find_oldest(&mut self) -> Result<Option<Record>, JournalError<F::Error>> {
         self.settle().await?;
         while self.state.waiting > 0 {
@@ -108,7 +108,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 Some(record) if record.is_done => self.state.oldest.1 = at,
                 Some(record) => return Ok(Some(record)),
                 None if page == self.state.sequence => {
-                    // It was there, and has become unreadable.
+                    // The entry was there, and has become unreadable.
                     self.state.waiting = 0;
                 }
                 None => {
@@ -120,7 +120,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(None)
     }
 
-    /// The oldest that waits is done.
+    /// Marks the oldest waiting entry as done.
     pub(super) async fn finish(&mut self, record: &Record) -> Result<(), JournalError<F::Error>> {
         self.is_settled = false;
         let marked = self.storage.mark(record).await;

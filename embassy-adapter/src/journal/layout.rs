@@ -1,6 +1,6 @@
-//! What stands where in flash: numbers and bytes, no flash.
+//! The layout in flash: only numbers and bytes, without access to the flash.
 //!
-//! A page, in units of a grain, the least that the flash reads and writes (4 bytes at least):
+//! A page, in units of a grain, which is the least that the flash reads and writes (at least 4 bytes):
 //!
 //! ```text
 //! ┌──────┬────────┬──────┬──────┬────────┬──────┬──────┬─────────────┐
@@ -8,8 +8,8 @@
 //! └──────┴────────┴──────┴──────┴────────┴──────┴──────┴─────────────┘
 //! ```
 //!
-//! Each grain is written once between two erases: a mark stays erased until its entry is sent. Bytes that are no
-//! valid record, which a write that was cut off leaves, are stepped over.
+//! Each grain is written once between two erases: a mark stays erased until its entry is sent. Bytes that are not a
+//! valid record, such as those left by an interrupted write, are skipped.
 
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ use embedded_storage_async::nor_flash::NorFlash;
 
 use super::error::Misfit;
 
-/// The largest grain: 256 bits, as of an STM32H7.
+/// The largest grain: 256 bits, as on an STM32H7.
 pub(super) const MAX_GRAIN: usize = 32;
 
 const HEADER: u32 = 12;
@@ -95,13 +95,13 @@ impl Geometry {
         self.round_up(HEADER)
     }
 
-    /// Up to whole grains.
+    /// Rounds up to whole grains.
     pub(super) fn round_up(&self, bytes: u32) -> u32 {
         // Grains are powers of two.
         (bytes + self.grain - 1) & !(self.grain - 1)
     }
 
-    /// What a record takes: an entry of so many bytes, or `None` for a number that was used.
+    /// The room that a record takes: for an entry of that many bytes, or `None` for a number that was used.
     pub(super) fn record_len(&self, entry: Option<u32>) -> u32 {
         let kept = entry.map_or(0, |len| self.round_up(len) + self.grain);
         self.header_len() + kept
@@ -113,14 +113,14 @@ impl Geometry {
         start..start + self.page
     }
 
-    /// The addresses of the page that was opened as that one.
+    /// The addresses of the page that was opened with that sequence number.
     pub(super) fn page_of(&self, sequence: u32) -> Range<u32> {
         self.page(sequence % self.pages)
     }
 }
 
-/// The head of a page: written after the page was erased, it says that everything of the page that is due to be
-/// erased next is gone.
+/// The head of a page: written after the page was erased, it says that everything in the page that is due to be erased
+/// next is gone.
 #[derive(Clone, Copy)]
 pub(super) struct Head {
     /// How many pages were opened before this one.
@@ -131,11 +131,11 @@ pub(super) struct Head {
     pub(super) dropped: u32,
 }
 
-/// What the head of a page is.
+/// The kind of head found in a page.
 pub(super) enum FoundHead {
-    /// None: never written, or cut off.
+    /// No head: never written, or interrupted.
     None,
-    /// That of another journal: another version, range, or flash.
+    /// The head of another journal: another version, range or flash.
     Foreign,
     Ours(Head),
 }
@@ -182,7 +182,7 @@ impl Head {
     }
 }
 
-/// What stands before the data of a record.
+/// The header before the data of a record.
 pub(super) struct Header {
     pub(super) number: u32,
     /// `None`: the number was used, and nothing is kept.
@@ -203,8 +203,8 @@ impl Header {
         header
     }
 
-    /// The length stands there twice, once with all bits turned over: a write that was cut off leaves some bit set
-    /// in both. So it never begins with an erased grain, either.
+    /// The length is stored twice, once with all bits inverted: an interrupted write leaves some bit set in both. This
+    /// also means that a header never begins with an erased grain.
     pub(super) fn to_bytes(&self) -> [u8; HEADER as usize] {
         let len = self.len.unwrap_or(NOTHING);
         let mut bytes = [0; HEADER as usize];
@@ -226,7 +226,7 @@ impl Header {
         })
     }
 
-    /// The checksum of an entry begins with what its header says.
+    /// The checksum of an entry starts with the fields of its header.
     pub(super) fn begin_sum(&self) -> Checksum {
         let mut sum = Checksum::of_record();
         sum.add(&self.number.to_le_bytes());
@@ -243,7 +243,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// CRC-32 as of Ethernet, bit by bit: a table would take a kilobyte.
+/// CRC-32 as in Ethernet, computed bit by bit because a table would take a kilobyte.
 pub(super) struct Checksum(u32);
 
 impl Checksum {
@@ -251,7 +251,8 @@ impl Checksum {
         Self(u32::MAX)
     }
 
-    /// Another begin: with that of Ethernet an empty entry, cut off behind its length, would be right.
+    /// Starts from another value: with that of Ethernet, an empty entry that was cut off after its length would have a
+    /// correct checksum.
     fn of_record() -> Self {
         Self(u32::from_le_bytes(MAGIC))
     }

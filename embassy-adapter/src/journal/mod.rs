@@ -1,4 +1,4 @@
-//! Readings that could not be sent, in flash until they are.
+//! Keeps readings that could not be sent in flash until they are.
 
 mod config;
 mod error;
@@ -20,13 +20,13 @@ use open::State;
 pub use send::{Entry, Sent};
 use storage::Storage;
 
-/// The page on the journal, whose code is compiled.
+/// The page about the journal, whose code is compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/journal.md")]
 mod page {}
 
-/// A bounded queue in flash: what a radio could not send waits there through resets and power cuts, and is sent in
-/// order when the breaker lets it. `LONGEST` is the length of the longest entry in bytes, for which it keeps that
+/// A bounded queue in flash: data that a radio could not send waits there through resets and power cuts, and is sent in
+/// order when the breaker allows it. `LONGEST` is the length of the longest entry in bytes; the journal reserves that
 /// much RAM.
 ///
 /// ```
@@ -75,31 +75,32 @@ mod page {}
 /// # }
 /// ```
 ///
-/// # What holds, wherever power fails
+/// # Guarantees, wherever power fails
 ///
-/// - What [`keep`](Self::keep) has acknowledged is sent, in order: only flash that wears out loses it, and
-///   [`WhenFull::DropOldest`], which drops the oldest.
-/// - An entry may be sent again, with the same number and the same bytes. Numbers rise by 1 and go on after a reset,
-///   from an empty journal, too. So a receiver keeps the last number that it has seen, ignores what is not above it,
-///   and sees from a gap what was dropped, or was cut off in [`send_or_keep`](Self::send_or_keep) before it was kept.
-/// - A future that is dropped is like a power cut: the next operation looks at the flash again. Until then the counts
-///   are those from before.
-/// - A flash that fails, or holds something else, is an error that says what to do; nothing is erased but an erased
-///   range, unless [`WhenCorrupt::Format`] says so.
+/// - Every entry that [`keep`](Self::keep) has acknowledged is sent, in order: it can be lost only through worn-out
+///   flash or through [`WhenFull::DropOldest`], which drops the oldest.
+/// - An entry may be sent again, with the same number and the same bytes. Numbers rise by 1 and continue after a reset,
+///   even if the journal is empty. So a receiver keeps the last number that it has seen, ignores entries whose number
+///   is not higher, and learns from a gap which entries were dropped, or were interrupted in
+///   [`send_or_keep`](Self::send_or_keep) before they were kept.
+/// - A dropped future is like a power cut: the next operation reads the flash again. Until then the counts are the old
+///   ones.
+/// - If the flash fails, or holds something else, you get an error that says what to do, and nothing is erased except a
+///   range that is already erased, unless [`WhenCorrupt::Format`] is set.
 ///
 /// # Room and wear
 ///
-/// An entry takes 12 bytes, its own and a mark of 4, each rounded up to what the flash reads and writes. Of the pages
-/// one is always about to be erased; the others hold entries, so the more pages, the better the use. Pages are
-/// used in turn, each erased once in a round, and nothing is written twice between two erases: the flash need
-/// not be a `MultiwriteNorFlash`. Opening reads the whole journal.
+/// An entry takes 12 bytes, plus its own bytes and a mark of 4, each rounded up to the unit in which the flash reads
+/// and writes. One page is always about to be erased and the others hold entries, so more pages make better use of the
+/// flash. Pages are used in turn, each is erased once per round, and nothing is written twice between two erases: the
+/// flash need not be a `MultiwriteNorFlash`. Opening reads the whole journal.
 ///
-/// Blocking flash drivers become async ones by `BlockingAsync` of `embassy-embedded-hal`.
+/// `BlockingAsync` from `embassy-embedded-hal` turns a blocking flash driver into an async one.
 pub struct Journal<F, const LONGEST: usize> {
     storage: Storage<F>,
     config: JournalConfig,
     state: State,
-    /// Whether the state is what the flash says.
+    /// Whether the state matches the flash.
     is_settled: bool,
     is_new: bool,
     refused: u32,
@@ -107,16 +108,16 @@ pub struct Journal<F, const LONGEST: usize> {
 }
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
-    /// Opens the journal in a range of a flash, in bytes from the flash's own begin: whole pages, two or more. A
-    /// range that is erased becomes an empty journal.
+    /// Opens the journal in a range of a flash, in bytes from the start of the flash: whole pages, two or more. An
+    /// erased range becomes an empty journal.
     ///
-    /// Open it as it was before: another range, or another flash, is an error; another longest entry is none as
-    /// long as what waits is not longer.
+    /// Open it with the same settings as before: another range, or another flash, is an error; another `LONGEST` is
+    /// not, as long as no waiting entry is longer.
     ///
     /// # Errors
-    /// [`Misfit`](JournalError::Misfit); [`Corrupt`](JournalError::Corrupt) where the range holds something else and
-    /// it is not to be formatted; [`TooLong`](JournalError::TooLong) where an entry that waits is longer than
-    /// `LONGEST`; [`Flash`](JournalError::Flash).
+    /// [`Misfit`](JournalError::Misfit); [`Corrupt`](JournalError::Corrupt) if the range holds something else and is
+    /// not to be formatted; [`TooLong`](JournalError::TooLong) if a waiting entry is longer than `LONGEST`;
+    /// [`Flash`](JournalError::Flash).
     pub async fn open(
         flash: F,
         range: Range<u32>,
@@ -136,24 +137,24 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(journal)
     }
 
-    /// The flash back.
+    /// Gives the flash back.
     pub fn release(self) -> F {
         self.storage.flash
     }
 }
 
 impl<F, const LONGEST: usize> Journal<F, LONGEST> {
-    /// How many entries wait.
+    /// How many entries are waiting.
     pub const fn waiting(&self) -> u32 {
         self.state.waiting
     }
 
-    /// How many entries were dropped because the journal was full, since it was formatted. It survives resets.
+    /// How many entries were dropped because the journal was full, since it was formatted. This number survives resets.
     pub const fn dropped(&self) -> u32 {
         self.state.dropped
     }
 
-    /// How many entries were refused because the journal was full, since it was opened. Stays at `u32::MAX`.
+    /// How many entries were refused because the journal was full, since it was opened. The count stops at `u32::MAX`.
     pub const fn refused(&self) -> u32 {
         self.refused
     }
@@ -163,8 +164,9 @@ impl<F, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.next
     }
 
-    /// Whether it was formatted since it was opened: the range was erased, or held something else that was to be
-    /// formatted. Its numbers begin with [`first_number`](JournalConfig::first_number), so the receiver has to know.
+    /// Whether it has been formatted since it was opened: the range was erased, or held something else and was to be
+    /// formatted. Its numbers then begin with [`first_number`](JournalConfig::first_number), so the receiver has to
+    /// know.
     pub const fn is_new(&self) -> bool {
         self.is_new
     }

@@ -1,4 +1,4 @@
-//! What a journal finds in its range, and how it begins there.
+//! How a journal finds its state in its range, or begins there.
 
 use core::ops::Range;
 
@@ -9,10 +9,10 @@ use super::config::WhenCorrupt;
 use super::error::{Corruption, JournalError};
 use super::layout::{FoundHead, Head};
 
-/// Where a journal is: what it would find again in flash.
+/// The state of a journal: everything here could be read from flash again.
 #[derive(Clone, Copy, Default)]
 pub(super) struct State {
-    /// The page that is written: the youngest.
+    /// The page that is being written: the youngest.
     pub(super) sequence: u32,
     /// Where the next record is written.
     pub(super) write: u32,
@@ -20,14 +20,14 @@ pub(super) struct State {
     pub(super) next: u32,
     /// Entries that were dropped.
     pub(super) dropped: u32,
-    /// Entries that wait.
+    /// Entries that are waiting.
     pub(super) waiting: u32,
-    /// The page of the oldest entry that waits, and an address not behind it.
+    /// The page of the oldest waiting entry, and an address at or before it.
     pub(super) oldest: (u32, u32),
 }
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
-    /// After an operation that was dropped or failed the flash holds what it holds: looks again.
+    /// Reads the state from flash again after an operation was dropped or failed.
     pub(super) async fn settle(&mut self) -> Result<(), JournalError<F::Error>> {
         if self.is_settled {
             return Ok(());
@@ -56,7 +56,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// The head whose sequence compares so with that of every other, and whether there are heads of another journal.
+    /// The head whose sequence compares in this way with that of every other, and whether there are heads of another
+    /// journal.
     async fn head(
         &mut self,
         compares: fn(&u32, &u32) -> bool,
@@ -81,8 +82,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok((found, is_foreign))
     }
 
-    /// Reads all records, from the oldest page to the youngest. The page that is due to be erased next is none
-    /// of them, whatever it holds.
+    /// Reads all records, from the oldest page to the youngest. The page that is due to be erased next is not one of
+    /// them, whatever it holds.
     async fn scan(
         &mut self,
         youngest: Head,
@@ -134,8 +135,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(Ok(state))
     }
 
-    /// Whether the page that is due to be erased holds later records than all others: it was the youngest, and has
-    /// lost its head. Nothing that was cut off leaves that behind.
+    /// Whether the page that is due to be erased holds later records than all others: then it was the youngest, and has
+    /// lost its head. No interrupted operation leaves that behind.
     async fn is_due_younger(&mut self, state: &State) -> Result<bool, JournalError<F::Error>> {
         let geometry = self.storage.geometry;
         let page = geometry.page_of(state.sequence.wrapping_add(1));
@@ -149,7 +150,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
     }
 
-    /// Whether the range is erased, or was until a formatting that was cut off: of that the last page has a mark.
+    /// Whether the range is erased, or was until a formatting that was interrupted: then the last page has a mark.
     async fn is_fresh(&mut self) -> Result<bool, JournalError<F::Error>> {
         let geometry = self.storage.geometry;
         let (first, last) = (geometry.page(0), geometry.page(geometry.pages - 1));
@@ -167,11 +168,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(written.map_err(JournalError::Flash)?.is_some())
     }
 
-    /// Pages that could be taken for a journal first, the oldest of them before the others: what is left where power
-    /// fails is no journal, either.
+    /// First erases pages that could be mistaken for a journal, starting with the oldest: if power fails, the pages
+    /// left are not a journal, either.
     async fn erase_all(&mut self) -> Result<(), JournalError<F::Error>> {
         let geometry = self.storage.geometry;
-        // Once for each page: flash that is worn out may keep its heads.
+        // At most once per page, because worn-out flash may keep its heads.
         for _ in 0..geometry.pages {
             let (Some(oldest), _) = self.head(u32::lt).await? else {
                 break;
@@ -192,8 +193,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         erased.map_err(JournalError::Flash)
     }
 
-    /// Begins with the first page. The mark comes first: where power fails between the two, the next start knows
-    /// whose the first page is.
+    /// Begins with the first page. The mark is written first: if power fails between the two, the next start knows that
+    /// the first page belongs to this journal.
     async fn format(&mut self) -> Result<State, JournalError<F::Error>> {
         let geometry = self.storage.geometry;
         let last = geometry.page(geometry.pages - 1);

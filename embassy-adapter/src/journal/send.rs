@@ -1,4 +1,4 @@
-//! What waits is sent, as the breaker lets it.
+//! Sends the waiting entries, as the breaker allows.
 
 use core::time::Duration;
 
@@ -19,53 +19,53 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Its number, for the receiver: numbers rise, and one that comes again is the same entry again.
+    /// Its number, for the receiver: numbers rise, and a repeated number means the same entry again.
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// What was kept.
+    /// The bytes that were kept.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
-/// How far a journal got.
+/// How much a journal has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
 pub struct Sent<E> {
     /// How many entries were sent.
     pub count: u32,
-    /// Why it stopped there: rejected by the breaker, or an entry that failed. It still waits. `None`: nothing
-    /// waits any more.
+    /// Why it stopped there: the breaker rejected an entry, or an entry failed. That entry is still waiting. `None`:
+    /// nothing is waiting any more.
     pub stopped: Option<CallError<Timed<E>>>,
 }
 
 impl<E> Sent<E> {
-    /// How the breaker rejected, if it did: its [`retry_in`](Rejected::retry_in) says when to come back.
+    /// How the breaker rejected, if it did: its [`retry_in`](Rejected::retry_in) says when to try again.
     pub fn rejected(&self) -> Option<Rejected> {
         self.stopped.as_ref().and_then(CallError::rejected)
     }
 
-    /// When to come back, where the breaker says so.
+    /// When to try again, if the breaker says so.
     pub fn retry_in(&self) -> Option<Duration> {
         self.rejected().and_then(Rejected::retry_in)
     }
 }
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
-    /// Sends what waits, the oldest first, each entry as a call of the breaker that takes no longer than `limit` (as
-    /// of [`call_timeout`](crate::BreakerExt::call_timeout)), and removes what was sent. Stops at the first that the
-    /// breaker rejects, or that fails: it stays the oldest, and nothing overtakes it.
+    /// Sends the waiting entries, oldest first, each as a call through the breaker that takes no longer than `limit`
+    /// (as in [`call_timeout`](crate::BreakerExt::call_timeout)), and removes those that were sent. Stops at the first
+    /// entry that the breaker rejects, or that fails: it stays the oldest, and nothing overtakes it.
     ///
-    /// An entry that failed may have arrived nevertheless, and so may one whose sending a reset or a dropped future
-    /// cut off: it is sent again, with the same number and the same bytes. A receiver that ignores numbers up to the
-    /// last one it has seen has every entry once.
+    /// An entry that failed may have arrived all the same, and so may one whose sending was interrupted by a reset or a
+    /// dropped future: it is sent again, with the same number and the same bytes. A receiver that ignores numbers up to
+    /// the last one it has seen gets every entry once.
     ///
     /// # Errors
-    /// [`JournalError::Flash`], [`JournalError::Corrupt`]. That the radio failed is no error of the journal, but
-    /// [`Sent::stopped`].
+    /// [`JournalError::Flash`], [`JournalError::Corrupt`]. A failure of the radio is not an error of the journal; it is
+    /// reported in [`Sent::stopped`].
     pub async fn send_all<B: AnyBreaker, V, E>(
         &mut self,
         breaker: &B,
@@ -93,15 +93,16 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         })
     }
 
-    /// Sends what waits, then the new entry; keeps it where it is not sent. When this returns, it was sent or is in
-    /// flash.
+    /// Sends the waiting entries, then the new one; keeps the new one if it is not sent. When this returns, it was sent
+    /// or is in flash.
     ///
-    /// For an entry that is sent at once only its number is written to flash: 12 bytes, rounded up to what the flash
-    /// writes. Until this returns it is not kept: [`keep`](Self::keep), then [`send_all`](Self::send_all), take more
-    /// flash and lose it neither to a reset while it is sent nor when the future is dropped.
+    /// For an entry that is sent at once only its number is written to flash: 12 bytes, rounded up to the unit in which
+    /// the flash writes. Until this returns the entry is not kept. [`keep`](Self::keep) followed by
+    /// [`send_all`](Self::send_all) takes more flash, but does not lose it to a reset while it is being sent, nor if
+    /// the future is dropped.
     ///
     /// # Errors
-    /// Those of [`keep`](Self::keep).
+    /// See [`keep`](Self::keep).
     pub async fn send_or_keep<B: AnyBreaker, V, E>(
         &mut self,
         breaker: &B,
@@ -116,14 +117,14 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         if done.stopped.is_some() || is_rejected {
             self.keep(bytes).await?;
             if done.stopped.is_none() {
-                // It is the breaker that says how it rejects.
+                // This gets the rejection from the breaker itself.
                 let rest = self.send_all(breaker, limit, send).await?;
                 done.count += rest.count;
                 done.stopped = rest.stopped;
             }
             return Ok(done);
         }
-        // On flash before it is on air: what comes after a reset has another one.
+        // In flash before it is on air, so that an entry sent after a reset gets another number.
         let number = self.use_number().await?;
         let entry = Entry { number, bytes };
         let call = wait::call_timeout(breaker, EmbassyTimer, limit, || send(entry));
@@ -137,8 +138,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(done)
     }
 
-    /// The oldest entry that waits, for those who send in their own way: without a call for each entry, or with an
-    /// answer that comes later. It stays until [`remove_through`](Self::remove_through).
+    /// Returns the oldest waiting entry, for callers that send in their own way: without a call for each entry, or with
+    /// a reply that comes later. It stays until [`remove_through`](Self::remove_through).
     ///
     /// # Errors
     /// [`JournalError::Flash`], [`JournalError::Corrupt`].
@@ -150,8 +151,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }))
     }
 
-    /// Removes the entries up to that number, which has arrived, and answers how many those were. None that came
-    /// later is removed, even where the one of that number was dropped meanwhile.
+    /// Removes the entries up to and including that number, which has arrived, and returns how many there were. No
+    /// later entry is removed, even if the entry with that number was dropped meanwhile.
     ///
     /// # Errors
     /// [`JournalError::Flash`], [`JournalError::Corrupt`].

@@ -6,10 +6,10 @@ use embedded_storage_async::nor_flash::NorFlash;
 
 use super::layout::{FoundHead, Geometry, Head, Header, MAX_GRAIN, is_erased};
 
-/// What is read or written at a time, at most: whole grains of every size.
+/// The most that is read or written at a time: a multiple of every grain size.
 const CHUNK: usize = 2 * MAX_GRAIN;
 
-/// In RAM and aligned, as drivers want what they write.
+/// In RAM and aligned, as drivers require of data to write.
 #[repr(align(4))]
 struct Chunk([u8; CHUNK]);
 
@@ -23,12 +23,12 @@ pub(super) struct Storage<F> {
     pub(super) geometry: Geometry,
 }
 
-/// A record that is whole.
+/// A complete record.
 pub(super) struct Record {
     pub(super) number: u32,
-    /// The length of the entry; 0 where nothing was kept.
+    /// The length of the entry; 0 if nothing was kept.
     pub(super) len: usize,
-    /// Nothing is left to do: sent, or only a number.
+    /// Whether nothing is left to do: it was sent, or is only a number.
     pub(super) is_done: bool,
     /// The address of its mark.
     mark: u32,
@@ -45,8 +45,8 @@ impl<F: NorFlash> Storage<F> {
         Ok(Head::find(&chunk.0, index, &self.geometry))
     }
 
-    /// Erases a page and writes its head, so that where there is a head the page was erased. Answers where its records
-    /// begin.
+    /// Erases a page and writes its head, so that a page with a head is known to have been erased. Returns where its
+    /// records begin.
     pub(super) async fn begin_page(&mut self, head: Head) -> Result<u32, F::Error> {
         let page = self.geometry.page_of(head.sequence);
         self.flash.erase(page.start, page.end).await?;
@@ -75,8 +75,8 @@ impl<F: NorFlash> Storage<F> {
         Ok(None)
     }
 
-    /// The next record at or after `at`, its entry copied to `entry` if it fits. `None`: there is none before
-    /// `end`, and if there is room, then from `at` on.
+    /// Returns the next record at or after `at`, with its entry copied to `entry` if it fits. `None` means that there
+    /// is none before `end`, and that any free room begins at `at`.
     pub(super) async fn next_record(
         &mut self,
         at: &mut u32,
@@ -103,7 +103,8 @@ impl<F: NorFlash> Storage<F> {
                 continue;
             };
             let start = *at;
-            // If the rest is not whole, it is stepped over nevertheless: what it was to be is no header.
+            // If the rest is incomplete, it is skipped all the same, because the data that was being written is not a
+            // header.
             *at += geometry.record_len(header.len.map(u32::from));
             if let Some(record) = self.rest_of(&header, start, *at, entry).await? {
                 return Ok(Some(record));
@@ -112,7 +113,7 @@ impl<F: NorFlash> Storage<F> {
         Ok(None)
     }
 
-    /// The record of that header, if its checksum is right.
+    /// The record with that header, if its checksum is right.
     async fn rest_of(
         &mut self,
         header: &Header,
@@ -155,7 +156,7 @@ impl<F: NorFlash> Storage<F> {
         }))
     }
 
-    /// Writes an entry, or that its number was used.
+    /// Writes an entry, or the fact that its number was used.
     pub(super) async fn write_record(
         &mut self,
         at: u32,
@@ -179,7 +180,7 @@ impl<F: NorFlash> Storage<F> {
         self.write(at, &Chunk::ZEROS.0[..grain]).await
     }
 
-    /// Fills the last grain with zeros.
+    /// Writes bytes, and fills the last grain with zeros.
     async fn write(&mut self, mut at: u32, bytes: &[u8]) -> Result<(), F::Error> {
         for part in bytes.chunks(CHUNK) {
             let mut chunk = Chunk::ZEROS;

@@ -25,12 +25,12 @@ use crate::StdClock;
 /// // WARN atomic_breaker::transition: closed -> open: by command, for 5s circuit_breaker.name="payments" ..
 /// ```
 ///
-/// Transitions have the target `atomic_breaker::transition`; the level is `WARN` for those to open and forced open and for
-/// a word that was corrupt, otherwise `INFO`. Of the rejections, target `atomic_breaker::rejection` and level `INFO`,
-/// the first of each open period is logged, then at most one within a second. How many were left out is said by the
+/// Transitions have the target `atomic_breaker::transition`; the level is `WARN` for those to open and forced open and
+/// for a word that was corrupt, otherwise `INFO`. Rejections have the target `atomic_breaker::rejection` and the level
+/// `INFO`; the first of each open period is logged, then at most one per second. The number left out is stated in the
 /// next event of this breaker, or when the log is dropped; while rejections are filtered out, they are not counted.
 ///
-/// One log for one breaker: the rejections of several would be sampled together. `C` is the clock of the sampling.
+/// Use one log per breaker: the rejections of several would be sampled together. `C` is the clock for the sampling.
 #[derive(Debug)]
 pub struct BreakerLog<C = StdClock> {
     name: Cow<'static, str>,
@@ -41,7 +41,7 @@ pub struct BreakerLog<C = StdClock> {
 }
 
 impl BreakerLog {
-    /// Of the breaker of that name.
+    /// Creates a log for the breaker of that name.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name: Cow::Borrowed(name),
@@ -52,7 +52,7 @@ impl BreakerLog {
         }
     }
 
-    /// The same for a name that is known only while running: its first 128 bytes, control characters escaped.
+    /// The same for a name that is known only at run time: its first 128 bytes, with control characters escaped.
     pub fn of(name: impl fmt::Display) -> Self {
         let mut log = Self::new("");
         log.name = Cow::Owned(printable(name));
@@ -61,7 +61,7 @@ impl BreakerLog {
 }
 
 impl<C> BreakerLog<C> {
-    /// By another clock, which is read for each rejection: a coarse one, or one that a test moves.
+    /// Uses another clock, which is read for each rejection: a coarse one, or one that a test moves.
     pub fn clock<D: Clock>(self, clock: D) -> BreakerLog<D> {
         BreakerLog {
             name: self.name.clone(),
@@ -72,8 +72,8 @@ impl<C> BreakerLog<C> {
         }
     }
 
-    /// For a breaker in a [`Resource`](crate::Resource) that may be in shadow mode, of which the breaker itself does not
-    /// know: where its enforcement is. Without it all rejections are logged as such.
+    /// Says where to find the enforcement of a breaker in a [`Resource`](crate::Resource) that may be in shadow mode,
+    /// which the breaker itself does not know. Without it, all rejections are logged as enforced.
     ///
     /// ```
     /// use atomic_breaker_std::observe::BreakerLog;
@@ -94,8 +94,8 @@ impl<C> BreakerLog<C> {
         self
     }
 
-    /// At most one rejection within this time, after the first of an open period; rounded up to milliseconds. A second
-    /// unless set; zero logs every one.
+    /// Logs at most one rejection within this time, after the first of an open period; rounded up to milliseconds. A
+    /// second unless set; zero logs every rejection.
     ///
     /// # Panics
     /// If it is more than 24 days.

@@ -12,8 +12,8 @@ use crate::Enforcement;
 
 /// Counts the calls, rejections and transitions of a breaker for the `metrics` facade, and shows its state.
 ///
-/// What it counts reaches the recorder by [`publish`](super::publish()), so that a call pays for no more than one
-/// addition to memory that no other thread writes:
+/// The counts reach the recorder through [`publish`](super::publish()), so that a call costs no more than one addition
+/// to memory that no other thread writes:
 ///
 /// ```
 /// use atomic_breaker_std::observe::{self, BreakerMetrics};
@@ -36,10 +36,10 @@ use crate::Enforcement;
 /// assert!(page.contains(open));
 /// ```
 ///
-/// One for each breaker. Several of the same name are counted together, also one after the other: counters go on, and the
-/// gauge of the states says how many breakers of that name are in which. The state is what the
-/// word said when the last transition was made by way of this breaker, and closed before the first; what other
-/// processes that share the word do later is not seen.
+/// Create one for each breaker. Several with the same name are counted together, even one after another: counters
+/// continue, and the gauge of the states says how many breakers of that name are in each state. The state is the one in
+/// the word when the last transition was made through this breaker, and closed before the first; later changes by other
+/// processes that share the word are not seen.
 pub struct BreakerMetrics {
     name: &'static str,
     counted: OnceLock<Counted>,
@@ -47,8 +47,9 @@ pub struct BreakerMetrics {
 }
 
 impl BreakerMetrics {
-    /// Of the breaker of that name: its first 128 bytes, control characters escaped. It is published from now on, at zero
-    /// before anything happens. Each name takes 17 KB; the first 1,000 are told apart, further ones are named `other`.
+    /// Creates the metrics of the breaker of that name: its first 128 bytes, with control characters escaped. They are
+    /// published from now on, at zero before anything happens. Each name takes 17 KB; the first 1,000 are kept apart,
+    /// further ones are named `other`.
     pub fn new(name: impl fmt::Display) -> Self {
         let metrics = Self::in_static("");
         metrics.counted.get_or_init(|| Counted::of(name));
@@ -76,14 +77,14 @@ impl BreakerMetrics {
         }
     }
 
-    /// Has it published from now on.
+    /// Publishes the metrics from now on.
     pub fn register(&self) {
         self.counted();
     }
 
-    /// For a breaker in a [`Resource`](crate::Resource) that may be in shadow mode, of which the breaker itself does not
-    /// know: where its enforcement is, as [`BreakerLog`](super::BreakerLog) is told. Without it all rejections count as
-    /// enforced.
+    /// Says where to find the enforcement of a breaker in a [`Resource`](crate::Resource) that may be in shadow mode,
+    /// which the breaker itself does not know; [`BreakerLog`](super::BreakerLog) has the same setting. Without it, all
+    /// rejections count as enforced.
     #[must_use]
     pub const fn enforcement(mut self, of: fn() -> &'static Enforcement) -> Self {
         self.enforcement = Some(of);
@@ -172,8 +173,8 @@ impl Counted {
         }
     }
 
-    /// Two threads may report two transitions in either order, so the state is read under the lock: whoever reports
-    /// last has read it after all that was reported.
+    /// Two threads may report two transitions in either order, so the state is read under the lock: the thread that
+    /// reports last has read it after everything that was reported.
     fn note(&self, state: impl FnOnce() -> State) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let to = state();

@@ -48,21 +48,21 @@ impl End {
     }
 }
 
-/// How many calls ended how, by lane: a thread that has one of its own adds by a load and a store, as nobody else
-/// writes there. Counts that no other memory depends on, so all orderings are relaxed.
+/// How many calls ended in which way, by lane: a thread with a lane of its own adds with a load and a store, because no
+/// other thread writes there. No other memory depends on these counts, so all orderings are relaxed.
 #[derive(Debug)]
 pub(super) struct Counts {
     own: [Lane; lane::OWN],
     shared: Lane,
 }
 
-/// On cache lines of its own: they are fetched in pairs.
+/// Has cache lines of its own, in pairs, because that is how they are fetched.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Lane([AtomicU64; End::ALL.len()]);
 
 impl Lane {
-    /// By the only thread that writes here.
+    /// Called by the only thread that writes here.
     #[inline]
     fn add(&self, end: End) {
         let count = &self.0[end as usize];
@@ -97,7 +97,7 @@ impl Counts {
         }
     }
 
-    /// The calls that ended so, in all lanes.
+    /// The number of calls that ended in this way, in all lanes.
     pub(super) fn sum(&self, end: End) -> u64 {
         let lanes = self.own.iter().chain([&self.shared]);
         lanes

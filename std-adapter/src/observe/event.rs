@@ -25,7 +25,7 @@ macro_rules! at_level {
     };
 }
 
-/// That it opens is a warning, and so is that its word was corrupt.
+/// Opening is a warning, and so is a corrupt word.
 const fn level_of(transition: &Transition) -> Level {
     match (transition.to, transition.cause) {
         (State::Open | State::ForcedOpen, _) | (_, Cause::CorruptWord) => Level::WARN,
@@ -33,7 +33,7 @@ const fn level_of(transition: &Transition) -> Level {
     }
 }
 
-/// Whether anybody wants events of transitions like this one.
+/// Whether any subscriber wants events for transitions like this one.
 pub(super) fn wants_transition(transition: &Transition) -> bool {
     match level_of(transition) {
         Level::WARN => tracing::event_enabled!(target: "atomic_breaker::transition", Level::WARN),
@@ -41,7 +41,7 @@ pub(super) fn wants_transition(transition: &Transition) -> bool {
     }
 }
 
-/// Whether anybody wants events of rejections.
+/// Whether any subscriber wants events for rejections.
 pub(super) fn wants_rejections() -> bool {
     tracing::event_enabled!(target: "atomic_breaker::rejection", Level::INFO)
 }
@@ -90,7 +90,7 @@ pub(super) fn rejection(whose: Whose<'_>, rejected: Rejected, mode: Mode, left_o
     );
 }
 
-/// What was left out since the last event, when there will be no other.
+/// Says how many were left out since the last event, when there will be no further event.
 pub(super) fn left_out(whose: Whose<'_>, left_out: u64) {
     if left_out == 0 {
         return;

@@ -9,20 +9,20 @@ use tokio::time::Instant;
 use super::meter::{MOST_NAMES, OTHER};
 use crate::steps::{Asked, Counts, Status, Tried};
 
-/// What is counted of jobs under one name, for the life of the program: counters must not fall, whoever goes and comes
-/// back. A job pays for several writes of a database, so a lock is cheap.
+/// What is counted of jobs under one name, for the life of the program: counters must not fall, whatever is dropped and
+/// created again. A job takes several database writes, so a lock is cheap in comparison.
 pub(crate) struct JobMeter {
     pub(super) name: String,
     counted: Mutex<Counted>,
 }
 
-/// By names of kinds and lanes that the program has, and [`OTHER`].
+/// Counts by the names of the kinds and lanes in the program, and [`OTHER`].
 #[derive(Clone, Default)]
 pub(super) struct Counted {
     pub(super) tries: BTreeMap<(&'static str, &'static str), [u64; Tried::ALL.len()]>,
     pub(super) lost: BTreeMap<(&'static str, &'static str), u64>,
     pub(super) ended: BTreeMap<&'static str, [u64; ENDS.len()]>,
-    /// Those that were told, and those that nobody could be told of.
+    /// Jobs whose end was told, and jobs whose end could not be told to anyone.
     pub(super) told: BTreeMap<&'static str, [u64; 2]>,
     pub(super) store_errors: [u64; Asked::ALL.len()],
     lanes: Vec<&'static str>,
@@ -32,18 +32,18 @@ pub(super) struct Counted {
 /// How a job ends.
 pub(super) const ENDS: [Status; 3] = [Status::Done, Status::Dead, Status::Parked];
 
-/// What the store answered.
+/// The store's reply.
 #[derive(Clone)]
 struct Seen {
     counts: Counts,
-    /// Then it is not known any more.
+    /// When the reply is no longer valid.
     until: Instant,
 }
 
-/// How many jobs of a lane there are, by [`STANDS`].
+/// How many jobs a lane has, by [`STANDS`].
 pub(super) type OfLane = (&'static str, [f64; STANDS.len()]);
 
-/// How jobs stand that are not over.
+/// The statuses of jobs that are not over.
 pub(super) const STANDS: [&str; 5] = ["due", "waiting", "running", "parked", "dead"];
 
 static METERS: Mutex<BTreeMap<String, Arc<JobMeter>>> = Mutex::new(BTreeMap::new());
@@ -53,7 +53,7 @@ pub(super) fn all() -> Vec<Arc<JobMeter>> {
 }
 
 impl JobMeter {
-    /// The meter of that name: the same for all who ask.
+    /// The meter of that name, always the same one.
     pub(super) fn of(name: &str) -> Arc<Self> {
         let mut meters = lock(&METERS);
         let is_full = meters.len() >= MOST_NAMES && !meters.contains_key(name);
@@ -121,13 +121,13 @@ impl JobMeter {
         lock(&self.counted).store_errors[asked as usize] += 1;
     }
 
-    /// What the store answered, which is shown for so long.
+    /// Notes the store's reply, which is shown for that long at most.
     pub(crate) fn see(&self, counts: Counts, for_at_most: Duration) {
         let until = Instant::now() + for_at_most;
         lock(&self.counted).seen = Some(Seen { counts, until });
     }
 
-    /// As it stands, without the lock: a recorder may be slow.
+    /// A copy of the current counts, because the lock must not be held while a recorder is called, which may be slow.
     pub(super) fn read(&self) -> Counted {
         lock(&self.counted).clone()
     }
@@ -148,8 +148,8 @@ impl Counted {
         (self.kind(kind), self.lane(lane))
     }
 
-    /// How many jobs there are in each lane, and for how many seconds the oldest has been due, if the store was ever
-    /// asked; no numbers if it has not answered for long.
+    /// How many jobs there are in each lane, and for how many seconds the oldest has been due, if the store has ever
+    /// replied; NaN if its last reply is too old.
     pub(super) fn jobs(&self) -> Option<(Vec<OfLane>, f64)> {
         let seen = self.seen.as_ref()?;
         let is_known = Instant::now() <= seen.until;

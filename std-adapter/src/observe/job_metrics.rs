@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::job_meter::JobMeter;
 use super::text::printable;
 
-/// Counts what becomes of jobs of durable [steps](crate::steps), for the `metrics` facade, and how many there are:
-/// given to [`StepsBuilder::metrics`](crate::steps::StepsBuilder::metrics).
+/// Counts what happens to jobs of durable [steps](crate::steps), and how many there are, for the `metrics` facade. Pass
+/// it to [`StepsBuilder::metrics`](crate::steps::StepsBuilder::metrics).
 ///
 /// ```
 /// use atomic_breaker_std::observe::{self, JobMetrics};
@@ -37,9 +37,9 @@ use super::text::printable;
 /// # Ok(()) }
 /// ```
 ///
-/// Counters are those of this process. The gauges, how many jobs there are and for how long the oldest has been due, are
-/// those of the store, which each [`Worker`](crate::steps::Worker) asks when it starts and then each ten seconds; what
-/// that costs is in `docs/observability.md` of the repository.
+/// The counters cover this process. The gauges, which show how many jobs there are and how long the oldest has been
+/// due, cover the store, which each [`Worker`](crate::steps::Worker) asks when it starts and then every ten seconds;
+/// for the cost, see `docs/observability.md` in the repository.
 #[derive(Clone, Debug)]
 pub struct JobMetrics {
     name: String,
@@ -47,8 +47,8 @@ pub struct JobMetrics {
 }
 
 impl JobMetrics {
-    /// Under that name, its first 128 bytes, control characters escaped: one for each store. Several `Steps` of the same
-    /// name are counted together; of their stores the one that was asked last is shown.
+    /// Counts under that name: its first 128 bytes, with control characters escaped. Use one name per store. Several
+    /// `Steps` with the same name are counted together; of their stores, the one that was asked last is shown.
     pub fn new(name: impl fmt::Display) -> Self {
         Self {
             name: printable(name),
@@ -63,7 +63,7 @@ impl JobMetrics {
         self
     }
 
-    /// Workers do not ask the store how many jobs there are, as others do: there are no gauges here.
+    /// Workers do not ask the store how many jobs there are, because other processes do: this process has no gauges.
     #[must_use]
     pub const fn without_gauges(mut self) -> Self {
         self.every = None;
@@ -77,7 +77,7 @@ impl JobMetrics {
             .is_none_or(|every| (Duration::from_secs(1)..=DAY).contains(&every))
     }
 
-    /// Where it is counted, at zero for each of these kinds with their lanes.
+    /// The meter to count in, at zero for each of these kinds with their lanes.
     pub(crate) fn meter(
         &self,
         kinds: &[(&'static str, Vec<&'static str>)],

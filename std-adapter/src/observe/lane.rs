@@ -1,4 +1,4 @@
-//! A lane of its own for each thread, to count in.
+//! Gives each thread a lane of its own to count in.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +13,8 @@ thread_local! {
     static HELD: Held = Held::take();
 }
 
-/// The lane of this thread, the same in all counters, if it is known to have one of its own: below [`OWN`], and nobody
-/// else writes there. Otherwise a greater number.
+/// The lane of this thread, the same in all counters, if it is known to have one of its own: below [`OWN`], and no
+/// other thread writes there. Otherwise a greater number.
 #[inline]
 pub(super) fn known() -> usize {
     MINE.get()
@@ -24,7 +24,7 @@ pub(super) fn known() -> usize {
 #[cold]
 pub(super) fn find() -> usize {
     if MINE.get() == UNKNOWN {
-        // Or it is too late in the life of the thread to hold one.
+        // Or it is too late in the thread's life to hold one.
         MINE.set(HELD.try_with(|held| held.0).unwrap_or(OWN));
     }
     MINE.get()
@@ -33,14 +33,14 @@ pub(super) fn find() -> usize {
 /// A lane that is given to the next thread when this one ends, counts included.
 struct Held(usize);
 
-/// The lanes that nobody has. The lock orders the writes of two threads that have the same lane one after the other.
+/// The lanes that no thread has. The lock orders the writes of two threads that have the same lane one after the other.
 static FREE: Mutex<Free> = Mutex::new(Free {
     fresh: 0,
     returned: Vec::new(),
 });
 
 struct Free {
-    /// Those from here on were never given away.
+    /// Lanes from here on were never given away.
     fresh: usize,
     returned: Vec<usize>,
 }
@@ -59,7 +59,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // What is dropped later may still count.
+        // Values that are dropped later may still count.
         MINE.set(OWN);
         if self.0 != OWN {
             let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);

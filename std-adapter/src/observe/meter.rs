@@ -13,27 +13,28 @@ use super::text::{Mode, cause_index, printable, state_index};
 /// The label of keys that have none of their own.
 pub(super) const OTHER: &str = "other";
 
-/// What is counted under one name, for the life of the program: counters must not fall, whoever goes and comes back.
-/// Counts that no other memory depends on, so all orderings are relaxed.
+/// What is counted under one name, for the life of the program: counters must not fall, whatever is dropped and created
+/// again. No other memory depends on these counts, so all orderings are relaxed.
 #[derive(Debug)]
 pub(super) struct Meter {
     pub(super) name: String,
     pub(super) counts: Counts,
-    /// By the state after, and the cause; the last ones are those that are not known here.
+    /// Indexed by the state after the transition, and by the cause; the last index is for values that are not known
+    /// here.
     transitions: [[AtomicU64; Cause::ALL.len() + 1]; State::ALL.len() + 1],
     rejections: [AtomicU64; Mode::ALL.len()],
-    /// How many breakers are in which state.
+    /// How many breakers are in each state.
     states: [AtomicU64; State::ALL.len() + 1],
     has_breakers: AtomicBool,
     keys: Mutex<BTreeMap<String, Arc<OfKey>>>,
     watches: Mutex<Watches>,
 }
 
-/// Who looks at a registry.
+/// A watch on a registry.
 pub(super) struct Watch {
-    /// Where the registry is: one is looked at once.
+    /// The address of the registry: each is looked at only once.
     pub(super) of: usize,
-    /// What it looks like; none when it is gone.
+    /// Returns the registry's current state; `None` once it is gone.
     pub(super) look: Box<dyn Fn() -> Option<Seen> + Send + Sync>,
 }
 
@@ -50,7 +51,7 @@ impl std::fmt::Debug for Watches {
     }
 }
 
-/// What a registry looks like.
+/// The current state of a registry.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) states: [u64; State::ALL.len() + 1],
@@ -63,9 +64,9 @@ pub(super) struct Seen {
 pub(super) struct OfKey {
     pub(super) opened: AtomicU64,
     pub(super) rejections: [AtomicU64; Mode::ALL.len()],
-    /// Whether it was named ahead.
+    /// Whether it was named in advance.
     is_named: bool,
-    /// When it was shown first, at zero.
+    /// When it was first shown, at zero.
     shown: Mutex<Option<Instant>>,
 }
 
@@ -75,7 +76,7 @@ impl OfKey {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether it is to be shown at zero still, so that who reads it sees it rise.
+    /// Whether it is still to be shown at zero, so that a reader sees it rise.
     pub(super) fn is_new(&self, for_at_least: Duration) -> bool {
         if self.is_named {
             return false;
@@ -103,7 +104,7 @@ pub(super) fn all() -> Vec<Arc<Meter>> {
 }
 
 impl Meter {
-    /// The meter of that name: the same for all who ask.
+    /// The meter of that name, always the same one.
     pub(super) fn of(name: impl std::fmt::Display) -> Arc<Self> {
         let mut name = printable(name);
         let mut meters = lock(&METERS);
@@ -142,7 +143,7 @@ impl Meter {
         self.rejections[mode as usize].load(Ordering::Relaxed)
     }
 
-    /// A breaker of that name came into a state, from another one.
+    /// Notes that a breaker of that name moved from one state to another.
     pub(super) fn move_breaker(&self, from: Option<State>, to: Option<State>) {
         self.has_breakers.store(true, Ordering::Relaxed);
         if let Some(to) = to {
@@ -153,7 +154,7 @@ impl Meter {
         }
     }
 
-    /// The counters of the key with that label, a new one if fewer than so many are labelled.
+    /// The counters of the key with that label, new ones if fewer than `most` keys have a label.
     pub(super) fn key(&self, label: String, most: usize) -> Option<Arc<OfKey>> {
         let mut keys = lock(&self.keys);
         if keys.len() >= most && !keys.contains_key(&label) {
@@ -162,7 +163,7 @@ impl Meter {
         Some(Arc::clone(keys.entry(label).or_default()))
     }
 
-    /// The counters of a key that is known ahead.
+    /// The counters of a key that is known in advance.
     pub(super) fn named_key(&self, label: String) -> Arc<OfKey> {
         let named = || {
             Arc::new(OfKey {
@@ -187,7 +188,7 @@ impl Meter {
         watches.all.push(Arc::new(watch));
     }
 
-    /// What breakers and registries of that name look like, if there were any that can be seen.
+    /// The current state of the breakers and registries of that name, if there were any to look at.
     pub(super) fn look(&self) -> Option<Seen> {
         let (is_watched, watches) = {
             let watches = lock(&self.watches);
@@ -203,7 +204,7 @@ impl Meter {
                 .map(|count| count.load(Ordering::Relaxed)),
             open: BTreeSet::new(),
         };
-        // Without the lock: a registry may be slow to look at.
+        // Called without the lock, because looking at a registry may be slow.
         for watch in watches {
             match (watch.look)() {
                 Some(mut seen) => {
@@ -221,7 +222,7 @@ impl Meter {
     }
 }
 
-/// What is done under the lock leaves it whole.
+/// The work done under the lock leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Logs and metrics: observers that are given to a breaker, or to a registry.
+//! Logs and metrics: observers for a breaker, or for a registry.
 //!
 //! | observer | of | feature | what |
 //! |---|---|---|---|
@@ -6,17 +6,17 @@
 //! | `RegistryLog` | a registry | `tracing`, `registry` | the same, with the key |
 //! | `BreakerMetrics` | a breaker | `metrics` | counters, and a gauge of the state |
 //! | `RegistryMetrics` | a registry | `metrics`, `registry` | the same, and the keys that opened |
-//! | `JobMetrics` | durable steps | `metrics`, `steps` | what becomes of jobs, how many there are |
+//! | `JobMetrics` | durable steps | `metrics`, `steps` | what happens to jobs, and how many there are |
 //!
-//! A pair observes, too: `.observer((BreakerLog::new("payments"), BreakerMetrics::new("payments")))`. Fields of events
-//! and names of metrics are listed in `docs/observability.md` of the repository.
+//! A pair is also an observer: `.observer((BreakerLog::new("payments"), BreakerMetrics::new("payments")))`. Fields of
+//! events and names of metrics are listed in `docs/observability.md` of the repository.
 //!
 //! | file | what |
 //! |---|---|
 //! | `text` | names that may come from outside, and the words for states and causes |
 //! | `sampler`, `event` | which rejections are logged; the events themselves |
 //! | `breaker_log`, `registry_log` | the observers that log |
-//! | `lane`, `counts` | a lane of its own for each thread, to count in; the counters |
+//! | `lane`, `counts` | one lane per thread, to count in; the counters |
 //! | `meter` | what is counted under one name |
 //! | `breaker_metrics`, `registry_metrics` | the observers that count |
 //! | `job_metrics`, `job_meter` | jobs of durable steps, counted |
@@ -76,7 +76,7 @@ pub use registry_log::RegistryLog;
 #[cfg(all(feature = "metrics", feature = "registry"))]
 pub use registry_metrics::RegistryMetrics;
 
-/// The code blocks of the page, compiled and run.
+/// The code blocks of the page are compiled and run.
 #[cfg(all(
     doctest,
     feature = "metrics",

@@ -17,16 +17,16 @@ use super::meter::{self, Meter};
 use super::series::{self, Series};
 use super::text::{Mode, cause_name, state_name};
 
-/// Hands all that `BreakerMetrics`, `RegistryMetrics` and `JobMetrics` have counted to the recorder of the `metrics` facade: for each
-/// scrape, before the recorder renders its page. Where nobody can be called then, there is
+/// Passes everything that `BreakerMetrics`, `RegistryMetrics` and `JobMetrics` have counted to the recorder of the
+/// `metrics` facade: call it for each scrape, before the recorder renders its page. Where that is not possible, use
 /// [`publish_each_second`].
 ///
-/// Counters are set to their sums since the start. So it does not matter when the recorder was installed, how often this
-/// is called, or by whom at the same time; what is counted before a thread ends stays. Calls that go on meanwhile do not
-/// wait.
+/// Counters are set to their sums since the start. So it does not matter when the recorder was installed, how often
+/// this is called, or whether several threads call it at the same time; counts from threads that have ended are kept.
+/// Calls made meanwhile do not wait.
 ///
-/// The key of a registry that is new is handed over as zero the first time, then as it counts: a rate needs to see a
-/// counter rise. (Of two servers that scrape in turn, one sees the zero.)
+/// A new key of a registry is passed as zero the first time, then with its counts: a rate needs to see a counter rise.
+/// (If two servers scrape in turn, only one sees the zero.)
 ///
 /// ```
 /// use atomic_breaker_std::observe;
@@ -45,10 +45,10 @@ pub fn publish() {
     publish_after(Duration::ZERO);
 }
 
-/// Starts a thread that [publishes](publish()) each second until the process ends: for recorders that answer scrapes
-/// themselves, and those that push. `scrape_interval` is the time between two scrapes; the key of a registry that is new
-/// stays at zero for so long. Asked again, it takes the new interval and starts no other thread. A fork has no threads but
-/// its first: workers that are forked ask each for itself.
+/// Starts a thread that [publishes](publish()) each second until the process ends: for recorders that serve scrapes
+/// themselves, and for those that push. `scrape_interval` is the time between two scrapes; a new key of a registry
+/// stays at zero for that long. A second call sets the new interval and starts no other thread. A forked process has
+/// only its first thread, so each forked worker must call this itself.
 ///
 /// ```no_run
 /// use atomic_breaker_std::observe;
@@ -60,21 +60,21 @@ pub fn publish() {
 /// ```
 ///
 /// # Errors
-/// When the system starts no thread.
+/// If the system cannot start a thread.
 pub fn publish_each_second(scrape_interval: Duration) -> io::Result<()> {
     // The process whose thread is running.
     static RUNNING_IN: Mutex<Option<u32>> = Mutex::new(None);
     static INTERVAL_MS: AtomicU64 = AtomicU64::new(0);
 
     let ms = u64::try_from(scrape_interval.as_millis()).unwrap_or(u64::MAX);
-    // A setting, with no other memory that depends on it.
+    // A setting on which no other memory depends.
     INTERVAL_MS.store(ms, Ordering::Relaxed);
     let mut running_in = RUNNING_IN.lock().unwrap_or_else(PoisonError::into_inner);
     let this = Some(process::id());
     if *running_in != this {
         let publishing = || loop {
             let interval = Duration::from_millis(INTERVAL_MS.load(Ordering::Relaxed));
-            // A recorder that panics was heard; the next second is another one.
+            // The panic of a recorder has already been reported; try again in the next second.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| publish_after(interval)));
             thread::sleep(Duration::from_secs(1));
         };
@@ -86,9 +86,9 @@ pub fn publish_each_second(scrape_interval: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// New keys stay at zero for so long.
+/// Publishes once; new keys stay at zero for that interval.
 fn publish_after(interval: Duration) {
-    // No lock is held while the recorder is called, as it may be slow, or use a breaker.
+    // No lock is held while the recorder is called, because it may be slow, or use a breaker.
     let meters = meter::all();
     metrics::with_recorder(|recorder| {
         series::describe(recorder);
@@ -152,7 +152,7 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
         let key = || (series::KEY, label.clone().into());
         series.counter(series::KEY_OPENED, [key()], total(&of_key.opened));
         for (mode, count) in Mode::ALL.into_iter().zip(&of_key.rejections) {
-            // Of a registry each rejection is known to be enforced or not.
+            // For each rejection by a registry it is known whether it is enforced.
             if mode != Mode::Partial {
                 let labels = [key(), (series::ENFORCEMENT, mode.name().into())];
                 series.counter(series::KEY_REJECTIONS, labels, total(count));
@@ -167,7 +167,7 @@ fn publish_meter(recorder: &dyn Recorder, meter: &Meter, interval: Duration) {
     }
 }
 
-/// Whether a breaker makes such transitions: they are published before the first one.
+/// Whether breakers usually make such transitions; these are published even before the first one.
 fn is_usual(to: State, cause: Cause) -> bool {
     match to {
         State::Closed => matches!(

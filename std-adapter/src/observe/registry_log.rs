@@ -31,19 +31,19 @@ use crate::registry::KeyedObserver;
 /// # Ok::<(), RegistryError>(())
 /// ```
 ///
-/// Targets, levels and the sampling, for each key, are those of [`BreakerLog`](super::BreakerLog). A key may come from
-/// outside: of its text the first 128 bytes are logged, control characters escaped. Up to 1,024 keys that reject are
-/// sampled each for itself; beyond, those that have been silent for ten intervals make room, and the rest is sampled
-/// together under the key `other`. `C` is the clock of the sampling.
+/// Targets, levels and sampling are, for each key, the same as for [`BreakerLog`](super::BreakerLog). A key may come
+/// from outside: the first 128 bytes of its text are logged, with control characters escaped. Up to 1,024 keys that
+/// reject are sampled individually; beyond that, keys that have been silent for ten intervals make room, and the rest
+/// are sampled together under the key `other`. `C` is the clock for the sampling.
 pub struct RegistryLog<K: Hash + Eq, C = StdClock> {
     name: String,
     clock: C,
     every_ms: u32,
     text: Box<dyn Fn(&K) -> String + Send + Sync>,
     keys: papaya::HashMap<K, OfKey>,
-    /// Of keys that have no sampler of their own.
+    /// The sampler of keys that have none of their own.
     others: Arc<Sampler>,
-    /// When it was looked last for samplers that nobody needs: the time, and a bit above.
+    /// When unneeded samplers were last removed: the time, with a marker bit above it.
     swept: AtomicU64,
 }
 
@@ -52,7 +52,7 @@ const MOST_KEYS: usize = 1_024;
 const OTHER: &str = "other";
 const IS_SET: u64 = 1 << 32;
 
-/// The sampler of a key. What is counted while it is forgotten goes to the others.
+/// The sampler of a key. Rejections counted while it is being removed go to the others.
 struct OfKey {
     sampler: Sampler,
     others: Arc<Sampler>,
@@ -65,14 +65,14 @@ impl Drop for OfKey {
 }
 
 impl<K: Hash + Eq + fmt::Display> RegistryLog<K> {
-    /// Of the registry of that name; keys are logged as they are displayed.
+    /// Creates a log for the registry of that name; keys are logged with their `Display` text.
     pub fn new(name: impl fmt::Display) -> Self {
         Self::by_text(name, |key| printable(key))
     }
 }
 
 impl<K: Hash + Eq> RegistryLog<K> {
-    /// For keys that are not displayed, or not so: `text` says how they are logged.
+    /// For keys without `Display`, or with another text in the log: `text` returns the text to log.
     pub fn by_text(
         name: impl fmt::Display,
         text: impl Fn(&K) -> String + Send + Sync + 'static,
@@ -90,7 +90,7 @@ impl<K: Hash + Eq> RegistryLog<K> {
 }
 
 impl<K: Hash + Eq, C> RegistryLog<K, C> {
-    /// By another clock, which is read for each rejection: a coarse one, or one that a test moves.
+    /// Uses another clock, which is read for each rejection: a coarse one, or one that a test moves.
     pub fn clock<D: Clock>(mut self, clock: D) -> RegistryLog<K, D> {
         let text = mem::replace(&mut self.text, Box::new(|_| String::new()));
         RegistryLog {
@@ -104,8 +104,8 @@ impl<K: Hash + Eq, C> RegistryLog<K, C> {
         }
     }
 
-    /// At most one rejection of a key within this time, after the first of an open period; rounded up to
-    /// milliseconds. A second unless set; zero logs every one.
+    /// Logs at most one rejection of a key within this time, after the first of an open period; rounded up to
+    /// milliseconds. A second unless set; zero logs every rejection.
     ///
     /// # Panics
     /// If it is more than 24 days.
@@ -177,8 +177,8 @@ impl<K: Hash + Eq + Clone, C: Clock> RegistryLog<K, C> {
         }
     }
 
-    /// Forgets keys that were silent for long, as evicted ones are; at most once in an interval. Whether there is room
-    /// now.
+    /// Forgets keys that have been silent for long, such as evicted ones; at most once per interval. Returns whether
+    /// there is room now.
     fn sweep(&self, now_ms: u32) -> bool {
         let swept = self.swept.load(Ordering::Relaxed);
         let next = IS_SET | u64::from(now_ms);

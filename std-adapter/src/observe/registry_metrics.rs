@@ -31,14 +31,15 @@ use crate::registry::{AnyRegistry, KeyedObserver};
 /// ```
 ///
 /// All calls are counted together, without a key. A key gets a label of its own when it opens, if fewer than
-/// [`max_keys`](Self::max_keys) have one: who can choose keys cannot make more. Others are counted under the key
-/// `other`, and so is what was counted of a key before. Labels are never given back, as the series of a counter must go
-/// on. A new key is published at zero first, so that rates see it rise.
+/// [`max_keys`](Self::max_keys) have one: an attacker who can choose keys cannot create more. Other keys are counted
+/// under the key `other`, and so is anything counted for a key before it gets a label. Labels are never given back,
+/// because the series of a counter must continue. A new key is published at zero first, so that rates see it rise.
 ///
-/// What reaches the recorder, and when, is as with [`BreakerMetrics`](super::BreakerMetrics). Clones count together.
+/// The counts reach the recorder in the same way as with [`BreakerMetrics`](super::BreakerMetrics). Clones count
+/// together.
 pub struct RegistryMetrics<K> {
     meter: Arc<Meter>,
-    /// Those that have a label.
+    /// Keys that have a label.
     keys: Arc<papaya::HashMap<K, Arc<OfKey>>>,
     other: Arc<OfKey>,
     text: Arc<dyn Fn(&K) -> String + Send + Sync>,
@@ -58,15 +59,15 @@ impl<K> Clone for RegistryMetrics<K> {
 }
 
 impl<K: Hash + Eq + fmt::Display> RegistryMetrics<K> {
-    /// Of the registry of that name; the label of a key is its text as it is displayed, in at most 128 bytes, control
-    /// characters escaped.
+    /// Creates the metrics of the registry of that name; the label of a key is its `Display` text, in at most 128
+    /// bytes, with control characters escaped.
     pub fn new(name: impl fmt::Display) -> Self {
         Self::by_text(name, |key| printable(key))
     }
 }
 
 impl<K: Hash + Eq> RegistryMetrics<K> {
-    /// For keys that are not displayed, or not so: `text` says what their label is. Keys with the same label are
+    /// For keys without `Display`, or with another label: `text` returns the label. Keys with the same label are
     /// counted together.
     pub fn by_text(
         name: impl fmt::Display,
@@ -82,15 +83,15 @@ impl<K: Hash + Eq> RegistryMetrics<K> {
         }
     }
 
-    /// Up to how many labels a key gets one of its own because it opened, those of [named](Self::named) keys included; 100
-    /// unless set. Each takes four series. Registries of the same name have them together.
+    /// Sets the maximum number of labels for keys that open, counting those of [named](Self::named) keys; 100 unless
+    /// set. Each label takes four series. Registries with the same name share the number.
     #[must_use]
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
     }
 
-    /// Keys that have a label from the start, published at zero, however many have one.
+    /// Gives these keys a label from the start, published at zero, however many labels there are.
     #[must_use]
     pub fn named(self, keys: impl IntoIterator<Item = K>) -> Self {
         for key in keys {
@@ -106,8 +107,8 @@ impl<K: Hash + Eq> RegistryMetrics<K> {
 }
 
 impl<K: Hash + Eq + Clone + Send + Sync + 'static> RegistryMetrics<K> {
-    /// Has the gauges of the states published as well: what they show is looked up in the registry each time, so a key
-    /// that lost its slot shows no more. Without this there are none. Ends when the registry is dropped.
+    /// Publishes the gauges of the states as well: their values are looked up in the registry each time, so a key that
+    /// has lost its slot is no longer shown. Without this there are no such gauges. Ends when the registry is dropped.
     pub fn watch<R>(&self, registry: &Arc<R>)
     where
         R: AnyRegistry<Key = K> + Send + Sync + 'static,
@@ -137,7 +138,7 @@ impl<K: Hash + Eq + Clone + Send + Sync + 'static> RegistryMetrics<K> {
     }
 }
 
-/// What a registry looks like.
+/// Looks at the current state of a registry.
 fn see<K: Hash + Eq + Clone>(
     registry: &impl AnyRegistry<Key = K>,
     keys: &papaya::HashMap<K, Arc<OfKey>>,
@@ -180,11 +181,11 @@ impl<K: Hash + Eq + Clone> RegistryMetrics<K> {
 
     /// A label for a key that has opened, if there is room.
     fn add(&self, key: &K) -> Option<Arc<OfKey>> {
-        // And one for `other`.
+        // Plus one for `other`.
         let most = self.max_keys.saturating_add(1);
         let of_key = self.meter.key(self.label(key), most)?;
         let keys = self.keys.pin();
-        // There may be more keys than labels, as long ones are cut.
+        // There may be more keys than labels, because long labels are cut.
         if keys.len() < self.max_keys.saturating_mul(2) {
             keys.insert(key.clone(), Arc::clone(&of_key));
         }

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Of the rejections of one breaker, the first of each open period, then at most one within an interval. The others
-/// are counted, and the number is said with the next event.
+/// Selects, from the rejections of one breaker, the first of each open period and then at most one per interval. The
+/// others are counted, and the next event states their number.
 ///
-/// Counters that no other memory depends on: all orderings are relaxed.
+/// No other memory depends on these counters, so all orderings are relaxed.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
-    /// When the last one was logged: the time in milliseconds, and a bit above; 0 if none was in this open period.
+    /// When the last one was logged: the time in milliseconds, with a marker bit above it; 0 if none was logged in this
+    /// open period.
     logged: AtomicU64,
     left_out: AtomicU64,
 }
@@ -23,12 +24,12 @@ impl Sampler {
         }
     }
 
-    /// Whether this rejection is to be logged: then, how many were left out since the last event.
+    /// If this rejection is to be logged, returns how many were left out since the last event.
     pub(super) fn reject(&self, now_ms: u32, every_ms: u32) -> Option<u64> {
         let logged = self.logged.load(Ordering::Relaxed);
         if logged == 0 || is_over(logged as u32, now_ms, every_ms) {
             let next = IS_SET | u64::from(now_ms);
-            // One of those who come at once.
+            // Only one of several that arrive at the same time is logged.
             let is_mine =
                 self.logged
                     .compare_exchange(logged, next, Ordering::Relaxed, Ordering::Relaxed);
@@ -40,17 +41,17 @@ impl Sampler {
         None
     }
 
-    /// An open period begins: the next rejection is its first.
+    /// Notes that an open period begins, so that the next rejection is its first.
     pub(super) fn begin(&self) {
         self.logged.store(0, Ordering::Relaxed);
     }
 
-    /// How many were left out and not said yet.
+    /// Takes the number that were left out and have not been stated yet.
     pub(super) fn take_left_out(&self) -> u64 {
         self.left_out.swap(0, Ordering::Relaxed)
     }
 
-    /// Whether none was logged for so long.
+    /// Whether none was logged for that long.
     #[cfg(feature = "registry")]
     pub(super) fn is_idle(&self, now_ms: u32, idle_ms: u32) -> bool {
         let logged = self.logged.load(Ordering::Relaxed);

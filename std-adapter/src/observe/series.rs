@@ -1,4 +1,4 @@
-//! The metrics by name.
+//! The metrics by their names.
 
 use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString, Unit};
 
@@ -41,7 +41,7 @@ pub(super) const OPERATION: &str = "circuit_breaker.operation";
 
 static METADATA: Metadata<'_> = Metadata::new("atomic_breaker", Level::INFO, None);
 
-/// Says what the metrics mean.
+/// Describes the metrics.
 pub(super) fn describe(recorder: &dyn Recorder) {
     let counters = [
         (CALLS, "Calls that were admitted, by how they ended."),
@@ -77,7 +77,7 @@ pub(super) fn describe(recorder: &dyn Recorder) {
     }
 }
 
-/// The same for those of jobs.
+/// The same for the metrics of jobs.
 #[cfg(feature = "steps")]
 pub(super) fn describe_jobs(recorder: &dyn Recorder) {
     let counters = [
@@ -117,7 +117,8 @@ pub(super) struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Sets a counter: to the sum since the start, so that a recorder that came late, or was replaced, misses nothing.
+    /// Sets a counter to the sum since the start, so that a recorder that was installed late, or replaced, misses
+    /// nothing.
     pub(super) fn counter<const N: usize>(
         self,
         name: &'static str,

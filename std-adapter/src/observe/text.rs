@@ -4,15 +4,15 @@ use std::fmt::{self, Write};
 
 use atomic_breaker::{Cause, State};
 
-/// The most bytes of a name or key that are kept.
+/// The maximum number of bytes that are kept of a name or key.
 const MAX_BYTES: usize = 128;
 
-/// A name or key as it may stand in a log line and in a label: in at most 128 bytes, without control characters and
-/// without characters that change how others are shown. Those are written as Rust escapes them, and a longer text is
-/// cut and ends in `…`. Never more than that is put together, however long the text.
+/// A name or key in a form that is safe in a log line and in a label: at most 128 bytes, without control characters and
+/// without characters that change how others are shown. Such characters are written as Rust escapes, and a longer text
+/// is cut and ends in `…`. No more than that is ever assembled, however long the text is.
 pub(crate) fn printable(text: impl fmt::Display) -> String {
     let mut kept = Printable(String::new());
-    // An error says that there was more.
+    // An error means that there was more text.
     if write!(kept, "{text}").is_err() {
         while kept.0.len() > MAX_BYTES - '…'.len_utf8() {
             kept.0.pop();
@@ -49,13 +49,13 @@ impl Write for Printable {
     }
 }
 
-/// Control characters, and what Unicode has to separate lines, to join and to turn the direction of a text.
+/// Control characters, and the Unicode characters that separate lines, join text or change its direction.
 fn is_hidden(char: char) -> bool {
     char.is_control()
         || matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Of a state among all; that of one that is not known here is beyond them.
+/// The index of a state; one that is not known here has the index after the last.
 #[cfg(feature = "metrics")]
 pub(super) fn state_index(state: State) -> usize {
     let index = State::ALL.iter().position(|known| *known == state);
@@ -74,7 +74,7 @@ pub(super) const fn state_name(state: State) -> &'static str {
     }
 }
 
-/// Of a cause among all; that of one that is not known here is beyond them.
+/// The index of a cause; one that is not known here has the index after the last.
 #[cfg(feature = "metrics")]
 pub(super) fn cause_index(cause: Cause) -> usize {
     let index = Cause::ALL.iter().position(|known| *known == cause);
@@ -104,7 +104,7 @@ pub(super) const fn cause_name(cause: Cause) -> &'static str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Enforced,
-    /// Some are, and of this one it is not known.
+    /// Some are enforced, and it is not known whether this one is.
     Partial,
     Shadow,
 }

@@ -1,4 +1,4 @@
-//! What the end of a call changes whose key had no slot when it began.
+//! What changes when a call ends whose key had no slot when it began.
 
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroU32;
@@ -30,7 +30,7 @@ where
         match outcome {
             // A key that has no slot now has nothing to clear.
             Outcome::Success if !self.was_slow(key, started_ms) => {
-                // A counter: nobody got a slot since.
+                // A counter: unchanged if no key got a slot since.
                 if self.newest() != granted.inserted() {
                     if let Some((place, _)) = self.find(key) {
                         self.report_as_born(key, place, started_ms, outcome, why);
@@ -54,7 +54,7 @@ where
         }
     }
 
-    /// Of a call that was dropped: a failure if it had taken too long.
+    /// Handles a dropped call: a failure if it had taken too long.
     #[inline]
     pub(super) fn cancel_absent(&self, key: &K, started_ms: Option<NonZeroU32>) {
         if self.was_slow(key, started_ms) {
@@ -75,12 +75,12 @@ where
         }
     }
 
-    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot gets
-    /// one, as by any failure; where there is none to be had, it counts nowhere anyhow.
+    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot
+    /// gets one, as with any failure; if none is available, the failure counts nowhere anyway.
     #[cold]
     pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
         match self.insert(key) {
-            // A slot that changes hands meanwhile: one failure less, of a key that has none.
+            // If the slot changes hands meanwhile, one failure is lost, of a key that no longer has a slot.
             Some((_, slot)) => slot.shared_failure.is_first(begun),
             None => true,
         }
@@ -119,7 +119,7 @@ where
         self.report_observed(key, place, token, outcome, why)
     }
 
-    /// Where a key without a slot is counted from now on, if anywhere.
+    /// The place where a key without a slot is counted from now on, if there is one.
     fn first_place(&self, key: &K) -> Option<Place> {
         match self.insert(key) {
             Some((place, _)) => Some(place),
@@ -127,12 +127,12 @@ where
         }
     }
 
-    /// What such a call was granted; nothing if the slot has changed hands since, or if it would be a probe: nobody
-    /// granted it a slot of those, so it has none to give back.
+    /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
+    /// the call was never granted a probe slot, so it has none to give back.
     fn as_born(&self, place: Place, started_ms: Option<NonZeroU32>) -> Option<Token<u64>> {
         let slot = &self.slots[place.slot()];
         let is_shared = place.slot() == self.capacity();
-        // The shared breaker is nobody's from the start: it is asked as it stands.
+        // The shared breaker was never assigned to a key, so its current word is used.
         let granted = if is_shared {
             self.breaker(slot, ()).to_bits()
         } else {

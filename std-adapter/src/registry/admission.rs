@@ -1,4 +1,4 @@
-//! What admits a call of a key.
+//! Admits the calls of a key.
 
 use std::hash::{BuildHasher, Hash};
 use std::mem;
@@ -53,7 +53,7 @@ where
         Some((place, self.slots.get(place.slot())?))
     }
 
-    /// The permit of a call, but for key and handle.
+    /// The permit of a call, except for key and handle.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -69,7 +69,8 @@ where
             };
         };
         if self.observer.is_listening() {
-            // Keeps what happens until it is known whose slot it was. Closed, as it mostly is, nothing happens.
+            // Keeps what happens until it is known whose slot it was. While the breaker is closed, which is the usual
+            // case, nothing happens.
             let kept = Kept::default();
             return match acquired(&self.breaker(slot, &kept)) {
                 Ok((is_probe, token)) if kept.is_empty() && self.is_still(place, slot) => {
@@ -94,7 +95,7 @@ where
         self.admit_step_by_step(key)
     }
 
-    /// A slot that has just changed hands is looked up again; whoever meets that again and again passes.
+    /// Looks up a slot again if it has just changed hands; a call to which that happens again and again passes.
     #[inline(never)]
     fn admit_step_by_step(&self, key: &K) -> Result<Granted, Rejection> {
         for _ in 0..MOST_LOOK_UPS {
@@ -117,8 +118,8 @@ where
         Ok(Granted::UNGUARDED)
     }
 
-    /// Whether a slot is still that of the key which was looked up. If it looks as if it were not, an eviction
-    /// may be under way that comes to nothing: asks again when it is over.
+    /// Whether a slot still belongs to the key that was looked up. If it seems not to, an eviction may be under way
+    /// that will fail: checks again when it is over.
     #[inline]
     pub(super) fn is_still(&self, place: Place, slot: &Slot<K, T>) -> bool {
         slot.turn.is_still(place.turn(), &slot.word) || self.is_still_after_eviction(place, slot)
@@ -130,7 +131,8 @@ where
         slot.turn.is_still(place.turn(), &slot.word)
     }
 
-    /// A slot that is not the caller's. Not cancelled, as a probe that was held up would count as failed.
+    /// Gives back a grant from a slot that is not the caller's. It is not cancelled, because a probe that was held up
+    /// would count as failed.
     fn give_back(&self, slot: &Slot<K, T>, answer: Result<Admitted, Rejected>) {
         if let Ok((_, token)) = answer {
             self.breaker(slot, ())
@@ -139,7 +141,7 @@ where
         }
     }
 
-    /// Notifies of what was kept, or gives back what was granted by a slot that is not the caller's.
+    /// Notifies of what was kept, or gives back what was granted by a slot that does not belong to the caller's key.
     #[cold]
     fn settle(
         &self,
@@ -167,7 +169,7 @@ where
         Some(Ok(granted))
     }
 
-    /// A word that was corrupt, and was replaced on the way, is a transition also of a call that is rejected.
+    /// If the word was corrupt and was replaced on the way, there is a transition even though the call is rejected.
     #[cold]
     fn settle_rejected(
         &self,
@@ -191,7 +193,8 @@ where
         self.observer.changed(key, transition, breaker.present());
     }
 
-    /// A transition of a slot that has changed hands: of the key that had it, or of the one that has it now.
+    /// Notifies of a transition in a slot that has changed hands: it belongs to the key that had the slot, or to the
+    /// one that has it now.
     fn notify_owner(&self, key: &K, place: Place, slot: &Slot<K, T>, transition: &Transition) {
         let present = {
             let _places = self.places();
@@ -212,7 +215,7 @@ where
         }
     }
 
-    /// Rejects, or lets pass in shadow mode, and notifies of which.
+    /// Rejects the call, or lets it pass in shadow mode, and notifies the observer accordingly.
     #[cold]
     pub(super) fn reject(
         &self,
@@ -239,10 +242,10 @@ where
             return self.admit_when_full(key);
         }
         let is_measured = ruleset.slow_call_ms.is_some();
-        // 0 is taken for 1 millisecond, as where a breaker admits.
+        // 0 is treated as 1 millisecond, as it is when a breaker admits a call.
         let started_ms =
             is_measured.then(|| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN));
-        // A counter: whether anybody got a slot since.
+        // A counter: shows whether any key got a slot since.
         let inserted = self.newest();
         Ok(Granted::absent(inserted, started_ms))
     }
@@ -259,7 +262,7 @@ where
     }
 }
 
-/// Gives back what nobody holds yet, unless it is forgotten.
+/// Gives back a grant that nothing holds yet, unless this guard is forgotten.
 struct GiveBack<F: Fn()>(F);
 
 impl<F: Fn()> Drop for GiveBack<F> {
@@ -268,7 +271,7 @@ impl<F: Fn()> Drop for GiveBack<F> {
     }
 }
 
-/// How often a key is looked up whose slot changes hands each time.
+/// How often a key is looked up if its slot changes hands each time.
 const MOST_LOOK_UPS: u32 = 16;
 
 #[inline]

@@ -1,4 +1,4 @@
-//! How a registry is made.
+//! Builds a registry.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
@@ -18,8 +18,7 @@ use super::{OnKeyTransition, Registry, RegistryError};
 use crate::StdClock;
 use crate::resource::Enforcement;
 
-/// What becomes of a key that fails when no slot is to be had, because all keys that have one are open or
-/// pinned.
+/// What happens to a key that fails when no slot is available, because all keys that have one are open or pinned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// Its calls pass, and their failures do not count.
@@ -78,21 +77,21 @@ impl<K> Settings<K> {
 }
 
 impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
-    /// How many keys it remembers, 4,096 unless set, at least 1 and at most 16 million. Each takes about
-    /// 140 bytes, 300 more once it has opened, what is behind the key, and what its memory of calls takes.
+    /// How many keys it remembers: 4,096 unless set, at least 1 and at most 16 million. Each takes about 140 bytes, 300
+    /// more once it has opened, plus the data behind the key and its memory of calls.
     pub fn capacity(mut self, keys: usize) -> Self {
         self.settings.capacity = keys;
         self
     }
 
-    /// What becomes of keys for which there is no slot.
+    /// What happens to keys for which there is no slot.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.settings.when_full = when_full;
         self
     }
 
-    /// Other rules for classes of keys: `class_of` says to which class a key belongs, `rules` lists the rules of classes,
-    /// at most 255. Keys whose class is not listed follow the common rules, those of the builder.
+    /// Other rules for classes of keys: `class_of` returns the class of a key, and `rules` lists the rules of at most
+    /// 255 classes. Keys whose class is not listed follow the common rules, which are those of the builder.
     ///
     /// ```
     /// use atomic_breaker_std::Config;
@@ -117,13 +116,13 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     ///
     /// A class is a value of any type that can be compared: an enum, a `bool`, a number. A key gets its class with its
     /// slot and keeps it as long as it has that slot; unlike [rules of its own](Registry::set_config_of), a class does
-    /// not hold the slot. [`set_config_of_class`](Registry::set_config_of_class) replaces the rules of a class while
-    /// running. All keys of a registry share one kind of memory of calls: rules with a failure ratio need a
-    /// [`tally`](Self::tally), also those of a class.
+    /// not hold the slot. [`set_config_of_class`](Registry::set_config_of_class) replaces the rules of a class at run
+    /// time. All keys of a registry use the same kind of memory of calls: rules with a failure ratio need a
+    /// [`tally`](Self::tally), including those of a class.
     ///
-    /// `class_of` is called, without a lock, by each call of a key that has no slot, and when a key gets one, so let it
-    /// be brief. It must return the same class for the same key and not call the registry. If it panics, the panic comes
-    /// to the call that ran it, whose report is lost; nothing else changes.
+    /// `class_of` is called, without a lock, for each call of a key that has no slot, and when a key gets one, so keep
+    /// it brief. It must return the same class for the same key and must not call the registry. If it panics, the panic
+    /// reaches the call that ran it, whose report is lost; nothing else changes.
     pub fn rules_by<Q, F>(
         mut self,
         rules: impl IntoIterator<Item = (Q, Config)>,
@@ -137,14 +136,14 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
         self
     }
 
-    /// At most so many keys are shut out at a time, at least 1: for hosts that share a load, of which too many must not
-    /// be taken away at once. No limit unless set.
+    /// Limits how many keys are shut out at a time (at least 1): for hosts that share a load, where too many must not
+    /// be removed at once. There is no limit unless set.
     ///
-    /// While breakers shut out `n` keys and that is more than `keys`, each rejection is enforced with a probability of
-    /// `keys` / `n` only. So as many calls are rejected as if `keys` were shut out, and each key gets some. The other calls
-    /// pass as in [shadow mode](crate::Enforcement): observers are notified by
-    /// [`would_reject`](super::KeyedObserver::would_reject), and their outcomes are not reported, so that a key is
-    /// closed by probes as always. With an enforcement of less than 100 %, the smaller share holds.
+    /// While breakers shut out `n` keys and `n` is greater than `keys`, each rejection is enforced only with a
+    /// probability of `keys` / `n`. So as many calls are rejected as if `keys` keys were shut out, and each key still
+    /// gets some calls. The other calls pass as in [shadow mode](crate::Enforcement): observers are notified through
+    /// [`would_reject`](super::KeyedObserver::would_reject), and their outcomes are not reported, so a key is closed by
+    /// probes as always. With an enforcement of less than 100 %, the smaller share applies.
     ///
     /// ```
     /// use atomic_breaker_std::Config;
@@ -159,16 +158,17 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// # Ok::<(), RegistryError>(())
     /// ```
     ///
-    /// - **A key is shut out** if it is open, or half-open and all probes are under way. One that
-    ///   [returns gradually](Config::gradual_return) counts by the share of its calls that it rejects, one whose next call
-    ///   would be a probe not at all.
+    /// - **A key is shut out** if it is open, or half-open and all probes are under way. One that [returns
+    ///   gradually](Config::gradual_return) counts in proportion to the share of its calls that it rejects; one whose
+    ///   next call would be a probe does not count.
     /// - **Keys that are forced open** do not count, and all their calls are rejected.
-    /// - **Keys without a slot** do not count; if [`WhenFull`] has their calls rejected, that is enforced by the same share.
-    /// - **It is a number, not a share**, as keys that work have no slot and are not known. Take half of the hosts
-    ///   that are usually there, for example.
-    /// - **It is counted on rejections**, every 100 ms at most, by one caller who looks at 1,024 slots: more slots than that
-    ///   are counted one after another within a second, or `capacity` / 1,024 milliseconds if that is longer. Until then more
-    ///   keys may be shut out. Calls that are not rejected pay nothing.
+    /// - **Keys without a slot** do not count; if [`WhenFull`] rejects their calls, the same share of those rejections
+    ///   is enforced.
+    /// - **It is a number, not a share**, because healthy keys have no slot and are not known. For example, use half
+    ///   the number of hosts that you usually have.
+    /// - **Keys are counted on rejections**, every 100 ms at most, by one caller that looks at 1,024 slots: if there
+    ///   are more slots, they are counted block by block within a second, or within `capacity` / 1,024 milliseconds if
+    ///   that is longer. Until then more keys may be shut out. Calls that are not rejected pay nothing.
     #[doc(alias = "max_ejection_percent")]
     #[doc(alias = "panic_threshold")]
     pub fn max_shut_out(mut self, keys: usize) -> Self {
@@ -176,7 +176,7 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
         self
     }
 
-    /// Where the time comes from.
+    /// Sets the source of the time.
     pub fn clock<D: Clock>(self, clock: D) -> RegistryBuilder<K, D, T, O, S> {
         self.settings.with(clock, self.observer, self.hasher)
     }
@@ -186,12 +186,12 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
         self.settings.with(self.clock, self.observer, self.hasher)
     }
 
-    /// Who is notified of what happens: a [`KeyedObserver`](super::KeyedObserver).
+    /// Sets the observer that is notified of what happens: a [`KeyedObserver`](super::KeyedObserver).
     pub fn observer<P>(self, observer: P) -> RegistryBuilder<K, C, T, P, S> {
         self.settings.with(self.clock, observer, self.hasher)
     }
 
-    /// A closure that is notified of transitions.
+    /// Sets a closure that is notified of transitions.
     pub fn on_transition<F: Fn(&K, &Transition)>(
         self,
         notify: F,
@@ -199,8 +199,8 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
         self.observer(OnKeyTransition(notify))
     }
 
-    /// How keys are hashed. [`RandomState`] unless set, which keeps those who can choose keys from choosing
-    /// collisions.
+    /// Sets how keys are hashed: [`RandomState`] unless set, which prevents an attacker who can choose keys from
+    /// causing collisions.
     pub fn hasher<H: BuildHasher>(self, hasher: H) -> RegistryBuilder<K, C, T, O, H> {
         self.settings.with(self.clock, self.observer, hasher)
     }
@@ -213,7 +213,7 @@ where
     T: Tally + Default,
     S: BuildHasher,
 {
-    /// The registry.
+    /// Builds the registry.
     ///
     /// # Errors
     /// [`RegistryError`] says which setting does not fit, and what to do.
@@ -228,8 +228,8 @@ where
     C: Clock,
     S: BuildHasher,
 {
-    /// [`build`](Self::build) with memories of calls that `tally` makes, one for each slot: those that need more than a
-    /// default, such as the registry's own clock.
+    /// [`build`](Self::build) with memories of calls that `tally` creates, one for each slot: for memories that need
+    /// more than a default, such as the registry's own clock.
     ///
     /// ```
     /// # #[cfg(feature = "sliding")] {
@@ -249,7 +249,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`build`](Self::build).
+    /// See [`build`](Self::build).
     pub fn build_with<U: Tally>(
         self,
         mut tally: impl FnMut() -> U,
@@ -260,7 +260,7 @@ where
             .max_shut_out
             .map(|most| Cap::try_new(most, settings.capacity))
             .transpose()?;
-        // One more is shared by those who got none.
+        // One extra slot is shared by the keys that got none.
         let slots: Box<[_]> = (0..=settings.capacity)
             .map(|_| Slot::new(tally()))
             .collect();

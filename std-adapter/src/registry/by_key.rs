@@ -3,18 +3,18 @@
 use super::{AnyRegistry, KeyedPermit};
 use crate::resource::{Admit, Rejection};
 
-/// What admits each request to the breaker of its key: a [`ByKey`], a `PerHost`. [`InFlightByKey`](super::InFlightByKey)
-/// needs it beside [`Admit`].
+/// Admits each request through the breaker of its key: a [`ByKey`] or a `PerHost`.
+/// [`InFlightByKey`](super::InFlightByKey) requires it in addition to [`Admit`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a circuit breaker for each key",
     note = "pass a `ByKey` or a `PerHost`; for one breaker there is `InFlightLimit`"
 )]
 pub trait KeyedAdmit {
-    /// What leads to the registry of the breakers.
+    /// The type that leads to the registry of the breakers.
     type Registry: AnyRegistry;
 }
 
-/// Asks the breaker of a key of the request: for layers.
+/// Asks the breaker of a request's key; used in layers.
 ///
 /// ```
 /// use atomic_breaker_std::registry::{ByKey, Registry};
@@ -30,8 +30,8 @@ pub trait KeyedAdmit {
 /// assert!(by_tenant.admit(&Request { tenant: 7 }).is_ok());
 /// ```
 ///
-/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](super::Registry::leak), a `LazyLock`) or an `Arc`, whose
-/// clone per request is memory that all threads write.
+/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](super::Registry::leak), a `LazyLock`) or an
+/// `Arc`, which makes every thread write to the same memory because it is cloned per request.
 #[derive(Clone, Copy, Debug)]
 pub struct ByKey<H, F> {
     registry: H,
@@ -39,7 +39,7 @@ pub struct ByKey<H, F> {
 }
 
 impl<H: AnyRegistry, F> ByKey<H, F> {
-    /// Asks the breaker of the key that `key` finds in a request.
+    /// Asks the breaker of the key that `key` extracts from a request.
     pub const fn new<Q: ?Sized>(registry: H, key: F) -> Self
     where
         H: Clone,
@@ -48,7 +48,7 @@ impl<H: AnyRegistry, F> ByKey<H, F> {
         Self { registry, key }
     }
 
-    /// What leads to the registry.
+    /// Returns the handle that leads to the registry.
     pub const fn registry(&self) -> &H {
         &self.registry
     }

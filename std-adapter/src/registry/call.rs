@@ -16,11 +16,10 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    /// Asks for the right to one call of a key. From an `Arc`, [`KeyedPermit::acquire`] gives one that is
-    /// owned.
+    /// Asks for the right to one call of a key. From an `Arc`, [`KeyedPermit::acquire`] gives an owned one.
     ///
     /// # Errors
-    /// [`Rejection`] says how long to wait, and why it opened.
+    /// [`Rejection`] says how long to wait, and why the breaker opened.
     pub fn acquire(&self, key: K) -> Result<KeyedPermit<&Self>, Rejection> {
         KeyedPermit::acquire(self, key)
     }
@@ -53,7 +52,7 @@ where
     /// [`AtOnce`](crate::AtOnce).
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// See [`call`](Self::call).
     pub fn call_with<'a, V, E, R: Report<V, E>>(
         &'a self,
         key: K,
@@ -64,11 +63,11 @@ where
         run(permit, report, operation)
     }
 
-    /// [`call`](Self::call) for futures, with any runtime or none. A dropped future cancels; a time limit
-    /// belongs inside, where it counts as a failure.
+    /// [`call`](Self::call) for futures, with any runtime or none. Dropping the future cancels the call; put a time
+    /// limit inside, where it counts as a failure.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// See [`call`](Self::call).
     pub async fn call_async<V, E, F>(
         &self,
         key: K,
@@ -84,7 +83,7 @@ where
     /// [`call_async`](Self::call_async) with another [`Report`] of the result.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// See [`call`](Self::call).
     pub async fn call_async_with<'a, V, E, R, F>(
         &'a self,
         key: K,
@@ -99,7 +98,7 @@ where
         run_async(permit, report, operation).await
     }
 
-    /// The state of a key, without counting as a use of it.
+    /// Returns the state of a key; asking does not count as using the key.
     pub fn state(&self, key: &K) -> State {
         self.entry(key)
             .map_or(State::Closed, |entry| entry.snapshot.state())

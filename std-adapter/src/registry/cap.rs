@@ -9,17 +9,17 @@ use super::insertion::{At, MOST_LOOKS, Untouched};
 use super::slot::Slot;
 use super::{KeyedObserver, Registry, RegistryError};
 
-/// How many keys may be shut out at a time, and how many are. Counted by those who are rejected, some slots at a time,
-/// without a lock: which keys are shut out also depends on the time, so no transition says it.
+/// How many keys may be shut out at a time, and how many are. Rejected callers count them, some slots at a time,
+/// without a lock: which keys are shut out also depends on the time, so transitions alone do not show it.
 #[derive(Debug)]
 pub(super) struct Cap {
     most: u32,
-    /// Of each block of slots, how much is shut out in it: in hundredths of a key.
+    /// How much is shut out in each block of slots, in hundredths of a key.
     blocks: Box<[AtomicU32]>,
     /// The sum of all blocks.
     shut_out: AtomicI64,
     next: AtomicUsize,
-    /// No block is counted before, by the clock; 0 if none ever was.
+    /// The clock reading before which no block is counted again; 0 if none was ever counted.
     until_ms: AtomicU32,
 }
 
@@ -30,7 +30,7 @@ impl Cap {
         }
         let blocks = capacity.div_ceil(MOST_LOOKS);
         Ok(Self {
-            // More than there are slots is no limit.
+            // A limit above the number of slots is no limit.
             most: most.min(capacity) as u32,
             blocks: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
             shut_out: AtomicI64::new(0),
@@ -44,7 +44,7 @@ impl Cap {
         let most = u64::from(self.most) * KEY;
         // While two threads count, the sum may be negative for a moment.
         let shut_out = u64::try_from(self.shut_out.load(Ordering::Relaxed)).unwrap_or(0);
-        // The upper share of all numbers, as that of the enforcement: so the smaller share holds where there are both.
+        // Uses the upper end of the range, as the enforcement does: so the smaller share applies where there are both.
         shut_out <= most || u64::from(random()) * shut_out >= (shut_out - most) << 32
     }
 
@@ -55,7 +55,7 @@ impl Cap {
     }
 }
 
-/// A key all of whose calls are rejected.
+/// The amount for a key all of whose calls are rejected.
 const KEY: u64 = 100;
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
@@ -66,7 +66,7 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    /// Whether a rejection is enforced; notifies of it.
+    /// Whether a rejection is enforced; notifies the observer of it.
     pub(super) fn is_enforced(&self, key: &K, rejected: Rejected) -> bool {
         let mut drawn = None;
         let mut random = || *drawn.get_or_insert_with(|| self.clock.random());
@@ -88,7 +88,7 @@ where
         is_enforced
     }
 
-    /// Counts the next block of slots again, unless one was counted just now.
+    /// Recounts the next block of slots, unless one was counted just now.
     fn count_some(&self, cap: &Cap) {
         let now_ms = self.clock.now_ms();
         let until_ms = cap.until_ms.load(Ordering::Relaxed);
@@ -113,8 +113,8 @@ where
         cap.note(block, shut_out);
     }
 
-    /// How much of a key's calls its breaker rejects of itself: in hundredths. One whose next call would be a probe rejects
-    /// nobody, also where nobody calls it any more.
+    /// The share of a key's calls that its breaker itself rejects, in hundredths. A breaker whose next call would be a
+    /// probe rejects no calls, even if no one calls it any more.
     fn shut_out(&self, slot: &Slot<K, T>, now: At) -> u32 {
         let rules = &self.rules_of(slot).rules;
         let breaker = Breaker::from_parts(&slot.word, rules, now, Untouched(&slot.tally), ());

@@ -1,4 +1,4 @@
-//! Rules by a function of the key.
+//! Rules chosen by a function of the key.
 
 use std::any::Any;
 use std::fmt;
@@ -11,16 +11,16 @@ use atomic_breaker::{Clock, Config, Tally};
 use super::RegistryError;
 use super::rules::{RuleTable, Ruleset};
 
-/// Which of the rules that were listed apply to a key: one more than their index, 0 for the common ones.
+/// Which of the listed rules apply to a key: one more than their index, 0 for the common ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Class(pub(super) u8);
 
 impl Class {
-    /// That of all keys whose class was not listed.
+    /// The class of all keys whose own class was not listed.
     pub(super) const COMMON: Self = Self(0);
 }
 
-/// Code of the user that says to which class a key belongs.
+/// User code that returns the class of a key.
 trait Classify<K>: Send + Sync {
     /// The index of a key's class.
     fn index_of(&self, key: &K) -> Option<usize>;
@@ -29,7 +29,7 @@ trait Classify<K>: Send + Sync {
     fn position(&self, class: &dyn Any) -> Option<usize>;
 }
 
-/// A panic of it comes to the caller before anything has changed.
+/// If it panics, the panic reaches the caller before anything has changed.
 type Classifier<K> = AssertUnwindSafe<Arc<dyn Classify<K>>>;
 
 struct Listed<Q, F> {
@@ -53,11 +53,11 @@ where
     }
 }
 
-/// Rules by class, as they were given to the builder.
+/// Rules by class, as they were passed to the builder.
 pub(super) struct RulesBy<K> {
     classify: Classifier<K>,
     configs: Vec<Config>,
-    /// The index of a class that was listed before.
+    /// The index of a class that had already been listed.
     repeated: Option<usize>,
 }
 
@@ -128,10 +128,10 @@ pub(super) struct Classes<K> {
 }
 
 impl<K> Classes<K> {
-    /// The class of a key. Not under the lock of the registry, as this is code of the user.
+    /// The class of a key. Must not run under the lock of the registry, because this is user code.
     pub(super) fn of(&self, key: &K) -> Class {
         let index = self.classify.index_of(key);
-        // As many as were checked when it was built.
+        // In range: the number of classes was checked when the registry was built.
         index.map_or(Class::COMMON, |index| Class(index as u8 + 1))
     }
 

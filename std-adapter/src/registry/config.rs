@@ -1,4 +1,4 @@
-//! Rules that are checked, shown and replaced while calls are under way.
+//! Checks, shows and replaces rules while calls are under way.
 
 use std::any::Any;
 use std::hash::{BuildHasher, Hash};
@@ -27,9 +27,9 @@ where
         Ok(())
     }
 
-    /// Replaces the common rules while calls are under way: those of all keys that have none of their own and whose
-    /// class has none ([`rules_by`](super::RegistryBuilder::rules_by)). States are kept, running open times stay; the
-    /// new rules apply from the next event on.
+    /// Replaces the common rules while calls are under way: the rules of all keys that have none of their own and whose
+    /// class has none ([`rules_by`](super::RegistryBuilder::rules_by)). States are kept and running open times stay as
+    /// they are; the new rules apply from the next event on.
     ///
     /// # Errors
     /// [`RegistryError::Config`] says which setting does not fit, and what to do; nothing changes then.
@@ -42,16 +42,16 @@ where
         Ok(())
     }
 
-    /// The common rules: those of all keys that have none of their own and whose class has none.
+    /// Returns the common rules, which apply to all keys that have none of their own and whose class has none.
     pub fn config(&self) -> Config {
         *self.common().rules.config()
     }
 
-    /// Gives a key rules of its own, in place of the common ones or those of its class. It keeps its slot for as long as
+    /// Gives a key rules of its own, instead of the common ones or those of its class. It keeps its slot for as long as
     /// it has them.
     ///
     /// # Errors
-    /// [`RegistryError`] says which setting does not fit, or that there is no slot to be had.
+    /// [`RegistryError`] says which setting does not fit, or that no slot is available.
     pub fn set_config_of(&self, key: &K, config: Config) -> Result<(), RegistryError> {
         let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
         let class = self.class_of(key);
@@ -63,8 +63,8 @@ where
         Ok(())
     }
 
-    /// [`set_config_of`](Self::set_config_of) for a key that has a slot already. Returns whether it has one; if
-    /// not, nothing changes.
+    /// [`set_config_of`](Self::set_config_of) for a key that already has a slot. Returns whether it has one; if not,
+    /// nothing changes.
     ///
     /// # Errors
     /// [`RegistryError`] says which setting does not fit, and what to do.
@@ -90,13 +90,13 @@ where
         *self.rules_of_absent(key).rules.config()
     }
 
-    /// The rules that a key has without those of its own.
+    /// The rules that apply to a key apart from its own.
     #[cfg(feature = "admin")]
     pub(crate) fn config_without_own(&self, key: &K) -> Config {
         *self.rules_of_absent(key).rules.config()
     }
 
-    /// Takes the rules of its own from a key: those of its class, or the common ones, apply. Returns whether it had some.
+    /// Removes a key's own rules, so that those of its class, or the common ones, apply. Returns whether it had any.
     pub fn clear_config_of(&self, key: &K) -> bool {
         let _places = self.places();
         let Some((_, slot)) = self.find(key) else {
@@ -107,7 +107,7 @@ where
         had_some
     }
 
-    /// Replaces the rules of a class that was listed in [`rules_by`](super::RegistryBuilder::rules_by), as
+    /// Replaces the rules of a class that was listed in [`rules_by`](super::RegistryBuilder::rules_by), just as
     /// [`set_config`](Self::set_config) replaces the common ones.
     ///
     /// ```
@@ -155,7 +155,7 @@ where
         self.classes.as_ref()?.find(class)
     }
 
-    /// The class of a key. Not under the lock of the registry, as this runs code of the user.
+    /// The class of a key. Must not be called under the lock of the registry, because this runs user code.
     pub(super) fn class_of(&self, key: &K) -> Class {
         let classes = self.classes.as_ref();
         classes.map_or(Class::COMMON, |classes| classes.of(key))

@@ -1,4 +1,4 @@
-//! What is wrong with the settings of a registry, or why a key has no slot in it.
+//! Why the settings of a registry are invalid, or why a key has no slot in it.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use atomic_breaker::ConfigError;
 
 const MAX_CAPACITY: usize = 1 << 24;
 
-/// Whether there can be a registry of so many keys.
+/// Checks whether there can be a registry of that many keys.
 pub(crate) const fn check_capacity(keys: usize) -> Result<(), RegistryError> {
     match keys {
         0 => Err(RegistryError::NoCapacity),
@@ -16,7 +16,7 @@ pub(crate) const fn check_capacity(keys: usize) -> Result<(), RegistryError> {
     }
 }
 
-/// Why there is no registry, or no slot in it.
+/// Why there is no registry, or no slot in it for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -24,29 +24,30 @@ pub enum RegistryError {
     Config(ConfigError),
     /// The rules of a class do not fit.
     ClassConfig {
-        /// Where they are in the list of [`rules_by`](super::RegistryBuilder::rules_by), from 0 on.
+        /// Their position in the list of [`rules_by`](super::RegistryBuilder::rules_by), counted
+        /// from 0.
         index: usize,
-        /// What does not fit.
+        /// The setting that does not fit.
         error: ConfigError,
     },
     /// A class that is listed twice in [`rules_by`](super::RegistryBuilder::rules_by).
     RepeatedClass {
-        /// Where it is for the second time, from 0 on.
+        /// The position of its second occurrence, counted from 0.
         index: usize,
     },
     /// More than 255 classes.
     TooManyClasses,
     /// A class that was not listed in [`rules_by`](super::RegistryBuilder::rules_by).
     NoSuchClass,
-    /// No key may be shut out.
+    /// A maximum of 0 keys that may be shut out.
     NoneShutOut,
     /// A capacity of 0.
     NoCapacity,
     /// A capacity of more than 16 million.
     CapacityTooLarge,
-    /// No slot is to be had for this key.
+    /// No slot is available for this key.
     Full,
-    /// More than 65,536 different rules were set since the registry was made.
+    /// More than 65,536 different rules were set since the registry was created.
     TooManyRules,
 }
 

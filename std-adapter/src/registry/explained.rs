@@ -1,4 +1,4 @@
-//! What notifies the observer of a registry of what a permit does, with the words of the failure that opened it.
+//! Notifies the observer of a registry of what a permit does, with the words of the failure that opened a breaker.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use crate::resource::without_secrets;
 /// The words of a failure: put together at most once, and only if it opened a breaker.
 pub(super) struct Words<'a, F> {
     why: Cell<Option<F>>,
-    /// Of a success, which opens a breaker only if it took too long.
+    /// The words for a success, which opens a breaker only if it took too long.
     slow: Option<&'a dyn Fn() -> String>,
     told: Cell<Option<String>>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Explained<'a, K, O, F> {
     pub(super) key: &'a K,
     pub(super) observer: &'a O,
     pub(super) words: &'a Words<'a, F>,
-    /// Whether the slot is that of those who got none.
+    /// Whether the slot is the one shared by the keys that got none.
     pub(super) is_shared: bool,
 }
 

@@ -1,4 +1,4 @@
-//! When there is no slot to be had.
+//! What happens when no slot is available.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use super::insertion::MOST_LOOKS;
 use super::{KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::Rejection;
 
-/// How long a rejected caller is told to wait: so often room is looked for again, at least.
+/// How long a rejected caller is told to wait; the search for room is repeated at least this often.
 pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
@@ -41,17 +41,17 @@ where
         Ok(Granted::UNGUARDED)
     }
 
-    /// The slot of those who got none.
+    /// The slot shared by the keys that got none.
     pub(super) fn shared(&self) -> Place {
         Place::new(self.capacity() as u32, 0)
     }
 
     pub(super) fn count_unguarded(&self) {
-        // A counter that nothing else depends on.
+        // A counter on which nothing else depends.
         self.unguarded.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether no slot was to be had lately, and none is to be had now.
+    /// Whether no slot was available recently, and none is available now.
     #[inline]
     pub(super) fn is_known_to_be_full(&self) -> bool {
         self.full_until_ms.load(Ordering::Relaxed) != 0 && !self.has_room_again()
@@ -63,7 +63,7 @@ where
             return false;
         }
         let mut places = self.places();
-        // Another thread may have found out while this one waited.
+        // Another thread may have found that out while this one waited.
         if self.is_noted_as_full() {
             return false;
         }
@@ -81,20 +81,20 @@ where
         until_ms != 0 && self.is_ahead(until_ms, self.clock.now_ms())
     }
 
-    /// Whether a time that was set lately is still ahead.
+    /// Whether a recently set time is still ahead.
     pub(super) fn is_ahead(&self, until_ms: u32, now_ms: u32) -> bool {
-        // More than was set: it has passed, long ago perhaps, or the clock stepped back.
+        // Further ahead than was set: it has passed, perhaps long ago, or the clock stepped back.
         (1..=self.step_ms()).contains(&until_ms.wrapping_sub(now_ms))
     }
 
-    /// For a moment no slot is looked for again.
+    /// Prevents another search for a slot for a moment.
     pub(super) fn note_full(&self) {
         let until_ms = self.clock.now_ms().wrapping_add(self.step_ms());
         self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
     }
 
-    /// For how long a look at some of the slots counts, a search for one that found none: so that all slots are looked at
-    /// within a second, at most a tenth of a second.
+    /// How long a look at some of the slots stays valid, such as a search that found no slot: at most a tenth of a
+    /// second, and short enough for all slots to be looked at within a second.
     pub(super) fn step_ms(&self) -> u32 {
         let share = 1_000 * MOST_LOOKS / self.capacity();
         share.clamp(1, 100) as u32

@@ -8,20 +8,20 @@ use super::Place;
 
 /// What was granted to a call of a key.
 ///
-/// Flat, as it is moved at each step of a call: the fields of an enum are moved in pieces that do not match
-/// the writes before, and a processor waits for each.
+/// Flat, because it is moved at each step of a call: the fields of an enum are moved in pieces that do not
+/// match the preceding writes, and the processor stalls on each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Granted {
     pub(super) kind: Kind,
-    /// Not measured if none.
+    /// `None` if the call is not measured.
     pub(super) started_ms: Option<NonZeroU32>,
-    /// Of [`Admitted`](Kind::Admitted) and [`Probe`](Kind::Probe).
+    /// Used by [`Admitted`](Kind::Admitted) and [`Probe`](Kind::Probe).
     pub(super) place: Place,
-    /// The word when it was granted; of [`Absent`](Kind::Absent), how many keys had got a slot.
+    /// The word when it was granted; for [`Absent`](Kind::Absent), how many keys had got a slot.
     bits: u64,
 }
 
-/// By whom.
+/// What granted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Kind {
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Probe,
     /// The key has no slot.
     Absent,
-    /// It should have been rejected, and is not reported.
+    /// The call should have been rejected, and is not reported.
     Unguarded,
     /// Already reported.
     Ended,
@@ -70,13 +70,13 @@ impl Granted {
         }
     }
 
-    /// Of an admitted call or a probe.
+    /// The token of an admitted call or a probe.
     #[inline]
     pub(super) const fn token(self) -> Token<u64> {
         as_token(self.bits, self.started_ms)
     }
 
-    /// Of an absent key: how many had got a slot.
+    /// For an absent key: how many keys had got a slot.
     #[inline]
     pub(super) const fn inserted(self) -> u64 {
         self.bits

@@ -1,4 +1,4 @@
-//! What leads to a registry.
+//! Handles that lead to a registry.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use atomic_breaker::{Clock, Tally};
 
 use super::{KeyedObserver, Registry};
 
-/// What leads to a [`Registry`], always the same one: a reference or an `Arc`.
+/// A handle that always leads to the same [`Registry`]: a reference or an `Arc`.
 #[expect(clippy::type_complexity, reason = "all the parts of a registry")]
 pub trait AnyRegistry {
     /// Its keys.

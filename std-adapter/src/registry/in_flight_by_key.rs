@@ -1,4 +1,4 @@
-//! A key whose calls pile up, before any of them has failed.
+//! Notices a key whose calls pile up before any of them has failed.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,9 +8,10 @@ use super::in_flight_counts::{InFlightCounts, limited};
 use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
 use crate::resource::{Admit, CountsCalls, InFlightPermit, Rejection};
 
-/// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first of
-/// its calls has timed out, and the others are left alone. Around a [`ByKey`](super::ByKey) or, for hosts, a `PerHost`;
-/// for one breaker there is [`InFlightLimit`](crate::InFlightLimit), and `ClientGuard` has a setting.
+/// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first
+/// of its calls has timed out, and the others are not affected. Wraps a [`ByKey`](super::ByKey) or, for hosts, a
+/// `PerHost`; for a single breaker there is [`InFlightLimit`](crate::InFlightLimit), and `ClientGuard` has a setting
+/// for it.
 ///
 /// ```
 /// use atomic_breaker_std::registry::{ByKey, InFlightByKey, Registry};
@@ -36,28 +37,29 @@ use crate::resource::{Admit, CountsCalls, InFlightPermit, Rejection};
 /// # drop(hanging);
 /// ```
 ///
-/// The call that would be one too many trips the breaker and is rejected; probes are not limited, as the breaker bounds
-/// them itself. Calls that hang go on counting until they end, so give them a time limit. A call ends when its permit is
-/// reported or dropped: where that is at the end of a body, responses that are still being read count as well.
+/// The call that would be one too many trips the breaker and is rejected; probes are not limited, because the breaker
+/// bounds them itself. Calls that hang keep counting until they end, so give them a time limit. A call ends when its
+/// permit is reported or dropped: where that happens at the end of a body, responses that are still being read count as
+/// well.
 ///
 /// Never more than the limit are in flight, except for probes, calls that pass in shadow mode or because the registry
-/// is full, and keys for which there is no [room](Self::for_keys). Each call is counted before it is decided on, so
-/// of several that begin at the same time and are too many together, all may be rejected. A call writes a word that all
-/// threads with calls of its key share.
+/// is full, and keys for which there is no [room](Self::for_keys). Each call is counted before it is decided on, so if
+/// several begin at the same time and together exceed the limit, all of them may be rejected. A call writes to a word
+/// that is shared by all threads with calls of its key.
 #[derive(Debug)]
 pub struct InFlightByKey<A> {
     admit: A,
     counts: InFlightCounts,
 }
 
-/// As many as a registry has slots, unless set.
+/// Unless set, as many as a registry has slots.
 const KEYS: usize = 4_096;
 
 impl<A: KeyedAdmit> InFlightByKey<A> {
-    /// At most `limit` calls of each key in flight, for 4,096 [keys](Self::for_keys) at a time.
+    /// Allows at most `limit` calls of each key in flight, for 4,096 [keys](Self::for_keys) at a time.
     ///
     /// # Panics
-    /// When the limit is 0, which would let no call pass.
+    /// If the limit is 0, which would let no call pass.
     pub fn new(admit: A, limit: u32) -> Self {
         assert!(
             limit > 0,
@@ -69,12 +71,12 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
         }
     }
 
-    /// Room for so many keys with calls in flight at a time, 16 bytes for each. Calls of a key that finds none are not
-    /// counted, and so not limited: with as many keys as that about one in a hundred, with half as many one in five
-    /// thousand.
+    /// Sets the number of keys that may have calls in flight at a time; each takes 16 bytes. Calls of a key that finds
+    /// no room are not counted, and so not limited: with that many keys, this affects about one in a hundred; with half
+    /// as many, one in five thousand.
     ///
     /// # Panics
-    /// When there are 0, or more than 16,777,216.
+    /// If `keys` is 0, or more than 16,777,216.
     #[must_use]
     pub fn for_keys(mut self, keys: usize) -> Self {
         assert!(
@@ -85,7 +87,7 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
         self
     }
 
-    /// What admits the calls.
+    /// Returns the wrapped value, which admits the calls.
     pub const fn get_ref(&self) -> &A {
         &self.admit
     }

@@ -10,7 +10,7 @@ use atomic_breaker::Failure;
 use super::{AnyRegistry, KeyedPermit};
 use crate::resource::{Counted, CountsCalls, InFlightPermit, Rejection};
 
-/// How many calls of each key are in flight: a count while there are any, in a table of a fixed size.
+/// How many calls of each key are in flight: a key has a count only while it has calls, in a table of fixed size.
 ///
 /// ```text
 /// 63                32 31                 0
@@ -20,15 +20,15 @@ use crate::resource::{Counted, CountsCalls, InFlightPermit, Rejection};
 /// ```
 ///
 /// The other half of the hash chooses a row of eight words. A key that comes to a full row is not counted. Two keys
-/// count as one if their hashes are the same, of a hasher that is drawn anew for each table: that of the registry may be
-/// one that callers can guess.
+/// count as one if their hashes are the same. The hasher is randomly seeded for each table, because that of the
+/// registry may be one that callers can guess.
 pub(crate) struct InFlightCounts {
     rows: Box<[Row]>,
     hasher: RandomState,
     most: u32,
 }
 
-/// On a cache line of its own.
+/// Has a cache line of its own.
 #[repr(align(64))]
 struct Row([AtomicU64; WORDS]);
 
@@ -36,8 +36,8 @@ const WORDS: usize = 8;
 const COUNT: u64 = u32::MAX as u64;
 
 impl InFlightCounts {
-    /// For about so many keys with calls in flight at a time: half of the words then are free, and one key in a hundred
-    /// finds none in its row.
+    /// A table for about that many keys with calls in flight at a time: then half of the words are free, and one key in
+    /// a hundred finds none in its row.
     pub(crate) fn new(keys: usize, most: u32) -> Self {
         let rows = 0..keys.div_ceil(WORDS / 2).max(1);
         Self {
@@ -55,7 +55,7 @@ impl InFlightCounts {
         ((hash & COUNT) as usize % self.rows.len(), hash & !COUNT)
     }
 
-    /// Counts a call of a key: where, if there is room, and whether it is one too many.
+    /// Counts a call of a key. Returns where, if there is room, and whether it is one too many.
     pub(crate) fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
         let (row, tag) = self.row_of(key);
         let words = &self.rows[row].0;
@@ -72,8 +72,8 @@ impl InFlightCounts {
             let Some((index, seen, next)) = mine.or(free) else {
                 return (None, false);
             };
-            // In one order with the sum: two that took a word each at the same moment do not miss each other. An exchange
-            // fails by the success of another.
+            // In a single order with the sum, so two calls that took a word each at the same moment do not miss each
+            // other. An exchange fails only because another one succeeds.
             let exchanged =
                 words[index].compare_exchange_weak(seen, next, Ordering::SeqCst, Ordering::Relaxed);
             if exchanged.is_ok() {
@@ -89,7 +89,7 @@ impl InFlightCounts {
         self.sum(row, tag)
     }
 
-    /// All words of a key: two calls that begin at the same moment may have taken one each.
+    /// Adds up all words of a key: two calls that begin at the same moment may have taken one each.
     fn sum(&self, row: usize, tag: u64) -> u64 {
         let words = self.rows[row].0.iter();
         words

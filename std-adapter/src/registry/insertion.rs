@@ -1,4 +1,4 @@
-//! Who gets a slot, and who loses it.
+//! Which keys get a slot, and which lose it.
 
 use std::hash::{BuildHasher, Hash};
 use std::mem;
@@ -18,9 +18,9 @@ use super::{KeyedObserver, Place, Registry};
 /// Which slots are free, and where the search for a victim goes on.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// Those below were given away once.
+    /// Slots below this one have been given away at least once.
     fresh: usize,
-    /// A slot that was taken from its key, and is nobody's yet.
+    /// A slot that was taken from its key and has no new key yet.
     spare: Option<usize>,
     walk: Walk,
     stays: Stays,
@@ -36,7 +36,7 @@ impl Places {
         }
     }
 
-    /// How many slots were given away at least once: the first ones.
+    /// How many slots have been given away at least once; they are the first ones.
     pub(super) const fn fresh(&self) -> usize {
         self.fresh
     }
@@ -45,18 +45,18 @@ impl Places {
 /// How many keys that may be forgotten are compared.
 const CANDIDATES: usize = 16;
 
-/// How many slots are looked at in one search, at most: it holds the lock.
+/// The most slots that one search looks at, because it holds the lock.
 pub(super) const MOST_LOOKS: usize = 1_024;
 
 /// What a slot is worth to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
-    /// As good as absent: closed, and nothing counted or remembered against it.
+    /// As good as absent: closed, with nothing counted or remembered against it.
     Nothing,
     /// Closed, with failures.
     Little,
-    /// Open for long, half-open or returning, and no caller would have to wait: what would be
-    /// forgotten is how often it has tripped in a row.
+    /// Open for a long time, half-open or returning, and no caller would have to wait: the only thing forgotten would
+    /// be how often it has tripped in a row.
     Some,
     /// Everything else.
     Kept,
@@ -71,11 +71,11 @@ where
     S: BuildHasher,
 {
     pub(super) fn places(&self) -> MutexGuard<'_, Places> {
-        // What is done under it leaves it whole, also where code of a key, the clock or a tally panics.
+        // The work done under the lock leaves the data consistent, even if code of a key, the clock or a tally panics.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The slot of a key, a new one if need be; `None`, and counted, if there is no room.
+    /// The slot of a key, a new one if necessary; `None` if there is no room, which is then counted.
     pub(super) fn insert(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
         if let Some(found) = self.find(key) {
             return Some(found);
@@ -85,7 +85,7 @@ where
         } else {
             let class = self.class_of(key);
             let mut places = self.places();
-            // Another thread may have found out while this one waited.
+            // Another thread may have found that out while this one waited.
             if self.is_noted_as_full() {
                 None
             } else {
@@ -109,7 +109,7 @@ where
         if let Some(found) = self.find(key) {
             return Some(found);
         }
-        // Before a slot is taken from another key: code of a key may panic.
+        // Done before a slot is taken from another key, because code of a key may panic.
         let named = Named::new(self.hasher.hash_one(key), key.clone());
         let kept = Arc::new(key.clone());
         let Some(index) = self.free_slot(places) else {
@@ -120,7 +120,7 @@ where
         let place = Place::new(index as u32, slot.turn.get());
         // Under the lock, so no other thread counts.
         let number = self.inserted.load(Ordering::Relaxed) + 1;
-        // Before the key can be found: who finds it sees these.
+        // Stored before the key can be found, so that a thread that finds it sees these values.
         slot.born
             .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
         slot.since.store(number, Ordering::Relaxed);
@@ -142,7 +142,7 @@ where
         places.spare.take().or_else(|| self.vacate(places))
     }
 
-    /// Whether a slot is to be had. One that is taken from its key for that is kept for the next.
+    /// Whether a slot is available. If one is taken from its key to find out, it is kept for the next key.
     pub(super) fn has_room(&self, places: &mut Places) -> bool {
         if places.fresh < self.capacity() || places.spare.is_some() {
             return true;
@@ -151,8 +151,8 @@ where
         places.spare.is_some()
     }
 
-    /// Takes a slot from the key that needs it least, of those that are looked at. Twice round at most, so that in a
-    /// small registry none is missed.
+    /// Takes a slot from the key that needs it least, among those that are looked at. Goes round twice at most, so that
+    /// none is missed in a small registry.
     fn vacate(&self, places: &mut Places) -> Option<usize> {
         let now = At(self.clock.now_ms());
         let mut candidates = Vec::with_capacity(CANDIDATES);
@@ -171,7 +171,8 @@ where
                 break;
             }
         }
-        // The one whose last failure is the longest ago, in slots that were given away since, and whose stay is over.
+        // First comes the key whose last failure is the longest ago, measured in slots given away since, and whose stay
+        // is over.
         candidates.sort_unstable();
         let mut indices = candidates.into_iter().map(|(_, _, index)| index);
         indices.find(|&index| self.evict(index))
@@ -182,13 +183,13 @@ where
             return Worth::Kept;
         }
         let ruleset = self.rules_of(slot);
-        // A copy, which may be retired to see whether it can be.
+        // A copy of the word, which is retired to find out whether the slot's own word can be.
         let word = AtomicU64::new(self.breaker(slot, ()).to_bits());
         let copy = Breaker::from_parts(&word, &ruleset.rules, now, Untouched(&slot.tally), ());
         let snapshot = copy.snapshot();
         match snapshot.state() {
             State::Closed if snapshot.failures() > 0 => Worth::Little,
-            // What a tally remembers against it.
+            // A tally remembers something against it.
             State::Closed if ruleset.is_eager && slot.has_failed() => Worth::Little,
             State::Closed => Worth::Nothing,
             State::Open if !is_long_over(&snapshot, now) => Worth::Kept,
@@ -197,7 +198,7 @@ where
         }
     }
 
-    /// Takes the slot from its key, unless it has opened meanwhile.
+    /// Takes the slot from its key, unless the key has opened meanwhile.
     fn evict(&self, index: usize) -> bool {
         let slot = &self.slots[index];
         let key = slot.key.load_full();
@@ -222,7 +223,7 @@ where
     }
 }
 
-/// Whether the open time has been over for as long as it took.
+/// Whether the open time has been over for as long as it lasted.
 fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
     let (Some(opened_at_ms), Some(open_for)) = (snapshot.opened_at_ms(), snapshot.open_for())
     else {
@@ -241,7 +242,7 @@ impl<K, T> Drop for Raised<'_, K, T> {
     }
 }
 
-/// Takes the key out of a slot again, where the map did not take it.
+/// Removes the key from a slot again if it did not get into the map.
 struct Unplaced<'a, K, T>(&'a Slot<K, T>);
 
 impl<K, T> Drop for Unplaced<'_, K, T> {
@@ -260,7 +261,7 @@ impl Clock for At {
     }
 }
 
-/// A tally that a copy of the word may have.
+/// A tally for a copy of the word: it leaves the real one unchanged.
 pub(super) struct Untouched<'a, T>(pub(super) &'a T);
 
 impl<T: Tally> Tally for Untouched<'_, T> {

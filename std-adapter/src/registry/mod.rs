@@ -1,20 +1,20 @@
-//! A breaker per host, shard or tenant: bounded, read without a lock or a shared write.
+//! One breaker per host, shard or tenant: bounded memory, and reads without a lock or a shared write.
 //!
 //! | file | what |
 //! |---|---|
-//! | `builder`, `error` | how a registry is made, and what is wrong with a configuration |
-//! | `rules`, `classes` | the rules of keys, replaced while running; rules by a function of the key |
+//! | `builder`, `error` | building a registry, and errors in its configuration |
+//! | `rules`, `classes` | the rules of keys, replaceable at run time; rules chosen by a function of the key |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
-//! | `handle`, `call` | what leads to a registry; calls of a key |
-//! | `granted`, `admission`, `permit`, `report`, `absent` | what admits a call of a key; the right to it; what its end changes, also where the key had no slot when it began |
-//! | `full`, `cap` | when there is no slot to be had; when too many keys are shut out |
-//! | `insertion`, `walk` | who gets a slot, and who loses it; in which order slots are looked at, and who stays longer |
+//! | `handle`, `call` | handles that lead to a registry; calls of a key |
+//! | `granted`, `admission`, `permit`, `report`, `absent` | admitting a call of a key; its permit; what changes when it ends, including where the key had no slot when it began |
+//! | `full`, `cap` | when no slot is available; when too many keys are shut out |
+//! | `insertion`, `walk` | which keys get a slot, and which lose it; the order in which slots are looked at, and which keys stay longer |
 //! | `named` | keys with their hashes |
-//! | `operation`, `config` | what an operator sees and does; rules that are replaced |
-//! | `observer`, `explained` | who is notified, and of which words |
-//! | `wait` (`tokio`) | waiting for a key, and trying again |
+//! | `operation`, `config` | what an operator sees and does; replacing rules |
+//! | `observer`, `explained` | observers, and the words they are given |
+//! | `wait` (`tokio`) | waiting for a key, and retrying |
 //! | `by_key` | one breaker per key of a request, for layers |
-//! | `in_flight_by_key`, `in_flight_counts` | a limit of calls in flight of each key that trips; how many there are |
+//! | `in_flight_by_key`, `in_flight_counts` | a limit on the calls in flight of each key, which trips the breaker; how many there are |
 
 mod absent;
 mod admission;
@@ -90,76 +90,78 @@ use slot::Slot;
 ///
 /// # What a key costs
 ///
-/// A key whose calls succeed has no slot: nothing is written, and nobody can fill the registry with keys
-/// that work. A key gets a slot with its first failure. (Rules that remember calls, such as a failure ratio,
-/// need a slot from the first call on.) A call looks its key up without a lock and without a write to memory
-/// that others read.
+/// A key whose calls succeed has no slot: nothing is written, and no one can fill the registry with healthy keys. A key
+/// gets a slot with its first failure. (Rules that remember calls, such as a failure ratio, need a slot from the first
+/// call on.) A call looks its key up without a lock and without a write to memory that others read.
 ///
 /// # When it is full
 ///
-/// A key that fails takes the slot of another one that needs it less. In this order:
+/// A key that fails takes the slot of another key that needs it less, in this order:
 ///
 /// 1. one that is closed with nothing counted against it;
-/// 2. one that is closed with failures, beginning with the one whose last failure is the longest ago (but see below);
+/// 2. one that is closed with failures, starting with the one whose last failure is the longest ago (but see below);
 /// 3. one that has tripped and waits for callers: open, and due for as long again as it was open; half-open, and its
 ///    next call would be a probe (a probe slot is free, or the probes in flight are lost); or at the end of its return.
-///    How often it has tripped in a row is forgotten then, and with that how far its open time had grown.
+///    This forgets how often it has tripped in a row, and therefore how far its open time had grown.
 ///
-/// Keys that are open for less than that, whose probes are all under way, that are forced open or disabled, and those
-/// with rules of their own keep their slots. Reports of calls that were under way when the slot was taken change nothing. If no slot can be had,
-/// [`WhenFull`] says what becomes of further keys; such calls are counted in [`stats`](Self::stats).
+/// Keys keep their slots if they have been open for less than that, if all their probes are under way, if they are
+/// forced open or disabled, or if they have rules of their own. Reports of calls that were under way when the slot was
+/// taken change nothing. If no slot is available, [`WhenFull`] says what happens to further keys; such calls are
+/// counted in [`stats`](Self::stats).
 ///
 /// # Bounds
 ///
 /// - **Memory** is bounded by the capacity.
-/// - **Work.** A search looks at slots in random order, at 1,024 at most, and compares the first 16 keys that may go.
-///   One that finds none is not repeated for a tenth of a second, or for less where there are more than 10,240 slots,
-///   so that all of them are looked at within a second of calls, or in `capacity` / 1,024 milliseconds if that is longer.
-/// - **A key that fails is guarded** from the call on that its rules say, if at least one in a hundred slots may
-///   be taken, and if between two of its calls fewer other keys get a slot than a quarter of the slots that may be taken:
-///   it is forgotten only if all the others that it is compared with have failed since. Among more keys than that,
-///   whatever they do, it is guarded by lot: one key in 16 keeps its slot for as many further insertions as there
-///   are slots, half of these for twice as many, and so on up to 1,024 times. With `m` times as many new failing keys
-///   between two of its calls as there are slots that may be taken, it takes about 20 `m` further calls on
-///   average, for `m` up to 1,000. Fewer slots than one in a hundred are found within the time above.
-/// - **A key that is well again** is served again as any breaker serves it: at the latest when its open time is over.
+/// - **Work.** A search looks at up to 1,024 slots in random order, and compares the first 16 keys that may be evicted.
+///   A search that finds none is not repeated for a tenth of a second, or for less if there are more than 10,240 slots,
+///   so that all of them are looked at within a second of calls, or within `capacity` / 1,024 milliseconds if that is
+///   longer.
+/// - **A key that fails is guarded** from the call that its rules prescribe, provided that at least one slot in a
+///   hundred may be taken and that, between two of its calls, fewer other keys get a slot than a quarter of the slots
+///   that may be taken: it is forgotten only if all the others that it is compared with have failed since. If there are
+///   more keys than that, whatever they do, it is guarded by chance: one key in 16 keeps its slot for as many further
+///   insertions as there are slots, half of those for twice as many, and so on up to 1,024 times. If, between two of
+///   its calls, `m` times as many new keys fail as there are slots that may be taken, it takes about 20 `m` further
+///   calls on average until the key is guarded, for `m` up to 1,000. If fewer than one slot in a hundred may be taken,
+///   one is found within the time given above.
+/// - **A key that has recovered** is served again as with any breaker: at the latest when its open time is over.
 ///
-/// The default hasher keeps those who choose keys from choosing collisions.
+/// The default hasher prevents an attacker who can choose keys from causing collisions.
 ///
 /// # Code of a key
 ///
 /// A key's own `Hash`, `Eq` and `Clone` must not call the registry, and neither must its `Drop`. If one panics, the
-/// panic comes to the call that ran it, whose report may be lost; other keys keep their breakers, except that one that
-/// may go may be closed and cleared. A panic of `Drop` within the map ends there. The function of
+/// panic reaches the call that ran it, whose report may be lost; other keys keep their breakers, except that a key that
+/// may be evicted may be closed and cleared. A panic in `Drop` within the map is caught there. The function of
 /// [`rules_by`](RegistryBuilder::rules_by) runs before anything changes, without the lock.
 ///
 /// # Rules
 ///
-/// The common rules apply to all keys. [`rules_by`](RegistryBuilder::rules_by) has others for classes of keys,
-/// [`set_config_of`](Self::set_config_of) for a single key, which comes first. All of them can be replaced while
-/// calls are under way.
+/// The common rules apply to all keys. [`rules_by`](RegistryBuilder::rules_by) sets others for classes of keys,
+/// [`set_config_of`](Self::set_config_of) for a single key; the latter take precedence. All of them can be replaced
+/// while calls are under way.
 ///
 /// # Hosts that share a load
 ///
-/// If many of them fail at once, the rest may not bear what is taken from them:
+/// If many of them fail at once, the rest may not be able to carry the load that is taken from them:
 /// [`max_shut_out`](RegistryBuilder::max_shut_out) limits how many keys are shut out at a time.
 ///
 /// # Parameters
 ///
-/// `K` is the key: cheap to clone, such as a number, an `Arc<str>`, or an
-/// `Origin` of the feature `http`. `C` is the clock, `T` a memory per slot for rules that need one, `O` is notified of
-/// what happens, `S` hashes: [`RandomState`] where keys come from outside, a faster one where they do not.
+/// `K` is the key: cheap to clone, such as a number, an `Arc<str>`, or an `Origin` of the feature `http`. `C` is the
+/// clock, `T` a memory per slot for rules that need one, `O` the observer that is notified of what happens, `S` the
+/// hasher: [`RandomState`] if keys come from outside, a faster one if they do not.
 pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     slots: Box<[Slot<K, T>]>,
     /// The slot of a key, and its turn.
     map: papaya::HashMap<Named<K>, Place, AsHashed>,
     hasher: S,
-    /// Who gets the next slot.
+    /// Decides which key gets the next slot.
     places: Mutex<Places>,
-    /// No slot was to be had lately: until when, by the clock; 0 for never.
+    /// Until when no slot is looked for, because none was available recently: a clock reading, or 0 for never.
     full_until_ms: AtomicU32,
     when_full: WhenFull,
-    /// All rules that were ever set, which of them are the common ones, and which those of classes.
+    /// All rules that were ever set, which of them are the common ones, and which belong to classes.
     table: RuleTable,
     rules: AtomicU16,
     classes: Option<Classes<K>>,
@@ -173,12 +175,12 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     unguarded: AtomicU64,
 }
 
-/// Where a key is: its slot, and the turn of that slot. In one number, which is read as it was written.
+/// Where a key is: its slot, and the turn of that slot, in one number, so that both are always read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place(u64);
 
 impl Place {
-    /// Of a key that has no slot.
+    /// The place of a key that has no slot.
     const NONE: Self = Self::new(u32::MAX, 0);
 
     const fn new(slot: u32, turn: u32) -> Self {
@@ -195,7 +197,7 @@ impl Place {
 }
 
 impl<K: Hash + Eq> Registry<K> {
-    /// A registry of 4,096 slots, by the clock of `std`, with a hasher that is safe against keys from outside.
+    /// Creates a registry of 4,096 slots, with the clock of `std` and a hasher that is safe for keys from outside.
     ///
     /// # Errors
     /// [`RegistryError`] says which setting does not fit, and what to do.
@@ -203,7 +205,8 @@ impl<K: Hash + Eq> Registry<K> {
         Self::builder(config).build()
     }
 
-    /// A registry with other slots, clock, memory, observer or hasher: give them to the [`RegistryBuilder`].
+    /// Builds a registry with another capacity, clock, memory, observer or hasher: pass them to the
+    /// [`RegistryBuilder`].
     pub fn builder(config: crate::Config) -> RegistryBuilder<K> {
         RegistryBuilder::new(config)
     }
@@ -227,12 +230,12 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
 
     /// The number of keys that can be remembered.
     pub fn capacity(&self) -> usize {
-        // One more is shared by those who got none.
+        // One extra slot is shared by the keys that got none.
         self.slots.len() - 1
     }
 
-    /// For ever, so that handles cost nothing: for registries that live as long as the program. A `static` with
-    /// a [`LazyLock`](std::sync::LazyLock) does the same.
+    /// Leaks the registry so that handles cost nothing: for registries that live as long as the program. A `static`
+    /// with a [`LazyLock`](std::sync::LazyLock) does the same.
     pub fn leak(self) -> &'static Self {
         Box::leak(Box::new(self))
     }

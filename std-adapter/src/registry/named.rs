@@ -1,4 +1,4 @@
-//! Keys with their hashes, so that the map runs no code of a key but its `Eq`.
+//! Keys with their hashes, so that `Eq` is the only code of a key that the map runs.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::mem;
@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use papaya::Equivalent;
 
-/// A key as the map keeps it. A map that grows hashes its keys again, on any thread, and stops half-way if that
-/// panics; and it drops a key when no thread reads it any more, on any thread. So the hash is kept, and a panic of
-/// the drop ends here.
+/// A key as the map keeps it. A map that grows rehashes its keys, on any thread, and stops halfway if that panics; and
+/// it drops a key once no thread reads it any more, on any thread. So the hash is kept, and a panic in the drop is
+/// caught here.
 #[derive(Debug)]
 pub(super) struct Named<K> {
     hash: u64,
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     key: Option<K>,
 }
 
@@ -43,13 +43,13 @@ impl<K> Drop for Named<K> {
     fn drop(&mut self) {
         if mem::needs_drop::<K>() {
             let key = self.key.take();
-            // The panic was reported by its hook; there is no caller whose concern it is.
+            // The panic was reported by its hook; there is no caller to pass it to.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(key)));
         }
     }
 }
 
-/// A key that is looked up.
+/// A key that is being looked up.
 pub(super) struct Wanted<'a, K> {
     pub(super) hash: u64,
     pub(super) key: &'a K,
@@ -69,7 +69,7 @@ impl<K: Eq> Equivalent<Named<K>> for Wanted<'_, K> {
     }
 }
 
-/// Takes the hash of a key as it is.
+/// Uses the hash of a key as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AsHashed(u64);
 

@@ -1,14 +1,14 @@
-//! Who is notified of what happens to the keys of a registry.
+//! Observers of what happens to the keys of a registry.
 
 use std::sync::Arc;
 
 use atomic_breaker::{Outcome, Present, Rejected, Transition};
 
-/// [`Observer`](crate::Observer) for a registry: is notified of the key as well. Each transition is reported
-/// exactly once, on the thread of the caller who made it, so be brief and do not block. It may call the
-/// registry. If it panics, a probe that was just admitted gives its slot back.
+/// An [`Observer`](crate::Observer) for a registry, which is told the key as well. Each transition is reported exactly
+/// once, on the thread of the caller that caused it, so be brief and do not block. It may call the registry. If it
+/// panics, a probe that was just admitted gives its slot back.
 ///
-/// `()` observes nothing; a pair notifies both; a reference or `Arc` forwards; an `Option` forwards where there is one.
+/// `()` observes nothing; a pair notifies both; a reference or `Arc` forwards; an `Option` forwards if it is `Some`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not observe a registry with keys of type `{K}`",
     note = "an observer of one breaker does not know of keys: take `RegistryLog` for `BreakerLog`, `RegistryMetrics` \
@@ -26,16 +26,16 @@ pub trait KeyedObserver<K> {
         let _ = (key, transition);
     }
 
-    /// [`transition`](Self::transition), to which it forwards by default, with the word of the key as it is now. This
-    /// is what the registry calls; for observers that keep what is the present. Read the word at once: the slot may
-    /// change hands.
+    /// [`transition`](Self::transition), to which it forwards by default, with the current word of the key. The
+    /// registry calls this method; it is for observers that track the current state. Read the word at once: the slot
+    /// may change hands.
     fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
         let _ = present;
         self.transition(key, transition);
     }
 
-    /// The state of a key has changed to open because a call failed, and the words of that failure are known. Comes
-    /// in place of [`changed`](Self::changed), to which it forwards by default.
+    /// The state of a key has changed to open because a call failed, and the words of that failure are known. Called
+    /// instead of [`changed`](Self::changed), to which it forwards by default.
     fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
         let _ = last_failure;
         self.changed(key, transition, present);
@@ -46,15 +46,16 @@ pub trait KeyedObserver<K> {
         let _ = (key, rejected);
     }
 
-    /// A call would have been rejected, and passes in [shadow mode](crate::Enforcement) or because
-    /// [too many keys](super::RegistryBuilder::max_shut_out) are shut out. Its outcome is not reported. Forwards to [`rejected`](Self::rejected) by default.
+    /// A call should have been rejected, but passes in [shadow mode](crate::Enforcement) or because [too many
+    /// keys](super::RegistryBuilder::max_shut_out) are shut out. Its outcome is not reported. Forwards to
+    /// [`rejected`](Self::rejected) by default.
     fn would_reject(&self, key: &K, rejected: Rejected) {
         self.rejected(key, rejected);
     }
 
-    /// A permit was reported, be it of a key that has no slot, as it never failed: every call that was admitted
-    /// comes here or to [`cancelled`](Self::cancelled), once. A success that took too long comes as a failure that
-    /// [is slow](atomic_breaker::Failure::is_slow).
+    /// A permit was reported, including one of a key that has no slot because it never failed: each admitted call leads
+    /// to one notification, this one or [`cancelled`](Self::cancelled). A success that took too long arrives as a
+    /// failure that [is slow](atomic_breaker::Failure::is_slow).
     fn outcome(&self, key: &K, outcome: Outcome) {
         let _ = (key, outcome);
     }

@@ -11,7 +11,7 @@ use super::slot::{Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, RegistryError};
 use crate::resource::LastFailure;
 
-/// A key that has a slot, as it stands.
+/// The current state of a key that has a slot.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Entry<K> {
@@ -19,13 +19,13 @@ pub struct Entry<K> {
     pub key: Arc<K>,
     /// Its breaker.
     pub snapshot: Snapshot,
-    /// The failure that opened it last.
+    /// The failure that last opened it.
     pub last_failure: Option<Arc<LastFailure>>,
     /// Whether it has rules of its own: those of [`set_config_of`](Registry::set_config_of), not those of a class.
     pub has_own_rules: bool,
 }
 
-/// What has become of keys.
+/// What has happened to the keys of a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistryStats {
@@ -33,8 +33,8 @@ pub struct RegistryStats {
     pub keys: usize,
     /// Keys that lost their slot, since the start.
     pub evicted: u64,
-    /// How often a call found no slot, since the start: one that passed without being counted, that shared a breaker or
-    /// was rejected, as [`WhenFull`](super::WhenFull) says.
+    /// How often a call found no slot, since the start: depending on [`WhenFull`](super::WhenFull), it passed without
+    /// being counted, shared a breaker or was rejected.
     pub unguarded: u64,
 }
 
@@ -46,14 +46,14 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    /// All keys that have a slot, as they stand. Each is right for itself; they change while others are looked
-    /// at.
+    /// Returns all keys that have a slot, with their current states. Each entry is consistent in itself; keys may
+    /// change while others are being read.
     pub fn entries(&self) -> Vec<Entry<K>> {
         self.iter_entries().collect()
     }
 
-    /// [`entries`](Self::entries), one after another: a key is looked at when its turn comes. Those that get a
-    /// slot meanwhile are missing, and no key comes twice. Calls of keys do not wait for it.
+    /// [`entries`](Self::entries), one after another: each key is read when its turn comes. Keys that get a slot
+    /// meanwhile are missing, and no key appears twice. Calls of keys do not wait for this.
     ///
     /// ```
     /// use atomic_breaker_std::registry::Registry;
@@ -65,8 +65,8 @@ where
     /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
     /// ```
     pub fn iter_entries(&self) -> impl Iterator<Item = Entry<K>> {
-        // Slots that were never given away need not be looked at; a key that gets one meanwhile may have been
-        // looked at in another.
+        // Slots that were never given away need not be looked at; a key that gets one meanwhile may already have been
+        // seen in another slot.
         let places = self.places();
         let (slots, newest) = (&self.slots[..places.fresh()], self.newest());
         drop(places);
@@ -75,14 +75,14 @@ where
             .filter_map(move |slot| self.describe(slot, newest))
     }
 
-    /// A key, if it has a slot. One without is closed and clear.
+    /// Returns the state of a key if it has a slot. A key without one is closed and clear.
     pub fn entry(&self, key: &K) -> Option<Entry<K>> {
         let (_, slot) = self.find(key)?;
         self.describe(slot, u64::MAX)
             .filter(|entry| *entry.key == *key)
     }
 
-    /// The key of a slot, if it got it no later than the key with this number.
+    /// The key of a slot, if it got the slot no later than the key with this number.
     fn describe(&self, slot: &Slot<K, T>, newest: u64) -> Option<Entry<K>> {
         loop {
             let turn = slot.turn.get();
@@ -94,7 +94,7 @@ where
                 has_own_rules: slot.choice().own().is_some(),
                 key: Arc::clone(&key),
             };
-            // In one turn the slot is at first that of the key which is evicted, then that of the next.
+            // Within one turn the slot first belongs to the key that is being evicted, then to the next.
             let is_same = slot
                 .key
                 .load()
@@ -107,8 +107,8 @@ where
         }
     }
 
-    /// Commands a key: trips, forces open, releases, resets, disables or enables it. It gets a slot if it has
-    /// none.
+    /// Runs a command on a key: trips, forces open, releases, resets, disables or enables it. The key gets a slot if it
+    /// has none.
     ///
     /// ```
     /// use atomic_breaker_std::registry::Registry;
@@ -121,7 +121,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`RegistryError::Full`] when there is no slot to be had.
+    /// [`RegistryError::Full`] if no slot is available.
     pub fn command<R>(
         &self,
         key: &K,
@@ -130,7 +130,7 @@ where
         self.with_breaker(key, |breaker| command(breaker))
     }
 
-    /// Does something to the breaker of a key, which gets a slot if it has none.
+    /// Calls a function with the breaker of a key, which gets a slot if it has none.
     pub(crate) fn with_breaker<R>(
         &self,
         key: &K,
@@ -140,7 +140,7 @@ where
         Ok(self.act(key, slot, act))
     }
 
-    /// [`command`](Self::command) for a key that has a slot already; `None`, and nothing is done, if it has none.
+    /// [`command`](Self::command) for a key that already has a slot; if it has none, returns `None` and does nothing.
     ///
     /// ```
     /// use atomic_breaker_std::Config;
@@ -159,7 +159,7 @@ where
         self.with_known(key, |breaker| command(breaker))
     }
 
-    /// [`with_breaker`](Self::with_breaker) for a key that has a slot already.
+    /// [`with_breaker`](Self::with_breaker) for a key that already has a slot.
     pub(crate) fn with_known<R>(
         &self,
         key: &K,
@@ -187,11 +187,11 @@ where
         act(&self.breaker(pinned, observer))
     }
 
-    /// What has become of keys.
+    /// Returns what has happened to the keys.
     pub fn stats(&self) -> RegistryStats {
         RegistryStats {
             keys: self.map.len(),
-            // Counters that nothing else depends on.
+            // Counters on which nothing else depends.
             evicted: self.evicted.load(Ordering::Relaxed),
             unguarded: self.unguarded.load(Ordering::Relaxed),
         }
@@ -203,7 +203,7 @@ where
         self.inserted.load(Ordering::Relaxed)
     }
 
-    /// The slot of a key, which is not evicted until it is unpinned.
+    /// The slot of a key, which stays in place until it is unpinned.
     fn pinned(&self, key: &K) -> Result<(Place, &Slot<K, T>), RegistryError> {
         let class = self.class_of(key);
         let mut places = self.places();
@@ -215,7 +215,7 @@ where
     }
 }
 
-/// Unpins a slot, also when a command panics.
+/// Unpins a slot, even if a command panics.
 struct Pin<'a, K, T>(&'a Slot<K, T>);
 
 impl<K, T> Drop for Pin<'_, K, T> {

@@ -8,7 +8,7 @@ use super::AnyRegistry;
 use super::granted::{Granted, Kind};
 use crate::resource::{AnyPermit, Begun, Rejection};
 
-/// The right to one call of a key. Dropping it cancels. `H` leads to the registry: a reference or an `Arc`.
+/// The right to one call of a key. Dropping it cancels it. `H` leads to the registry: a reference or an `Arc`.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct KeyedPermit<H: AnyRegistry> {
     handle: H,
@@ -19,10 +19,10 @@ pub struct KeyedPermit<H: AnyRegistry> {
 }
 
 impl<H: AnyRegistry> KeyedPermit<H> {
-    /// [`Registry::acquire`](super::Registry::acquire) for a permit that owns its way to the registry.
+    /// [`Registry::acquire`](super::Registry::acquire) for a permit that owns its handle to the registry.
     ///
     /// # Errors
-    /// [`Rejection`] says how long to wait, and why it opened.
+    /// [`Rejection`] says how long to wait, and why the breaker opened.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -40,7 +40,7 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         })
     }
 
-    /// Of a call that should have been rejected, and passes.
+    /// The permit of a call that should have been rejected, but passes.
     #[cfg(feature = "tokio")]
     pub(super) fn unguarded(handle: H, key: H::Key) -> Self {
         Self {
@@ -52,8 +52,8 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         }
     }
 
-    /// A permit that counts as failed when it is dropped without a report: for code that leaves by `?`, and for
-    /// operations that may panic.
+    /// Makes the permit count as failed if it is dropped without a report: for code that returns early with `?`, and
+    /// for operations that may panic.
     pub fn failing_when_dropped(mut self) -> Self {
         self.fails_when_dropped = true;
         self
@@ -69,7 +69,7 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         self.fails_when_dropped = false;
     }
 
-    /// Reports a call that is not to be made as it is, and asks for another permit of its key.
+    /// Reports a call that is not made with this permit, and asks for another permit for its key.
     pub(super) fn ask_again(
         mut self,
         outcome: Outcome,

@@ -1,4 +1,4 @@
-//! What a report of a key changes.
+//! What changes when a call of a key is reported.
 
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroU32;
@@ -30,7 +30,7 @@ where
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        // What a response says says nothing about how long it took.
+        // The words about a response do not say how long it took.
         let why = why.filter(|_| outcome != Outcome::Success);
         match granted.kind {
             Kind::Admitted | Kind::Probe => {
@@ -40,7 +40,8 @@ where
                     self.tell_uncounted(key, granted.started_ms, outcome);
                     return None;
                 }
-                // A call that was not measured, granted when no probes were out, makes no transition by a success.
+                // A success causes no transition if the call was not measured and was granted when no probes were in
+                // flight.
                 let is_plain = granted.kind == Kind::Admitted
                     && granted.started_ms.is_none()
                     && outcome == Outcome::Success;
@@ -56,7 +57,7 @@ where
                 }
                 self.tell_outcome(key, outcome);
                 let made = made?;
-                // Not by reference: what was granted would have to be in memory, on the way of all others.
+                // Not passed by reference: the grant would then have to be in memory on every other path, too.
                 let started_ms = granted.started_ms;
                 let took = move || self.too_slow(slot, started_ms);
                 let words = Words::new(why, slow_if_success(outcome, &took));
@@ -68,8 +69,8 @@ where
         }
     }
 
-    /// Of an admitted call or a probe. What was granted comes in registers: behind a pointer it would have to be
-    /// written first, on the way of all others.
+    /// Reports an admitted call or a probe. The grant is passed in registers: behind a pointer it would first have to
+    /// be written to memory on every other path, too.
     #[inline(never)]
     pub(super) fn report_observed(
         &self,
@@ -97,7 +98,7 @@ where
     #[inline]
     fn note(&self, slot: &Slot<K, T>, token: Token<u64>, outcome: Outcome) {
         let (granted, started_ms) = token.into_raw();
-        // A success that was measured may have been too slow, which shows in the word.
+        // A measured success may have been too slow, which shows in the word.
         let has_failed = match outcome {
             Outcome::Failure(_) => true,
             Outcome::Success => started_ms != 0 && slot.word.load(Ordering::Relaxed) != granted,
@@ -108,7 +109,7 @@ where
         }
     }
 
-    /// Of a call that concerns no breaker.
+    /// Notifies of a call that concerns no breaker.
     #[inline]
     pub(super) fn tell_outcome(&self, key: &K, outcome: Outcome) {
         if self.observer.is_listening() {
@@ -116,7 +117,8 @@ where
         }
     }
 
-    /// Of a call that reaches no breaker, which would say whether it was slow: the rules of keys without a slot do.
+    /// Notifies of a call that reaches no breaker, which would otherwise say whether it was slow; here the rules of
+    /// keys without a slot do.
     #[cold]
     pub(super) fn tell_uncounted(&self, key: &K, started_ms: Option<NonZeroU32>, outcome: Outcome) {
         let is_slow = outcome == Outcome::Success && self.was_slow(key, started_ms);
@@ -161,7 +163,7 @@ where
         let made = breaker
             .resume(Token::from_raw(granted, started_ms))
             .cancel();
-        // As a success, it may have been too slow.
+        // Treated as a success, because it may have been too slow.
         self.note(slot, Token::from_raw(granted, started_ms), Outcome::Success);
         if let Some(made) = made {
             slot.note_failure(self.newest());
@@ -180,7 +182,7 @@ where
         )
     }
 
-    /// Of those who share a slot only outcomes are told: its transitions are nobody's.
+    /// For keys that share a slot only outcomes are reported: the transitions of that slot belong to no key.
     #[inline]
     fn observer_of<'a, F: FnOnce() -> String>(
         &'a self,
@@ -210,7 +212,7 @@ where
         let breaker = self.breaker(slot, ());
         slot.last_failure
             .set_for(made, breaker.present(), words.take());
-        // The slot may have changed hands meanwhile, and words of one key must not show at another.
+        // The slot may have changed hands meanwhile, and words of one key must not appear under another.
         if !self.is_still(place, slot) {
             slot.last_failure.clear();
         }

@@ -11,13 +11,13 @@ use super::{Registry, RegistryError};
 pub(super) use crate::rules::RuleId;
 use crate::rules::{Table, TableFull};
 
-/// Rules, and what follows from them for a registry.
+/// Rules, and their consequences for a registry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ruleset {
     pub(super) rules: Rules<u64>,
-    /// Whether each call has to be remembered, so that the first one takes a slot.
+    /// Whether each call has to be remembered, so that a key takes a slot with its first call.
     pub(super) is_eager: bool,
-    /// From when on a call is slow.
+    /// The duration from which on a call is slow.
     pub(super) slow_call_ms: Option<u32>,
 }
 
@@ -41,12 +41,12 @@ impl Ruleset {
     }
 }
 
-/// All rules that were ever set, each once, so that they can be borrowed without counting who does.
+/// All rules that were ever set, each stored once, so that they can be borrowed without reference counting.
 #[derive(Debug)]
 pub(super) struct RuleTable(Table<Ruleset>);
 
 impl RuleTable {
-    /// With the first rules, those of index 0.
+    /// A table with the first rules, which have index 0.
     pub(super) fn new(first: Ruleset) -> Self {
         let table = Self(Table::new());
         // The table is empty, so there is room.
@@ -60,7 +60,7 @@ impl RuleTable {
         self.0.get(id)
     }
 
-    /// The index of rules, new ones if need be.
+    /// The index of the rules, which are added if they are new.
     pub(super) fn insert(&self, ruleset: Ruleset) -> Result<RuleId, RegistryError> {
         let inserted = self.0.insert(ruleset);
         inserted.map_err(|TableFull| RegistryError::TooManyRules)
@@ -80,7 +80,8 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
         }
     }
 
-    /// The rules of a key that has no slot. Not under the lock of the registry, as it runs code of the user.
+    /// The rules of a key that has no slot. Must not be called under the lock of the registry, because it
+    /// runs user code.
     #[inline]
     pub(super) fn rules_of_absent(&self, key: &K) -> &Ruleset {
         match &self.classes {

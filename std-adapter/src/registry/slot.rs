@@ -13,13 +13,13 @@ use super::rules::RuleId;
 use super::turn::Turn;
 use crate::resource::{LastFailureCell, SharedFailure};
 
-/// A place for one key. On a cache line of its own, so that a key that fails does not slow down its neighbours.
+/// A place for one key. It has a cache line of its own, so that a failing key does not slow down its neighbours.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Slot<K, T> {
     pub(super) word: AtomicU64,
     pub(super) turn: Turn<word::AtomicU32>,
-    /// Who must not be evicted now: an operator is at work, or the key has rules of its own.
+    /// How many reasons there are not to evict it now: an operator is at work, or the key has rules of its own.
     pub(super) pins: AtomicU32,
     /// The word with which this key got the slot.
     pub(super) born: AtomicU64,
@@ -52,7 +52,7 @@ impl<K, T> Slot<K, T> {
         }
     }
 
-    /// Notes that the key has failed when so many had got a slot. Written once between two that get one.
+    /// Notes that the key failed when that many keys had got a slot. Written at most once until the next key gets one.
     #[inline]
     pub(super) fn note_failure(&self, inserted: u64) {
         if self.failed_at.load(Ordering::Relaxed) != inserted {
@@ -82,13 +82,13 @@ impl<K, T> Slot<K, T> {
         Choice(self.choice.load(Ordering::Relaxed))
     }
 
-    /// Under the lock of the registry, before the key that gets the slot can be found.
+    /// Called under the lock of the registry, before the key that gets the slot can be found.
     pub(super) fn set_class(&self, class: Class) {
         let choice = Choice::new(None, class);
         self.choice.store(choice.0, Ordering::Relaxed);
     }
 
-    /// Under the lock of the registry. A key with rules of its own keeps its slot.
+    /// Called under the lock of the registry. A key with rules of its own keeps its slot.
     pub(super) fn set_own_rules(&self, rules: Option<RuleId>) {
         let before = self.choice();
         let next = Choice::new(rules, before.class());
@@ -100,29 +100,29 @@ impl<K, T> Slot<K, T> {
         }
     }
 
-    /// Under the lock of the registry.
+    /// Called under the lock of the registry.
     pub(super) fn pin(&self) {
         self.pins.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn unpin(&self) {
-        // What was done meanwhile comes before an eviction that finds it unpinned.
+        // The work done while it was pinned happens before an eviction that finds it unpinned.
         self.pins.fetch_sub(1, Ordering::Release);
     }
 
-    /// Under the lock of the registry, so that no new pin comes in between.
+    /// Called under the lock of the registry, so that no new pin comes in between.
     pub(super) fn is_pinned(&self) -> bool {
         self.pins.load(Ordering::Acquire) != 0
     }
 }
 
-/// Which rules apply to a slot: below, one more than the index of its own rules, 0 if it has none; above, its class, which
-/// it keeps beside its own rules.
+/// Which rules apply to a slot: the low bits hold one more than the index of its own rules, or 0 if it has none; the
+/// high bits hold its class, which it keeps in addition to its own rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice(u32);
 
 impl Choice {
-    /// No rules of its own, and of no class.
+    /// Has no rules of its own, and no class.
     pub(super) const COMMON: Self = Self(0);
     const CLASS: u32 = 24;
 
@@ -131,7 +131,7 @@ impl Choice {
         Self(u32::from(class.0) << Self::CLASS | own)
     }
 
-    /// Rules of its own, if it has some.
+    /// The slot's own rules, if it has any.
     #[inline]
     pub(super) fn own(self) -> Option<RuleId> {
         let own = self.0 & ((1 << Self::CLASS) - 1);

@@ -1,4 +1,4 @@
-//! How a word changes hands.
+//! How the word of a slot changes hands.
 
 use std::sync::atomic::Ordering;
 
@@ -12,9 +12,10 @@ use atomic_breaker::word::Word;
 /// | an eviction | raises the turn · [retires](atomic_breaker::Breaker::retire) the word, which begins an epoch |
 /// | a caller | looks up the slot and its turn · acquires from the word · asks whether the turn [is still](Self::is_still) the same |
 ///
-/// A caller who was admitted in the new epoch saw the retired word, so it sees the raised turn as well, and
-/// gives the permit back. One who was admitted in the old epoch may go on: its report is stale, and so that
-/// it is not taken for a current one when epochs have come round, it asks for the turn again.
+/// A caller that was admitted in the new epoch saw the retired word, so it also sees the raised turn and
+/// gives the permit back. A caller that was admitted in the old epoch may continue: its report is stale, and
+/// it checks the turn again so that the report is not mistaken for a current one once epochs have wrapped
+/// around.
 #[derive(Debug, Default)]
 pub(super) struct Turn<T>(pub(super) T);
 
@@ -26,7 +27,7 @@ impl<T: Word<Bits = u32>> Turn<T> {
     /// Whether what was just acquired from `word` belongs to this turn.
     pub(super) fn is_still(&self, turn: u32, word: &impl Word) -> bool {
         // The closed path loads the word without ordering. This load sees what that one saw, or something
-        // later, and its partner is the release of the retirement.
+        // later, and pairs with the release of the retirement.
         let _ = word.load(Ordering::Acquire);
         self.get() == turn
     }
@@ -37,13 +38,13 @@ impl<T: Word<Bits = u32>> Turn<T> {
         self.set(self.get().wrapping_add(1));
     }
 
-    /// Takes the raise back, where the key keeps its slot. Whoever met it meanwhile waits for the lock of the
-    /// registry, and looks again.
+    /// Undoes the raise if the key keeps its slot. A caller that saw the raised turn meanwhile waits for the
+    /// lock of the registry, and looks again.
     pub(super) fn lower(&self) {
         self.set(self.get().wrapping_sub(1));
     }
 
-    /// Under the lock of the registry, so nobody else does.
+    /// Called under the lock of the registry, so no other thread sets it.
     fn set(&self, next: u32) {
         let mut turn = self.get();
         while let Err(found) =
@@ -86,7 +87,7 @@ mod tests {
                     success: Ordering,
                     failure: Ordering,
                 ) -> Result<$bits, $bits> {
-                    // A loop around a spurious failure has no end that loom could find.
+                    // A loop around a spurious failure would never end under loom.
                     self.0.compare_exchange(current, new, success, failure)
                 }
             }
@@ -95,8 +96,8 @@ mod tests {
     loom_word!(Word64, AtomicU64, u64);
     loom_word!(Word32, AtomicU32, u32);
 
-    /// The slot of one key is evicted and given to another, while somebody calls by the first key and fails.
-    /// Returns whether the failure counted against the other key.
+    /// The slot of one key is evicted and given to another, while a caller makes a call with the first key
+    /// and fails. Returns whether the failure counted against the other key.
     fn a_failure_against_an_eviction(acquiring: Ordering, raises_first: bool) {
         let rules = Rules::new(Config::new().consecutive_failures(9));
         loom::model(move || {

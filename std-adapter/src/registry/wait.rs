@@ -1,4 +1,4 @@
-//! Waiting for a key, and trying again, by tokio's timer.
+//! Waiting for a key and retrying, with tokio's timer.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -19,21 +19,22 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    /// Sleeps until the breaker of the key admits the caller, as [`wait`](crate::wait) says. Nobody wakes those who wait
-    /// for a key: one that closes early is noticed within a second, and its waiters then come spread over up to another.
-    /// In [shadow mode](Enforcement) calls pass, so it does not wait. From an `Arc`,
-    /// [`KeyedPermit::acquire_when_ready`] gives a permit that is owned.
+    /// Sleeps until the breaker of the key admits the caller, as described in [`wait`](crate::wait). Callers that wait
+    /// for a key are not woken: if it closes early, they notice within a second, and then arrive spread over up to
+    /// another second. In [shadow mode](Enforcement) calls pass, so this does not wait. From an `Arc`,
+    /// [`KeyedPermit::acquire_when_ready`] gives an owned permit.
     ///
-    /// - A key without a slot is closed, and ready at once.
-    /// - One that is rejected because the registry is [full](WhenFull::Reject) looks for room again after a tenth of a
-    ///   second, or up to 1.1 seconds if it has waited for long.
-    /// - Waiting is no use of the key: one that is waited for is evicted like any other, and its waiters are ready then.
+    /// - A key without a slot is closed, and so ready at once.
+    /// - A caller that is rejected because the registry is [full](WhenFull::Reject) looks for room again after a tenth
+    ///   of a second, or up to 1.1 seconds if it has waited for long.
+    /// - Waiting does not count as using the key: a key that callers wait for is evicted like any other, and its
+    ///   waiters are then ready.
     ///
-    /// Whoever waits is not rejected, so the observer is not notified; only where another thread takes the slot in the
-    /// same moment, and while traffic returns, a try may be rejected.
+    /// A waiting caller is not rejected, so the observer is not notified; a try may be rejected only if another thread
+    /// takes the slot at the same moment, or while traffic returns.
     ///
-    /// Waits for as long as it takes, also while the key is forced open: put a limit around it. Dropping the future
-    /// changes nothing, as it holds no slot.
+    /// Waits for as long as it takes, even while the key is forced open: put a time limit around it. Dropping the
+    /// future changes nothing, as it holds no slot.
     ///
     /// ```
     /// use atomic_breaker_std::registry::Registry;
@@ -53,12 +54,12 @@ where
         KeyedPermit::acquire_when_ready(self, key)
     }
 
-    /// [`call_async`](Self::call_async), again and again as the [`Retry`] says: an error is a failure and is tried again.
-    /// Waits while the breaker of the key would reject. Gives up when the tries are used up or the time is over, and at
-    /// once while the key is forced open, or open for longer than there is time left.
+    /// [`call_async`](Self::call_async), repeated as the [`Retry`] says: an error is a failure and is retried. Waits
+    /// while the breaker of the key would reject. Gives up when the tries are used up or the time is over, and at once
+    /// if the key is forced open, or open for longer than the time left.
     ///
-    /// Where only a part of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
-    /// they are; what passes does not wait.
+    /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
+    /// they are; calls that pass do not wait.
     ///
     /// ```
     /// use atomic_breaker_std::registry::Registry;
@@ -91,11 +92,11 @@ where
         self.retry_with(key, policy, AnyError, operation)
     }
 
-    /// [`retry`](Self::retry) with a classifier that says what a result means, to the breaker and to the retry: only a
-    /// failure is tried again.
+    /// [`retry`](Self::retry) with a classifier that says what a result means, both to the breaker and to the retry:
+    /// only a failure is retried.
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     pub fn retry_with<V, E, F>(
         &self,
         key: K,
@@ -110,9 +111,9 @@ where
         runtime::retry(Way::new(self, key), policy, classify, operation)
     }
 
-    /// [`call_async`](Self::call_async) that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a
-    /// timeout counts as: a failure of weight 1 otherwise, with the words "timed out after 500ms". A timeout drops the
-    /// operation.
+    /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
+    /// what a timeout counts as. By default a timeout is a failure of weight 1 with words such as "timed out after
+    /// 500ms". A timeout drops the operation.
     ///
     /// # Errors
     /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
@@ -130,7 +131,7 @@ where
         runtime::call_timeout(Way::new(self, key), limit.into(), operation)
     }
 
-    /// What a key without a slot would meet.
+    /// The snapshot for a key without a slot.
     fn snapshot_of_absent(&self) -> Snapshot {
         if self.when_full == WhenFull::Pass || !self.is_known_to_be_full() {
             return Snapshot::new(State::Closed);
@@ -143,13 +144,13 @@ where
 }
 
 impl<H: AnyRegistry + Clone> KeyedPermit<H> {
-    /// [`Registry::acquire_when_ready`] for a permit that owns its way to the registry.
+    /// [`Registry::acquire_when_ready`] for a permit that owns its handle to the registry.
     pub async fn acquire_when_ready(handle: H, key: H::Key) -> Self {
         runtime::acquire_when_ready(Way::new(handle, key)).await
     }
 }
 
-/// The way to a key, for one who waits.
+/// The way to a key, for a waiting caller.
 struct Way<H: AnyRegistry> {
     registry: H,
     key: H::Key,
@@ -170,7 +171,7 @@ impl<H: AnyRegistry + Clone> Admit<()> for Way<H> {
 }
 
 impl<H: AnyRegistry> Awaited for Way<H> {
-    /// Where the key is, and its word.
+    /// The place of the key, and its word.
     type Seen = Option<(Place, u64)>;
 
     fn look(&self) -> Self::Seen {

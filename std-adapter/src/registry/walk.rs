@@ -1,9 +1,9 @@
-//! In which order slots are looked at, and who stays longer.
+//! The order in which slots are looked at, and which keys stay longer.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Goes round all slots: each once in a round, in an order of its own in each round, so that the slots with which one
-/// is compared are others each time, and not foreseen by those who choose keys.
+/// Goes round all slots, each once per round and in a different order each round, so that a slot is compared with
+/// different ones each time, which an attacker who can choose keys cannot predict.
 #[derive(Debug)]
 pub(super) struct Walk {
     next: usize,
@@ -24,7 +24,7 @@ impl Walk {
         }
     }
 
-    /// The next of so many slots.
+    /// The next of that many slots.
     pub(super) fn step(&mut self, slots: usize) -> usize {
         if self.left == 0 {
             self.begin_round(slots);
@@ -38,7 +38,7 @@ impl Walk {
     fn begin_round(&mut self, slots: usize) {
         self.left = slots;
         self.next = self.below(slots);
-        // With a stride that has no factor in common with their number, each comes once.
+        // If the stride has no factor in common with the number of slots, each comes up once.
         self.stride = loop {
             let stride = 1 + self.below(slots);
             if greatest_common_divisor(stride, slots) == 1 {
@@ -57,21 +57,21 @@ impl Walk {
     }
 }
 
-/// Lets one key in 16 stay longer than its last failure says: for as many further insertions as there are slots, half of
-/// these for twice as many, and so on. So a key that is called rarely, among any number of others that fail, meets its
-/// next call with its failures counted, after some tries. Not foreseen by those who choose keys.
+/// Lets one key in 16 stay longer than its last failure says: for as many further insertions as there are slots, half
+/// of these for twice as many, and so on. So a rarely called key, among any number of other failing keys, still has its
+/// failures counted at its next call, after some tries. An attacker who can choose keys cannot predict it.
 #[derive(Debug)]
 pub(super) struct Stays(RandomState);
 
 impl Stays {
-    /// Stays are no longer than so many doublings of the capacity.
+    /// The most doublings of the capacity in the length of a stay.
     const MOST_DOUBLINGS: u32 = 10;
 
     pub(super) fn new() -> Self {
         Self(RandomState::new())
     }
 
-    /// How many insertions later the key with this number counts as having failed last.
+    /// By how many insertions the last failure of the key with this number is counted as later.
     pub(super) fn of(&self, number: u64, slots: usize) -> u64 {
         let chance = self.0.hash_one(number).leading_zeros();
         chance.checked_sub(4).map_or(0, |doublings| {

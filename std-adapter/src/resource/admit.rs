@@ -7,11 +7,11 @@ use atomic_breaker::{AnyBreaker, AsRules, Breaker, Clock, Observer, Permit, Tall
 
 use super::{AnyPermit, Rejection};
 
-/// Where the permit of a request comes from: one breaker for all of them, or one of many by a key of the
+/// Where the permit of a request comes from: one breaker for all requests, or one of many, chosen by a key of the
 /// request.
 ///
-/// Implemented for references and `Arc`s of a breaker or a [`Resource`](super::Resource), and with the
-/// feature `registry` for `ByKey`. A clone of it leads to the same breakers.
+/// Implemented for references and `Arc`s of a breaker or a [`Resource`](super::Resource), and with the feature
+/// `registry` for `ByKey`. A clone leads to the same breakers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a circuit breaker that outlives the request",
     note = "pass a `&'static Breaker` or an `Arc<Breaker>` (or of a `Resource`); for one breaker per host, a `ByKey`"
@@ -63,8 +63,9 @@ macro_rules! admit_by_breaker {
     )*};
 }
 
-/// What leads to one breaker for all requests: a reference or an `Arc` of a breaker or of a
-/// [`Resource`](super::Resource). [`InFlightLimit`](super::InFlightLimit) and `GateLayer` need it beside [`Admit`].
+/// A handle that leads to one breaker for all requests: a reference or an `Arc` of a breaker or of a
+/// [`Resource`](super::Resource). [`InFlightLimit`](super::InFlightLimit) and `GateLayer` require it in addition to
+/// [`Admit`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to one breaker for all requests",
     note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; not a `ByKey`, which `InFlightByKey` limits"
@@ -73,7 +74,7 @@ pub trait OneBreaker {
     /// The breaker.
     type Breaker: AnyBreaker;
 
-    /// The breaker itself, to look at.
+    /// The breaker itself, for inspection.
     fn one_breaker(&self) -> &Self::Breaker;
 }
 

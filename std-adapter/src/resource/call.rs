@@ -8,15 +8,15 @@ use atomic_breaker::Failure;
 
 use super::{Admit, AnyPermit, Report, ServiceError};
 
-/// A call that ends by a [report](Report), which may take its permit along, as the body of a response
-/// does. For what [`call_async_with`](atomic_breaker::Breaker::call_async_with) cannot do, as it has
-/// reported when it returns.
+/// Makes a call that ends with a [report](Report), which may take the permit along, as the body of a response does.
+/// [`call_async_with`](atomic_breaker::Breaker::call_async_with) cannot do this, because it has already reported when
+/// it returns.
 ///
-/// The handle leads to the breaker or the [`Resource`](super::Resource): an `Arc`, or a reference to a `static`,
-/// if what comes back is to be handed on. Dropping the future cancels.
+/// The handle leads to the breaker or the [`Resource`](super::Resource): an `Arc`, or a reference to a `static`, if the
+/// returned value is to be passed on. Dropping the future cancels the call.
 ///
 /// # Errors
-/// [`ServiceError::Rejected`] without a call, [`ServiceError::Failed`] with the error of the call.
+/// [`ServiceError::Rejected`] if no call was made, [`ServiceError::Failed`] with the error of the call.
 ///
 /// ```
 /// use atomic_breaker_std::{AnyError, Breaker, Config, ServiceError, breaker, call_reported};
@@ -88,7 +88,7 @@ where
     report.report(permit, result).map_err(ServiceError::Failed)
 }
 
-/// The permit of a call that is over, and what is said of it; if saying so panics, the call has failed.
+/// Returns the permit of a finished call and the verdict on it; if `judge` panics, the call has failed.
 #[inline]
 pub(crate) fn judged<V, P: AnyPermit>(permit: P, judge: impl FnOnce() -> V) -> (P, V) {
     let mut permit = Some(permit);

@@ -1,16 +1,16 @@
-//! Shadow mode: everything happens as usual, yet calls pass.
+//! Shadow mode: everything happens as usual, but calls pass.
 
 use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The share of rejections that are enforced, to be changed while running: 100 % by default; 0 % is shadow
-/// mode, in which a breaker goes through its whole life (trips, open times, probes, events, counters), yet
-/// all calls pass.
+/// The share of rejections that are enforced, which can be changed at run time: 100 % by default; 0 % is
+/// shadow mode, in which a breaker goes through its whole life cycle (trips, open times, probes, events,
+/// counters), but all calls pass.
 ///
-/// A call that should have been rejected and passes nevertheless is not reported to the breaker: it is not a
-/// call that the breaker admitted. So what it learns in shadow mode is what it would learn when enforced:
-/// in particular, probes decide when it closes.
+/// A call that should have been rejected but passes is not reported to the breaker, because the breaker did
+/// not admit it. So the breaker learns the same in shadow mode as it would when enforced: in particular,
+/// probes decide when it closes.
 ///
 /// ```
 /// use atomic_breaker_std::{Config, Resource, breaker};
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// ```
 #[derive(Debug)]
 pub struct Enforcement {
-    /// How many percent are not enforced, so that zeroed memory enforces.
+    /// The percentage that is not enforced, so that zeroed memory means full enforcement.
     shadowed: AtomicU8,
 }
 
@@ -40,7 +40,7 @@ impl Enforcement {
 
     /// The share that is enforced, in percent.
     pub fn percent(&self) -> u8 {
-        // A setting, with no other memory that depends on it: here and below.
+        // A setting on which no other memory depends; the same applies below.
         100 - self.shadowed.load(Ordering::Relaxed)
     }
 

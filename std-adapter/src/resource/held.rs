@@ -9,12 +9,12 @@ use atomic_breaker::{
 use super::words::too_slow;
 use super::{AnyPermit, AnyResource, Begun, Rejection};
 
-/// The right to one call of a [`Resource`](super::Resource). Dropping it cancels. `H` leads to the resource: a reference or an
-/// `Arc`.
+/// The right to one call of a [`Resource`](super::Resource). Dropping it cancels it. `H` leads to the resource: a
+/// reference or an `Arc`.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct ResourcePermit<H: AnyResource> {
     handle: H,
-    /// None once it is reported, and where the call passes although it should have been rejected.
+    /// `None` once it is reported, and if the call passes although it should have been rejected.
     token: Option<Token<BitsOf<H::Breaker>>>,
     begun: Begun,
     is_probe: bool,
@@ -25,7 +25,7 @@ impl<H: AnyResource> ResourcePermit<H> {
     /// Asks for the right to one call.
     ///
     /// # Errors
-    /// [`Rejection`] says how long to wait, and why it opened.
+    /// [`Rejection`] says how long to wait, and why the breaker opened.
     #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejection> {
         let begun = Begun::now();
@@ -56,7 +56,7 @@ impl<H: AnyResource> ResourcePermit<H> {
         Ok(Self::unguarded(handle, begun))
     }
 
-    /// Of a call that should have been rejected, and passes.
+    /// The permit of a call that should have been rejected, but passes.
     pub(super) const fn unguarded(handle: H, begun: Begun) -> Self {
         Self {
             handle,
@@ -67,8 +67,8 @@ impl<H: AnyResource> ResourcePermit<H> {
         }
     }
 
-    /// A permit that counts as failed when it is dropped without a report: for code that leaves by `?`, and for
-    /// operations that may panic.
+    /// Makes the permit count as failed if it is dropped without a report: for code that returns early with `?`, and
+    /// for operations that may panic.
     ///
     /// ```
     /// use atomic_breaker_std::{AnyPermit, Config, Outcome, Resource, breaker};
@@ -90,13 +90,13 @@ impl<H: AnyResource> ResourcePermit<H> {
         self
     }
 
-    /// Ends the permit without a report, as dropping it otherwise does.
+    /// Ends the permit without a report, as dropping it does by default.
     pub fn cancel(mut self) {
         self.fails_when_dropped = false;
     }
 
-    /// Reports once; keeps the words if that opens the breaker. Without words it keeps none: those of an earlier
-    /// failure would be wrong.
+    /// Reports once, and keeps the words if that opens the breaker. If there are no words it keeps none, because those
+    /// of an earlier failure would be wrong.
     #[inline]
     fn end(
         &mut self,
@@ -109,7 +109,7 @@ impl<H: AnyResource> ResourcePermit<H> {
         let made = permit.report(outcome)?;
         if made.to == State::Open {
             let words = match outcome {
-                // Of successes only those that took too long do.
+                // Only a success that took too long opens the breaker.
                 Outcome::Success => {
                     let limit = breaker.config().get_slow_call();
                     Some(too_slow(started_ms, breaker.clock().now_ms(), limit))
@@ -158,7 +158,8 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
         self.token.is_some()
     }
 
-    /// A call that passes in shadow mode is asked about again each time, as the mode may have changed.
+    /// For a call that passes in shadow mode, permission is asked for again each time, because the mode may have
+    /// changed.
     fn renew(&mut self) -> bool {
         let Some(token) = self.token.take() else {
             return false;
@@ -180,7 +181,7 @@ impl<H: AnyResource> Drop for ResourcePermit<H> {
         let Some(token) = self.token.take() else {
             return;
         };
-        // One that hung until somebody lost patience may open it.
+        // A call that hung until its caller gave up may open the breaker.
         let made = self.handle.breaker().as_breaker().resume(token).cancel();
         if let Some(made) = made.filter(|made| made.to == State::Open) {
             let failure = "a call hung until it was cancelled";

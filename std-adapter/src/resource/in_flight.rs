@@ -1,4 +1,4 @@
-//! A resource that hangs piles up calls before any of them has failed.
+//! Notices a hanging resource by the calls that pile up before any of them has failed.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,9 +10,9 @@ use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::{Admit, AnyPermit, OneBreaker, Rejection};
 
-/// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its
-/// calls has timed out. Around a reference or an `Arc` of one breaker or [`Resource`](super::Resource); for breakers by
-/// key take `InFlightByKey` of the feature `registry`.
+/// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
+/// has timed out. Wraps a reference or an `Arc` of one breaker or [`Resource`](super::Resource); for breakers per key
+/// use `InFlightByKey` from the feature `registry`.
 ///
 /// ```
 /// use atomic_breaker_std::{Admit, Config, InFlightLimit, Resource, State, breaker};
@@ -27,14 +27,14 @@ use super::{Admit, AnyPermit, OneBreaker, Rejection};
 /// # drop(hanging);
 /// ```
 ///
-/// The call that would be one too many trips the breaker and is rejected; probes are not limited, as the
-/// breaker bounds them itself. Calls that hang go on counting until they end, so give them a time limit.
+/// The call that would be one too many trips the breaker and is rejected; probes are not limited, because the breaker
+/// bounds them itself. Calls that hang keep counting until they end, so give them a time limit.
 ///
-/// Counted by the threads on which calls begin, in sixteen places (2 KiB). The sum is taken only by calls that
-/// come to a place with its share of the limit. So the limit may be exceeded by the calls that begin at the
-/// same time, and by those that come to places with less than their share while another is full: if all hang,
-/// fewer than twice the limit and one for each thread. Each call is counted before it is decided on, so of
-/// several that begin at the same time and are too many together, all may be rejected.
+/// Calls are counted in sixteen places (2 KiB), according to the thread on which they begin. Only a call that finds its
+/// place holding more than its share of the limit takes the sum. So the limit may be exceeded by calls that begin at
+/// the same time, and by calls whose places are below their share while another is full: if all hang, fewer than twice
+/// the limit plus one for each thread are in flight. Each call is counted before it is decided on, so if several begin
+/// at the same time and together exceed the limit, all of them may be rejected.
 #[derive(Debug)]
 pub struct InFlightLimit<A> {
     admit: A,
@@ -44,16 +44,16 @@ pub struct InFlightLimit<A> {
 
 const PLACES: usize = 16;
 
-/// On cache lines of its own: two, as processors fetch them in pairs.
+/// Has two cache lines of its own, because processors fetch them in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Place(AtomicUsize);
 
 impl<A> InFlightLimit<A> {
-    /// At most `limit` calls in flight.
+    /// Allows at most `limit` calls in flight.
     ///
     /// # Panics
-    /// When the limit is 0, which would let no call pass; in a `const` or `static` that is a compile error.
+    /// If the limit is 0, which would let no call pass; in a `const` or `static` that is a compile error.
     pub const fn new(admit: A, limit: u32) -> Self {
         assert!(
             limit > 0,
@@ -66,22 +66,22 @@ impl<A> InFlightLimit<A> {
         }
     }
 
-    /// What admits the calls.
+    /// Returns the wrapped value, which admits the calls.
     pub const fn get_ref(&self) -> &A {
         &self.admit
     }
 
-    /// How many calls are in flight. Each place is read for itself, so it is exact only while none begins or
-    /// ends.
+    /// How many calls are in flight. The places are read one after another, so the number is exact only while no call
+    /// begins or ends.
     pub fn in_flight(&self) -> u64 {
-        // Counters that nothing else depends on: here and below.
+        // Counters on which nothing else depends, here and below.
         let places = self.places.iter();
         places
             .map(|place| place.0.load(Ordering::Relaxed) as u64)
             .sum()
     }
 
-    /// Counts a call at a place; whether it is one too many.
+    /// Counts a call at a place, and returns whether it is one too many.
     fn begin(&self, place: usize) -> bool {
         let mine = self.places[place].0.fetch_add(1, Ordering::Relaxed) + 1;
         // If all have less than their share, the sum is below the limit.
@@ -100,7 +100,7 @@ impl<A> CountsCalls for InFlightLimit<A> {
     }
 }
 
-/// Threads are numbered as they come.
+/// Threads are numbered in the order in which they first ask.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static MINE: Cell<usize> = const { Cell::new(usize::MAX) });
@@ -114,7 +114,7 @@ fn thread_number() -> usize {
     }
 }
 
-/// Counts the calls in flight, each at a place that it is given when it begins.
+/// Counts the calls in flight, each at a place that is assigned when it begins.
 pub trait CountsCalls {
     /// The limit.
     #[doc(hidden)]
@@ -128,7 +128,7 @@ pub trait CountsCalls {
 /// A call that is counted until this is dropped.
 pub(crate) struct Counted<H: Deref<Target: CountsCalls>> {
     limit: H,
-    /// None where there was no room to count it.
+    /// `None` if there was no room to count it.
     place: Option<usize>,
 }
 
@@ -146,25 +146,26 @@ impl<H: Deref<Target: CountsCalls>> Drop for Counted<H> {
     }
 }
 
-/// The right to one call, which is counted while it is in flight: that of an [`InFlightLimit`] or an `InFlightByKey`, to
+/// The right to one call, which is counted while it is in flight, by an [`InFlightLimit`] or an `InFlightByKey`, to
 /// which `H` leads.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct InFlightPermit<H: Deref<Target: CountsCalls>, P> {
-    // Dropped in this order: whoever learns that the call has ended finds it gone.
+    // Dropped in this order, so that anything that learns of the call's end no longer finds it counted.
     counted: Counted<H>,
     permit: P,
 }
 
 impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
-    /// Of a call that was admitted and counted. If it is one too many, `trip` reports it as that, with the words that it is
-    /// given, and asks for another permit: rejected by what has just opened, unless calls pass in shadow mode.
+    /// The permit of a call that was admitted and counted. If it is one too many, `trip` reports that with the words it
+    /// is given, and asks for another permit, which is rejected by the breaker that has just opened, unless calls pass
+    /// in shadow mode.
     pub(crate) fn limited(
         counted: Counted<H>,
         permit: P,
         is_too_many: bool,
         trip: impl FnOnce(&H, P, String) -> Result<P, Rejection>,
     ) -> Result<Self, Rejection> {
-        // Probes are bounded by the breaker. One that passes in shadow mode was asked about already.
+        // Probes are bounded by the breaker. A call that passes in shadow mode has already been decided on.
         let permit = if is_too_many && !permit.is_probe() && permit.is_admitted() {
             let why = format!("{} calls in flight", counted.limit.most());
             trip(&counted.limit, permit, why)?

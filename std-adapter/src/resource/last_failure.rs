@@ -15,15 +15,15 @@ use super::words::without_secrets;
 pub struct LastFailure {
     /// What happened, in at most 256 bytes: `503 Service Unavailable`.
     pub text: Box<str>,
-    /// When, by the clock on the wall.
+    /// When it happened, in wall-clock time.
     pub at: SystemTime,
 }
 
 impl LastFailure {
     const MAX_BYTES: usize = 256;
 
-    /// A failure that has just happened. A longer text is cut; what may be secret, as the query and the password of a
-    /// URL, is left out.
+    /// A failure that has just happened. A longer text is cut; anything that may be secret, such as the query and the
+    /// password of a URL, is left out.
     ///
     /// ```
     /// use atomic_breaker_std::LastFailure;
@@ -63,12 +63,12 @@ impl fmt::Display for LastFailure {
 #[derive(Debug, Default)]
 pub struct LastFailureCell(ArcSwapOption<Kept>);
 
-/// What is kept of the last transition that was explained.
+/// The information kept about the last transition that was explained.
 #[derive(Debug)]
 struct Kept {
     /// The transition, if it is known.
     made: Option<Transition>,
-    /// `None` where there were no words.
+    /// `None` if there were no words.
     failure: Option<Arc<LastFailure>>,
 }
 
@@ -83,7 +83,7 @@ impl LastFailureCell {
         self.0.load().as_ref()?.failure.clone()
     }
 
-    /// The failure, if it is why the breaker rejects: not one from before a command that opened it.
+    /// The failure, if it is the reason why the breaker rejects: not if a command has opened the breaker since.
     pub(crate) fn of_rejection(
         &self,
         breaker: &impl AnyBreaker,
@@ -99,7 +99,7 @@ impl LastFailureCell {
             .then(|| Arc::clone(failure))
     }
 
-    /// Keeps a failure in place of the one before.
+    /// Replaces the failure with this one.
     pub fn set(&self, text: String) {
         self.0.store(Some(Arc::new(Kept {
             made: None,
@@ -107,14 +107,14 @@ impl LastFailureCell {
         })));
     }
 
-    /// Keeps the words of the failure that made a transition, or forgets older ones if there are none. What
-    /// explains a transition that is nearer to what the word says now stays.
+    /// Keeps the words of the failure that caused a transition, or forgets older ones if there are none. Words that
+    /// explain a transition closer to the current word stay.
     pub(crate) fn set_for(&self, made: &Transition, present: Present<'_>, text: Option<String>) {
         let next = Arc::new(Kept {
             made: Some(*made),
             failure: text.map(|text| Arc::new(LastFailure::now(text))),
         });
-        // The word is read again each time that somebody else was faster, as others read it under a lock.
+        // The word is read again each time another thread was faster, just as other code reads it under a lock.
         self.0.rcu(|kept| {
             let is_nearer = |kept: &Kept| {
                 let before = kept.made.as_ref();
@@ -127,13 +127,13 @@ impl LastFailureCell {
         });
     }
 
-    /// Forgets it.
+    /// Forgets the failure.
     pub fn clear(&self) {
         self.0.store(None);
     }
 }
 
-/// Whether a transition is why a breaker is in this state.
+/// Whether a transition is the reason why a breaker is in this state.
 fn explains<B: AnyBreaker>(opened: &Transition, breaker: &B, state: State) -> bool {
     let breaker = breaker.as_breaker();
     let since = breaker.transitions_since(opened);

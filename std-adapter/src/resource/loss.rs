@@ -11,19 +11,19 @@ mod number {
     pub(super) type Atomic = std::sync::atomic::AtomicU64;
 }
 
-/// Where there are no atomics of 64 bits, on a few old processors of 32, the numbers wrap. It matters to a resource that had
-/// no shared failure while 2³¹ were counted of others, a thousand a second for 24 days: as many further ones then do not
-/// count for it. Its other failures do.
+/// Without 64-bit atomics, on a few old 32-bit processors, the numbers wrap. This matters to a resource that had no
+/// shared failure while 2³¹ were counted for others, which is a thousand a second for 24 days: then as many further
+/// ones do not count for it. Its other failures do.
 #[cfg(not(target_has_atomic = "64"))]
 mod number {
     pub(super) type Number = u32;
     pub(super) type Atomic = std::sync::atomic::AtomicU32;
 }
 
-/// How many shared failures were counted, of whatever resource.
+/// How many shared failures were counted, for all resources together.
 static COUNTED: Atomic = Atomic::new(0);
 
-/// When a call began, in shared failures that were counted before.
+/// When a call began, as the number of shared failures counted before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun(Number);
 
@@ -34,11 +34,11 @@ impl Begun {
     }
 }
 
-/// The last shared failure of a resource that was counted: one that ended all calls which were under way, as the loss of
-/// their connection does. Of these the first one counts: the others began before it was counted.
+/// The last shared failure of a resource that was counted: one that ended all the calls that were under way, as the
+/// loss of their connection does. The first of these calls to report counts; the others began before it was counted.
 ///
-/// Counted in events and not in time, so it does not matter how late a call notices. Nothing else is ordered by it; whoever
-/// reads an old number takes a call for older than it is, and counts one failure less.
+/// Measured in events, not in time, so it does not matter how late a call notices. Nothing else is ordered by it; a
+/// thread that reads an old number treats a call as older than it is, and counts one failure less.
 #[derive(Debug, Default)]
 pub(crate) struct SharedFailure(Atomic);
 
@@ -52,7 +52,7 @@ impl SharedFailure {
     pub(crate) fn is_first(&self, begun: Begun) -> bool {
         let mut last = self.0.load(Ordering::Relaxed);
         loop {
-            // Begun before it: less than half the range apart.
+            // The call began before it: the two are less than half the range apart.
             if begun.0.wrapping_sub(last) > Number::MAX / 2 {
                 return false;
             }

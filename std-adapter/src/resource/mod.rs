@@ -1,17 +1,18 @@
-//! A breaker as servers use it: one, or one of many, with what they want to know beside its state.
+//! Breakers for servers, alone or one of many, with the information that servers need beyond the
+//! state.
 //!
 //! | file | what |
 //! |---|---|
-//! | `permit` | permits of whatever breaker |
+//! | `permit` | permits of any kind of breaker |
 //! | `call` | a call whose permit may outlive it |
-//! | `admit`, `report` | where the permit of a request comes from, and who ends it by the response |
-//! | `rejection`, `last_failure` | what a caller learns who is rejected |
+//! | `admit`, `report` | where the permit of a request comes from, and how the response ends it |
+//! | `rejection`, `last_failure` | what a rejected caller learns |
 //! | `loss` | failures that several calls share |
 //! | `words` | the words of a failure, without secrets |
-//! | `enforcement` | shadow mode: all of it happens, yet calls pass |
-//! | `in_flight` | a limit of calls in flight that trips |
+//! | `enforcement` | shadow mode: everything happens as usual, but calls pass |
+//! | `in_flight` | a limit on calls in flight, which trips the breaker |
 //! | `one`, `held` | all of that around one breaker: [`Resource`], and its [`ResourcePermit`] |
-//! | `wait` (`tokio`) | waiting for a resource, and trying again |
+//! | `wait` (`tokio`) | waiting for a resource, and retrying |
 
 mod admit;
 mod call;

@@ -1,4 +1,4 @@
-//! One breaker with what servers want to know beside its state.
+//! One breaker with the information that servers need beyond its state.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,8 @@ use super::{
     ServiceError, SharedFailure, call_reported, run,
 };
 
-/// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) leads to the
-/// breaker itself, for snapshots and commands; calls made through that know neither of shadow mode nor of the last
-/// failure.
+/// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
+/// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.
 ///
 /// ```
 /// use atomic_breaker_std::{AnyPermit, Config, Outcome, Resource, breaker};
@@ -33,7 +32,7 @@ pub struct Resource<B = crate::Breaker> {
 }
 
 impl<B> Resource<B> {
-    /// Around a breaker.
+    /// Wraps a breaker.
     pub const fn new(breaker: B) -> Self {
         Self {
             breaker,
@@ -43,7 +42,7 @@ impl<B> Resource<B> {
         }
     }
 
-    /// The breaker itself: its state, snapshots, commands, and to wait until it is ready.
+    /// The breaker itself: for its state, snapshots and commands, and to wait until it is ready.
     ///
     /// ```
     /// use atomic_breaker_std::{Config, Resource, State, breaker};
@@ -56,9 +55,9 @@ impl<B> Resource<B> {
         &self.breaker
     }
 
-    /// The failure that opened it last. It is kept when the breaker closes, as history: [`LastFailure::at`]
-    /// says when it was. A breaker that opens by a report without words forgets it; one that is opened by
-    /// command keeps it, but its rejections do not name it.
+    /// The failure that last opened the breaker. It is kept as history when the breaker closes: [`LastFailure::at`]
+    /// says when it happened. It is forgotten if a report without words opens the breaker; it is kept if a command
+    /// does, but then rejections do not name it.
     ///
     /// [`LastFailure::at`]: super::LastFailure::at
     pub const fn last_failure(&self) -> &LastFailureCell {
@@ -71,8 +70,8 @@ impl<B> Resource<B> {
     }
 }
 
-/// A call that went past the resource would know neither of shadow mode nor of the words of a failure, so none does by
-/// mistake. What compiles:
+/// A call that bypassed the resource would ignore shadow mode and the words of a failure, so this cannot happen by
+/// mistake. This compiles:
 ///
 /// ```
 /// use atomic_breaker_std::{Config, Resource, breaker};
@@ -82,7 +81,7 @@ impl<B> Resource<B> {
 /// # Ok::<(), atomic_breaker_std::Rejection>(())
 /// ```
 ///
-/// and what does not:
+/// and this does not:
 ///
 /// ```compile_fail,E0599
 /// use atomic_breaker_std::{Config, Resource, breaker};
@@ -104,10 +103,10 @@ impl<B> Resource<B> {
 struct NoWayAround;
 
 impl<B: AnyBreaker> Resource<B> {
-    /// Asks for the right to one call. From an `Arc`, [`ResourcePermit::acquire`] gives one that is owned.
+    /// Asks for the right to one call. From an `Arc`, [`ResourcePermit::acquire`] gives an owned one.
     ///
     /// # Errors
-    /// [`Rejection`] says how long to wait, and why it opened.
+    /// [`Rejection`] says how long to wait, and why the breaker opened.
     pub fn acquire(&self) -> Result<ResourcePermit<&Self>, Rejection> {
         ResourcePermit::acquire(self)
     }
@@ -124,10 +123,10 @@ impl<B: AnyBreaker> Resource<B> {
         self.call_with(&AnyError, operation)
     }
 
-    /// [`call`](Self::call) with somebody else who [reports](Report) the result.
+    /// [`call`](Self::call) with another [report](Report) of the result.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// See [`call`](Self::call).
     pub fn call_with<'a, V, E, K: Report<V, E>>(
         &'a self,
         report: &K,
@@ -137,11 +136,11 @@ impl<B: AnyBreaker> Resource<B> {
         run(permit, report, operation)
     }
 
-    /// [`call`](Self::call) for futures, by any runtime or none. Dropping the future cancels; a time limit belongs
-    /// inside. With somebody else who reports: [`call_reported`](crate::call_reported).
+    /// [`call`](Self::call) for futures, with any runtime or none. Dropping the future cancels the call; put a time
+    /// limit inside. For another report, use [`call_reported`](crate::call_reported).
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// See [`call`](Self::call).
     pub async fn call_async<V, E, F>(
         &self,
         operation: impl FnOnce() -> F,
@@ -154,7 +153,7 @@ impl<B: AnyBreaker> Resource<B> {
     }
 }
 
-/// What leads to a [`Resource`], always the same one: a reference or an `Arc`.
+/// A handle that always leads to the same [`Resource`]: a reference or an `Arc`.
 pub trait AnyResource {
     /// The breaker within.
     type Breaker: AnyBreaker;

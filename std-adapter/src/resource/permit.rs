@@ -1,27 +1,26 @@
-//! Permits of whatever breaker.
+//! Permits of any kind of breaker.
 
 use atomic_breaker::{AnyBreaker, Outcome, Permit, Transition};
 
-/// The right to one call of whatever breaker: one that stands alone, or one of a registry. Dropping it
-/// cancels.
+/// The right to one call of any kind of breaker: one that stands alone, or one in a registry. Dropping it cancels it.
 pub trait AnyPermit: Sized {
-    /// The call ended. Returns the transition that this made, if any.
+    /// Reports how the call ended. Returns the transition that this caused, if any.
     fn report(self, outcome: Outcome) -> Option<Transition>;
 
-    /// [`report`](Self::report) with a few words about the failure, which are only asked for if it opens the
-    /// breaker, and kept where there is a place for them.
+    /// [`report`](Self::report) with a few words about the failure, which are only requested if it opens the breaker,
+    /// and are kept if there is a place for them.
     fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
         let _ = why;
         self.report(outcome)
     }
 
-    /// [`report_because`](Self::report_because) for a failure by which other calls ended as well, such as the loss of the
-    /// connection they shared: one of the calls that were under way counts, the others are ignored. A call that begins
-    /// afterwards and fails counts again.
+    /// [`report_because`](Self::report_because) for a failure that ended other calls as well, such as the loss of the
+    /// connection they shared: one of the calls that were under way counts, and the others are ignored. A call that
+    /// begins afterwards and fails counts again.
     ///
-    /// Exactly so for the permits of a [`Resource`](super::Resource) and of a registry. A breaker alone has only its word to
-    /// tell by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may count each, and so
-    /// do all of them under a failure ratio that is the only rule, which counts beside the word.
+    /// This is exact for the permits of a [`Resource`](super::Resource) and of a registry. A breaker alone has only its
+    /// word to go by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may each
+    /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
     ///
     /// ```
     /// use atomic_breaker_std::{AnyPermit, Config, Failure, Resource, State, breaker};
@@ -44,14 +43,14 @@ pub trait AnyPermit: Sized {
     /// Whether this call is a probe.
     fn is_probe(&self) -> bool;
 
-    /// Whether the breaker admitted the call; if not, it passes in shadow mode, and is not reported to the
+    /// Whether the breaker admitted the call; if not, the call passes in shadow mode and is not reported to the
     /// breaker.
     fn is_admitted(&self) -> bool {
         true
     }
 
-    /// Starts the permit again, if what it says still counts: [`Permit::renew`]. A permit that answers
-    /// `false`, as it does by default, is given back by whoever holds it, and another one asked for.
+    /// Starts the permit again if its report would still count: [`Permit::renew`]. If this returns `false`, as it does
+    /// by default, the holder gives the permit back and asks for another one.
     fn renew(&mut self) -> bool {
         false
     }

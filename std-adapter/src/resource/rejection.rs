@@ -1,4 +1,4 @@
-//! What a caller learns who is rejected.
+//! What a rejected caller learns.
 
 use std::error::Error;
 use std::fmt;
@@ -10,7 +10,7 @@ use atomic_breaker::{CallError, Rejected, State, Wait};
 
 use super::LastFailure;
 
-/// A rejected call: how long to wait, and the failure that opened the breaker, where it is kept.
+/// A rejected call: how long to wait, and the failure that opened the breaker, if it is kept.
 ///
 /// ```
 /// use atomic_breaker_std::{Config, Rejection, Resource, breaker};
@@ -29,13 +29,13 @@ use super::LastFailure;
 pub struct Rejection {
     /// The state, and how long to wait.
     pub rejected: Rejected,
-    /// The failure that opened the breaker, where it is kept; none if a command opened it.
+    /// The failure that opened the breaker, if it is kept; `None` if a command opened it.
     pub last_failure: Option<Arc<LastFailure>>,
     /// Why no breaker could be chosen, if that is so.
     pub(crate) no_key: Option<NoKey>,
 }
 
-/// Why a request names nobody whose breaker could be asked.
+/// Why a request names no host whose breaker could be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "http"),
@@ -72,9 +72,8 @@ impl Rejection {
         self.rejected.wait()
     }
 
-    /// The rejection of a breaker because of which an error came about: the error itself, or the first in the chain of its
-    /// sources that is a rejection. One [without a key](Self::is_without_key) is a mistake of the caller's and is not
-    /// found.
+    /// Finds the rejection that caused an error: the error itself, or the first in its chain of sources that is a
+    /// rejection. A rejection [without a key](Self::is_without_key) is a mistake by the caller and is not found.
     ///
     /// ```
     /// use atomic_breaker_std::{CallError, Config, Rejection, breaker};
@@ -91,7 +90,7 @@ impl Rejection {
     /// ```
     pub fn in_chain(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut link = Some(error);
-        // More than a chain has, fewer than would take long.
+        // More links than a chain has, but few enough not to take long.
         for _ in 0..64 {
             let error = link?;
             if let Some(rejection) = error.downcast_ref::<Self>() {
@@ -100,7 +99,7 @@ impl Rejection {
             if let Some(&rejected) = error.downcast_ref::<Rejected>() {
                 return Some(rejected.into());
             }
-            // One in an `io::Error` is not its source.
+            // An error inside an `io::Error` is not its source.
             let inner = error.downcast_ref().and_then(io::Error::get_ref);
             link = match inner {
                 Some(inner) => Some(inner),
@@ -110,13 +109,13 @@ impl Rejection {
         None
     }
 
-    /// When it is worth coming back: [`Rejected::retry_in`].
+    /// When it is worth retrying: [`Rejected::retry_in`].
     pub const fn retry_in(&self) -> Option<Duration> {
         self.rejected.retry_in()
     }
 
-    /// A request that names nobody whose breaker could be asked: rejected as by one that is forced open, since time does
-    /// not mend it.
+    /// The rejection of a request that names no host whose breaker could be asked: rejected as if by a breaker that is
+    /// forced open, because waiting does not help.
     #[cfg(all(feature = "http", feature = "registry", target_has_atomic = "64"))]
     pub(crate) const fn without_key(why: NoKey) -> Self {
         Self {
@@ -126,9 +125,9 @@ impl Rejection {
         }
     }
 
-    /// Whether no breaker was asked, as the request names no host that could have one. A mistake in the program and not
-    /// of the host: it does not pass with time, [`state`](Self::state) is [`State::ForcedOpen`], and the message says what
-    /// to do.
+    /// Whether no breaker was asked because the request names no host that could have one. This is a mistake in the
+    /// program, not in the host: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the
+    /// message says what to do.
     pub const fn is_without_key(&self) -> bool {
         self.no_key.is_some()
     }
@@ -167,14 +166,14 @@ impl Error for Rejection {}
 /// Why a guarded service gave no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServiceError<E> {
-    /// The request was not made: the breaker rejected it. Above a retry: the last try was not made.
+    /// The request was not made: the breaker rejected it. Outside a retry: the last try was not made.
     Rejected(Rejection),
     /// The service failed.
     Failed(E),
 }
 
 impl<E> ServiceError<E> {
-    /// The rejection, if it is one.
+    /// Returns the rejection, if it is one.
     pub const fn rejected(&self) -> Option<&Rejection> {
         match self {
             Self::Rejected(rejection) => Some(rejection),
@@ -182,7 +181,7 @@ impl<E> ServiceError<E> {
         }
     }
 
-    /// The error of the service, if it is one.
+    /// Returns the service's error, if it is one.
     pub fn failed(self) -> Option<E> {
         match self {
             Self::Rejected(_) => None,
@@ -192,11 +191,11 @@ impl<E> ServiceError<E> {
 }
 
 impl<E: From<Rejection>> ServiceError<E> {
-    /// One error for both cases, where the service's error can be made of a [`Rejection`]: an error of yours
+    /// Merges both cases into one error, if the service's error can be created from a [`Rejection`]: your own error
     /// with a variant for it, `anyhow::Error`, or tower's `BoxError`, which is not an `Error` itself.
     ///
-    /// So a stack goes on around a breaker over services that give a `BoxError`, as tower's own time-out and
-    /// buffer do; who wants to know asks `error.is::<Rejection>()`:
+    /// This lets a stack continue around a breaker over services that return a `BoxError`, as tower's own timeout and
+    /// buffer do; to check for a rejection, use `error.is::<Rejection>()`:
     ///
     /// ```
     /// # #[cfg(feature = "tower")] {
@@ -247,9 +246,9 @@ impl<E: fmt::Display> fmt::Display for ServiceError<E> {
 impl<E: Error + 'static> Error for ServiceError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            // Shown by `Display`, too; but found here whatever `E` is, by those who walk a chain.
+            // `Display` shows it, too, but here code that walks the chain finds it whatever `E` is.
             Self::Rejected(rejection) => Some(rejection),
-            // `Display` shows the service's error itself, so the chain goes on below it.
+            // `Display` shows the service's error itself, so the chain continues below it.
             Self::Failed(error) => error.source(),
         }
     }

@@ -1,4 +1,4 @@
-//! Who ends a permit by the response of its call.
+//! How the response of a call ends its permit.
 
 use std::fmt::Display;
 
@@ -6,12 +6,12 @@ use atomic_breaker::{AnyError, Classify, Outcome};
 
 use super::{AnyPermit, judged};
 
-/// Ends a permit by the result of its call: at once, as classifiers do, or when more is known, as at the
-/// end of a body, which then takes the permit along.
+/// Ends a permit according to the result of its call: at once, as classifiers do, or when more is known,
+/// such as at the end of a body, which then takes the permit along.
 ///
-/// Closures, [`AnyError`] and the classifiers of this crate are reports. A [classifier](Classify) of
-/// yours is one within [`AtOnce`]. (Not by itself: were every classifier one, none could be written that
-/// waits for a body, as anybody might make it a classifier as well.)
+/// Closures, [`AnyError`] and the classifiers of this crate are reports. Your own [classifier](Classify)
+/// becomes a report inside [`AtOnce`]. (It is not one by itself: if every classifier were a report, no
+/// report that waits for a body could be written, because its type might also become a classifier.)
 ///
 /// ```
 /// use atomic_breaker_std::{AnyError, Config, Outcome, Report, breaker};
@@ -33,14 +33,14 @@ pub trait Report<T, E> {
     /// The result's value, with the permit in it if it is not reported yet.
     type Output<P: AnyPermit>;
 
-    /// Reports the permit, or hands it on.
+    /// Reports the permit, or passes it on.
     ///
     /// # Errors
     /// The error of the result, unchanged.
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Self::Output<P>, E>;
 }
 
-/// Reports by a [classifier](Classify), as soon as there is a result.
+/// Reports with a [classifier](Classify), as soon as there is a result.
 ///
 /// ```
 /// use atomic_breaker_std::{AtOnce, Classify, Config, Failure, Outcome, Report, breaker};
@@ -99,7 +99,7 @@ impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {
     }
 }
 
-/// The text of the error is kept as the last failure, where there is a place for it.
+/// The text of the error is kept as the last failure, if there is a place for it.
 impl<T, E: Display> Report<T, E> for AnyError {
     type Output<P: AnyPermit> = T;
 
@@ -107,7 +107,8 @@ impl<T, E: Display> Report<T, E> for AnyError {
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
         let outcome = self.classify(&result);
         permit.report_because(outcome, || match &result {
-            // A success opens nothing but by its slowness, which the permit words itself.
+            // A success opens a breaker only by being slow, and for that the permit supplies its own
+            // words.
             Ok(_) => "too slow".to_owned(),
             Err(error) => error.to_string(),
         });

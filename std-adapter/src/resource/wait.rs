@@ -1,4 +1,4 @@
-//! Waiting for a resource, and trying again, by tokio's timer.
+//! Waiting for a resource and retrying, with tokio's timer.
 
 use std::fmt;
 use std::task::Waker;
@@ -12,15 +12,15 @@ use super::{
 use crate::runtime::{self, Entrance};
 
 impl<B: AnyBreaker> Resource<B> {
-    /// Sleeps until the breaker admits the caller, as [`wait`](crate::wait) says; a [`StateWatch`](crate::StateWatch)
-    /// wakes it when the state changes. In [shadow mode](Enforcement) calls pass, so it does not wait. From an `Arc`,
-    /// [`ResourcePermit::acquire_when_ready`] gives a permit that is owned.
+    /// Sleeps until the breaker admits the caller, as described in [`wait`](crate::wait); a
+    /// [`StateWatch`](crate::StateWatch) wakes it when the state changes. In [shadow mode](Enforcement) calls pass, so
+    /// this does not wait. From an `Arc`, [`ResourcePermit::acquire_when_ready`] gives an owned permit.
     ///
-    /// Whoever waits is not rejected, so the observer is not notified; only where another thread takes the slot in the
-    /// same moment, and while traffic returns, a try may be rejected.
+    /// A waiting caller is not rejected, so the observer is not notified; a try may be rejected only if another thread
+    /// takes the slot at the same moment, or while traffic returns.
     ///
-    /// Waits for as long as it takes, also while the breaker is forced open: put a limit around it. Dropping the future
-    /// changes nothing, as it holds no slot.
+    /// Waits for as long as it takes, even while the breaker is forced open: put a time limit around it. Dropping the
+    /// future changes nothing, as it holds no slot.
     ///
     /// ```
     /// use atomic_breaker_std::{AnyPermit, Config, Outcome, Resource, breaker};
@@ -40,12 +40,12 @@ impl<B: AnyBreaker> Resource<B> {
         ResourcePermit::acquire_when_ready(self)
     }
 
-    /// [`call_async`](Self::call_async), again and again as the [`Retry`] says: an error is a failure and is tried again.
-    /// Waits while the breaker would reject. Gives up when the tries are used up or the time is over, and at once while
-    /// the breaker is forced open, or open for longer than there is time left.
+    /// [`call_async`](Self::call_async), repeated as the [`Retry`] says: an error is a failure and is retried. Waits
+    /// while the breaker would reject. Gives up when the tries are used up or the time is over, and at once if the
+    /// breaker is forced open, or open for longer than the time left.
     ///
-    /// Where only a part of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
-    /// they are; what passes does not wait.
+    /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
+    /// they are; calls that pass do not wait.
     ///
     /// ```
     /// use atomic_breaker_std::{Config, Resource, Retry, ServiceError, breaker};
@@ -74,11 +74,11 @@ impl<B: AnyBreaker> Resource<B> {
         self.retry_with(policy, AnyError, operation)
     }
 
-    /// [`retry`](Self::retry) with a classifier that says what a result means, to the breaker and to the retry: only a
-    /// failure is tried again.
+    /// [`retry`](Self::retry) with a classifier that says what a result means, both to the breaker and to the retry:
+    /// only a failure is retried.
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     pub fn retry_with<V, E, F>(
         &self,
         policy: Retry,
@@ -92,9 +92,9 @@ impl<B: AnyBreaker> Resource<B> {
         runtime::retry(Way(self), policy, classify, operation)
     }
 
-    /// [`call_async`](Self::call_async) that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a
-    /// timeout counts as: a failure of weight 1 otherwise, with the words "timed out after 500ms". A timeout drops the
-    /// operation.
+    /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
+    /// what a timeout counts as. By default a timeout is a failure of weight 1 with words such as "timed out after
+    /// 500ms". A timeout drops the operation.
     ///
     /// # Errors
     /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
@@ -113,13 +113,13 @@ impl<B: AnyBreaker> Resource<B> {
 }
 
 impl<H: AnyResource + Clone> ResourcePermit<H> {
-    /// [`Resource::acquire_when_ready`] for a permit that owns its way to the resource.
+    /// [`Resource::acquire_when_ready`] for a permit that owns its handle to the resource.
     pub async fn acquire_when_ready(handle: H) -> Self {
         runtime::acquire_when_ready(Way(handle)).await
     }
 }
 
-/// The way to a resource, for one who waits.
+/// The way to a resource, for a waiting caller.
 struct Way<H>(H);
 
 impl<H: AnyResource + Clone> Admit<()> for Way<H> {
@@ -164,7 +164,7 @@ impl<H: AnyResource + Clone> Entrance for Way<H> {
     }
 
     fn pass(&self, rejected: Rejected) -> Self::Permit {
-        // As of any call that passes in shadow mode.
+        // The same as for any call that passes in shadow mode.
         self.0.breaker().as_breaker().observer().rejected(rejected);
         ResourcePermit::unguarded(self.0.clone(), Begun::now())
     }

@@ -1,4 +1,4 @@
-//! Where one breaker keeps the rules that it is given.
+//! Stores the rules that are set on one breaker.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,14 +8,14 @@ use atomic_breaker::{LaterRules, Rules, SetConfigError};
 
 use super::table::{Table, TableFull};
 
-/// Keeps the rules that a breaker is given while it is in use: what makes an
+/// Stores the rules that are set on a breaker while it is in use, as in an
 /// [`AdjustableBreaker`](crate::AdjustableBreaker). Reading them takes no lock and no write.
 ///
-/// Each set of rules is kept once, until this is dropped: setting one that was set before costs nothing. There is
+/// Each set of rules is kept once, until this is dropped: setting the same rules again takes no more memory. There is
 /// room for 65,536 different ones.
 ///
-/// It takes 368 bytes, and up to 200 for each set of rules. A call reads one more number; as soon as rules have been
-/// set, it looks them up in a table.
+/// This takes 368 bytes, plus up to 200 for each set of rules. A call reads one additional number; once rules have been
+/// set, it also looks them up in a table.
 ///
 /// ```
 /// use atomic_breaker_std::word::NativeWord;

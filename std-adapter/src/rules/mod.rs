@@ -2,8 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `table` | all sets of rules, each kept once; also that of a registry |
-//! | `kept` | where one breaker keeps those that it is given |
+//! | `table` | all sets of rules, each kept once; also used by a registry |
+//! | `kept` | stores the rules that are set on one breaker |
 
 mod kept;
 mod table;

@@ -1,4 +1,4 @@
-//! All sets of rules that were ever set, each once.
+//! All sets of rules that were ever set, each stored once.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -7,11 +7,11 @@ use std::sync::atomic::{Ordering, fence};
 /// Which rules: an index of the [`Table`].
 pub(crate) type RuleId = u16;
 
-/// Chunks of 4, 4, 8, 16 and so on up to 32,768: room for as many as there are indices.
+/// Chunks of 4, 4, 8, 16 and so on up to 32,768: room for one entry per index.
 const CHUNKS: usize = 15;
 
-/// Sets of rules that are never dropped or moved, so that they can be borrowed without counting who does. Costs
-/// 360 bytes while it is empty, and then at most twice as much as the sets themselves.
+/// Sets of rules that are never dropped or moved, so that they can be borrowed without reference counting. The table
+/// takes 360 bytes while it is empty, and then at most twice as much as the sets themselves.
 pub(crate) struct Table<T>([OnceLock<Chunk<T>>; CHUNKS]);
 
 type Chunk<T> = Box<[OnceLock<T>]>;
@@ -25,7 +25,7 @@ impl<T> Table<T> {
         Self([const { OnceLock::new() }; CHUNKS])
     }
 
-    /// Rules that were inserted. The index may have been handed on with relaxed ordering.
+    /// Returns rules that were inserted. The index may have been passed on with relaxed ordering.
     #[inline]
     pub(crate) fn get(&self, id: RuleId) -> &T {
         match self.peek(id) {
@@ -34,7 +34,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// The index was seen before the rules were: with the fence of `insert`, this one orders them.
+    /// For an index that was seen before its rules: this fence, together with the one in `insert`, orders them.
     #[cold]
     fn get_after_fence(&self, id: RuleId) -> &T {
         fence(Ordering::Acquire);
@@ -52,7 +52,7 @@ impl<T> Table<T> {
 }
 
 impl<T: Copy + PartialEq> Table<T> {
-    /// The index of rules: that of equal ones, or a new one. From any number of threads.
+    /// Returns the index of the rules: that of equal ones, or a new one. May be called from any number of threads.
     pub(crate) fn insert(&self, rules: T) -> Result<RuleId, TableFull> {
         for id in 0..=RuleId::MAX {
             let (chunk, index) = position(id);
@@ -127,7 +127,8 @@ mod tests {
         });
     }
 
-    /// The place of the rules is filled, then their index is handed on; whoever sees the index looks at the place.
+    /// The place of the rules is filled, then their index is passed on; a thread that sees the index looks at the
+    /// place.
     fn the_index_is_handed_on(has_fences: bool) {
         loom::model(move || {
             let place = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));

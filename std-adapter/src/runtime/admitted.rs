@@ -1,4 +1,4 @@
-//! Waiting and trying again where more than a breaker admits: a resource, or a registry by key.
+//! Waiting and retrying where more than a breaker admits: a resource, or a registry by key.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -15,26 +15,26 @@ use crate::resource::{
     Admit, AnyPermit, Enforcement, Rejection, Report, ServiceError, call_reported, run_async,
 };
 
-/// What leads to permits, and shows what a caller would meet who is not spared.
+/// Leads to permits, and shows what a caller would get whose rejection is enforced.
 pub(crate) trait Entrance: Admit<()> + Awaited {
     /// The share of rejections that are enforced.
     fn enforcement(&self) -> &Enforcement;
 
-    /// A number spread evenly over all its values.
+    /// A random number, spread evenly over all its values.
     fn random(&self) -> u32;
 
-    /// A call that should have been rejected, and passes.
+    /// Lets a call pass that should have been rejected.
     fn pass(&self, rejected: Rejected) -> Self::Permit;
 
-    /// A call that is rejected.
+    /// Rejects a call.
     fn reject(&self, rejected: Rejected) -> Rejection;
 }
 
-/// One caller who waits. Where a part of the rejections is enforced, the dice are cast once for all of them: with each
-/// look anew, nobody would wait for long.
+/// One waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
+/// looks: if they were rolled at each look, no caller would wait for long.
 struct Caller<E> {
     entrance: E,
-    /// Only cast where it decides, as casting is a write that all threads share.
+    /// Rolled only where it matters, because rolling writes to memory that all threads share.
     die: OnceLock<u32>,
 }
 
@@ -51,8 +51,8 @@ impl<E: Entrance> Caller<E> {
         self.entrance.enforcement().is_enforced(die)
     }
 
-    /// Asks for a permit. Where a part is enforced, `admit` would cast dice of its own; while traffic returns, it is the
-    /// breaker that casts first.
+    /// Asks for a permit. If only a share is enforced, `admit` would roll dice of its own; while traffic returns, the
+    /// breaker rolls first.
     fn enter(&self) -> Result<E::Permit, Rejection> {
         let (is_enforced, rejected) = match self.entrance.enforcement().percent() {
             0 | 100 => return self.entrance.admit(&()),
@@ -106,7 +106,7 @@ impl<E: Entrance> Awaited for Caller<E> {
         self.entrance.has_changed_since(seen)
     }
 
-    /// A caller who is spared has nothing to wait for.
+    /// A caller whose rejection is not enforced has nothing to wait for.
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.entrance.snapshot();
         if snapshot.wait().is_some() && !self.is_enforced() {
@@ -124,7 +124,7 @@ impl<E: Entrance> Awaited for Caller<E> {
     }
 }
 
-/// How a caller would be rejected.
+/// The rejection that a caller would get.
 fn rejected(snapshot: &Snapshot) -> Option<Rejected> {
     let time = match snapshot.wait()? {
         Wait::For(time) | Wait::AtMost(time) => time,
@@ -133,7 +133,7 @@ fn rejected(snapshot: &Snapshot) -> Option<Rejected> {
     Some(Rejected::new(snapshot.state(), time))
 }
 
-/// Reports what a classifier said, with the words of the error.
+/// Reports the outcome from a classifier, with the words of the error.
 struct Classified;
 
 impl<V, X: fmt::Display> Report<(Result<V, X>, Outcome), Infallible> for Classified {
@@ -159,7 +159,7 @@ pub(crate) async fn acquire_when_ready<E: Entrance>(entrance: E) -> E::Permit {
     admitted(&caller, TokioTimer, || caller.enter().ok()).await
 }
 
-/// Calls, again and again as the policy says; only what counts as a failure is tried again.
+/// Makes the call repeatedly, as the policy says; only what counts as a failure is retried.
 pub(crate) async fn retry<E, V, X, F>(
     entrance: E,
     policy: Retry,
@@ -184,7 +184,7 @@ where
     }
 }
 
-/// A call that takes no longer than the limit.
+/// Makes a call that takes no longer than the limit.
 pub(crate) async fn call_timeout<A, V, X, F>(
     admit: A,
     limit: TimeLimit,

@@ -8,8 +8,8 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::StdClock;
 
-/// tokio's time: that of [`StdClock`], but for tests that [pause] or
-/// [advance] it, where breakers follow. Zero-sized. Needs no runtime.
+/// tokio's time: the same as [`StdClock`], except in tests that [pause] or [advance] it, which breakers then
+/// follow. Zero-sized. Needs no runtime.
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, TokioClock};
@@ -33,7 +33,7 @@ static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Clock for TokioClock {
     fn now_ms(&self) -> u32 {
-        // The low half of a count that never ends: modulo 2³², as the breaker wants it.
+        // The low half of a count that never ends: modulo 2³², as the breaker requires.
         now_ms() as u32
     }
 
@@ -46,8 +46,8 @@ impl Clock for TokioClock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioTimer;
 
-/// The reading at the origin, 35 years: the runtimes of tests each pause a time of their own, which may stand
-/// before the origin.
+/// The reading at the origin, 35 years: each test runtime pauses a time of its own, which may be before the
+/// origin.
 const AT_ORIGIN_MS: u64 = 1 << 40;
 
 fn now_ms() -> u64 {

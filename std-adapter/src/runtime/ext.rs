@@ -1,11 +1,11 @@
-//! Time limits, waiting, retries and pings, by tokio's timer.
+//! Time limits, waiting, retries and pings, with tokio's timer.
 
 use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed};
 use atomic_breaker::{AnyBreaker, CallError, Classify, Permit};
 
 use super::TokioTimer;
 
-/// Time limits, waiting, retries and pings for every breaker, by tokio's timer: the functions of
+/// Time limits, waiting, retries and pings for every breaker, with tokio's timer: the functions of
 /// [`wait`](atomic_breaker::wait) as methods.
 ///
 /// ```
@@ -26,8 +26,8 @@ use super::TokioTimer;
 /// }
 /// ```
 ///
-/// The futures are `Send` where what is given to them is, so they may be spawned; a permit that goes to a
-/// spawned task owns its way to the breaker:
+/// The futures are `Send` if their arguments are, so they can be spawned; a permit that moves to a spawned task must
+/// own its handle to the breaker:
 ///
 /// ```
 /// use atomic_breaker_std::{BreakerExt, Config, breaker};
@@ -45,12 +45,11 @@ use super::TokioTimer;
 /// # }
 /// ```
 ///
-/// Each of these is a call of the breaker, so do not put one inside the other: a call inside a call of the
-/// same breaker asks twice and counts twice, and while half-open the inner one is rejected by the slot
-/// that the outer one holds.
+/// Each of these is a call through the breaker, so do not nest them: a call inside a call through the same breaker asks
+/// twice and counts twice, and while half-open the outer call holds the probe slot, so the inner one is rejected.
 pub trait BreakerExt: AnyBreaker + Sized {
-    /// A call that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a time-out
-    /// counts as: [`wait::call_timeout`].
+    /// Makes a call that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a timeout counts
+    /// as: [`wait::call_timeout`].
     ///
     /// # Errors
     /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
@@ -66,11 +65,11 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::call_timeout(self, TokioTimer, limit, operation)
     }
 
-    /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and time-outs
-    /// mean; it decides alone.
+    /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and timeouts mean; it alone
+    /// decides.
     ///
     /// # Errors
-    /// As [`call_timeout`](Self::call_timeout).
+    /// See [`call_timeout`](Self::call_timeout).
     fn call_timeout_with<V, E, F>(
         &self,
         limit: impl Into<TimeLimit>,
@@ -83,8 +82,8 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::call_timeout_with(self, TokioTimer, limit, classify, operation)
     }
 
-    /// Sleeps until the breaker can admit the caller: [`wait::ready`]. Somebody else may be faster:
-    /// [`acquire_when_ready`](Self::acquire_when_ready) goes on until it has a permit.
+    /// Sleeps until the breaker can admit the caller: [`wait::ready`]. Another caller may be faster;
+    /// [`acquire_when_ready`](Self::acquire_when_ready) keeps waiting until it has a permit.
     ///
     /// With a [`StateWatch`](crate::StateWatch) as observer it wakes when the state changes; without one it
     /// looks at the state once a second.
@@ -97,15 +96,15 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::acquire(self, TokioTimer)
     }
 
-    /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its way to the breaker, an
-    /// `Arc` of it.
+    /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its handle to the breaker, such as an
+    /// `Arc`.
     fn acquire_owned_when_ready(self) -> impl Future<Output = Permit<Self>> {
         wait::acquire(self, TokioTimer)
     }
 
-    /// A call that is tried again as the [`Retry`] says: [`wait::retry_fn`]. Waits while the breaker would
-    /// reject, and gives up at once while it is forced open. For an operation that changes what it captures there
-    /// is [`retry_mut`](Self::retry_mut).
+    /// Makes a call that is retried as the [`Retry`] says: [`wait::retry_fn`]. Waits while the breaker would reject,
+    /// and gives up at once while it is forced open. For an operation that mutates its captures there is
+    /// [`retry_mut`](Self::retry_mut).
     ///
     /// # Errors
     /// The error of the last try; the rejection if none was made.
@@ -120,11 +119,10 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::retry_fn(self, TokioTimer, policy, operation)
     }
 
-    /// [`retry`](Self::retry) with a classifier that says what a result means: only a failure is tried
-    /// again.
+    /// [`retry`](Self::retry) with a classifier that says what a result means: only a failure is retried.
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_with<V, E, F>(
         &self,
         policy: Retry,
@@ -137,8 +135,8 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::retry_fn_with(self, TokioTimer, policy, classify, operation)
     }
 
-    /// [`retry`](Self::retry) for an operation that changes what it captures: [`wait::retry`]. Its future is not
-    /// known to be `Send`, so await it where it is made, or spawn it on a `LocalSet`.
+    /// [`retry`](Self::retry) for an operation that mutates its captures: [`wait::retry`]. Its future is not known to
+    /// be `Send`, so await it where it is created, or spawn it on a `LocalSet`.
     ///
     /// ```
     /// use atomic_breaker_std::{Breaker, BreakerExt, Config, Retry, breaker};
@@ -155,7 +153,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// ```
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_mut<V, E>(
         &self,
         policy: Retry,
@@ -164,11 +162,11 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::retry(self, TokioTimer, policy, operation)
     }
 
-    /// [`retry_with`](Self::retry_with) for an operation that changes what it captures, as
+    /// [`retry_with`](Self::retry_with) for an operation that mutates its captures, like
     /// [`retry_mut`](Self::retry_mut).
     ///
     /// # Errors
-    /// As [`retry`](Self::retry).
+    /// See [`retry`](Self::retry).
     fn retry_mut_with<V, E>(
         &self,
         policy: Retry,
@@ -178,7 +176,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::retry_with(self, TokioTimer, policy, classify, operation)
     }
 
-    /// Pings the resource while the breaker is open, for ever: [`Prober::run_fn`]. For a task of its own.
+    /// Runs forever and pings the resource while the breaker is open: [`Prober::run_fn`]. Run it in a task of its own.
     ///
     /// ```
     /// use atomic_breaker_std::{Breaker, BreakerExt, Config, Prober, breaker};

@@ -1,4 +1,4 @@
-//! What tokio's timer adds to a breaker, and what waiting for a resource and for a key have in common.
+//! Features that use tokio's timer, and the code shared by waiting for a resource and for a key.
 
 #[cfg(feature = "resource")]
 mod admitted;

@@ -7,16 +7,15 @@ use std::task::Waker;
 use atomic_breaker::{Observer, Present, Transition};
 use tokio::sync::watch;
 
-/// How many sleepers are woken; more look at the state once a second. What sleepers that gave up left
-/// behind stays until the next transition, so there has to be an end.
+/// How many sleepers are woken; any more look at the state once a second. The entries of sleepers that gave up stay
+/// until the next transition, so there has to be a limit.
 const MAX_SLEEPERS: usize = 4_096;
 
-/// An observer that keeps the last transition for tasks to wait for, in a [`watch`](tokio::sync::watch)
-/// channel, and wakes those who sleep in [`ready`](crate::BreakerExt::ready) and the like.
+/// An observer that keeps the last transition for tasks to wait for, in a [`watch`](tokio::sync::watch) channel, and
+/// wakes tasks that sleep in [`ready`](crate::BreakerExt::ready) and similar methods.
 ///
-/// Nothing is done in a call; only waiting and transitions take its lock. Sleepers take no receivers: up to
-/// 4,096 tasks are woken at once, more look at the state once a second. For one breaker only, or for
-/// breakers over one word.
+/// Calls do not touch it; only waiting and transitions take its lock. Sleepers take no receivers: up to 4,096 tasks are
+/// woken at once, any more look at the state once a second. Use it for one breaker only, or for breakers over one word.
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, State, StateWatch, StdClock};
@@ -33,13 +32,13 @@ const MAX_SLEEPERS: usize = 4_096;
 /// # }
 /// ```
 ///
-/// Two threads may report two transitions in either order. What is shown is then the one that the word shows: it is
-/// [read](Present) with each report, under the lock. Transitions that are made elsewhere over the same word, in
+/// Two threads may report two transitions in either order. The watch then shows the transition that matches the word,
+/// which is [read](Present) with each report, under the lock. Transitions made elsewhere over the same word, such as in
 /// another process, are not reported here, and not shown.
 #[derive(Debug)]
 pub struct StateWatch {
     last: watch::Sender<Option<Transition>>,
-    /// By what [`Waker::will_wake`] compares.
+    /// Keyed by what [`Waker::will_wake`] compares.
     sleepers: Mutex<HashMap<(usize, usize), Waker>>,
 }
 
@@ -52,13 +51,13 @@ impl StateWatch {
         }
     }
 
-    /// A receiver of the last transition, if there was any, and of each new one. A receiver that is slow skips
-    /// to the latest.
+    /// Returns a receiver of the last transition, if there was one, and of each new one. A slow receiver skips to the
+    /// latest.
     pub fn subscribe(&self) -> watch::Receiver<Option<Transition>> {
         self.last.subscribe()
     }
 
-    /// The last transition, if there was any.
+    /// Returns the last transition, if there was one.
     pub fn last(&self) -> Option<Transition> {
         *self.last.borrow()
     }
@@ -71,7 +70,7 @@ impl StateWatch {
             }
             is_shown
         });
-        // Woken outside of the lock: what a waker does is not known here.
+        // Woken outside the lock, because it is not known here what a waker does.
         let sleepers = std::mem::take(&mut *self.sleepers());
         for waker in sleepers.into_values() {
             waker.wake();
@@ -79,7 +78,7 @@ impl StateWatch {
     }
 
     fn sleepers(&self) -> MutexGuard<'_, HashMap<(usize, usize), Waker>> {
-        // Nothing that panics is done under the lock.
+        // Nothing under the lock panics.
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,7 +90,7 @@ impl Default for StateWatch {
 }
 
 impl Observer for StateWatch {
-    /// Shows it, whatever was shown: by this alone nobody knows of an order.
+    /// Shows it, whatever was shown before: a transition alone does not reveal the order.
     fn transition(&self, transition: &Transition) {
         self.show(transition, |_| true);
     }

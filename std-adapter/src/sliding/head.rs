@@ -3,8 +3,8 @@
 /// Slices in a span.
 pub(super) const SLICES: u32 = 8;
 
-/// Readings of two threads cross, and clocks step back a little: so many milliseconds before the start of a
-/// slice are taken for that slice, as the words of breakers do.
+/// Readings of two threads cross, and clocks step back a little: this many milliseconds before the start of a
+/// slice still count as that slice, as in the words of breakers.
 const GUARD_MS: u32 = 1 << 16;
 
 const MANTISSA_BITS: u32 = 18;
@@ -19,7 +19,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// What says that a shard counts nothing.
+    /// Marks a shard that counts nothing.
     const NONE: Self = Self { code: 0 };
 
     #[inline]
@@ -61,7 +61,7 @@ impl Span {
     }
 }
 
-/// The slice that a shard is in, as its first word says it. Total: any bits are one.
+/// The slice that a shard is in, as stored in its first word. Any bits are valid.
 ///
 /// ```text
 /// 63          32 31             9 8        0
@@ -93,7 +93,7 @@ impl Head {
         self.0 % (1 << NUMBER_BITS)
     }
 
-    /// Whether a call that is made now belongs to this slice. The hot path: no division.
+    /// Whether a call that is made now belongs to this slice. This is the hot path, so it has no division.
     #[inline]
     pub(super) fn is_current(self, span: Span, now_ms: u32) -> bool {
         self.span() == span && now_ms.wrapping_sub(self.start_ms()) < span.slice_ms()
@@ -112,14 +112,13 @@ impl Head {
         (since / slice_ms, since % slice_ms)
     }
 
-    /// Whether nothing that was counted up to this slice lies within the span any more, or nothing is
-    /// counted at all.
+    /// Whether everything that was counted up to this slice has left the span, or nothing is counted at all.
     pub(super) fn is_over(self, now_ms: u32) -> bool {
         self.span() == Span::NONE || self.passed(now_ms).0 >= SLICES
     }
 
-    /// The slice at this time, and how many start up to it, at most all eight. To another span,
-    /// everything that was counted is old.
+    /// The slice at this time, and how many slices begin up to and including it, at most all eight. For
+    /// another span, everything that was counted is old.
     pub(super) fn at(self, span: Span, now_ms: u32) -> (Self, u32) {
         if self.span() != span {
             // On a grid, so that the shards change slices together.
@@ -140,7 +139,7 @@ impl Head {
         )
     }
 
-    /// Counts nothing, until it is taken up again.
+    /// A head that counts nothing until it is used again.
     pub(super) const fn retired(self) -> Self {
         Self::new(0, Span::NONE, self.number())
     }

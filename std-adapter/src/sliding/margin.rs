@@ -1,4 +1,4 @@
-//! How many failures more cannot trip, so that not each of a storm looks at all the shards.
+//! How many more failures cannot trip, so that in a storm not every failure looks at all the shards.
 //!
 //! ```text
 //! 63          32 31       25 24    16 15      11 10      8 7     0
@@ -7,10 +7,11 @@
 //! └─────────────┴───────────┴────────┴──────────┴─────────┴───────┘
 //! ```
 //!
-//! Who has looked at all the shards knows how many failures are missing to the share: successes only raise
-//! that number, until a slice leaves the span. So it holds to that time, for this share, epoch and span. It
-//! is never given because too few calls were seen: successes change that. Whoever begins a slice takes it back:
-//! a clock that steps back comes into its time again, when what it was given for has left the span.
+//! A thread that has looked at all the shards knows how many failures are still missing to reach the share: successes
+//! only raise that number, until a slice leaves the span. So the margin is valid until then, for this share, epoch and
+//! span. If fewer calls were seen than the rules require, none is granted, since successes can change that. A thread
+//! that begins a slice revokes it: if the clock steps back, it could become valid again, after the counts it was
+//! granted for have left the span.
 
 use std::sync::atomic::Ordering;
 
@@ -24,20 +25,20 @@ const VERSION: u64 = 1 << 8;
 const VERSIONS: u64 = 7 << 8;
 const TERMS: u64 = 0xFFFF_F800;
 
-/// For which share, epoch and span.
+/// The share, epoch and span that a margin is for.
 #[derive(Clone, Copy)]
 pub(super) struct Terms {
     bits: u64,
     slice_ms: u32,
-    /// Basis points.
+    /// In basis points.
     share: u64,
 }
 
-/// All, in basis points.
+/// 100 %, in basis points.
 const ALL: u64 = 10_000;
 
-/// Seven bits that tell one share from another: a whole percentage as it is, finer ones by their remainder, so that two
-/// finer ones that take each other's place are taken for the same in one of 27 cases, until the slice ends.
+/// Seven bits that tell one share from another: a whole percentage as it is, finer ones by their remainder, so that if
+/// one finer share replaces another, the two are confused in one of 27 cases, until the slice ends.
 const fn code(share: u64) -> u64 {
     if share.is_multiple_of(100) {
         share / 100
@@ -56,12 +57,12 @@ impl Terms {
         }
     }
 
-    /// Whether so many failures are the share.
+    /// Whether that many failures reach the share.
     pub(super) fn are_reached(self, sum: Sum) -> bool {
         sum.failures * ALL >= sum.calls * self.share
     }
 
-    /// How many failures after these cannot trip.
+    /// How many further failures cannot trip.
     pub(super) fn margin(self, sum: Sum) -> u64 {
         let Sum { calls, failures } = sum;
         let missing = (calls * self.share).saturating_sub(failures * ALL);
@@ -79,7 +80,7 @@ impl Terms {
     }
 }
 
-/// Takes one failure off the margin. Answers the word where there is none: before a look at the shards.
+/// Takes one failure off the margin. If there is no margin, returns the word as it is before the shards are looked at.
 pub(super) fn spend<W: Word<Bits = u64>>(word: &W, terms: Terms, now_ms: u32) -> Result<(), u64> {
     let mut seen = word.load(Ordering::SeqCst);
     while terms.holds(seen, now_ms) {
@@ -91,8 +92,8 @@ pub(super) fn spend<W: Word<Bits = u64>>(word: &W, terms: Terms, now_ms: u32) ->
     Err(seen)
 }
 
-/// Grants a margin after a look at the shards, unless somebody else has meanwhile: that one may not have
-/// seen this failure, so it is taken off. A version tells the others that somebody has looked.
+/// Grants a margin after a look at the shards, unless another thread has granted one meanwhile: that one may not
+/// include this failure, so the failure is taken off it. The version tells other threads that a thread has looked.
 pub(super) fn grant<W: Word<Bits = u64>>(
     word: &W,
     terms: Terms,
@@ -115,7 +116,7 @@ pub(super) fn grant<W: Word<Bits = u64>>(
     }
 }
 
-/// Takes the margin back.
+/// Revokes the margin.
 pub(super) fn revoke<W: Word<Bits = u64>>(word: &W) {
     let mut seen = word.load(Ordering::SeqCst);
     while let Err(found) = swap(word, seen, seen.wrapping_add(VERSION) & VERSIONS) {

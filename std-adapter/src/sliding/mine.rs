@@ -9,7 +9,7 @@ thread_local! {
     static MINE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// A number of this thread, the same in every tally: drawn in turn when it first asks.
+/// The number of this thread, the same in every tally: assigned in turn when the thread first asks.
 #[inline]
 pub(super) fn mine() -> usize {
     MINE.with(|mine| match mine.get() {

@@ -1,4 +1,4 @@
-//! The share of failures within a sliding time.
+//! The share of failures within a sliding time window.
 //!
 //! ```text
 //! shards[0]  head │ slice slice slice slice slice slice slice slice │ margin
@@ -31,8 +31,7 @@ use head::Span;
 use margin::Terms;
 use shard::{Counted, Shard, Sum};
 
-/// The share of failures within a sliding time, for many cores: the [`Tally`] for
-/// [`Ratio::within`].
+/// The share of failures within a sliding time window, for many cores: the [`Tally`] for [`Ratio::within`].
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, Ratio, SlidingRatio, StdClock, word::NativeWord};
@@ -56,38 +55,37 @@ use shard::{Counted, Shard, Sum};
 /// # Ok::<(), atomic_breaker_std::Rejected>(())
 /// ```
 ///
-/// Which share trips, of what time and from how many calls on, is said by the rules. A success adds to a
-/// count that the thread shares with few others: it reads the [clock](Self::by) and makes one exchange. A
-/// failure sums up all shards besides, unless the sum before it showed that it cannot trip yet.
+/// The rules define which share trips, over what time and from how many calls on. A success adds to a count that the
+/// thread shares with few others: it reads the [clock](Self::by) and makes one exchange. A failure also sums up all
+/// shards, unless the previous sum showed that it cannot trip yet.
 ///
 /// # How exact it is
 ///
-/// - **The span slides by eighths.** It is looked at as 8 slices, of which the last one is still running:
-///   the calls that count are those of the last 7/8 to 8/8 of the time. A slice is rounded up to whole
-///   milliseconds (and from 35 minutes on by up to 1/131072), so the 8/8 may be 7 ms longer.
-/// - **No call is lost or counted twice**, whoever races with whom when a slice ends: it is counted in
-///   the slice of the time that the thread read. There is one exception: a thread that was held up in its
-///   report while the breaker tripped and closed again may make *one slice of its own shard* start again,
-///   with its call in it, which then counts for nothing.
-/// - **Counts are halved, both**, where those of one slice and shard pass 67 million calls or a million
-///   failures. The share stays what it is; that slice weighs less than others.
-/// - **A clock that steps back** by up to 65 s goes on in the slice it was in. One that jumps forward
-///   makes it forget what then is old.
-/// - **Milliseconds wrap after 49.7 days**: a tally in which nobody called for exactly that time, or a
-///   multiple, up to one span more, takes what it counted before for young.
+/// - **The span slides by eighths.** It is divided into 8 slices, the last of which is still running: the calls that
+///   count are those from the last 7/8 to 8/8 of the time. A slice is rounded up to whole milliseconds (and from 35
+///   minutes on by up to 1/131072), so the 8/8 may be 7 ms longer.
+/// - **No call is lost or counted twice**, even if threads race when a slice ends: it is counted in the slice for the
+///   time that the thread read. There is one exception: a thread that was held up in its report while the breaker
+///   tripped and closed again may make *one slice of its own shard* start again, with its call in it, which then does
+///   not count.
+/// - **Both counts are halved** when those of one slice and shard pass 67 million calls or a million failures. The
+///   share stays the same; that slice weighs less than others.
+/// - **A clock that steps back** by up to 65 s continues in the slice it was in. One that jumps forward makes the tally
+///   forget the calls that are then old.
+/// - **Milliseconds wrap after 49.7 days**: a tally that counted no call for exactly that time, or a multiple of it, or
+///   up to one span longer, treats its old counts as recent.
 ///
 /// # Other rules while running
 ///
-/// The span is that of the [rules](crate::Rules) of each call. Where they are replaced by rules of another
-/// span, counting starts again with the first call by the new rules; what was counted before never counts within
-/// the new span, nor within the old one where that is set again. Other percentages and minimums look at what is counted already. A
-/// tally belongs to one breaker: two of them over one tally, with spans or words of their own, make each
-/// other forget.
+/// The span is that of the [rules](crate::Rules) of each call. If they are replaced by rules with another span,
+/// counting starts again with the first call under the new rules; earlier counts never count within the new span, nor
+/// within the old one if that is set again. Other percentages and minimums apply to the existing counts. A tally
+/// belongs to one breaker: two breakers over one tally, with spans or words of their own, make each other forget.
 ///
 /// # Memory and shards
 ///
-/// 128 bytes for each shard, 2 KiB for the 16 that there are by default. Threads take turns in choosing
-/// theirs, for good. Where there are many tallies, as one for each tenant, take fewer:
+/// 128 bytes for each shard, 2 KiB for the 16 that there are by default. Shards are assigned to threads in turn,
+/// permanently. If there are many tallies, such as one per tenant, use fewer:
 ///
 /// ```
 /// use atomic_breaker_std::{Config, Breaker, Ratio, SlidingRatio, StdClock};
@@ -113,15 +111,15 @@ pub struct SlidingRatio<C = StdClock, const SHARDS: usize = 16, W = AtomicU64> {
 }
 
 impl SlidingRatio {
-    /// Nothing counted, 16 shards, by [`StdClock`].
+    /// An empty tally with 16 shards and the [`StdClock`].
     pub const fn new() -> Self {
         Self::by(StdClock)
     }
 }
 
 impl<C: Clock, const SHARDS: usize> SlidingRatio<C, SHARDS> {
-    /// Nothing counted, by another clock: the coarse one makes a success several times cheaper. Best the
-    /// breaker's own.
+    /// An empty tally with another clock, ideally the breaker's own: the coarse one makes a success several times
+    /// cheaper.
     ///
     /// ```
     /// use atomic_breaker_std::{ManualClock, SlidingRatio};
@@ -146,7 +144,7 @@ impl<C: Clock, const SHARDS: usize> SlidingRatio<C, SHARDS> {
 }
 
 impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS, W> {
-    /// Over words of any kind, as those of a model checker: ten for each shard, all bits zero where
+    /// A tally over words of any kind, such as those of a model checker: ten for each shard, with all bits zero if
     /// nothing is counted. Any bits are safe.
     pub fn over(clock: C, mut word: impl FnMut() -> W) -> Self {
         const { assert!(SHARDS > 0, "a tally without shards counts nothing") };
@@ -165,9 +163,9 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         &self.clock
     }
 
-    /// The calls within the span up to now, and how many of them failed: for a page that shows the state.
-    /// The span is that of the rules by which was counted last. While others count, each shard is seen at
-    /// a time of its own.
+    /// Returns the calls within the span up to now, and how many of them failed: for a page that shows the state. The
+    /// span is that of the rules under which the last call was counted. While other threads count, each shard is seen
+    /// at a slightly different time.
     ///
     /// ```
     /// use atomic_breaker_std::tally::Call;
@@ -184,7 +182,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         let now_ms = self.clock.now_ms();
         let heads = self.shards.iter().map(Shard::head);
         let live = heads.filter(|head| !head.is_over(now_ms));
-        // By other spans the shards may still stand that nobody called in since.
+        // Shards in which no thread has counted since may still have other spans.
         let last = live.min_by_key(|head| now_ms.wrapping_sub(head.start_ms()));
         last.map_or((0, 0), |head| {
             let (sum, _) = self.sum(head.span(), None, now_ms);
@@ -231,7 +229,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         }
     }
 
-    /// Once in a slice and shard.
+    /// Runs once per slice and shard.
     #[cold]
     #[inline(never)]
     fn turned(&self, span: Span, now_ms: u32) {
@@ -241,7 +239,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         margin::revoke(self.margin());
     }
 
-    /// What a failure that was counted means.
+    /// Decides what a counted failure means.
     #[cold]
     #[inline(never)]
     fn judge(&self, ratio: Ratio, call: Counted) -> Verdict {
@@ -258,7 +256,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         let (sum, left_ms) = self.sum(span, Some(epoch), now_ms);
         let has_enough = sum.calls >= u64::from(ratio.needed_calls());
         if has_enough && terms.are_reached(sum) {
-            // A margin of another share may be there, from which this failure was not taken.
+            // There may be a margin for another share, from which this failure was not taken off.
             margin::revoke(self.margin());
             return Verdict::Trip;
         }

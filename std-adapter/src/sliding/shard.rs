@@ -7,8 +7,8 @@ use atomic_breaker::word::Word;
 use super::head::{Head, SLICES, Span};
 use super::slice::{Slice, Tag};
 
-/// One for some of the threads, apart from the others by two cache lines, as processors fetch them in
-/// pairs. The last word is the [margin](super::margin), used in the first shard only: it has the room.
+/// The counts of some of the threads, on two cache lines of its own, because processors fetch them in pairs.
+/// The last word is the [margin](super::margin), which is used in the first shard only; there is room for it.
 ///
 /// # What may change
 ///
@@ -16,10 +16,10 @@ use super::slice::{Slice, Tag};
 /// |---|---|---|
 /// | head | to the slice at this time | a call that is the first of it |
 /// | a slice | one more call, in it or instead of an old one | a call |
-/// | a slice | empty | whoever moved the head past it · a forgetting |
+/// | a slice | empty | the call that moved the head past it · forgetting everything |
 ///
-/// All are compare-and-swaps of a whole word. A slice is known by its number, so a late change finds out
-/// that it is late: nothing is counted twice, or where it does not belong.
+/// All are compare-and-swaps of a whole word. A slice is identified by its number, so a late change notices
+/// that it is late: nothing is counted twice, or in the wrong place.
 #[repr(C, align(128))]
 pub(super) struct Shard<W> {
     pub(super) head: W,
@@ -44,8 +44,8 @@ pub(super) struct Sum {
 }
 
 impl<W: Word<Bits = u64>> Shard<W> {
-    /// Counts a success, where that takes one exchange: in the slice that has been begun, which is not full,
-    /// and nobody else counts at the same moment.
+    /// Counts a success if that takes one exchange: in a slice that has already begun and is not full, while
+    /// no other thread counts at the same moment.
     #[inline]
     pub(super) fn count_success(&self, epoch: u16, span: Span, now_ms: u32) -> bool {
         let head = Head(self.head.load(Ordering::Relaxed));
@@ -59,7 +59,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
         next.is_some_and(|next| swap(word, seen.0, next.0).is_ok())
     }
 
-    /// Counts a call; whether it began a slice.
+    /// Counts a call, and returns whether it began a slice.
     pub(super) fn count(&self, call: Counted) -> bool {
         let head = Head(self.head.load(Ordering::Relaxed));
         if head.is_current(call.span, call.now_ms) && self.count_in(head, call) {
@@ -68,7 +68,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
         self.count_with_turn(call)
     }
 
-    /// Counts in a slice, unless that has made room for a younger one.
+    /// Counts in a slice, unless that has been replaced by a younger one.
     #[inline]
     fn count_in(&self, head: Head, call: Counted) -> bool {
         let number = head.number();
@@ -107,7 +107,8 @@ impl<W: Word<Bits = u64>> Shard<W> {
         }
     }
 
-    /// Empties the words of the slices that begin up to this one: nobody may have called in them.
+    /// Empties the words of the slices that begin up to this one, because there may have been no calls in
+    /// them.
     fn empty_before(&self, head: Head, begun: u32) {
         for back in 0..u64::from(begun) {
             let number = head.number().wrapping_sub(back) % 512;
@@ -136,13 +137,13 @@ impl<W: Word<Bits = u64>> Shard<W> {
         }
     }
 
-    /// Forgets everything if all of it is old, so that a shard whose threads are gone is not taken for a
-    /// young one when the clock has come around; or if it is of another span, which may be set again.
+    /// Forgets everything if all of it is old, so that a shard whose threads are gone is not mistaken for a
+    /// recent one when the clock has wrapped; also if it has another span, which may be set again.
     pub(super) fn retire(&self, span: Span, now_ms: u32) {
         let head = Head(self.head.load(Ordering::Acquire));
         let is_old = head.span() != span || head.is_over(now_ms);
         if head != head.retired() && is_old {
-            // Somebody who is faster is at work here.
+            // If this fails, a faster thread is at work here.
             let _ = swap(&self.head, head.0, head.retired().0);
         }
     }
@@ -162,7 +163,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
         let now = head.number() + u64::from(passed);
         for word in &self.slices {
             let slice = Slice(word.load(Ordering::SeqCst));
-            // One that is younger than the head was: others were faster.
+            // A slice may be younger than the head was, if other threads were faster.
             let is_within = slice.age_at(now).is_none_or(|age| age < u64::from(SLICES));
             let is_meant = epoch.is_none_or(|epoch| slice.is_of(Tag::new(epoch, 0)));
             if !slice.is_empty() && is_within && is_meant {
@@ -174,8 +175,8 @@ impl<W: Word<Bits = u64>> Shard<W> {
     }
 }
 
-/// The compare-and-swap. In one order with the loads of [`Shard::sum`]: of two failures that are counted at
-/// once, at least one sees both.
+/// The compare-and-swap. It is in a single order with the loads of [`Shard::sum`], so that of two failures
+/// counted at once, at least one sees both.
 #[inline]
 pub(super) fn swap<W: Word<Bits = u64>>(word: &W, seen: u64, next: u64) -> Result<(), u64> {
     word.compare_exchange_weak(seen, next, Ordering::SeqCst, Ordering::SeqCst)

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The number and the epoch of the slice share its word with the counts, so one exchange both begins a new
-//! slice and counts in it. A word without calls is empty, whatever else it says.
+//! slice and counts in it. A word without calls is empty, whatever its other bits are.
 
 const NUMBER_BITS: u32 = 9;
 const EPOCH_BITS: u32 = 9;
@@ -37,7 +37,7 @@ impl Tag {
     }
 }
 
-/// The content of the word of a slice. Total: any bits are a slice.
+/// The content of the word of a slice. Any bits are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slice(pub(super) u64);
 
@@ -60,13 +60,13 @@ impl Slice {
         Tag(self.0 & TAG_MASK)
     }
 
-    /// Whether it is of the same epoch.
+    /// Whether it belongs to the same epoch.
     pub(super) const fn is_of(self, tag: Tag) -> bool {
         (self.0 & TAG_MASK) / NUMBERS == tag.0 / NUMBERS
     }
 
-    /// How many slices it is older than the one of this number, if it is not younger. Numbers differ by a
-    /// few only, as each passing of eight slices starts all words again.
+    /// How many slices it is older than the one of this number, if it is not younger. Numbers differ only by
+    /// a few, because all words start again whenever eight slices pass.
     pub(super) const fn age_at(self, number: u64) -> Option<u64> {
         let age = number.wrapping_sub(self.tag().number()) % NUMBERS;
         if age < NUMBERS / 2 { Some(age) } else { None }
@@ -75,12 +75,13 @@ impl Slice {
     /// With one more success, if it is this slice, begun and not full.
     #[inline]
     pub(super) fn with_success(self, tag: Tag) -> Option<Self> {
-        // A slice that is full overflows.
+        // A full slice overflows.
         let next = self.0.checked_add(ONE_CALL)?;
         (self.tag() == tag && !self.is_empty()).then_some(Self(next))
     }
 
-    /// With one more call, in this slice or, if it is another one, in a new slice that takes its place.
+    /// With one more call, in this slice or, if the tag is of another one, in a new slice that takes its
+    /// place.
     #[inline]
     pub(super) const fn with_call(self, tag: Tag, failed: bool) -> Self {
         let one = if failed {
@@ -97,7 +98,7 @@ impl Slice {
         Self(self.0 + one)
     }
 
-    /// Full: half of the calls and of the failures, so that the share stays what it is.
+    /// For a full slice: half of the calls and of the failures, so that the share stays the same.
     #[cold]
     const fn halved(self) -> Self {
         let calls = self.calls().div_ceil(2) * ONE_CALL;

@@ -1,4 +1,4 @@
-//! The words of a failure, without what nobody else may read.
+//! The words of a failure, without secrets.
 
 mod names;
 mod urls;
@@ -6,32 +6,32 @@ mod value;
 
 use std::time::Duration;
 
-/// How much of a text is read, in bytes: more than anybody keeps of it.
+/// How much of a text is read, in bytes: more than is ever kept of it.
 const LONGEST: usize = 16 * 1024;
 
 /// How often `%25` may stand for the `%` of another `%3A`.
 const DEPTH: usize = 3;
 
-/// Why a call that succeeded opened a breaker: it took too long. By the clock of the breaker.
+/// Why a successful call opened a breaker: it took too long, measured with the clock of the breaker.
 #[cold]
 pub(crate) fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String {
     let took = Duration::from_millis(now_ms.wrapping_sub(started_ms).into());
     match limit {
         Some(limit) => format!("too slow: took {took:?}, limit {limit:?}"),
-        // Rules were replaced meanwhile.
+        // The rules were replaced meanwhile.
         None => format!("too slow: took {took:?}"),
     }
 }
 
-/// What is kept of an error: breakers show it to other callers, histories and pages to people. The only place where words
-/// of errors become text that stays.
+/// Returns the part of an error's text that may be kept: breakers show it to other callers, histories and pages show it
+/// to people. This is the only place where the words of errors become text that is kept.
 ///
 /// | in the text | is left out |
 /// |---|---|
 /// | `scheme://user:password@host`, also with `/`, `?`, spaces or quotes in the password, and cut before the `@`; `user:password@host` | user and password |
 /// | `?query` and `#fragment` of a URL, `?a=b` and `/path?query` elsewhere | all of it |
-/// | ` for url (..)`, which reqwest adds | all of it: it is that of one caller |
-/// | `Authorization: ..`, and whatever has that in its name | scheme and credentials, with all their parameters |
+/// | ` for url (..)`, which reqwest adds | all of it: it belongs to one caller |
+/// | `Authorization: ..`, and anything that has this in its name | scheme and credentials, with all their parameters |
 /// | `Cookie: ..`, `Set-Cookie: ..` | the rest of the line |
 /// | `password=..`, `x-api-key: ..`, `"token": ".."`, `<secret>..</secret>`, `("pwd", "..")`, `--password ..`, `token: Some("..")` | the value: as far as its quotation marks or brackets go, else up to the next space or name |
 /// | `token: ..` in a sentence, where a colon may follow any word | the value, if it has a digit or is long; after `password:` in any case |
@@ -39,11 +39,11 @@ pub(crate) fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) ->
 /// | all of these percent-encoded, also twice | the same, and the text is decoded |
 /// | what comes after 16 KiB | all of it |
 ///
-/// Names of secrets contain one of `names::SECRET`, in whatever case and with whatever marks between their letters.
-/// Host, path, port and status stay. What has neither such a name nor such a place is not known to be secret: a token that
-/// is part of a path, or a word of a sentence.
+/// Names of secrets contain one of `names::SECRET`, in any case and with any marks between their letters. Host, path,
+/// port and status stay. Text that has neither such a name nor such a place is not recognised as secret: for example, a
+/// token that is part of a path, or a word in a sentence.
 ///
-/// Takes a time that is proportional to the length of what is read.
+/// Takes time proportional to the length of the text that is read.
 pub(crate) fn without_secrets(text: &str) -> String {
     let mut kept = clean(bounded(text));
     let mut encoded = kept.clone();
@@ -63,7 +63,7 @@ fn clean(text: &str) -> String {
     names::without_values(&urls::without_users(text))
 }
 
-/// Not in the middle of a line or a word, as half a secret does not look like one.
+/// Cuts the text, but not in the middle of a line or a word, because half a secret does not look like one.
 fn bounded(text: &str) -> &str {
     if text.len() <= LONGEST {
         return text;
@@ -75,7 +75,7 @@ fn bounded(text: &str) -> &str {
     &start[..line.or_else(word).unwrap_or(start.len())]
 }
 
-/// With the characters that `%XX` stands for, if they can be seen; `None` if there are none.
+/// The text with each `%XX` replaced by its character, if that is visible; `None` if there are none.
 fn decoded(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -2,7 +2,7 @@
 
 use super::value;
 
-/// Parts of such names: letters and digits alone, in lower case.
+/// Parts of such names: only letters and digits, in lower case.
 pub(super) const SECRET: [&str; 25] = [
     "password",
     "passwd",
@@ -31,10 +31,10 @@ pub(super) const SECRET: [&str; 25] = [
     "jwt",
 ];
 
-/// Such names that may be part of others.
+/// Names of secrets that may also be part of harmless names.
 const SECRET_ALONE: [&str; 5] = ["pass", "auth", "sig", "pin", "otp"];
 
-/// After these a colon is followed by no word of a sentence.
+/// After these, a colon is not followed by a word of a sentence.
 const PASSWORD: [&str; 4] = ["password", "passwd", "passphrase", "pwd"];
 
 const HARMLESS: [&str; 7] = ["null", "none", "true", "false", "yes", "no", "…"];
@@ -48,7 +48,7 @@ pub(super) fn without_values(text: &str) -> String {
     let separates = |mark: char| mark.is_whitespace() || ['=', ':', '>', ','].contains(&mark);
     while let Some(found) = text[from..].find(separates) {
         let at = from + found;
-        // Also what is left out: after a quotation mark without its other one that may be the name of what follows.
+        // Includes the text that is left out: after an unmatched quotation mark, it may be the name of what follows.
         let (before, rest) = (&text[..at], &text[at..]);
         let mark = rest.chars().next().unwrap_or(' ');
         from = at + mark.len_utf8();
@@ -63,7 +63,7 @@ pub(super) fn without_values(text: &str) -> String {
     kept
 }
 
-/// Where a secret begins after this mark, and how long it is.
+/// Where the secret after this mark begins, and how long it is.
 fn secret(before: &str, mark: char, rest: &str) -> Option<(usize, usize)> {
     if rest.starts_with("::") || rest.starts_with("://") {
         return None;
@@ -87,7 +87,7 @@ fn secret(before: &str, mark: char, rest: &str) -> Option<(usize, usize)> {
         .map(|length| (start, length))
 }
 
-/// Behind the mark and the space that follows it: on the same line, unless the name is in quotation marks.
+/// The position after the mark and the space that follows it: on the same line, unless the name is in quotation marks.
 fn value_at(rest: &str, mark: char, is_quoted: bool) -> usize {
     let is_mark = |(at, next): &(usize, char)| {
         *at == 0
@@ -107,14 +107,14 @@ struct Name<'a> {
     /// Its letters and digits, in lower case.
     letters: String,
     is_quoted: bool,
-    /// What is before the name, and before its quotation mark.
+    /// The text before the name, and before its quotation mark.
     before: &'a str,
 }
 
 impl<'a> Name<'a> {
     fn before(text: &'a str, may_be_away: bool) -> Option<Self> {
         let mut named = text;
-        // Of a few spaces, so that many do not take their square.
+        // Removes only a few spaces, so that many of them do not take quadratic time.
         for _ in 0..if may_be_away { 4 } else { 0 } {
             named = named.strip_suffix([' ', '\t']).unwrap_or(named);
         }
@@ -213,7 +213,7 @@ fn element(before: &str, value: &str) -> Option<usize> {
     }
 }
 
-/// What says more than it gives away, such as a mark that a parser did not expect.
+/// A value that is useful and reveals no secret, such as a mark that a parser did not expect.
 fn is_harmless(value: &str) -> bool {
     let is_mark = value.starts_with('`') && !value.contains(char::is_alphanumeric);
     is_mark || HARMLESS.iter().any(|word| value.eq_ignore_ascii_case(word))

@@ -1,12 +1,12 @@
 //! URLs without user, password, query and fragment.
 
-/// How far a password is looked for that has spaces in it, in characters.
+/// How far to look for a password with spaces in it, in characters.
 const FAR: usize = 256;
 
 /// What may follow a URL in a sentence.
 const ENDS_CLAUSE: [char; 9] = [':', ',', '.', ';', ')', ']', '}', '\'', '!'];
 
-/// What starts another value, so that no user's name has it.
+/// Characters that start another value, so they are not part of a user name.
 const ENDS_USER: [char; 12] = ['=', ',', ';', '&', '(', '[', '{', '\'', '|', '/', '?', '#'];
 
 pub(super) fn without_users(text: &str) -> String {
@@ -47,7 +47,7 @@ struct Token<'a> {
     text: &'a str,
     /// What comes after it.
     after: &'a str,
-    /// Where its last `@` is, and the last one before a query.
+    /// The position of its last `@`, and of the last one before a query.
     last_at: Option<usize>,
     path_at: Option<usize>,
 }
@@ -63,7 +63,7 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// Returns what is to be read next: what comes after it, unless a password went on there.
+    /// Returns the text to read next: the text after this token, unless a password continued there.
     fn without_users(&self, kept: &mut String) -> &'a str {
         let mut at = 0;
         let mut is_url = false;
@@ -93,7 +93,7 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// Where the host begins, of a URL whose user or host is at `at`.
+    /// Where the host begins in a URL whose user or host is at `at`.
     fn host(&self, at: usize, kept: &mut String) -> Host<'a> {
         let rest = &self.text[at..];
         if rest.starts_with("…@") {
@@ -111,7 +111,7 @@ impl<'a> Token<'a> {
             Some(user) if is_port && user < name.len() => Some(at + user),
             None if is_port && name.starts_with('[') => None,
             None if is_port => self.path_at,
-            // A password may hold what should have been encoded.
+            // A password may contain characters that should have been encoded.
             _ => self.last_at,
         };
         let is_port = is_port && user.is_none();
@@ -128,19 +128,20 @@ impl<'a> Token<'a> {
         if is_port {
             return Host::At(at);
         }
-        // It was cut in the middle of a password.
+        // The text was cut in the middle of a password.
         kept.push_str(name);
         Host::After(self.after)
     }
 
-    /// The mark that ends it is followed by more of a word.
+    /// Whether the mark that ends the token is followed by more of a word.
     fn goes_on(&self) -> bool {
         let mut after = self.after.chars();
         let is_mark = after.next().is_some_and(|mark| !mark.is_whitespace());
         is_mark && after.next().is_some_and(char::is_alphanumeric)
     }
 
-    /// The `@` at the end of a password with spaces. What may be a port is a password only if the next word says so.
+    /// The `@` at the end of a password with spaces. Text that may be a port is treated as a password only if the next
+    /// word indicates it.
     fn end_of_spaced(&self, is_port: bool, is_last: bool) -> Option<usize> {
         let near = self.after.char_indices().nth(FAR);
         let near = near.map_or(self.after, |(end, _)| &self.after[..end]);
@@ -157,18 +158,18 @@ impl<'a> Token<'a> {
 
 enum Host<'a> {
     At(usize),
-    /// Nothing is left of the token, and this comes next.
+    /// Nothing of the token is left, and this text comes next.
     After(&'a str),
 }
 
-/// Whether a host may go on so after its colon: by a port, and maybe by other hosts.
+/// Whether this may follow the colon after a host: a port, and possibly other hosts.
 fn is_port(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &text[digits..];
     digits <= 5 && (rest.is_empty() || rest.starts_with(ENDS_CLAUSE) || rest.starts_with('|'))
 }
 
-/// Where a query begins, if this is followed by one.
+/// Where a query begins in `text`, which `more` follows, if there is one.
 fn query_of(text: &str, more: &str, is_url: bool) -> Option<usize> {
     if is_url {
         return text.find(['?', '#']);

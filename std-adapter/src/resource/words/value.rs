@@ -1,4 +1,4 @@
-//! How far a value goes.
+//! How far a value extends.
 
 pub(super) const QUOTES: [char; 3] = ['"', '\'', '`'];
 
@@ -10,10 +10,10 @@ const AFTER: [char; 14] = [
     '&', ';', ',', '|', '.', ':', ')', ']', '}', '"', '\'', '`', '\\', '>',
 ];
 
-/// How far the end of a value with spaces is looked for, in bytes.
+/// How far to look for the end of a value with spaces, in bytes.
 const FAR: usize = 256;
 
-/// How it begins that goes on to its other end, whatever is within.
+/// The start of a value that extends to its matching end, whatever is inside.
 struct Opening {
     /// Where the mark is.
     at: usize,
@@ -46,7 +46,7 @@ pub(super) fn is_open(value: &str) -> bool {
     opening(value).is_some()
 }
 
-/// What is before it tells whether it is one of a list that `;` separates.
+/// The length of a value. The text before it shows whether it is in a list separated by `;`.
 pub(super) fn length(value: &str, before: &str) -> usize {
     match opening(value) {
         Some(Opening { at, mark, slashes }) if QUOTES.contains(&mark) => {
@@ -57,7 +57,8 @@ pub(super) fn length(value: &str, before: &str) -> usize {
     }
 }
 
-/// Up to and with the quotation mark at its end; one that was cut goes on to the end of the text.
+/// Up to and including the closing quotation mark; a value that was cut extends to the end of the
+/// text.
 fn quoted(text: &str, mark: char, slashes: usize) -> usize {
     let mut before = 0;
     let mut chars = text.char_indices().peekable();
@@ -75,7 +76,7 @@ fn quoted(text: &str, mark: char, slashes: usize) -> usize {
         if char != mark || is_escaped {
             continue;
         }
-        // Twice stands for once, and that before a word begins something.
+        // A doubled mark stands for a single one, and a mark before a word opens another quotation.
         let goes_on = |next: char| next.is_alphanumeric() || slashes == 0 && next == mark;
         if chars.next_if(|(_, next)| goes_on(*next)).is_none() {
             return at + 1;
@@ -84,7 +85,7 @@ fn quoted(text: &str, mark: char, slashes: usize) -> usize {
     text.len()
 }
 
-/// Up to and with the bracket at its end.
+/// Up to and including the closing bracket.
 fn bracketed(text: &str) -> usize {
     let mut depth = 0;
     let mut slashes = 0;
@@ -105,7 +106,7 @@ fn bracketed(text: &str) -> usize {
     at
 }
 
-/// Up to a space or another name, and in a list that `;` separates up to that.
+/// Up to a space or another name, or, in a list separated by `;`, up to the next `;`.
 fn word(value: &str, before: &str) -> usize {
     if let Some(end) = in_list(value, before) {
         return end;
@@ -124,7 +125,8 @@ fn word(value: &str, before: &str) -> usize {
     without_marks(value)
 }
 
-/// Whatever it consists of, it is not nothing.
+/// The length without trailing marks, but never 0: a word that consists only of marks keeps its
+/// full length.
 fn without_marks(word: &str) -> usize {
     match word.trim_end_matches(AFTER).len() {
         0 => word.len(),
@@ -152,7 +154,7 @@ pub(super) fn line(text: &str) -> &str {
     &text[..text.find(['\n', '\r']).unwrap_or(text.len())]
 }
 
-/// On one line: a scheme and what comes after it, with all parameters.
+/// A scheme and the credentials after it, with all parameters, on one line.
 pub(super) fn credentials(value: &str) -> usize {
     let mut start = 0;
     loop {
@@ -182,7 +184,7 @@ pub(super) fn is_port(value: &str) -> bool {
     (1..=5).contains(&digits) && value[digits..].chars().next().is_none_or(is_end)
 }
 
-/// Words of a sentence have no digits, and are not as long.
+/// Whether a value looks random: words of a sentence have no digits and are not as long.
 pub(super) fn is_random(value: &str) -> bool {
     let word = value.char_indices().take(32);
     let end = word.clone().find(|(_, char)| char.is_whitespace());
