@@ -176,7 +176,7 @@ async fn beside(
     done.await.map_err(|error| broken(&error))
 }
 
-/// Whose rules are asked for.
+/// The target whose rules are requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {

@@ -16,7 +16,7 @@ const HISTORY: usize = 100;
 /// The most bytes of a state that are shown.
 const STATE: usize = 16 * 1_024;
 
-/// Which jobs are asked for.
+/// Which jobs are requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {

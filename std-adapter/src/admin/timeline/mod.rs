@@ -166,7 +166,7 @@ impl Timeline {
         drop(oldest);
     }
 
-    /// The newest events with smaller numbers, newest first, at most so many.
+    /// The newest events with smaller numbers than this, newest first, at most `most`.
     pub(super) fn before(&self, number: u64, most: usize) -> Vec<Arc<Event>> {
         let kept = self.kept();
         let oldest = kept.events.front().map_or(kept.next, |event| event.number);
