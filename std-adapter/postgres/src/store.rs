@@ -21,7 +21,7 @@ use crate::{claim, operate, put, save};
 /// Acknowledged changes survive a crash of the server, if its settings ensure that, except for claims and renewed
 /// leases: without them a job goes to another worker sooner, and the right of the first one is gone.
 ///
-/// Each call has a connection to itself and a time limit; the restart of a server costs an error in the calls that were
+/// Each call has a connection to itself and a time limit; a restart of the server makes those calls fail that were
 /// under way, or that find their connection closed. A connection pooler in between must give each connection its own
 /// server session.
 ///

@@ -53,7 +53,7 @@ fn journal_mode(connection: &Connection) -> Result<String, Fault> {
 }
 
 /// Often enough that a process that writes all the time does not starve others: SQLite's own pauses grow to 100 ms.
-/// Each is a little longer than requested, so together they are no shorter than [`PATIENCE`].
+/// Each pause here is a little longer than requested, so together they are no shorter than [`PATIENCE`].
 fn wait(times: i32) -> bool {
     sleep(Duration::from_millis(1));
     u128::try_from(times).is_ok_and(|times| times < PATIENCE.as_millis())

@@ -136,7 +136,7 @@ fn together(
     let behavior = if writes {
         TransactionBehavior::Immediate
     } else {
-        // Takes no lock that it would wait for.
+        // Does not wait for any lock.
         TransactionBehavior::Deferred
     };
     let transaction = rusqlite::Transaction::new_unchecked(connection, behavior)?;

@@ -169,7 +169,8 @@ impl Status {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// Whether nothing will happen to it unless a person acts.
+    /// Whether it neither waits nor runs: it stays as it is unless an operator, or a worker that resumes it, changes
+    /// that.
     pub const fn is_final(self) -> bool {
         !matches!(self, Self::Waiting | Self::Running)
     }

@@ -1,4 +1,4 @@
-//! Jobs of several steps that go forward through outages and restarts until they are done, kept in a database.
+//! Jobs of several steps that make progress through outages and restarts until they are done, kept in a database.
 //!
 //! ```text
 //!  run, enqueue ──► Store ◄── claim ── lane ◄── its breaker admits

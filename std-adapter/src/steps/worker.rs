@@ -84,8 +84,8 @@ impl Worker {
     }
 
     /// Like [`stop`](Self::stop), but work that has not ended within this time is dropped where it stands: its job is
-    /// due at once, for any worker, and that was no try; a call or request is dropped, too, and kept. For a process
-    /// that was told to exit. While the store does not answer, it takes longer, by a lease or two.
+    /// due at once, for any worker, and that was no try; the same applies to a call or request, which is kept. For a
+    /// process that was told to exit. While the store does not answer, it takes longer, by a lease or two.
     pub async fn stop_within(mut self, time: Duration) {
         if timeout(time, self.end_and_tell()).await.is_err() {
             self.claimed.give_up();

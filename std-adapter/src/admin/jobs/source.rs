@@ -27,7 +27,7 @@ const ERROR: usize = 512;
 /// Steps that are shown.
 pub(in crate::admin) struct OfSteps {
     pub(super) jobs: Arc<dyn Jobs>,
-    /// Whether states are shown, or how large they are alone.
+    /// Whether states are shown, or only their size.
     pub(super) shows_states: bool,
     asks: Arc<Semaphore>,
     reads: Arc<Semaphore>,

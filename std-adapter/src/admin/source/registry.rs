@@ -118,7 +118,7 @@ where
     }
 }
 
-/// The text of a key that is displayed.
+/// The text of a key that implements `Display`.
 pub(in crate::admin) fn displayed<K: std::fmt::Display>(key: &K) -> String {
     text::of_key(key)
 }

@@ -17,7 +17,7 @@ type AnError = dyn Error + Send + Sync;
 type Rule =
     dyn Fn(Result<(StatusCode, &HeaderMap), &AnError>) -> (Outcome, Option<Duration>) + Send + Sync;
 
-/// What an answer means.
+/// What a response or error means.
 #[derive(Clone)]
 pub(super) struct Judge(Arc<Rule>);
 

@@ -21,8 +21,7 @@ use super::{Answer, KeepBody, KeepConfig, KeepConfigError, KeepError, KeptReques
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Keeps the requests that a breaker below rejects, or that fail for now, as jobs: made by
-/// [`KeepConfig::layer`].
+/// Keeps the requests that a breaker below rejects, or that fail temporarily, as jobs: made by [`KeepConfig::layer`].
 ///
 /// | the service below | returned |
 /// |---|---|
