@@ -1,4 +1,4 @@
-//! How a store connects.
+//! Configures how a store connects.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::schema;
 use crate::sql::Sql;
 use crate::store::PostgresStore;
 
-/// How a store connects, and what its tables are called: made by [`PostgresStore::builder`].
+/// How a store connects, and in which schema its tables are: made by [`PostgresStore::builder`].
 #[must_use]
 pub struct PostgresStoreBuilder<T = NoTls> {
     config: Config,
@@ -35,8 +35,8 @@ impl PostgresStoreBuilder {
 }
 
 impl<T> PostgresStoreBuilder<T> {
-    /// Connects by TLS: with a connector such as `postgres-native-tls` or `tokio-postgres-rustls` have. Whether TLS is
-    /// demanded says `sslmode` of the configuration; without this, `require` is an error.
+    /// Connects with TLS, through a connector such as those of `postgres-native-tls` or `tokio-postgres-rustls`.
+    /// `sslmode` in the configuration decides whether TLS is required; without a connector, `require` is an error.
     pub fn tls<U>(self, tls: U) -> PostgresStoreBuilder<U> {
         PostgresStoreBuilder {
             config: self.config,
@@ -47,23 +47,23 @@ impl<T> PostgresStoreBuilder<T> {
         }
     }
 
-    /// The schema that its tables are in, `atomic_breaker` unless set: 1 to 63 of the characters a-z, 0-9 and _. It is made
-    /// if it is not there. Stores with different ones share nothing.
+    /// The schema that its tables are in, `atomic_breaker` unless set: 1 to 63 of the characters a-z, 0-9 and _. It is
+    /// created if it does not exist. Stores with different schemas share nothing.
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
         self
     }
 
-    /// How many calls are under way at the same time, each by a connection of its own: 1 to 1,000, 4 unless set. Opened
-    /// when they are needed, and kept.
+    /// How many calls are under way at the same time, each on a connection of its own: 1 to 1,000, 4 unless set.
+    /// Connections are opened when needed, and kept.
     pub const fn connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
     }
 
-    /// How long a call may take, connecting and waiting for a connection included: 100 ms to an hour, 10 s unless set. Then it
-    /// has failed, its connection is closed, and the server gives up what it did. Keep it below the lease of
-    /// [steps](atomic_breaker_std::steps::StepsBuilder::lease).
+    /// How long a call may take, including connecting and waiting for a connection: 100 ms to an hour, 10 s unless set.
+    /// After that it has failed, its connection is closed, and the server gives up what it was doing. Keep it below the
+    /// lease of [steps](atomic_breaker_std::steps::StepsBuilder::lease).
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -77,13 +77,14 @@ where
     T::TlsConnect: Send,
     <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
 {
-    /// Connects, and makes the tables or leads them to the version of this crate. Any number may do so at the same time.
+    /// Connects, and creates the tables or upgrades them to the version of this crate. Any number may do so at the same
+    /// time.
     ///
     /// # Errors
     /// [`PostgresStoreError`] says what is wrong: with the settings, the server, or the tables.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Outside a tokio runtime.
     pub async fn connect(mut self) -> Result<PostgresStore, PostgresStoreError> {
         self.check().map_err(PostgresStoreError)?;
         if self.config.get_application_name().is_none() {
@@ -101,7 +102,7 @@ where
             };
             let (mut session, is_current) = pool.limited(first).await?;
             if !is_current {
-                // Not limited: a new version may have much to do.
+                // Without a limit: an upgrade may have much to do.
                 schema::migrate(&mut session.client, &self.schema).await?;
             }
             session.answered();

@@ -1,4 +1,4 @@
-//! Who gets which jobs, and for how long.
+//! Which worker gets which jobs, and for how long.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) async fn claim(
         .await?;
     let next_due = rows.first().and_then(|row| row.get("next_us"));
     let mut jobs = Vec::with_capacity(rows.len());
-    // If none was claimed there is one row, with nothing but when the next one is due.
+    // If none was claimed there is one row, which only tells when the next one is due.
     for row in rows
         .iter()
         .filter(|row| row.get::<_, Option<i64>>("id").is_some())

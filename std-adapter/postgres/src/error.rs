@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::steps::StoreError;
 
-/// Why there is no such store.
+/// Why a store could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PostgresStoreError(pub(crate) Fault);
@@ -89,7 +89,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Its own text leaves out what the server said.
+/// The error's own text leaves out the server's message.
 fn postgres(error: &tokio_postgres::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Some(error) = error.as_db_error() {
         write!(f, "{}", error.message())?;

@@ -1,4 +1,4 @@
-//! Durable steps of [`atomic-breaker`](atomic_breaker_std) in PostgreSQL: jobs that go forward through outages and
+//! Durable steps of [`atomic-breaker`](atomic_breaker_std) in PostgreSQL: jobs that make progress through outages and
 //! restarts, shared by workers on many machines.
 //!
 //! ```no_run
@@ -31,7 +31,7 @@
 //! | `error` | what is wrong, in words |
 //! | `schema` | the tables, version by version |
 //! | `pool` | connections, dropped as soon as they are in doubt |
-//! | `sql`, `row` | the statements, and what their rows and numbers are |
+//! | `sql`, `row` | the statements, and the meaning of their rows and numbers |
 //! | `put`, `claim`, `save`, `operate` | what each call does |
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

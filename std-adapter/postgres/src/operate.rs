@@ -1,4 +1,4 @@
-//! What operators and time do.
+//! What operators and the passing of time do.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(crate) async fn history(
     Ok(failed.collect())
 }
 
-/// By a transaction of its own, as it reads the whole table.
+/// Runs in a transaction of its own, as it reads the whole table.
 pub(crate) async fn counts(session: &mut Session, sql: &Sql) -> Result<Counts, Fault> {
     let begin = "BEGIN; SET LOCAL enable_seqscan = on";
     session.client.batch_execute(begin).await?;
@@ -78,7 +78,7 @@ pub(crate) async fn counts(session: &mut Session, sql: &Sql) -> Result<Counts, F
     })
 }
 
-/// Nothing ended before the years began.
+/// Longer ago than anything can have ended.
 const LONGEST: Duration = Duration::from_secs(2_000 * 365 * 24 * 60 * 60);
 
 pub(crate) async fn forget(

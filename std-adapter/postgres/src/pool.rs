@@ -24,7 +24,7 @@ pub(crate) struct Pool {
     limit: Duration,
 }
 
-/// A connection with what was prepared on it.
+/// A connection with its prepared statements.
 pub(crate) struct Session {
     pub(crate) client: Client,
     prepared: HashMap<String, Statement>,
@@ -41,7 +41,7 @@ impl Session {
         Ok(statement)
     }
 
-    /// Prepared once.
+    /// Prepares the statement once.
     pub(crate) async fn query(
         &mut self,
         sql: &str,
@@ -81,7 +81,7 @@ impl Pool {
         }
     }
 
-    /// An error if it takes longer than the limit.
+    /// Returns an error if it takes longer than the limit.
     pub(crate) async fn limited<T>(
         &self,
         call: impl Future<Output = Result<T, Fault>>,
@@ -91,11 +91,12 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
-        // Nothing that panics is done under the lock.
+        // Nothing under the lock panics.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection for one call. It is closed, unless the call says that it was [answered](InUse::answered).
+    /// A connection for one call. It is closed afterwards, unless the call reports that it was
+    /// [answered](InUse::answered).
     pub(crate) async fn get(&self) -> Result<InUse<'_>, Fault> {
         // Never closed.
         let turn = self.free.acquire().await.ok();
@@ -118,7 +119,7 @@ impl Pool {
 
 pub(crate) struct InUse<'a> {
     of: &'a Pool,
-    /// Until it is dropped.
+    /// Present until it is dropped.
     session: Option<Session>,
     is_answered: bool,
     _turn: Option<SemaphorePermit<'a>>,
@@ -165,12 +166,12 @@ where
 {
     let (client, connection) = config.connect(tls).await?;
     let task = tokio::spawn(async move {
-        // Whoever uses it sees the error.
+        // The caller that uses it sees the error.
         let _ = connection.await;
     });
-    // Limits of the server's own, so that it goes on with nothing that nobody waits for. Plans that would read or sort
-    // whole tables are for others: these statements have an index each,
-    // and a plan for good: to make one takes longer than a claim.
+    // The server enforces limits of its own, so that it does not go on with work that no caller waits for. Plans that
+    // read or sort whole tables are disabled: each of these statements has an index, and a fixed plan, as planning
+    // takes longer than a claim.
     let limit = limit.as_millis();
     let settings = format!(
         "SET statement_timeout = {limit}; SET lock_timeout = {limit};

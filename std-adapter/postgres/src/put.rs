@@ -11,7 +11,7 @@ use crate::pool::Session;
 use crate::row::{job, micros};
 use crate::sql::Sql;
 
-/// How often a job that was there is not there when it is read: somebody has forgotten it in between.
+/// How often a job that existed may be gone when it is read, because it was forgotten in between.
 const TIMES: u32 = 5;
 
 fn is_new(id: JobId, is_claimed: bool) -> Put {
@@ -52,7 +52,7 @@ pub(crate) async fn put(
     }
 }
 
-/// Without a name for the statements: the connection is somebody else's.
+/// Without named statements: the connection belongs to the caller.
 pub(crate) async fn put_in(
     transaction: &Transaction<'_>,
     sql: &Sql,

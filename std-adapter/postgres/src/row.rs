@@ -1,4 +1,4 @@
-//! Rows, times and numbers as the tables have them.
+//! Rows, times and numbers as the tables hold them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use crate::error::Fault;
 
-/// What [`job`] reads of a table named `job`. Times that no number of microseconds reaches are taken for nearer ones.
+/// What [`job`] reads of a table named `job`. Times outside the range of microseconds are replaced by nearer ones.
 macro_rules! columns {
     () => {
         "job.id, job.kind, job.key, job.step, job.lane, job.state, job.status, job.failures, \
@@ -24,7 +24,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// What no job can have in its row, in words; NULL if there is nothing of the kind. Of a table named `job`.
+/// Values in a row that no job can have, in words; NULL if there are none. For a table named `job`.
 macro_rules! fault {
     () => {
         "'no job can have what is in its row: ' || nullif(concat_ws(', ', \
@@ -38,7 +38,7 @@ macro_rules! fault {
 }
 pub(crate) use fault;
 
-/// One that no job can be, as somebody else wrote to it, is shown as far as it goes.
+/// A row that no job can have, because another program wrote to it, is shown as far as possible.
 pub(crate) fn job(row: &Row) -> Job {
     Job::new(
         JobId::new(row.get("id")),
@@ -64,24 +64,24 @@ pub(crate) fn job(row: &Row) -> Job {
     )
 }
 
-/// One that is none is shown as that of a job that nobody can run.
+/// An unknown status is shown as that of a job that no worker can run.
 pub(crate) fn status(name: &str) -> Status {
     Status::of(name).unwrap_or(Status::Parked)
 }
 
-/// The nearest that there is.
+/// The nearest possible value.
 pub(crate) fn within(count: i64) -> u32 {
     u32::try_from(count.max(0)).unwrap_or(u32::MAX)
 }
 
-/// Of microseconds; 0 if the clock was set back since.
+/// From microseconds; 0 if the clock was set back since.
 pub(crate) fn time(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
 const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
 
-/// In microseconds, up, so that nothing is early.
+/// In microseconds, rounded up, so that nothing is early.
 pub(crate) fn micros(time: Duration) -> Result<i64, Fault> {
     if time > LONGEST {
         return Err(Fault::TooLong(time));

@@ -1,4 +1,4 @@
-//! What came of jobs.
+//! Saves the results of jobs.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::pool::Session;
 use crate::row::micros;
 use crate::sql::Sql;
 
-/// One statement, as long as no job is in there twice: then several in one transaction.
+/// One statement, unless a job occurs twice: then several in one transaction.
 pub(crate) async fn save(
     session: &mut Session,
     sql: &Sql,
@@ -41,7 +41,7 @@ pub(crate) async fn save(
     Ok(results)
 }
 
-/// In the same order, and no job twice in any of them.
+/// Split in the same order, with no job twice in any part.
 fn parts(saves: &[Save]) -> Vec<&[Save]> {
     let mut parts = Vec::new();
     let mut first = 0;
@@ -69,7 +69,7 @@ struct Columns<'a> {
     step: Vec<Option<&'a str>>,
     lane: Vec<Option<&'a str>>,
     state: Vec<Option<&'a str>>,
-    /// In microseconds; none if it ends.
+    /// In microseconds; `None` if it ends.
     due: Vec<Option<i64>>,
     tries: Vec<i64>,
     /// Whether it is held up, as [`Changed`] has it.
@@ -87,7 +87,7 @@ struct Changed<'a> {
     due: Option<Duration>,
     error: Option<&'a str>,
     is_try: bool,
-    /// Held up `no` more, or as it `was`; as a worker has given it back that `knows` it, or to which it is `unknown`.
+    /// `no` longer held up, or as it `was`; or given back by a worker that `knows` it, or to which it is `unknown`.
     held: &'static str,
     tell: bool,
 }

@@ -4,15 +4,15 @@ use tokio_postgres::{Client, GenericClient};
 
 use crate::error::Fault;
 
-/// What makes [`FIRST`], and what leads from each version to the next one. Files that were released are never changed.
+/// Creates [`FIRST`], then upgrades each version to the next. Files that were released are never changed.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/2.sql")];
 
-/// Nothing leads here from version 1, which no release had.
+/// There is no upgrade from version 1, which was never released.
 const FIRST: usize = 2;
 
 const LATEST: usize = FIRST + MIGRATIONS.len() - 1;
 
-/// Whether the tables are there, of the latest version: then whoever may not make any need not.
+/// Whether the tables are of the latest version: then a role that may not create tables need not.
 pub(crate) async fn is_current(client: &Client, schema: &str) -> Result<bool, Fault> {
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
@@ -21,10 +21,10 @@ pub(crate) async fn is_current(client: &Client, schema: &str) -> Result<bool, Fa
     Ok(version(client, schema).await? == Some(LATEST))
 }
 
-/// Leads a database to the latest version, in one transaction. Of several that come at once, one does it.
+/// Upgrades a database to the latest version, in one transaction. If several try at once, one does it.
 pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fault> {
     let transaction = client.transaction().await?;
-    // Others wait for as long as it takes.
+    // The others wait for as long as it takes.
     transaction
         .batch_execute("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
         .await?;
@@ -54,7 +54,7 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fau
     Ok(())
 }
 
-/// The version that is there.
+/// The version of the tables.
 async fn version(client: &impl GenericClient, schema: &str) -> Result<Option<usize>, Fault> {
     let tables =
         "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

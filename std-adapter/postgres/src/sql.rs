@@ -2,7 +2,7 @@
 
 use crate::row::{columns, fault};
 
-/// All statements, with the name of the schema in them.
+/// All statements, with the schema's name filled in.
 pub(crate) struct Sql {
     pub(crate) insert: String,
     pub(crate) by_key: String,
@@ -20,7 +20,8 @@ pub(crate) struct Sql {
     schema: String,
 }
 
-/// Jobs are locked before they are changed, by their ids, so that no two wait for one another, and as they are then.
+/// Jobs are locked in order of their ids before they are changed, so that no two saves wait for each other; the change
+/// applies to the locked version.
 const SAVE: &str = "
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(
@@ -79,9 +80,9 @@ WITH given AS MATERIALIZED (
 )
 SELECT place, tell FROM saved";
 
-/// Nobody waits until it is on disk: a claim that a crash of the server takes back is as if it had never been, and whoever
-/// got it cannot save. For that no fence comes twice: it is the time, if that is greater than one more. What is saved
-/// later is on disk only after it.
+/// This does not wait for the disk: a claim that is lost in a crash of the server never happened, and its worker cannot
+/// save. To ensure that, no fence is used twice: it is the time, if that is greater than the last fence plus one.
+/// Anything saved later reaches the disk only after the claim.
 const CLAIM: &str = concat!(
     "
 WITH found AS MATERIALIZED (
@@ -130,7 +131,7 @@ LEFT JOIN claimed ON true
 ORDER BY claimed.rank"
 );
 
-/// Nor is this waited for: without it the lease is over sooner.
+/// This does not wait for the disk either: if it is lost, the lease ends sooner.
 const RENEW: &str = "
 WITH held AS MATERIALIZED (
     SELECT job.id
@@ -202,7 +203,7 @@ FROM {schema}.job GROUP BY lane, status"),
 SELECT floor(date_part('epoch', statement_timestamp() - min(greatest(coalesce(held_since, due), '0001-01-01'))) * 1000000)::bigint
 FROM {schema}.job
 WHERE ended IS NULL AND status = 'waiting' AND (due <= statement_timestamp() OR held_since IS NOT NULL)"),
-            // No row is locked that is not deleted, and the limit holds whatever the plan.
+            // Only rows that are deleted are locked, and the limit holds with any plan.
             forget: sql("
 DELETE FROM {schema}.job WHERE id = ANY (ARRAY(
     SELECT id FROM {schema}.job
@@ -215,7 +216,7 @@ DELETE FROM {schema}.job WHERE id = ANY (ARRAY(
         }
     }
 
-    /// In so many words, so that the index of those that are stuck serves, or that of kinds and keys.
+    /// Written as literals, so that the index of stuck jobs can be used, or that of kinds and keys.
     pub(crate) fn list(&self, status: Option<&'static str>, is_one: bool) -> String {
         let schema = &self.schema;
         let of = if is_one {

@@ -15,18 +15,18 @@ use crate::pool::Pool;
 use crate::sql::Sql;
 use crate::{claim, operate, put, save};
 
-/// Jobs in a PostgreSQL database. A clone is the same.
+/// Jobs in a PostgreSQL database. Clones are the same store.
 ///
 /// Its tables are in a schema of their own, so a job may be kept in [the application's own transaction](Self::put_in).
-/// What was answered outlives a crash of the server, if its settings say so, but for claims and renewed leases: without
-/// them a job goes to another worker sooner, and the right of the first one is gone.
+/// Acknowledged changes survive a crash of the server, if its settings ensure that, except for claims and renewed
+/// leases: without them a job goes to another worker sooner, and the right of the first one is gone.
 ///
-/// Each call has a connection to itself and a time limit; a server that was restarted costs those calls that were under
-/// way, or found their connection closed, an error. A connection pooler between must give each connection a session of the
-/// server's own.
+/// Each call has a connection to itself and a time limit; a restart of the server makes those calls fail that were
+/// under way, or that find their connection closed. A connection pooler in between must give each connection its own
+/// server session.
 ///
-/// Times are those of the server's clock. If that is set forward, jobs are due and leases are over sooner; if it is set
-/// back, later, by as much.
+/// Times are those of the server's clock. If that is set forward, jobs become due and leases end that much sooner; if
+/// it is set back, that much later.
 #[derive(Clone)]
 pub struct PostgresStore(Arc<Inner>);
 
@@ -36,7 +36,7 @@ struct Inner {
     schema: String,
 }
 
-/// A call with a connection, within the time limit.
+/// Runs a call with a connection, within the time limit.
 macro_rules! call {
     ($store:ident, $call:path $(, $value:expr)*) => {{
         let Inner { pool, sql, .. } = &*$store.0;
@@ -51,22 +51,22 @@ macro_rules! call {
 }
 
 impl PostgresStore {
-    /// Connects without TLS by a text such as `host=db user=app password=secret dbname=app`, or by an address such as
-    /// `postgresql://app:secret@db/app`. Of several hosts, `target_session_attrs=read-write` takes that which may write. More by
-    /// the [builder](Self::builder).
+    /// Connects without TLS, given a text such as `host=db user=app password=secret dbname=app`, or a URL such as
+    /// `postgresql://app:secret@db/app`. Given several hosts, `target_session_attrs=read-write` picks a writable one.
+    /// The [builder](Self::builder) has more options.
     ///
     /// # Errors
     /// [`PostgresStoreError`] says what is wrong: with the text, the server, or the tables.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Outside a tokio runtime.
     pub async fn connect(config: &str) -> Result<Self, PostgresStoreError> {
         let config = config.parse();
         let config = config.map_err(|error| PostgresStoreError(Fault::Postgres(error)))?;
         Self::builder(config).connect().await
     }
 
-    /// With TLS, another schema, or other limits.
+    /// Connects with TLS, another schema, or other limits.
     ///
     /// ```no_run
     /// use atomic_breaker_postgres::PostgresStore;
@@ -87,8 +87,8 @@ impl PostgresStore {
         Self(Arc::new(Inner { pool, sql, schema }))
     }
 
-    /// Keeps a job within a transaction of the caller's, on a connection of the caller's to the same database. It is there
-    /// when that is committed, and never was if it is rolled back. Workers find it by their
+    /// Keeps a job within a transaction of the caller's, on the caller's connection to the same database. The job
+    /// exists once that is committed, and never did if it is rolled back. Workers find it by their
     /// [poll](atomic_breaker_std::steps::StepsBuilder::poll), those of this process at once when they are
     /// [woken](atomic_breaker_std::steps::Steps::wake) after the commit.
     ///
@@ -108,7 +108,7 @@ impl PostgresStore {
     /// ```
     ///
     /// # Errors
-    /// [`StoreError`]: no job is kept, and what the transaction did is lost unless it goes back to a savepoint.
+    /// [`StoreError`]: no job is kept, and what the transaction did is lost unless it rolls back to a savepoint.
     pub async fn put_in(
         &self,
         transaction: &Transaction<'_>,

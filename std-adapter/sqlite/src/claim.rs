@@ -1,4 +1,4 @@
-//! Who gets which jobs, and for how long.
+//! Which worker gets which jobs, and for how long.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ struct Due {
     faults: Faults,
     fence: i64,
     is_suspect: bool,
-    /// Its lease is over, and it was claimed without others.
+    /// Its lease is over, and it was claimed alone.
     is_lost: bool,
 }
 
@@ -25,7 +25,7 @@ impl Due {
         self.is_suspect || self.job.status == Status::Running
     }
 
-    /// Greater than all before it. One that cannot grow is followed by the time, which no count comes near.
+    /// Greater than all before it. One that cannot grow is replaced by the time, which no count comes near.
     fn next_fence(&mut self, now: Now) -> i64 {
         match self.fence {
             fence @ 0..LAST => fence + 1,

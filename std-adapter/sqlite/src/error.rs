@@ -45,7 +45,7 @@ impl From<rusqlite::Error> for Fault {
     }
 }
 
-/// An error of SQLite, and what to do.
+/// An error of SQLite, and how to fix it.
 pub(crate) fn words(error: &rusqlite::Error) -> String {
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

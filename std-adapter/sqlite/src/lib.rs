@@ -1,4 +1,4 @@
-//! Durable steps of [`atomic-breaker`](atomic_breaker_std) in SQLite: jobs that go forward through outages and
+//! Durable steps of [`atomic-breaker`](atomic_breaker_std) in SQLite: jobs that make progress through outages and
 //! restarts, kept in one file. No server; several processes of a machine may share it.
 //!
 //! ```no_run
@@ -29,7 +29,7 @@
 //! | `store` | [`SqliteStore`] |
 //! | `open`, `error` | opens a file, or says what is wrong with it |
 //! | `schema` | the tables, version by version |
-//! | `thread` | the thread that has the connection; commits calls together |
+//! | `thread` | the thread that owns the connection; commits calls together |
 //! | `put`, `claim`, `save`, `operate`, `row` | what each call does |
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

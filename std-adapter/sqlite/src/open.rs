@@ -9,11 +9,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::Fault;
 use crate::schema;
 
-/// How long another connection may hold the right to write.
+/// How long another connection may hold the write lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn open(path: &Path) -> Result<Connection, Fault> {
-    // Of one thread at a time; a path is a path, and no URI.
+    // Used by one thread at a time; a path is taken literally, not as a URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -22,11 +22,11 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Fault> {
     if connection.is_readonly("main")? {
         return Err(Fault::ReadOnly);
     }
-    // What was answered outlives a power cut.
+    // Acknowledged changes survive a power cut.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     let mode = journal_mode(&connection)?;
-    // One in memory has nothing else.
+    // An in-memory database has no other mode.
     if mode != "wal" && mode != "memory" {
         return Err(Fault::NoWal(mode));
     }
@@ -35,7 +35,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-/// Readers and one writer at the same time. Two that change it at once are not kept waiting by SQLite itself.
+/// WAL: readers and one writer at the same time. If two connections switch at once, SQLite itself does not wait.
 fn journal_mode(connection: &Connection) -> Result<String, Fault> {
     let began = Instant::now();
     loop {
@@ -52,8 +52,8 @@ fn journal_mode(connection: &Connection) -> Result<String, Fault> {
     }
 }
 
-/// Often enough that no process is kept from writing by one that writes all the time: SQLite's own pauses grow to
-/// 100 ms. Each is a little longer than asked for, so together they are no shorter than [`PATIENCE`].
+/// Often enough that a process that writes all the time does not starve others: SQLite's own pauses grow to 100 ms.
+/// Each pause here is a little longer than requested, so together they are no shorter than [`PATIENCE`].
 fn wait(times: i32) -> bool {
     sleep(Duration::from_millis(1));
     u128::try_from(times).is_ok_and(|times| times < PATIENCE.as_millis())

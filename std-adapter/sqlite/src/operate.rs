@@ -1,4 +1,4 @@
-//! What operators and time do.
+//! What operators and the passing of time do.
 
 use std::time::Duration;
 
@@ -19,12 +19,12 @@ pub(crate) fn find(connection: &Connection, id: JobId) -> Result<Option<Job>> {
 
 pub(crate) fn list(connection: &Connection, filter: &Filter, most: u32) -> Result<Vec<Job>> {
     let now = Now::get()?;
-    // In so many words, so that the index of those that are stuck serves.
+    // Written as a literal, so that the index of stuck jobs can be used.
     let status = match filter.status {
         Some(status) => format!("AND status = '{}'", status.name()),
         None => String::new(),
     };
-    // So that the index of kinds and keys serves.
+    // Written so that the index of kinds and keys can be used.
     let of = match (&filter.kind, &filter.key) {
         (Some(_), Some(_)) => "kind = ?2 AND key = ?3",
         _ => "(?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR key = ?3)",

@@ -1,4 +1,4 @@
-//! Rows, times and numbers as the tables have them.
+//! Rows, times and numbers as the tables hold them.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,12 +14,12 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// One that no job can be, as somebody else wrote to it, is shown as far as it goes.
+/// A row that no job can have, because another program wrote to it, is shown as far as possible.
 pub(crate) fn job(row: &Row<'_>, now: Now) -> Result<Job> {
     Ok(found(row, now)?.0)
 }
 
-/// The job, and what no job can have in its row.
+/// The job, and the values in its row that no job can have.
 pub(crate) fn found(row: &Row<'_>, now: Now) -> Result<(Job, Faults)> {
     let mut faults = Faults::default();
     let since = |column| -> Result<Duration> {
@@ -49,7 +49,7 @@ pub(crate) fn found(row: &Row<'_>, now: Now) -> Result<(Job, Faults)> {
     Ok((job, faults))
 }
 
-/// What no job can have in its row, in words.
+/// Values in a row that no job can have, in words.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<String>);
 
@@ -63,7 +63,7 @@ impl Faults {
         (!what.is_empty()).then(|| format!("no job can have what is in its row: {what}"))
     }
 
-    /// As far as it is readable.
+    /// The text as far as it is readable.
     fn text(&mut self, row: &Row<'_>, column: usize, name: &str) -> Result<String> {
         let bytes = row.get_ref(column)?.as_bytes()?;
         Ok(std::str::from_utf8(bytes).map_or_else(
@@ -92,18 +92,18 @@ impl Faults {
     }
 }
 
-/// The nearest that there is.
+/// The nearest possible value.
 pub(crate) fn within(count: i64) -> u32 {
     u32::try_from(count.max(0)).unwrap_or(u32::MAX)
 }
 
-/// As far as it is readable.
+/// The text as far as it is readable.
 pub(crate) fn text(row: &Row<'_>, column: usize) -> Result<String> {
     let bytes = row.get_ref(column)?.as_bytes()?;
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// One that is none is shown as that of a job that nobody can run.
+/// An unknown status is shown as that of a job that no worker can run.
 pub(crate) fn status(row: &Row<'_>, column: usize) -> Result<Status> {
     Ok(Status::of(&text(row, column)?).unwrap_or(Status::Parked))
 }
@@ -118,7 +118,7 @@ pub(crate) fn error(words: impl Into<String>) -> Error {
 pub(crate) struct Now(pub(crate) i64);
 
 impl Now {
-    /// The clock that all processes of the machine share, and that goes on when it is off.
+    /// The clock that all processes of the machine share, and that keeps running while it is off.
     pub(crate) fn get() -> Result<Self> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let since = since.map_err(|_| error("the clock of this machine is before 1970: set it"))?;
@@ -130,7 +130,7 @@ impl Now {
         sum.ok_or_else(|| too_long(time))
     }
 
-    /// None so long ago that nothing was.
+    /// `None` for a time so far back that nothing is older.
     pub(crate) fn minus(self, time: Duration) -> Option<i64> {
         self.0.checked_sub(i64::try_from(time.as_micros()).ok()?)
     }
@@ -147,7 +147,7 @@ impl Now {
 }
 
 fn micros(time: Duration) -> Result<i64> {
-    // Up, so that nothing is early.
+    // Rounded up, so that nothing is early.
     let micros = time.as_nanos().div_ceil(1_000);
     i64::try_from(micros).map_err(|_| too_long(time))
 }

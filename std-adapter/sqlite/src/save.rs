@@ -1,4 +1,4 @@
-//! What came of jobs.
+//! Saves the results of jobs.
 
 use std::time::Duration;
 
@@ -150,7 +150,7 @@ impl Held {
         Ok(())
     }
 
-    /// It is held up no more.
+    /// It is no longer held up.
     fn go_on(&self, connection: &Connection) -> Result<()> {
         connection
             .prepare_cached(
@@ -180,7 +180,7 @@ impl Held {
         Ok(())
     }
 
-    /// What is to be there `once` is not written again.
+    /// A line that is to exist only `once` is not written again.
     fn note(
         &self,
         connection: &Connection,

@@ -4,17 +4,18 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::error::Fault;
 
-/// What makes [`FIRST`], and what leads from each version to the next one. Files that were released are never changed.
+/// Creates [`FIRST`], then upgrades each version to the next. Files that were released are never changed.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/2.sql")];
 
-/// Nothing leads here from version 1, which no release had.
+/// There is no upgrade from version 1, which was never released.
 const FIRST: usize = 2;
 
 const LATEST: usize = FIRST + MIGRATIONS.len() - 1;
 
-/// Leads a database to the latest version, in one transaction.
+/// Upgrades a database to the latest version, in one transaction.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Fault> {
-    // Most times there is nothing to write, and nobody to wait for. Read at one time: somebody else may be making them.
+    // Usually there is nothing to write or wait for. Read in one transaction: another process may be creating the
+    // tables.
     let reading = connection.transaction()?;
     if version(&reading)? == Some(LATEST) {
         return Ok(());
@@ -34,7 +35,7 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The version that is there.
+/// The version of the tables.
 fn version(connection: &Connection) -> Result<Option<usize>, Fault> {
     let is_there = |table: &str| {
         let found = "SELECT count(*) FROM sqlite_schema WHERE name = ?1";

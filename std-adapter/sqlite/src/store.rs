@@ -13,17 +13,18 @@ use crate::open::open;
 use crate::thread::{Does, Thread};
 use crate::{claim, operate, put, save};
 
-/// Jobs in a file of SQLite. A clone is the same.
+/// Jobs in an SQLite file. Clones are the same store.
 ///
-/// One thread has the connection and never blocks the runtime; what is asked while it commits is committed together.
-/// What was answered outlives a crash of the process, and a power cut as well, but for claims: whoever had them is gone, too.
+/// One thread owns the connection, and the runtime is never blocked; calls that arrive while it commits are committed
+/// together. Acknowledged changes survive a crash of the process, and a power cut as well, except for claims: the
+/// workers that held them are gone, too.
 ///
-/// Its tables are named `atomic_breaker_*`, so the file may be that of the application: then a job is kept in
-/// [the application's own transaction](Self::put_in). The file is switched to SQLite's write-ahead log; it must be on
-/// a local file system, not on one of a network.
+/// Its tables are named `atomic_breaker_*`, so the file may be that of the application: then a job is kept in [the
+/// application's own transaction](Self::put_in). The file is switched to SQLite's write-ahead log; it must be on a
+/// local file system, not a network one.
 ///
-/// Times are those of the machine's clock. If that is set forward, jobs are due and leases are over sooner; if it is
-/// set back, later, by as much.
+/// Times are those of the machine's clock. If that is set forward, jobs become due and leases end that much sooner; if
+/// it is set back, that much later.
 #[derive(Clone)]
 pub struct SqliteStore {
     thread: Thread,
@@ -31,13 +32,14 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens a file, and makes it if it is not there. Of `":memory:"` each has its own, which ends with it.
+    /// Opens a file, and creates it if it does not exist. Each store of `":memory:"` has its own database, which ends
+    /// with it.
     ///
     /// Blocks while the file is opened, and for up to 5 s while another process writes to it.
     ///
     /// # Errors
-    /// [`SqliteStoreError`] names the file and what is wrong with it: it is none of SQLite's, of a newer version of this
-    /// crate, cannot be written, or its folder does not exist.
+    /// [`SqliteStoreError`] names the file and what is wrong with it: it is not an SQLite file, is of a newer version
+    /// of this crate, cannot be written, or its folder does not exist.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteStoreError> {
         let path = path.as_ref();
         let wrong = |fault| SqliteStoreError::new(path, fault);
@@ -49,13 +51,13 @@ impl SqliteStore {
         })
     }
 
-    /// Keeps a job within a transaction of the caller's, on a connection of the caller's to the same file, which a store
-    /// has opened before. It is there when that is committed, and never was if it is rolled back. Workers find it by
-    /// their [poll](atomic_breaker_std::steps::StepsBuilder::poll), those of this process at once when they are
+    /// Keeps a job within a transaction of the caller's, on the caller's connection to the same file, which a store
+    /// must have opened before. The job exists once that is committed, and never did if it is rolled back. Workers find
+    /// it by their [poll](atomic_breaker_std::steps::StepsBuilder::poll), those of this process at once when they are
     /// [woken](atomic_breaker_std::steps::Steps::wake) after the commit.
     ///
-    /// Begin the transaction as `Immediate`: one that reads before it writes is rejected by SQLite if somebody else
-    /// writes in between.
+    /// Begin the transaction as `Immediate`: one that reads before it writes is rejected by SQLite if another
+    /// connection writes in between.
     ///
     /// ```
     /// use atomic_breaker_sqlite::SqliteStore;

@@ -1,4 +1,4 @@
-//! The thread that has the connection. What is asked while it commits is committed together.
+//! The thread that owns the connection. Calls that arrive while it commits are committed together.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -12,21 +12,21 @@ use crate::error::words;
 /// How many calls are committed together, at most.
 const TOGETHER: usize = 512;
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     Read,
-    /// Changes what need not outlive a power cut, as whoever relies on it does not either: who has claimed a job.
+    /// A change that need not survive a power cut, as the process that relies on it does not either: a claim.
     Claim,
     Write,
 }
 
 trait Call: Send {
-    /// Whether somebody still waits for the answer.
+    /// Whether the caller still waits for the answer.
     fn is_wanted(&self) -> bool;
     fn does(&self) -> Does;
     fn run(&mut self, connection: &Connection) -> Result<()>;
-    /// With an error if nothing of what it did is left.
+    /// With an error if nothing it did remains.
     fn answer(self: Box<Self>, failed: Option<&str>);
 }
 
@@ -60,12 +60,12 @@ where
             (None, Some(result)) => Ok(result),
             (failed, _) => Err(failed.unwrap_or("it was not done").to_owned()),
         };
-        // Whoever asked may have gone.
+        // The caller may have gone.
         let _ = self.answer.send(result);
     }
 }
 
-/// The way to the thread, which ends with the last clone.
+/// Sends calls to the thread, which ends with the last clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread(Sender<Box<dyn Call>>);
 
@@ -77,7 +77,7 @@ impl Thread {
         Ok(Self(asks))
     }
 
-    /// Done wholly and kept, or not at all. Dropped before its turn, it is not done.
+    /// Done entirely and kept, or not at all. If dropped before its turn, it is not done.
     pub(crate) async fn ask<T, F>(&self, does: Does, ask: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -115,7 +115,7 @@ fn serve(connection: &Connection, asked: &Receiver<Box<dyn Call>>) {
     }
 }
 
-/// Whether the next commit waits for the disk. One that does keeps all those before it as well.
+/// Sets whether the next commit waits for the disk. One that does also makes all earlier ones durable.
 fn durable(connection: &Connection, calls: &[Box<dyn Call>], is_durable: &mut bool) -> Result<()> {
     let wanted = calls.iter().any(|call| call.does() == Does::Write);
     if wanted != *is_durable {
@@ -126,7 +126,7 @@ fn durable(connection: &Connection, calls: &[Box<dyn Call>], is_durable: &mut bo
     Ok(())
 }
 
-/// In one transaction; what fails leaves the others as they are. An error is that of all.
+/// Runs them in one transaction; one that fails does not affect the others. A returned error applies to all.
 fn together(
     connection: &Connection,
     calls: &mut [Box<dyn Call>],
@@ -136,7 +136,7 @@ fn together(
     let behavior = if writes {
         TransactionBehavior::Immediate
     } else {
-        // Waits for nobody.
+        // Does not wait for any lock.
         TransactionBehavior::Deferred
     };
     let transaction = rusqlite::Transaction::new_unchecked(connection, behavior)?;
@@ -148,7 +148,7 @@ fn together(
         let ran = call.run(&transaction);
         if let Err(error) = ran {
             if transaction.is_autocommit() {
-                // SQLite has rolled back everything, as on a full disk.
+                // SQLite has rolled back everything, for example because the disk is full.
                 return Err(error);
             }
             *failed = Some(words(&error));

@@ -1,4 +1,4 @@
-//! Answers: what each of them carries.
+//! Responses: what each of them carries.
 
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -9,8 +9,8 @@ use axum::http::header::{
 use axum::response::Response;
 use serde::Serialize;
 
-/// What browsers are to hold answers to: nothing from elsewhere, nothing that was put between the lines, no markup that
-/// a script makes of text, no frame around it.
+/// What browsers must enforce for responses: nothing from elsewhere, no inline scripts or styles, no markup that a
+/// script makes from text, no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types 'none'";
@@ -18,7 +18,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// An answer with everything that all of them carry.
+/// A response with everything that all of them carry.
 pub(super) fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -42,14 +42,14 @@ pub(super) fn answer(status: StatusCode, kind: &'static str, body: impl Into<Bod
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => answer(status, "application/json", body),
-        // Maps with keys that are no strings: there are none here.
+        // Only maps with keys that are not strings fail: there are none here.
         Err(error) => {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
         }
     }
 }
 
-/// Why a request is refused, and what to do.
+/// Why a request is refused, and how to fix it.
 #[derive(Debug)]
 pub(super) struct Problem {
     status: StatusCode,

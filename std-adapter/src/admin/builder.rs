@@ -1,4 +1,4 @@
-//! How an admin is made.
+//! Builds an admin.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,8 +19,8 @@ use crate::registry::AnyRegistry;
 #[cfg(feature = "steps")]
 use crate::steps::{Steps, Store};
 
-/// What is shown, and to whom; [`router`](Self::router) makes an axum router of it, which a service nests behind
-/// its own authentication. The [module](super) shows a whole program.
+/// What is shown, and to which clients; [`router`](Self::router) turns it into an axum router, which a service nests
+/// behind its own authentication. The [module](super) shows a whole program.
 #[must_use = "`router` makes a router of it"]
 pub struct Admin {
     title: String,
@@ -42,7 +42,7 @@ pub(super) struct Named<T> {
     pub(super) it: T,
 }
 
-/// What answers requests.
+/// The state that requests are answered from.
 pub(super) struct Shown {
     pub(super) title: String,
     pub(super) timeline: Timeline,
@@ -54,7 +54,7 @@ pub(super) struct Shown {
     pub(super) gate: Gate,
     /// How many requests may look at all keys at the same time.
     pub(super) readers: Arc<Semaphore>,
-    /// One command at a time, beside those who look: no read delays it, and of two operators who saw the same epoch the
+    /// One command at a time, separate from reads: no read delays it, and of two operators who saw the same epoch the
     /// second one is refused.
     pub(super) commands: Arc<Semaphore>,
     pub(super) streams: Arc<AtomicUsize>,
@@ -67,7 +67,7 @@ const MOST_STREAMS: usize = 10_000;
 const READERS: usize = 2;
 
 impl Admin {
-    /// Shows what the timeline remembers; add registries and breakers.
+    /// Shows the content of the timeline; add registries and breakers.
     pub fn new(timeline: &Timeline) -> Self {
         Self {
             title: "Circuit breakers".to_owned(),
@@ -84,8 +84,8 @@ impl Admin {
         }
     }
 
-    /// Shows a registry: an `Arc`, or a `&'static` reference. Its keys are shown as they are displayed, up to 256 bytes
-    /// of each.
+    /// Shows a registry: an `Arc`, or a `&'static` reference. Its keys are shown through `Display`, up to 256 bytes of
+    /// each.
     pub fn registry<H>(self, name: impl Into<Arc<str>>, registry: H) -> Self
     where
         H: AnyRegistry + Send + Sync + 'static,
@@ -100,9 +100,9 @@ impl Admin {
         )
     }
 
-    /// [`registry`](Self::registry) for keys that are not displayed, or not so: `text` says how. Keys of one registry
-    /// must not read the same, or they cannot be told apart when one is to be changed. Its recorder takes the same
-    /// text: [`Recorder::by_text`](super::Recorder::by_text).
+    /// [`registry`](Self::registry) for keys without `Display`, or that should read differently: `text` makes their
+    /// text. Keys of one registry must not read the same, or they cannot be told apart when one is to be changed. Its
+    /// recorder takes the same text: [`Recorder::by_text`](super::Recorder::by_text).
     pub fn registry_by<H, F>(self, name: impl Into<Arc<str>>, registry: H, text: F) -> Self
     where
         H: AnyRegistry + Send + Sync + 'static,
@@ -138,10 +138,10 @@ impl Admin {
         self
     }
 
-    /// Shows the jobs of durable steps, whatever their store: the page has a tab for them, where they are tried again and
-    /// cancelled. Of their states it is shown how large they are.
+    /// Shows the jobs of durable steps, in any store: the page has a tab for them, where they are tried again and
+    /// cancelled. Of their states only the size is shown.
     ///
-    /// Keys and the words of errors are shown to whoever gets in.
+    /// Keys and the text of errors are shown to everyone who gets in.
     #[cfg(feature = "steps")]
     pub fn steps<D: Store>(mut self, name: impl Into<Arc<str>>, steps: &Steps<D>) -> Self {
         self.steps.push(Named {
@@ -151,7 +151,7 @@ impl Admin {
         self
     }
 
-    /// [`steps`](Self::steps), with the states of jobs: to everybody who gets in, also to those who may look only.
+    /// [`steps`](Self::steps), with the states of jobs: for everyone who gets in, including viewers.
     #[cfg(feature = "steps")]
     pub fn steps_with_states<D: Store>(
         mut self,
@@ -165,14 +165,14 @@ impl Admin {
         self
     }
 
-    /// What the page calls itself: service and environment, for those who have several open.
+    /// The title of the page: service and environment, for operators who have several open.
     pub fn title(mut self, title: impl fmt::Display) -> Self {
         self.title = text::bounded(&title, MAX_NAME);
         self
     }
 
-    /// The hosts under which it is served: what stands in the browser's address bar, with or without a port. A request
-    /// for another host is refused, so that a foreign name that leads to this address (DNS rebinding) reaches nothing.
+    /// The hosts under which it is served: what the browser's address bar shows, with or without a port. A request for
+    /// another host is refused, so that a foreign name that leads to this address (DNS rebinding) reaches nothing.
     /// Unless set, `localhost` and loopback addresses.
     pub fn hosts<I>(mut self, hosts: I) -> Self
     where
@@ -184,7 +184,7 @@ impl Admin {
     }
 
     /// Origins of the admin's own page that differ from the host of the request: where a proxy replaces the header
-    /// `Host`. As in `"https://admin.example.com"`.
+    /// `Host`. For example `"https://admin.example.com"`.
     pub fn origins<I>(mut self, origins: I) -> Self
     where
         I: IntoIterator,
@@ -194,24 +194,24 @@ impl Admin {
         self
     }
 
-    /// Serves requests that carry no [`Operator`](super::Operator) as well: everybody who reaches it may change
-    /// everything. For development, and for networks of which that is meant.
+    /// Also serves requests that carry no [`Operator`](super::Operator): everyone who can reach it may change
+    /// everything. For development, and for networks where that is intended.
     pub fn unauthenticated(mut self) -> Self {
         self.is_unauthenticated = true;
         self
     }
 
-    /// How many pages may be live at the same time, from 1 to 10,000; 64 unless set. Those beyond are refused, and
-    /// read the states each 5 s.
+    /// How many pages may be live at the same time, from 1 to 10,000; 64 unless set. Further ones are refused, and read
+    /// the states every 5 s.
     pub fn streams(mut self, most: usize) -> Self {
         self.streams = most;
         self
     }
 
-    /// The router, to be nested by `nest_service` (`nest` leaves the path that ends in a slash to others).
+    /// The router, to be nested with `nest_service` (`nest` leaves the path with a trailing slash to others).
     ///
     /// # Errors
-    /// [`AdminError`] says what is wrong with the settings, and what to do.
+    /// [`AdminError`] says what is wrong with the settings, and how to fix it.
     pub fn router<S>(self) -> Result<Router<S>, AdminError>
     where
         S: Clone + Send + Sync + 'static,

@@ -11,13 +11,13 @@ pub enum AdminError {
     NameTaken(String),
     /// A name is empty or longer than 128 bytes.
     BadName(String),
-    /// A [`Recorder`](super::Recorder) has this name, and nothing that is shown has it.
+    /// A [`Recorder`](super::Recorder) has this name, but nothing is shown under it.
     NotShown(String),
-    /// This is no name of a host, with or without a port.
+    /// This is not the name of a host, with or without a port.
     BadHost(String),
-    /// This is no origin.
+    /// This is not an origin.
     BadOrigin(String),
-    /// A number is out of its range: what it is, the least, the most.
+    /// A number is out of range: what it is, the least, the most.
     OutOfRange(&'static str, usize, usize),
 }
 

@@ -21,14 +21,14 @@ use super::answer::{Problem, answer};
 use super::builder::Shown;
 use super::timeline::{Since, Timeline};
 
-/// After so long a stream ends and the page asks for the next: so it is authenticated anew, a server that shuts down
+/// After this time a stream ends and the page requests the next: so it is authenticated anew, a server that shuts down
 /// waits no longer, and a reader that is stuck holds no place.
 const STREAM: Duration = Duration::from_secs(20);
-/// So often something is said, so that both ends notice when the other is gone.
+/// A beat is sent this often, so that both ends notice when the other is gone.
 const BEAT: Duration = Duration::from_secs(5);
-/// How many pieces may wait for a reader that is slow.
+/// How many pieces may wait for a slow reader.
 const WAITING: usize = 1;
-/// When to come back to a server that has no place.
+/// When to retry with a server that has no place.
 const RETRY_SECONDS: u16 = 5;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -37,7 +37,7 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 /// The stream, if there is a place for it.
 pub(super) fn stream(shown: &Shown, request: &Parts) -> Result<Response, Problem> {
     let mut response = answer(StatusCode::OK, "text/event-stream", Body::empty());
-    // A proxy that collects would hold back what is live.
+    // A proxy that buffers would hold back live events.
     response
         .headers_mut()
         .insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
@@ -68,7 +68,7 @@ struct OfStreams(Arc<AtomicUsize>);
 
 impl OfStreams {
     fn take(streams: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
-        // A count, with no other memory that depends on it: here and below.
+        // A plain count on which no other memory depends: here and below.
         let take = |open: usize| (open < most).then_some(open + 1);
         streams
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
@@ -83,11 +83,11 @@ impl Drop for OfStreams {
     }
 }
 
-/// Writes one stream, in a task of its own, so that a reader that takes nothing ends as well.
+/// Writes one stream, in a task of its own, so that it also ends for a reader that takes nothing.
 struct Writer {
     timeline: Timeline,
     next: u64,
-    /// The reader asked for what is not kept any more.
+    /// The reader requested events that are no longer kept.
     has_missed: bool,
     pieces: mpsc::Sender<Bytes>,
     _place: OfStreams,
@@ -134,7 +134,7 @@ impl Writer {
         }
     }
 
-    /// What there is to say.
+    /// The next piece to send.
     fn piece(&mut self, is_beat: bool) -> String {
         let mut piece = String::new();
         let run = self.timeline.run();
@@ -143,7 +143,7 @@ impl Writer {
             for event in events {
                 self.next = event.number + 1;
                 let data = serde_json::to_string(&**event).unwrap_or_default();
-                // JSON has no line breaks but between its parts, and here has none there.
+                // JSON has line breaks only between its parts, and this has none there.
                 let _ = write!(
                     piece,
                     "id: {run:08x}-{}\nevent: happened\ndata: {data}\n\n",
@@ -151,7 +151,7 @@ impl Writer {
                 );
             }
         } else {
-            // Reading it all again is less than telling it all.
+            // Reading everything again is cheaper than sending it all.
             self.next = *self.timeline.watch().borrow();
             self.has_missed = false;
             let last = self.next - 1;
@@ -168,7 +168,7 @@ impl Writer {
     }
 }
 
-/// The number after that of an event of this process.
+/// The number after that of an event, if it is one of this process.
 fn next_after(id: &str, run: u32) -> Option<u64> {
     let (of, number) = id.split_once('-')?;
     if u32::from_str_radix(of, 16) != Ok(run) {
@@ -177,7 +177,7 @@ fn next_after(id: &str, run: u32) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_add(1)
 }
 
-/// A body of what comes through a channel.
+/// A body whose content arrives through a channel.
 struct Pieces(mpsc::Receiver<Bytes>);
 
 impl HttpBody for Pieces {

@@ -1,4 +1,4 @@
-//! The timeline, as it is asked for.
+//! The timeline, as it is requested.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::builder::Shown;
 use super::status::{check_search, contains};
 use super::timeline::Event;
 
-/// Which transitions are asked for, newest first.
+/// Which transitions are requested, newest first.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Query {
@@ -35,7 +35,7 @@ impl Default for Query {
 }
 
 const MOST_EVENTS: usize = 1_000;
-/// How many are looked at under one lock.
+/// How many are examined under one lock.
 const AT_ONCE: usize = 256;
 
 impl Query {
@@ -60,10 +60,10 @@ impl Query {
 
 #[derive(Debug, Serialize)]
 pub(super) struct History {
-    /// Differs from process to process: numbers of another one mean other events.
+    /// Differs from process to process: the numbers of another process mean other events.
     run: u32,
     events: Vec<Arc<Event>>,
-    /// Whether older ones are kept that match.
+    /// Whether older matching ones are kept.
     has_more: bool,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn read(shown: &Shown, query: &Query) -> History {
     let search = query.search.to_lowercase();
     let mut events = Vec::new();
     let mut before = query.before;
-    // One more says that there are more.
+    // One extra shows that there are more.
     while events.len() <= query.limit {
         let older = shown.timeline.before(before, AT_ONCE);
         let Some(oldest) = older.last() else { break };

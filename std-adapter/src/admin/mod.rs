@@ -40,20 +40,20 @@
 //! # assert!(app().is_ok());
 //! ```
 //!
-//! `docs/admin.md` in the repository has the fields, the requests with `curl`, what is checked, and the limits.
+//! `docs/admin.md` in the repository describes the fields, the requests with `curl`, what is checked, and the limits.
 //!
 //! | file | what |
 //! |---|---|
-//! | `builder`, `error` | how an admin is made, and what is wrong with its settings |
-//! | `operator` | who works: what authentication puts into each request |
-//! | `timeline` | the observer that remembers transitions, and what it remembers |
-//! | `source` | registries and single breakers, whatever their parts |
+//! | `builder`, `error` | builds an admin, and says what is wrong with its settings |
+//! | `operator` | who acts: authentication puts this into each request |
+//! | `timeline` | the observer that records transitions, and what it keeps |
+//! | `source` | registries and single breakers, of whatever type |
 //! | `gate` | which requests are let in: hosts, origins, methods |
-//! | `router` | from a path to what answers it |
+//! | `router` | from a path to its handler |
 //! | `status`, `history`, `events` | what is read: states, the timeline, both live |
 //! | `control` | what is changed |
 //! | `jobs` | jobs of durable steps: read, tried again, cancelled |
-//! | `answer`, `text` | what each answer carries; texts that may come from outside |
+//! | `answer`, `text` | what each response carries; texts that may come from outside |
 //! | `page` | the page itself: markup, style, script |
 
 mod answer;

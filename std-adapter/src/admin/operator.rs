@@ -1,13 +1,13 @@
-//! Who works.
+//! Who acts.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::text;
 
-/// Who looks and changes: the extension that the layer which authenticates puts into each request.
+/// Who looks and changes: the extension that the authentication layer puts into each request.
 ///
-/// The name is shown in the timeline beside what was done, and logged; of a longer one the first 128 bytes are kept.
+/// The name is shown in the timeline beside the action, and logged; of a longer one the first 128 bytes are kept.
 ///
 /// ```
 /// use atomic_breaker_std::admin::Operator;
@@ -28,7 +28,7 @@ pub struct Operator {
 impl Operator {
     const MAX_BYTES: usize = 128;
 
-    /// May look and change.
+    /// An operator who may look and change.
     pub fn new(name: impl fmt::Display) -> Self {
         Self {
             name: text::bounded(&name, Self::MAX_BYTES).into(),
@@ -36,7 +36,7 @@ impl Operator {
         }
     }
 
-    /// May look and change nothing.
+    /// An operator who may look but change nothing.
     pub fn viewer(name: impl fmt::Display) -> Self {
         Self {
             may_change: false,
@@ -49,7 +49,7 @@ impl Operator {
         &self.name
     }
 
-    /// Whether this one may change anything.
+    /// Whether this operator may change anything.
     pub const fn may_change(&self) -> bool {
         self.may_change
     }

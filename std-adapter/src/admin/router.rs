@@ -1,4 +1,4 @@
-//! From a path to what answers it.
+//! From a path to its handler.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use super::jobs;
 use super::status::RulesOf;
 use super::{control, events, history, page, status};
 
-/// The most bytes of a change, and how long they may take.
+/// The most bytes of a change, and how long they may take to arrive.
 const BODY: usize = 16 * 1_024;
 const BODY_TIME: Duration = Duration::from_secs(10);
 
@@ -120,7 +120,7 @@ pub(super) fn check_change(
     ))
 }
 
-/// What is asked for by a read that is no visit of the page.
+/// The query of a read that is not a visit of the page.
 pub(super) fn query<T: DeserializeOwned>(request: &Parts) -> Result<T, Problem> {
     gate::method(request, READ)?;
     Gate::same_site(request)?;
@@ -145,8 +145,8 @@ pub(super) async fn whole(body: Body) -> Result<axum::body::Bytes, Problem> {
     }
 }
 
-/// Looks at keys on a thread that may block, as there may be many. Few at the same time, so that whoever asks again and
-/// again takes no more than that from the service.
+/// Looks at keys on a thread that may block, as there may be many. Only a few at a time, so that a client that asks
+/// again and again takes no more than that from the service.
 async fn look(
     shown: Arc<Shown>,
     read: impl FnOnce(&Shown) -> Response + Send + 'static,
@@ -154,7 +154,7 @@ async fn look(
     beside(Arc::clone(&shown.readers), shown, read).await
 }
 
-/// In its turn, which ends when it is done, also if the client is gone.
+/// Takes a turn, which ends when the work is done, even if the client is gone.
 async fn beside(
     turns: Arc<Semaphore>,
     shown: Arc<Shown>,
@@ -176,7 +176,7 @@ async fn beside(
     done.await.map_err(|error| broken(&error))
 }
 
-/// Whose rules are asked for.
+/// The target whose rules are requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {

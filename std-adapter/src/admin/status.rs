@@ -1,4 +1,4 @@
-//! States, as they are.
+//! The present states.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::source::{Head, Seen};
 use super::text::{STATES, rank};
 use super::timeline::{Event, Made, Subject, What, unix_ms};
 
-/// Which breakers are asked for.
+/// Which breakers are requested.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Query {
-    /// Of this registry or breaker alone.
+    /// Of this registry or breaker only.
     of: Option<String>,
     /// Whose name or key contains this, in upper or lower case.
     search: String,
@@ -33,7 +33,7 @@ pub(super) struct Query {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
-    /// Those first that need somebody.
+    /// First those that need attention.
     #[default]
     State,
     Key,
@@ -85,7 +85,7 @@ pub(super) struct Status<'a> {
     /// Milliseconds since 1970, by the clock of the server.
     at: u64,
     sources: Vec<OfSource<'a>>,
-    /// How many there are in each state, of those that are searched for.
+    /// How many there are in each state, among those that match the search.
     states: Vec<Count>,
     /// How many match.
     matching: usize,
@@ -112,7 +112,7 @@ struct Count {
     count: usize,
 }
 
-/// A breaker, and what is known of how it came to be so.
+/// A breaker, and what is known of how it got into its state.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry {
     #[serde(flatten)]
@@ -121,7 +121,7 @@ pub(super) struct Entry {
     snapshot: Snapshot,
     has_own_rules: bool,
     last_failure: Option<Failure>,
-    /// Its last transition, if that is the one by which it is as it is.
+    /// Its last transition, if that one led to its present state.
     since: Option<Since>,
 }
 
@@ -155,7 +155,7 @@ struct Row {
     seen: Seen,
 }
 
-/// Looks at everything, and answers with what is asked for.
+/// Looks at everything, and returns what is requested.
 pub(super) fn read<'a>(shown: &'a Shown, query: &Query, operator: &'a Operator) -> Status<'a> {
     let (mut rows, states) = rows(shown, query);
     sort(&mut rows, query.order);
@@ -220,7 +220,7 @@ fn rows(shown: &Shown, query: &Query) -> (Vec<Row>, Vec<Count>) {
     (rows, states.collect())
 }
 
-/// Whether a text contains one in lower case.
+/// Whether a text contains another one, given in lower case.
 pub(super) fn contains(text: &str, search: &str) -> bool {
     search.is_empty() || text.contains(search) || text.to_lowercase().contains(search)
 }
@@ -265,7 +265,7 @@ fn entries(shown: &Shown, rows: impl Iterator<Item = Row>) -> Vec<Entry> {
         .collect()
 }
 
-/// What began the epoch that it is in. Anything else does not say since when it is so.
+/// The transition that began its present epoch. No other tells since when it has been in its state.
 pub(super) fn since(event: &Event, snapshot: &Snapshot) -> Option<Since> {
     let What::Transition {
         made: Made(made), ..

@@ -6,23 +6,23 @@ use std::sync::LazyLock;
 
 use atomic_breaker::State;
 
-/// The most bytes of a key that are kept as they are.
+/// The most bytes of a key that are kept unchanged.
 pub(super) const KEY_BYTES: usize = 256;
 
-/// A text in at most so many bytes; a longer one is cut and ends in `…`. Never more than that is put together.
+/// A text in at most this many bytes; a longer one is cut and ends in `…`. No longer text is ever assembled.
 pub(super) fn bounded(text: &dyn fmt::Display, most: usize) -> String {
     let mut kept = Bounded {
         text: String::new(),
         most,
         rest: None,
     };
-    // Only the texts of others fail; what there is of them is kept.
+    // Only foreign `Display` code fails; its output so far is kept.
     let _ = write!(kept, "{text}");
     kept.finish()
 }
 
-/// A key as it is shown and asked for. One of more than 256 bytes is cut, and ends in a number that is made of all of
-/// it, so that it remains another one than its neighbours; the number differs from process to process.
+/// A key as it is shown and requested. One of more than 256 bytes is cut, and ends in a number derived from all of it,
+/// so that it stays distinct from similar ones; the number differs from process to process.
 pub(super) fn of_key(key: &dyn fmt::Display) -> String {
     static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let mut kept = Bounded {
@@ -66,7 +66,7 @@ impl Write for Bounded<OfRandomState> {
         if let Some(rest) = &mut self.rest {
             rest.write(piece.as_bytes());
         }
-        // One character more than is kept says that there was more.
+        // One character more than is kept shows that there was more.
         for char in piece.chars() {
             if self.text.len() > self.most {
                 break;
@@ -77,7 +77,7 @@ impl Write for Bounded<OfRandomState> {
     }
 }
 
-/// All of them, those first that an operator wants to see first.
+/// All of them, in the order in which an operator wants to see them.
 pub(super) const STATES: [State; 6] = [
     State::ForcedOpen,
     State::Open,

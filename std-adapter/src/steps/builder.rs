@@ -68,13 +68,13 @@ impl<D: Store> StepsBuilder<D> {
         }
     }
 
-    /// A resource of steps. Each lane that a workflow names must be there.
+    /// Adds the resource of some steps. Every lane that a workflow names must be added.
     pub fn lane(mut self, lane: Lane) -> Self {
         self.lanes.push(lane);
         self
     }
 
-    /// Jobs of this kind are known here.
+    /// Makes jobs of this kind known here.
     pub fn workflow<S>(mut self, workflow: &Workflow<S>) -> Self
     where
         S: Serialize + DeserializeOwned + Send + 'static,
@@ -83,46 +83,46 @@ impl<D: Store> StepsBuilder<D> {
         self
     }
 
-    /// Who tells a person of jobs that do not go forward; nobody unless set.
+    /// Who tells a person about jobs that make no progress; nobody is told unless set.
     pub fn notifier(mut self, notifier: impl Notifier) -> Self {
         self.notifier = Some(Arc::new(notifier));
         self
     }
 
-    /// Has jobs counted for the `metrics` facade.
+    /// Counts jobs for the `metrics` facade.
     #[cfg(feature = "metrics")]
     pub fn metrics(mut self, metrics: JobMetrics) -> Self {
         self.metrics = Some(metrics);
         self
     }
 
-    /// How long a worker may be silent until its jobs go to others: 1 s to a day, 1 min unless set. Renewed while a
-    /// step runs, so it may be shorter than that.
+    /// How long a worker may be silent before its jobs go to others: 1 s to a day, 1 min unless set. Renewed while a
+    /// step runs, so it may be shorter than a step.
     pub const fn lease(mut self, lease: Duration) -> Self {
         self.times.lease = lease;
         self
     }
 
-    /// How long a step may take, then it has failed: 1 ms to 30 days, 10 min unless set.
+    /// How long a step may take before it counts as failed: 1 ms to 30 days, 10 min unless set.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         self.times.limit = limit;
         self
     }
 
-    /// How often a lane whose breaker admits asks for jobs that others have kept: 1 ms to an hour, 1 s unless set. Those that
-    /// this one keeps are taken up at once.
+    /// How often a lane whose breaker admits asks for jobs that others have kept: 1 ms to an hour, 1 s unless set. Jobs
+    /// kept by this process are taken up at once.
     pub const fn poll(mut self, poll: Duration) -> Self {
         self.times.poll = poll;
         self
     }
 
-    /// For how long jobs that are done or cancelled are kept, with their history and their keys: 7 days unless set.
+    /// How long jobs that are done or cancelled are kept, with their history and their keys: 7 days unless set.
     pub const fn retention(mut self, retention: Duration) -> Self {
         self.times.retention = retention;
         self
     }
 
-    /// All of it. Within a runtime of tokio.
+    /// Builds the steps. Must be called within a tokio runtime.
     ///
     /// # Errors
     /// [`StepsError`] says what is wrong.
@@ -254,21 +254,21 @@ impl<D> fmt::Debug for StepsBuilder<D> {
     }
 }
 
-/// Why steps cannot be run so.
+/// Why steps cannot be run with these settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StepsError {
-    /// A time makes no sense.
+    /// A duration makes no sense.
     Time(&'static str),
     /// A lane runs no step, or more than 10,000 at the same time.
     AtOnce(&'static str),
-    /// A name is empty, too long, or has NUL in it.
+    /// A name is empty, too long, or contains NUL.
     Name(&'static str),
-    /// Two lanes, two workflows, or two steps of one have this name.
+    /// Two lanes, two workflows, or two steps of one workflow have this name.
     Twice(&'static str),
     /// A workflow has no steps.
     NoSteps(&'static str),
-    /// A step names a lane that is not there.
+    /// A step names a lane that was not added.
     NoLane {
         /// The workflow.
         kind: &'static str,
@@ -279,7 +279,7 @@ pub enum StepsError {
     },
     /// A number in the schedule of a workflow makes no sense.
     Schedule(&'static str, ScheduleError),
-    /// There is no runtime of tokio.
+    /// There is no tokio runtime.
     NoRuntime,
 }
 

@@ -1,4 +1,4 @@
-//! Code of others that panics has failed, and whoever asked it goes on.
+//! Foreign code that panics counts as failed, and its caller goes on.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -13,12 +13,12 @@ pub(crate) async fn answer<T, F>(ask: impl FnOnce() -> F) -> Result<T, StoreErro
 where
     F: Future<Output = Result<T, StoreError>>,
 {
-    // Within, as it may panic before there is a future.
+    // Called inside the async block, as it may panic before there is a future.
     let answer = caught(async { ask().await }).await;
     answer.unwrap_or_else(|words| Err(StoreError::new(format!("the store panicked: {words}"))))
 }
 
-/// The words of a panic, if there was one.
+/// The message of the panic, if there was one.
 pub(super) async fn caught<T>(asked: impl Future<Output = T>) -> Result<T, String> {
     let mut asked = pin!(asked);
     poll_fn(|context| {
@@ -31,9 +31,9 @@ pub(super) async fn caught<T>(asked: impl Future<Output = T>) -> Result<T, Strin
     .await
 }
 
-/// The same for what does not wait.
+/// The same for code that does not wait.
 pub(super) fn caught_now<T>(asked: impl FnOnce() -> T) -> Result<T, String> {
-    // What is asked is of others, which must bear it.
+    // The code is foreign and must cope with unwinding.
     let came = catch_unwind(AssertUnwindSafe(asked));
     came.map_err(|panic| words_of(&*panic).to_owned())
 }

@@ -1,4 +1,4 @@
-//! Jobs that do not go forward for now, or never will.
+//! Jobs that make no progress for now, or never will.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use super::watch::Tried;
 use super::workflow::AnyWorkflow;
 use super::{HeldUp, Job, Right, Schedule, Status, StepError, Stuck, kept};
 
-/// The longest pause of a job that breakers reject, before jitter: so long after they admit it may go on waiting.
+/// The longest pause of a job that breakers reject, before jitter: it may go on waiting this long after they admit.
 const REJECTED: Duration = Duration::from_secs(5 * 60);
 
-/// The longest pause of a job that this worker does not know, before jitter: others may.
+/// The longest pause of a job that this worker does not know, before jitter: others may know it.
 const NOT_KNOWN: Duration = Duration::from_secs(60);
 
-/// How long a job may be unknown to all who claim it before it is parked: longer than a rolling deploy takes.
+/// How long a job may be unknown to all workers that claim it before it is parked: longer than a rolling deploy takes.
 const UNKNOWN: Duration = Duration::from_secs(60 * 60);
 
 /// What a worker does not know of a job.
@@ -33,8 +33,8 @@ pub(super) enum Unknown {
 }
 
 impl<D: Store> Inner<D> {
-    /// Others may know its kind, its step or its state, as those of a newer release do: given back for them, and parked
-    /// only after a while.
+    /// Other workers may know its kind, its step or its state, such as those of a newer release: it is given back for
+    /// them, and parked only after a while.
     pub(super) async fn unknown(
         &self,
         right: Right,
@@ -43,7 +43,7 @@ impl<D: Store> Inner<D> {
         (what, why): (Unknown, String),
     ) -> Now {
         let HeldUp { time, unknown, .. } = job.held_up;
-        // If it was parked before, somebody who knows its step has had it wait again since.
+        // If it was parked before, a worker that knows its step has made it wait again since.
         let is_over = match what {
             Unknown::Step => unknown >= UNKNOWN && time >= UNKNOWN,
             Unknown::State => unknown >= UNKNOWN,
@@ -53,7 +53,7 @@ impl<D: Store> Inner<D> {
         }
         let due_in = Schedule::new().held_up(self.times.poll, job.held_up.times, NOT_KNOWN);
         let change = if is_lost {
-            // Whoever knows it ends it when those were too many.
+            // A worker that knows it will end it if those were too many.
             self.watch.tried(job, Tried::Lapsed);
             let error = LOST.to_owned();
             Change::Again {
@@ -123,7 +123,7 @@ impl<D: Store> Inner<D> {
         self.end(right, job, Status::Dead, change, words).await
     }
 
-    /// Saves that it does not go forward, and tells somebody if that is wanted.
+    /// Saves that it makes no progress, and tells a person if wanted.
     async fn end(
         &self,
         right: Right,
@@ -155,7 +155,7 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// Saves what came of a job; if the right to it is gone, nothing changes.
+    /// Saves the result of running a job; if the right to it is gone, nothing changes.
     pub(super) async fn save(&self, right: Right, job: &Job, change: Change) -> Option<Saved> {
         let saved = self.saver.save(right, change).await;
         if !saved.is_some_and(|saved| saved.is_held) {
@@ -164,14 +164,14 @@ impl<D: Store> Inner<D> {
         saved
     }
 
-    /// A job of this lane is due at another time than it was.
+    /// A job of this lane is now due at another time.
     pub(super) fn wake(&self, lane: &str) {
         if let Some(room) = self.lanes.get(lane) {
             room.came.notify_one();
         }
     }
 
-    /// Three times at most, beside everything else.
+    /// At most three times, and concurrently with everything else.
     fn tell(&self, stuck: Stuck) {
         let Some(notifier) = self.notifier.clone() else {
             return;
@@ -193,7 +193,7 @@ impl<D: Store> Inner<D> {
     }
 }
 
-/// When its breaker said at first; if it is rejected then, too, later and later.
+/// At first at the time its breaker said; if it is rejected then, too, later and later.
 fn rejected(
     schedule: &Schedule,
     job: &Job,

@@ -1,4 +1,4 @@
-//! Keeps jobs, and runs them at once if wished.
+//! Keeps jobs, and runs them at once if asked to.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,7 +21,7 @@ use super::worker::Worker;
 use super::workflow::AnyWorkflow;
 use super::{Claimed, EnqueueError, HeldUp, Job, JobId, NewJob, Right, Status, Workflow};
 
-/// Workflows with the lanes of their steps, over a [`Store`]. A clone is the same.
+/// Workflows with the lanes of their steps, over a [`Store`]. Clones share everything.
 ///
 /// ```
 /// use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Steps, Workflow};
@@ -59,31 +59,31 @@ pub(super) struct Inner<D> {
     pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
     pub(super) times: Times,
-    /// What was begun at once.
+    /// Work that was started at once.
     pub(super) called: Arc<UnderWay>,
     pub(super) watch: Arc<Watch>,
     /// Messages to a person that are under way.
     pub(super) telling: Arc<UnderWay>,
 }
 
-/// What a job came to that was run at once.
+/// The result of running a job at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran<S> {
-    /// All its steps are done: the state in the end.
+    /// All its steps are done: the final state.
     Done(S),
     /// It is kept, and goes on when it can.
     Later(JobId),
-    /// It makes no sense to try again: a step [said so](super::StepError::end), or the state is not readable.
+    /// Another try is pointless: a step [said so](super::StepError::end), or the state is not readable.
     Ended {
-        /// The job, which is kept as it is; none if the first try of [`call_or_keep`](Steps::call_or_keep) ended it.
+        /// The job, which is kept as it is; `None` if the first try of [`call_or_keep`](Steps::call_or_keep) ended it.
         id: Option<JobId>,
-        /// In words.
+        /// The error in words.
         error: String,
     },
 }
 
 impl<D: Store> Steps<D> {
-    /// Over a store, without lanes or workflows yet.
+    /// Starts from a store, without lanes or workflows yet.
     pub const fn builder(store: D) -> StepsBuilder<D> {
         StepsBuilder::new(store)
     }
@@ -93,12 +93,12 @@ impl<D: Store> Steps<D> {
         &self.0.store
     }
 
-    /// Keeps a job, and runs it now, as far as it goes. It is kept and goes on in a task of its own, also when this future
-    /// is dropped, and a [worker that stops](Worker::stop) waits for it, too. If the breaker of its first step rejects, it
-    /// is not tried.
+    /// Keeps a job, and runs it now, as far as it goes. It is kept and goes on in a task of its own even if this future
+    /// is dropped, and a [worker that stops](Worker::stop) waits for it, too. If the breaker of its first step rejects,
+    /// it is not tried.
     ///
-    /// One of the same kind and key that is there already is not kept again: if it is done, its state is the answer,
-    /// otherwise it goes on as it would.
+    /// A job whose kind and key are already kept is not kept again: if that one is done, its state is returned;
+    /// otherwise it goes on as it would anyway.
     ///
     /// # Errors
     /// [`EnqueueError`]: no job is kept, unless the store failed without an answer.
@@ -131,7 +131,7 @@ impl<D: Store> Steps<D> {
         })
     }
 
-    /// Keeps a job for whoever works. Of the same kind and key there is one: then it is that one's id.
+    /// Keeps a job for any worker. There is only one of each kind and key: if it exists, its id is returned.
     ///
     /// # Errors
     /// [`EnqueueError`]: no job is kept, unless the store failed without an answer.
@@ -178,11 +178,11 @@ impl<D: Store> Steps<D> {
         put.map_err(EnqueueError::Store)
     }
 
-    /// Has workers of this process look for jobs of this kind now, in place of by their next
-    /// [poll](StepsBuilder::poll): for whoever keeps a job by the store itself, within a transaction, as soon as that is
-    /// committed. Jobs that these steps keep themselves need none of it.
+    /// Makes workers of this process look for jobs of this kind now rather than at their next
+    /// [poll](StepsBuilder::poll): call it after keeping a job directly in the store, within a transaction, as soon as
+    /// that is committed. Jobs that these steps keep themselves do not need it.
     ///
-    /// Changes nothing where the workflow is not known here, and in other processes: they find the job by their poll.
+    /// Does nothing where the workflow is not known here, or in other processes: they find the job by polling.
     pub fn wake<S>(&self, workflow: &Workflow<S>) {
         let workflow = self.0.workflows.get(workflow.kind());
         let steps = workflow.map(|workflow| workflow.steps());
@@ -204,11 +204,11 @@ impl<D: Store> Steps<D> {
         kinds
     }
 
-    /// Takes up whatever is due, in tasks of the runtime that this is called in, until it is
-    /// [stopped](Worker::stop) or dropped.
+    /// Takes up all jobs that are due, in tasks of the runtime this is called in, until it is [stopped](Worker::stop)
+    /// or dropped.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Outside a tokio runtime.
     pub fn work(&self) -> Worker {
         Worker::new(&self.0)
     }
@@ -217,7 +217,7 @@ impl<D: Store> Steps<D> {
 /// What became of a job that was to be run at once.
 enum Kept {
     Ran(JobId, Now),
-    /// It was there already.
+    /// It existed already.
     Before(Job),
 }
 
@@ -231,7 +231,7 @@ impl<D: Store> Inner<D> {
         put.inspect_err(|error| self.watch.store_failed(Asked::Put, error))
     }
 
-    /// In a task of its own from the beginning, so that a job that is kept is run.
+    /// In a task of its own from the beginning, so that a job that is kept is also run.
     async fn keep_and_run(
         self: Arc<Self>,
         job: NewJob,

@@ -12,18 +12,18 @@ use super::store::StoreError;
 pub enum EnqueueError {
     /// The job cannot be kept.
     Job(JobError),
-    /// The store failed: it may be kept or not. To do it again with the same key does no harm.
+    /// The store failed: the job may or may not be kept. Trying again with the same key does no harm.
     Store(StoreError),
-    /// These steps do not know the workflow: it was not given to the builder.
+    /// These steps do not know the workflow: it was not passed to the builder.
     Unknown(&'static str),
-    /// [`call_or_keep`](super::Steps::call_or_keep) was asked for a workflow of more than one step.
+    /// [`call_or_keep`](super::Steps::call_or_keep) was given a workflow of more than one step.
     Steps(&'static str),
-    /// What was [called](super::Steps::call_or_keep) did not succeed, and the store failed when it was to be kept: it may be kept
-    /// or not.
+    /// The [call](super::Steps::call_or_keep) did not succeed, and the store failed when the job was to be kept: it may
+    /// or may not be kept.
     NotKept {
-        /// Why it was not done: the source of this error, which has a rejection in its chain if there was one.
+        /// Why the call was not done: the source of this error, with the rejection in its chain if there was one.
         why: Box<dyn Error + Send + Sync>,
-        /// Why it may not be kept.
+        /// Why the job may not be kept.
         store: StoreError,
     },
 }

@@ -8,11 +8,11 @@ use crate::resource::Rejection;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Why a step did not succeed. Made by `?` of any error, text, or `anyhow::Error`: then it was one try, and is tried again
-/// by the [`Schedule`](super::Schedule).
+/// Why a step did not succeed. Made by `?` from any error, text, or `anyhow::Error`: that counts as one try, and the
+/// step is tried again by the [`Schedule`](super::Schedule).
 ///
-/// An error that has the rejection of a circuit breaker in its chain costs no try: nothing was done. The step is due
-/// again when that breaker said.
+/// An error that has the rejection of a circuit breaker in its chain does not count as a try: nothing was done. The
+/// step is due again when that breaker said.
 pub struct StepError {
     error: BoxError,
     pub(super) kind: Kind,
@@ -20,13 +20,13 @@ pub struct StepError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is tried again, not before so long.
+    /// It is tried again, but not before this time has passed.
     Failed(Option<Duration>),
-    /// The same, but its resource is not asked to rest for so long: others may have more of a share of it.
+    /// The same, but its resource is not asked to rest for that time: others may have a larger share of it.
     NotBefore(Duration),
-    /// It makes no sense to try again.
+    /// Another try is pointless.
     Final,
-    /// A breaker within the step rejected it; come back in so long, if that is known.
+    /// A breaker within the step rejected it; try again after this time, if it is known.
     Rejected(Option<Duration>),
 }
 
@@ -39,8 +39,8 @@ impl StepError {
         }
     }
 
-    /// It failed, and is not to be tried again before so long: what a `Retry-After` says. The schedule may say later;
-    /// more than ten years are taken for ten. The lane's breaker opens for that time, too, up to its
+    /// It failed, and is not to be tried again before this time has passed: what a `Retry-After` says. The schedule may
+    /// choose a later time; more than ten years counts as ten. The lane's breaker opens for that time, too, up to its
     /// [`max_retry_after`](crate::Config::max_retry_after).
     pub fn retry_after(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
@@ -49,8 +49,8 @@ impl StepError {
         }
     }
 
-    /// The same, for this job alone: what the `Retry-After` of a 429 says, whose quota others may not share. The
-    /// lane's breaker counts a failure like any other.
+    /// The same, for this job alone: what the `Retry-After` of a 429 says, as other jobs may not share its quota. The
+    /// lane's breaker counts an ordinary failure.
     pub fn not_before(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
             error: error.into(),
@@ -67,13 +67,13 @@ impl StepError {
         self.error
     }
 
-    /// The error with what caused it, for history, logs and people: without what may be secret.
+    /// The error and its causes, for history, logs and people: without what may be secret.
     pub(super) fn words(&self) -> String {
         let mut words = self.error.to_string();
         let mut cause = self.error.source();
         while let Some(error) = cause {
             let more = error.to_string();
-            // Many errors show their cause themselves.
+            // Many errors display their cause themselves.
             if !words.contains(&more) {
                 words.push_str(": ");
                 words.push_str(&more);

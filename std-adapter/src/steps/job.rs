@@ -10,17 +10,17 @@ use crate::resource::without_secrets;
 pub const LONGEST_NAME: usize = 64;
 /// The longest key, in bytes.
 pub const LONGEST_KEY: usize = 255;
-/// The most that a state takes, in bytes of its JSON.
+/// The largest state, in bytes of its JSON.
 pub const LARGEST_STATE: usize = 1 << 20;
-/// The most that is kept of an error, in bytes.
+/// The most of an error that is kept, in bytes.
 pub const LONGEST_ERROR: usize = 4_096;
 
-/// A job, the same for as long as its store keeps it, and never given again.
+/// The number of a job: the same for as long as its store keeps the job, and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(i64);
 
 impl JobId {
-    /// One of a store's.
+    /// An id that a store uses.
     pub const fn new(id: i64) -> Self {
         Self(id)
     }
@@ -43,7 +43,7 @@ impl fmt::Display for JobId {
 pub struct NewJob {
     /// What is to be done: the name of its workflow.
     pub kind: String,
-    /// What makes it one: of the same kind and key there is one.
+    /// Identifies the job: there is one job of each kind and key.
     pub key: String,
     /// The first step.
     pub step: String,
@@ -51,7 +51,7 @@ pub struct NewJob {
     pub lane: String,
     /// The state, as JSON.
     pub state: String,
-    /// How long it waits before it is due.
+    /// How long it waits until it is due.
     pub delay: Duration,
 }
 
@@ -78,7 +78,7 @@ impl NewJob {
         })
     }
 
-    /// It is not due before so long.
+    /// Makes it due only after this time.
     #[must_use]
     pub const fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -90,11 +90,11 @@ impl NewJob {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JobError {
-    /// The key is empty, has NUL in it, or is too long: so many bytes.
+    /// The key is empty, contains NUL, or is too long: its length in bytes.
     Key(usize),
-    /// The state is too large: so many bytes of JSON.
+    /// The state is too large: its size in bytes of JSON.
     Large(usize),
-    /// The state is none that JSON can hold.
+    /// The state cannot be expressed as JSON.
     State(serde_json::Error),
 }
 
@@ -123,21 +123,21 @@ impl Error for JobError {
     }
 }
 
-/// How a job stands.
+/// The status of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Status {
     /// It is due, or will be.
     Waiting,
-    /// A worker has the right to it, or had and did not say how it ended.
+    /// A worker has the right to it, or had and never reported how it ended.
     Running,
     /// All its steps are done.
     Done,
-    /// It was given up: tried as often as the schedule says, or an error that ends it.
+    /// It was given up: tried as often as the schedule allows, or ended by an error.
     Dead,
-    /// Nobody can run it as it is: its state is not readable, or its kind or step is unknown.
+    /// No worker can run it as it is: its state is not readable, or its kind or step is unknown.
     Parked,
-    /// Somebody cancelled it.
+    /// An operator cancelled it.
     Cancelled,
 }
 
@@ -152,7 +152,7 @@ impl Status {
         Self::Cancelled,
     ];
 
-    /// In lower case: how stores write it.
+    /// The name in lower case, as stores write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -169,18 +169,19 @@ impl Status {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// Whether nothing will happen to it unless somebody does something.
+    /// Whether it neither waits nor runs: it stays as it is unless an operator, or a worker that resumes it, changes
+    /// that.
     pub const fn is_final(self) -> bool {
         !matches!(self, Self::Waiting | Self::Running)
     }
 }
 
-/// The right to run a job and to save what came of it. A later one of the same job has a greater fence, and ends it.
+/// The right to run a job and to save the result. A later right to the same job has a greater fence, and ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Right {
-    /// Of this job.
+    /// The job it is for.
     pub id: JobId,
-    /// Greater with each right to it.
+    /// Greater with each right to the job.
     pub fence: i64,
 }
 
@@ -188,47 +189,48 @@ pub struct Right {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Job {
-    /// Which.
+    /// Its id.
     pub id: JobId,
-    /// What is done.
+    /// The name of its workflow.
     pub kind: String,
-    /// What makes it one.
+    /// What identifies it among jobs of its kind.
     pub key: String,
-    /// The step that is next, or under way; of one that has ended, its last.
+    /// The step that is next, or under way; for a job that has ended, its last.
     pub step: String,
     /// The resource of that step.
     pub lane: String,
     /// The state after the steps that are done, as JSON.
     pub state: String,
-    /// How it stands.
+    /// Its status.
     pub status: Status,
-    /// How often this step was tried in vain.
+    /// How often this step has failed.
     pub failures: u32,
-    /// When it is due, or, if it runs, when its lease is over: milliseconds from now by the store's clock, below 0 if it
-    /// was then.
+    /// When it is due, or, if it runs, when its lease ends: milliseconds from now by the store's clock, negative if
+    /// that has passed.
     pub due_in_ms: i64,
     /// How long ago it was first due, whether or not it was claimed then; 0 before.
     pub age: Duration,
     /// Whether a person was told.
     pub is_told: bool,
-    /// How often and how long it was given back without a try.
+    /// How often and for how long it was given back without a try.
     pub held_up: HeldUp,
 }
 
-/// How often in a row, and for how long, a job was due and was not tried: a breaker within its step rejected it, or the
-/// worker that claimed it did not know how to run it. All 0 once it was tried.
+/// How often in a row, and for how long, a job was due and not tried: a breaker within its step rejected it, or the
+/// worker that claimed it did not know how to run it. All 0 once it is tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeldUp {
     /// How often.
     pub times: u32,
     /// How long ago the first time was.
     pub time: Duration,
-    /// For how long no worker has claimed it that knows its kind and step, and can read its state; 0 if the last one did.
+    /// How long it has not been claimed by any worker that knows its kind and step, and can read its state; 0 if the
+    /// last one did.
     pub unknown: Duration,
 }
 
 impl Job {
-    /// For stores: a job of these parts.
+    /// For stores: a job made of these parts.
     #[expect(clippy::too_many_arguments, reason = "a row")]
     pub const fn new(
         id: JobId,
@@ -268,18 +270,18 @@ pub struct Claimed {
     pub right: Right,
     /// The job as it was found.
     pub job: Job,
-    /// Whoever had it before began its step, and has neither saved nor renewed its lease since.
+    /// Its previous worker began its step, and has neither saved nor renewed its lease since.
     pub is_lost: bool,
-    /// What is in its row that no job can have, in words: it is to be parked. Somebody else wrote to the database.
+    /// Values in its row that no job can have, in words: it is to be parked. Another program wrote to the database.
     pub fault: Option<String>,
 }
 
-/// What has failed, and when.
+/// A failure, and when it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// The step.
     pub step: String,
-    /// The how-manieth failure of this step it was; 0 for what was no try.
+    /// Which failure of this step it was, counted from 1; 0 for an event that was no try.
     pub failures: u32,
     /// In words, at most [`LONGEST_ERROR`] bytes of them, without NUL.
     pub error: String,
@@ -287,7 +289,7 @@ pub struct Failed {
     pub ago: Duration,
 }
 
-/// Why a state cannot be read, without anything of it: what serde says quotes its values.
+/// Why a state cannot be read, without any of its content: serde's own message quotes values.
 pub(super) fn unreadable(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     let what = match error.classify() {
@@ -299,10 +301,11 @@ pub(super) fn unreadable(error: &serde_json::Error) -> String {
     kept(&format!("{what}, at line {line} column {column}"))
 }
 
-/// What is kept of an error, in history, logs and messages: at most [`LONGEST_ERROR`] bytes of its words. What may be secret is
-/// left out: user name, password and query of URLs, cookies and credentials, and values whose names say that they are
-/// secret, in headers, connection strings, JSON, XML and what programs print of their own. What has no such name or place,
-/// such as a token that is part of a path, is not known to be secret. Without NUL, which not every database can store.
+/// What is kept of an error, in history, logs and messages: at most [`LONGEST_ERROR`] bytes of its text. What may be
+/// secret is left out: user name, password and query of URLs, cookies and credentials, and values whose names say that
+/// they are secret, in headers, connection strings, JSON, XML and the debug output of programs. A secret without such a
+/// name or place, such as a token that is part of a path, is not recognized. NUL is replaced, as not every database can
+/// store it.
 ///
 /// ```
 /// use atomic_breaker_std::steps::kept;

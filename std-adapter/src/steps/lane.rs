@@ -10,7 +10,7 @@ use super::room::Full;
 use crate::resource::{Admit, AnyPermit, Rejection};
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
-/// [breaker](Self::guarded), what it rejects is not even looked for.
+/// [breaker](Self::guarded), jobs that it would reject are not even looked for.
 ///
 /// ```
 /// use atomic_breaker_std::steps::Lane;
@@ -26,12 +26,12 @@ pub struct Lane {
     pub(super) name: &'static str,
     pub(super) at_once: u32,
     gate: Option<Box<dyn Gate>>,
-    /// The calls within a step ask the breaker, too, and report to it.
+    /// The calls within a step also ask the breaker, and report to it.
     asks_within: bool,
 }
 
 impl Lane {
-    /// A resource without a breaker, 16 steps at the same time. 1 to 64 bytes.
+    /// A resource without a breaker that runs 16 steps at the same time. The name has 1 to 64 bytes.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -48,10 +48,11 @@ impl Lane {
     }
 
     /// Asks this breaker for each step, and reports to it how the step ended: a failure of the step is one of the
-    /// resource, an [end](super::StepError::end) and the rejection of another breaker are neither. A handle as layers take it:
-    /// `&'static Breaker`, `Arc<Breaker>`, one of a `Resource`, or a `ByKey` of a registry.
+    /// resource; an [end](super::StepError::end) and the rejection of another breaker count as neither success nor
+    /// failure. Takes the same handles as layers do: `&'static Breaker`, `Arc<Breaker>`, one of a `Resource`, or a
+    /// `ByKey` of a registry.
     ///
-    /// If calls within the step go through this breaker, too, a failure counts twice: then it is
+    /// If calls within the step go through this breaker, too, a failure counts twice: then use
     /// [`guarded_within`](Self::guarded_within).
     pub fn guarded<G>(mut self, breaker: G) -> Self
     where
@@ -64,7 +65,7 @@ impl Lane {
     }
 
     /// Asks this breaker before each step, and leaves the rest to the calls within the step, which go through it: they
-    /// are admitted, counted and probes, and the step itself is not. So while it is open no job is looked for.
+    /// are admitted, counted and used as probes; the step itself is not. So while it is open no job is looked for.
     ///
     /// ```
     /// use atomic_breaker_std::steps::{Lane, Workflow};
@@ -121,22 +122,22 @@ impl fmt::Debug for Lane {
     }
 }
 
-/// The right to one step. Given back without a word if it is dropped, however long it was held.
+/// The right to one step. Given back without a report if it is dropped, however long it was held.
 pub(super) struct Admitted {
     permit: Option<Box<dyn HeldPermit>>,
-    /// The calls within the step need it.
+    /// Held only until the step begins, as the calls within the step need it.
     until_begun: bool,
 }
 
 impl Admitted {
     pub(super) fn report(&mut self, outcome: Outcome, why: &str) {
         if let Some(permit) = self.permit.take() {
-            // What came of the step is saved all the same.
+            // The result of the step is saved all the same.
             let _ = caught_now(|| permit.end(outcome, why));
         }
     }
 
-    /// The step begins.
+    /// Marks the start of the step.
     pub(super) fn begin(&mut self) {
         if self.until_begun {
             self.give_back();
@@ -147,21 +148,21 @@ impl Admitted {
         self.report(Outcome::Ignored, "");
     }
 
-    /// It begins again, if it still counts.
+    /// Starts its time anew, if it still counts.
     pub(super) fn renew(&mut self) -> bool {
         let permit = self.permit.as_mut();
         permit.is_none_or(|permit| caught_now(|| permit.renew()).unwrap_or(false))
     }
 
-    /// A probe that is still under way keeps its slot. A call that is none goes on being measured.
+    /// A probe that is still under way keeps its slot. For any other call the measured time goes on.
     pub(super) fn renew_probe(&mut self) {
         if let Some(permit) = &mut self.permit {
             let _ = caught_now(|| permit.renew_probe());
         }
     }
 
-    /// Whether a call within the step may have been rejected because this is the probe: the breaker of the lane guards
-    /// that call, too.
+    /// Whether a call within the step may have been rejected because this is the probe: the lane's breaker guards that
+    /// call, too.
     pub(super) fn may_be_why(&self, error: &StepError) -> bool {
         let is_probe = self.permit.as_ref().is_some_and(|permit| permit.is_probe());
         let in_its_way = |rejection: Rejection| rejection.state() == State::HalfOpen;
@@ -193,7 +194,7 @@ impl<P: AnyPermit + Send> HeldPermit for P {
 
     fn renew_probe(&mut self) {
         if self.is_probe() {
-            // What does not count any more changes nothing when it is reported.
+            // A report that no longer counts changes nothing.
             let _ = self.renew();
         }
     }

@@ -1,4 +1,4 @@
-//! Jobs of several steps that go forward through outages and restarts until they are done, kept in a database.
+//! Jobs of several steps that make progress through outages and restarts until they are done, kept in a database.
 //!
 //! ```text
 //!  run, enqueue ──► Store ◄── claim ── lane ◄── its breaker admits
@@ -9,18 +9,18 @@
 //! | file | what |
 //! |---|---|
 //! | `workflow`, `error` | [`Workflow`]: what is done step by step; [`StepError`] |
-//! | `response` | what an HTTP response says of a step: [`step_result`](crate::http::HttpClassifier::step_result), with the feature `http` |
+//! | `response` | what an HTTP response means for a step: [`step_result`](crate::http::HttpClassifier::step_result), with the feature `http` |
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
-//! | `engine`, `enqueue_error`, `builder` | [`Steps`]: keeps jobs, and runs them at once if wished |
+//! | `engine`, `enqueue_error`, `builder` | [`Steps`]: keeps jobs, and runs them at once if asked to |
 //! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
-//! | `under_way` | what runs, for whoever stops |
-//! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves what came of them |
-//! | `notifier` | [`Notifier`]: who tells a person |
+//! | `under_way` | the work that a worker waits for when it stops |
+//! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves the results |
+//! | `notifier` | [`Notifier`]: tells a person |
 //! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `watch` | what is counted and logged |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
-//! | `caught` | a store, notifier or breaker that panics has failed |
+//! | `caught` | a store, notifier or breaker that panics counts as failed |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
 mod builder;

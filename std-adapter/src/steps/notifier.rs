@@ -1,4 +1,4 @@
-//! Who tells a person.
+//! Tells a person.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -9,47 +9,47 @@ use tokio::time::timeout;
 use super::caught::caught;
 use super::{Job, Status};
 
-/// A job that does not go forward.
+/// A job that makes no progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stuck {
-    /// The job, as it was found before it failed.
+    /// The job as it was before it failed.
     pub job: Job,
-    /// What it is now: [`Status::Waiting`] if it is tried again.
+    /// Its status now: [`Status::Waiting`] if it will be tried again.
     pub status: Status,
     /// Why, in words.
     pub error: String,
 }
 
-/// Tells a person of a job that does not go forward: by mail, or in a chat.
+/// Tells a person about a job that makes no progress, for example by mail or chat.
 ///
-/// It is asked once for each job: that is marked in the store first. What fails, panics, or takes longer than a minute, is tried
-/// twice more; if the process ends in between, or all three fail, nobody is told again. A
-/// [worker that stops](super::Worker::stop) waits for it.
+/// It is called once for each job: this is first marked in the store. A call that fails, panics, or takes longer than a
+/// minute is repeated up to twice; if the process ends in between, or all three fail, nobody is told again. A [worker
+/// that stops](super::Worker::stop) waits for it.
 pub trait Notifier: Send + Sync + 'static {
-    /// Tells somebody.
+    /// Tells a person.
     ///
     /// # Errors
-    /// Any; it is tried again.
+    /// Any error; the call is repeated.
     fn notify(
         &self,
         stuck: &Stuck,
     ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send;
 }
 
-/// How long a try may take.
+/// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
 type Told<'a> = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
-/// A [`Notifier`] whose type is not named.
+/// A [`Notifier`] with its type erased.
 pub(super) trait AnyNotifier: Send + Sync {
     fn notify<'a>(&'a self, stuck: &'a Stuck) -> Told<'a>;
 }
 
 impl<N: Notifier> AnyNotifier for N {
     fn notify<'a>(&'a self, stuck: &'a Stuck) -> Told<'a> {
-        // Within, as it may panic before there is a future.
+        // Called inside the async block, as it may panic before there is a future.
         let told = timeout(LIMIT, async { Notifier::notify(self, stuck).await });
         Box::pin(async move {
             let told = caught(told).await;

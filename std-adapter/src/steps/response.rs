@@ -1,4 +1,4 @@
-//! What an HTTP response says of the step that asked for it.
+//! What an HTTP response means for the step that requested it.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use crate::Outcome;
 use crate::http::{HttpClassifier, ResponseHead, StatusRule};
 
 impl<S: StatusRule, X> HttpClassifier<S, X> {
-    /// What a response means for the step of a job that asked for it, as
-    /// [`StepError`] has it. Needs the feature `steps`, too.
+    /// Translates a response into the result of the step that requested it, as a [`StepError`] if it is not `Ok`. Needs
+    /// the feature `steps`, too.
     ///
     /// | the response | the step |
     /// |---|---|
     /// | 2xx, "303 See Other" | `Ok` |
     /// | 503 with `Retry-After` | [`StepError::retry_after`]: the breaker of its lane opens for that time, too |
     /// | 429 with `Retry-After` | [`StepError::not_before`]: for this job alone |
-    /// | what else this classifier calls a failure, such as 5xx, 408 | one try; due again by the schedule |
+    /// | any other failure by this classifier, such as 5xx, 408 | one try; due again by the schedule |
     /// | any other | [`StepError::end`]: the server would say the same again |
     ///
     /// # Errors
-    /// As the table says; their words are the status.
+    /// As in the table; the text of the error is the status.
     ///
     /// ```
     /// use atomic_breaker_std::http::HttpClassifier;
@@ -54,7 +54,7 @@ impl<S: StatusRule, X> HttpClassifier<S, X> {
     }
 }
 
-/// Of what is tried again: why, and when.
+/// For a response that is tried again: why, and when.
 pub(super) fn failed(
     outcome: Outcome,
     hint: Option<Duration>,
@@ -71,7 +71,7 @@ pub(super) fn failed(
     })
 }
 
-/// What is not tried again is done, or never will be.
+/// A response that is not tried again: the step is done, or never will be.
 pub(super) fn ended(status: StatusCode) -> Result<(), StepError> {
     if status.is_success() || status == StatusCode::SEE_OTHER {
         Ok(())

@@ -11,12 +11,12 @@ use crate::resource::Rejection;
 pub(super) struct Room {
     pub(super) lane: Lane,
     free: Arc<Semaphore>,
-    /// What workers hold while they only look for jobs.
+    /// Starts that workers hold while they only look for jobs.
     lent: Mutex<Vec<Start>>,
-    /// How many requests are kept for it.
+    /// How many requests are kept for this lane.
     #[cfg(all(feature = "keep", target_has_atomic = "64"))]
     pub(super) kept: super::keep::Bound,
-    /// A job came that is due here.
+    /// A job that is due here has come.
     pub(super) came: Notify,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Full {
     /// As many run as may.
     Room,
     Rejected(Rejection),
-    /// Its breaker panicked, or who observes it: with these words.
+    /// Its breaker panicked, or an observer of it: with this message.
     Panicked(String),
 }
 
@@ -56,7 +56,7 @@ impl Room {
         })
     }
 
-    /// The same for a step that is there: it goes before those that a worker only looks for.
+    /// The same for a step that is ready to run: it goes before those that a worker only looks for.
     pub(super) fn start_now(&self) -> Result<Start, Full> {
         self.start().or_else(|full| {
             let lent = self.lent().pop();
@@ -64,7 +64,7 @@ impl Room {
         })
     }
 
-    /// A right that was held for a while: it, or another one if it does not count any more.
+    /// Reuses a right that was held for a while, or takes another one if it no longer counts.
     pub(super) fn again(&self, mut start: Start) -> Result<Start, Full> {
         if !start.admitted.renew() {
             start.admitted.give_back();
@@ -73,7 +73,7 @@ impl Room {
         Ok(start)
     }
 
-    /// Until they are [taken back](Self::take_back), whoever has a step may start it by one of these.
+    /// Until they are [taken back](Self::take_back), a step that is ready may start with one of these.
     pub(super) fn lend(&self, starts: Vec<Start>) {
         self.lent().extend(starts);
     }
@@ -90,7 +90,7 @@ impl Room {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right to the next step of a job, here. If the step before ran here, too, its room is kept.
+    /// The right to the next step of a job, here. If the previous step ran here, too, its room is reused.
     pub(super) fn start_after(&self, before: Start) -> Result<Start, Full> {
         if !Arc::ptr_eq(before.room.semaphore(), &self.free) {
             return self.start_now();
@@ -99,7 +99,7 @@ impl Room {
         Ok(Start { admitted, ..before })
     }
 
-    /// Until there is room.
+    /// Waits until there is room.
     pub(super) async fn has_room(&self) {
         // Never closed.
         let _ = self.free.acquire().await;

@@ -21,19 +21,19 @@ use super::watch::{Asked, Tried};
 use super::workflow::{AnyWorkflow, Came, StepContext};
 use super::{Claimed, HeldUp, Job, Right, Status, StepError};
 
-/// How often a probe says that it is still under way: more often than any lease of one is over.
+/// How often a probe reports that it is still under way: more often than any probe lease runs out.
 const PROBES: Duration = Duration::from_secs(1);
 
 pub(super) const LOST: &str = "the worker that ran it was lost";
 
-/// Ticks after each such time, not at once.
+/// Ticks after each interval, not at once.
 fn interval(time: Duration) -> Interval {
     let mut interval = interval_at(Instant::now() + time, time);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     interval
 }
 
-/// What came of a job for now.
+/// What became of a job for now.
 pub(super) enum Now {
     Done(String),
     /// It goes on later, or elsewhere.
@@ -44,13 +44,13 @@ pub(super) enum Now {
 /// How a step ended.
 pub(super) enum Ended {
     Came(Came),
-    /// Somebody else has the right, or will have.
+    /// Another worker has the right, or will have it.
     Lost,
-    /// The worker does not wait for it.
+    /// The worker no longer waits for it.
     GivenUp,
 }
 
-/// A step of its own task, which ends when this is dropped.
+/// A step in its own task, which ends when this is dropped.
 struct Abort<T>(JoinHandle<T>);
 
 impl<T> Drop for Abort<T> {
@@ -139,7 +139,7 @@ impl<D: Store> Inner<D> {
                 }
             };
             let (step, lane, state) = change;
-            // Known, as all lanes of all steps are.
+            // Always found, as all lanes of all steps are checked.
             let Some(room) = self.lanes.get(lane) else {
                 return Now::Later;
             };
@@ -161,7 +161,7 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// That of its kind, if it has its step.
+    /// The workflow of its kind, if that has its step.
     fn workflow_of(&self, job: &Job) -> Result<&Arc<dyn AnyWorkflow>, String> {
         let Some(workflow) = self.workflows.get(&*job.kind) else {
             return Err(format!("no workflow {:?} is known here", job.kind));
@@ -173,7 +173,7 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// It was claimed, and there is no room for it any more. That is no try.
+    /// It was claimed, and there is no longer room for it. That is no try.
     pub(super) async fn give_back(&self, claimed: Claimed) {
         let Claimed {
             right,
@@ -197,7 +197,7 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// Whoever had it before let its lease go by.
+    /// The previous worker let its lease run out.
     async fn lapsed(&self, workflow: &dyn AnyWorkflow, right: Right, job: &Job) -> Now {
         self.watch.tried(job, Tried::Lapsed);
         let lost = StepError::from(LOST);
@@ -249,7 +249,7 @@ impl<D: Store> Inner<D> {
         Ended::Came(Came::Failed(StepError::from(failed)))
     }
 
-    /// Renews the lease, until it is somebody else's; for ever, if the job is not kept.
+    /// Renews the lease until another worker has the right; forever, if the job is not kept.
     async fn until_lost(&self, right: Option<Right>) {
         let Some(right) = right else {
             return std::future::pending().await;
@@ -263,7 +263,7 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// Renews the lease. Without an answer it may hold, and whoever saves without the right changes nothing.
+    /// Renews the lease. Without an answer it may still hold, and a save without the right changes nothing.
     async fn is_lost(&self, right: Right) -> bool {
         let rights = [right];
         let renewed = answer(|| self.store.renew(&rights, self.times.lease));

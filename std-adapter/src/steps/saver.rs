@@ -1,4 +1,4 @@
-//! Saves what came of jobs: whatever comes while one save is under way goes together in the next.
+//! Saves the results of jobs: all that arrive while one save is under way go together in the next.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::caught::answer;
 use super::store::{Change, Save, Saved, Store};
 use super::watch::{Asked, Watch};
 
-/// How many go together at most.
+/// How many are saved together at most.
 const TOGETHER: usize = 256;
 
-/// The pause after a save that failed for the first time; doubled each time.
+/// The pause after the first save that failed; doubled each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A save that somebody waits for.
+/// A save whose result is awaited.
 struct Waiting {
     save: Save,
     answer: oneshot::Sender<Saved>,
@@ -26,7 +26,7 @@ struct Waiting {
     until: Instant,
     /// When it is tried next.
     next: Instant,
-    /// If it fails then.
+    /// The pause if it fails then.
     pause: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Saver {
         Self { waiting, lease }
     }
 
-    /// `None` if it could not be saved before the lease was over: then the job goes to somebody else.
+    /// `None` if it could not be saved before the lease was over: then the job goes to another worker.
     pub(super) async fn save(&self, right: Right, change: Change) -> Option<Saved> {
         let (answer, saved) = oneshot::channel();
         let now = Instant::now();
@@ -64,7 +64,7 @@ impl Saver {
     }
 }
 
-/// Those that failed wait for their next try, and do not keep the others.
+/// Saves that failed wait for their next try, and do not delay the others.
 async fn save_all<D: Store>(store: Arc<D>, watch: Arc<Watch>, mut taken: mpsc::Receiver<Waiting>) {
     let mut waiting: Vec<Waiting> = Vec::new();
     let mut is_open = true;
@@ -86,7 +86,7 @@ async fn save_all<D: Store>(store: Arc<D>, watch: Arc<Watch>, mut taken: mpsc::R
         let mut together: Vec<_> = due.take(TOGETHER).collect();
         save(&*store, &watch, &mut together).await;
         let now = Instant::now();
-        // Those that could not be saved, and may be.
+        // Those that could not be saved yet, and still may be.
         for mut failed in together {
             failed.next = now + failed.pause;
             failed.pause *= 2;
@@ -97,8 +97,8 @@ async fn save_all<D: Store>(store: Arc<D>, watch: Arc<Watch>, mut taken: mpsc::R
     }
 }
 
-/// Leaves those that could not be saved. What was saved without an answer is not held any more when it is saved again, as
-/// the right ends with each save but that which keeps it.
+/// Leaves those that could not be saved. If a save was done but its answer was lost, the right is no longer held when
+/// the save is repeated, as each save ends the right, except one that keeps it.
 async fn save<D: Store>(store: &D, watch: &Watch, together: &mut Vec<Waiting>) {
     let Some(until) = together.iter().map(|each| each.until).max() else {
         return;
@@ -106,7 +106,7 @@ async fn save<D: Store>(store: &D, watch: &Watch, together: &mut Vec<Waiting>) {
     let saves: Vec<Save> = together.iter().map(|each| each.save.clone()).collect();
     if let Some(all) = saved(store, watch, until, &saves).await {
         for (each, saved) in together.drain(..).zip(all) {
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = each.answer.send(saved);
         }
         return;
@@ -114,7 +114,7 @@ async fn save<D: Store>(store: &D, watch: &Watch, together: &mut Vec<Waiting>) {
     if saves.len() == 1 {
         return;
     }
-    // One that the database does not take must not keep the others.
+    // One that the database does not accept must not block the others.
     for each in std::mem::take(together) {
         let one = std::slice::from_ref(&each.save);
         match saved(store, watch, each.until, one).await.as_deref() {

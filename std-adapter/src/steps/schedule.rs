@@ -10,7 +10,7 @@ use std::time::Duration;
 /// pause after failure n  =  min(longest, first × growthⁿ⁻¹), more or less by the jitter
 /// ```
 ///
-/// Unless set: ten tries over about 36 hours, as in "Circuit Breakers with Durable Steps": 10 s × 3.112 without an end,
+/// By default ten tries over about 36 hours, as in "Circuit Breakers with Durable Steps": 10 s × 3.112 without a limit,
 /// 20 % more or less; a person is told by the first failure later than an hour after the job was due.
 ///
 /// ```
@@ -36,7 +36,7 @@ pub struct Schedule {
     tell_after: Duration,
 }
 
-/// A pause beyond it is taken for a mistake: ten years.
+/// A longer pause is assumed to be a mistake: ten years.
 pub(super) const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 60 * 60);
 
 impl Schedule {
@@ -58,13 +58,13 @@ impl Schedule {
         self
     }
 
-    /// By how much each pause is longer than the one before: 1 not at all, 2 doubles it. 1 to 100.
+    /// The factor from each pause to the next: 1 keeps it constant, 2 doubles it. 1 to 100.
     pub const fn growth(mut self, growth: f64) -> Self {
         self.growth = growth;
         self
     }
 
-    /// The longest pause, before jitter; none unless set. At least the [first](Self::first).
+    /// The longest pause, before jitter; unlimited unless set. At least the [first](Self::first).
     pub const fn longest(mut self, pause: Duration) -> Self {
         self.longest = Some(pause);
         self
@@ -76,20 +76,20 @@ impl Schedule {
         self
     }
 
-    /// How often a step is tried in all, 1 or more. Those of one job that went before do not count.
+    /// How often a step is tried in all, 1 or more. Tries of the job's earlier steps do not count.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.tries = tries;
         self
     }
 
-    /// How long after a job was first due a failure of it is told to a person, once; an hour unless set. One that ends
-    /// without success is told in any case.
+    /// How long after a job was first due a person is told of its next failure, once; an hour unless set. A job that
+    /// ends without success is reported in any case.
     pub const fn tell_after(mut self, age: Duration) -> Self {
         self.tell_after = age;
         self
     }
 
-    /// The pause after so many failures in a row, before jitter; `None` if that was the last try.
+    /// The pause after this many failures in a row, before jitter; `None` if that was the last try.
     pub fn pause(&self, failures: u32) -> Option<Duration> {
         if failures >= self.tries {
             return None;
@@ -100,7 +100,7 @@ impl Schedule {
         Some(pause.unwrap_or(most).min(most))
     }
 
-    /// The same with its jitter, another one each time.
+    /// The same with jitter, drawn anew each time.
     pub(super) fn draw(&self, failures: u32) -> Option<Duration> {
         Some(self.jittered(self.pause(failures)?))
     }
@@ -110,8 +110,8 @@ impl Schedule {
         pause.mul_f64(1.0 + jitter * (2.0 * fastrand::f64() - 1.0))
     }
 
-    /// The pause of a job that was not tried: a poll, twice as long after each time before, and no longer than that or a
-    /// poll; with the jitter.
+    /// The pause of a job that was not tried: one poll, doubled for each time before, and no longer than the larger of
+    /// `longest` and one poll; with jitter.
     pub(super) fn held_up(&self, poll: Duration, times: u32, longest: Duration) -> Duration {
         let grown = poll.saturating_mul(1 << times.min(30));
         self.jittered(grown.min(longest.max(poll)))
@@ -121,10 +121,10 @@ impl Schedule {
         age.as_nanos() >= self.tell_after.as_nanos()
     }
 
-    /// Whether these numbers make sense. Whoever takes a schedule checks it.
+    /// Whether these numbers make sense. Code that takes a schedule checks it.
     ///
     /// # Errors
-    /// [`ScheduleError`] says which number does not, and what to do.
+    /// [`ScheduleError`] says which number does not, and how to fix it.
     pub fn check(&self) -> Result<(), ScheduleError> {
         Err(ScheduleError(
             if self.first.is_zero() || self.first > LONGEST {

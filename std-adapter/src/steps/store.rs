@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use super::{Claimed, Failed, Job, JobId, NewJob, Right, Status};
 
-/// What came of running a job.
+/// The result of running a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
-    /// Saved only if this is still the right to it.
+    /// The change is saved only if this is still the right to the job.
     pub right: Right,
-    /// What changes.
+    /// The change.
     pub change: Change,
 }
 
-/// What changes in a job.
+/// A change to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Its step is done; the next one is due now.
@@ -26,51 +26,51 @@ pub enum Change {
         lane: String,
         /// The state after the step that is done.
         state: String,
-        /// Goes on with the same right, for so long; otherwise it waits for a worker.
+        /// Goes on with the same right, for this long; otherwise it waits for a worker.
         keep: Option<Duration>,
     },
     /// Its last step is done.
     Done {
-        /// The state in the end.
+        /// The final state.
         state: String,
     },
-    /// It failed and is due again in so long: one failure more, and a line in its history.
+    /// It failed and is due again after a pause: one more failure, and a line in its history.
     Again {
-        /// In how long.
+        /// The pause.
         due_in: Duration,
-        /// In words.
+        /// The error in words.
         error: String,
-        /// A person is to be told, unless one was.
+        /// A person is to be told, unless one already was.
         tell: bool,
     },
-    /// It was not tried: due again in so long, and nothing counts.
+    /// It was not tried: due again after a pause, and nothing is counted.
     Back {
-        /// In how long.
+        /// The pause.
         due_in: Duration,
     },
-    /// It was not tried, as a breaker within its step rejected it, or this worker does not know how to run it: due again in
-    /// so long, without a failure. It is [counted as due](Counts::due) meanwhile, and [`Job::held_up`] says how often and
-    /// since when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
+    /// It was not tried, as a breaker within its step rejected it, or this worker does not know how to run it: due
+    /// again after a pause, without a failure. Meanwhile it [counts as due](Counts::due), and [`Job::held_up`] says how
+    /// often and since when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
     HeldUp {
-        /// In how long.
+        /// The pause.
         due_in: Duration,
         /// This worker knows its kind and step, and can read its state.
         is_known: bool,
-        /// In words: a line in its history if a person is asked to be told.
+        /// The reason in words: a line in its history if a person is to be told.
         error: String,
-        /// A person is to be told, unless one was.
+        /// A person is to be told, unless one already was.
         tell: bool,
     },
-    /// It ends without success: a line in its history. One that is parked has each line once, however often it is parked
-    /// for the same reason.
+    /// It ends without success: a line in its history. A parked job has each line once, however often it is parked for
+    /// the same reason.
     End {
         /// [`Status::Dead`] or [`Status::Parked`].
         status: Status,
-        /// In words.
+        /// The reason in words.
         error: String,
         /// Whether it was a try, and counts as a failure.
         is_try: bool,
-        /// A person is to be told, unless one was.
+        /// A person is to be told, unless one already was.
         tell: bool,
     },
 }
@@ -78,9 +78,9 @@ pub enum Change {
 /// What became of a [`Save`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// The right was still held, and it is written.
+    /// The right was still held, and the change is written.
     pub is_held: bool,
-    /// A person is to be told, and that is marked: nobody else is asked to.
+    /// A person is to be told, and this is marked: no other worker is asked to.
     pub tell: bool,
 }
 
@@ -92,16 +92,16 @@ impl Saved {
     };
 }
 
-/// What keeping a job came to.
+/// The result of keeping a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Put {
     /// It is kept; claimed at once if that was asked for.
     New(JobId, Option<Right>),
-    /// There is one of that kind and key.
+    /// There already is one of that kind and key.
     Exists(Job),
 }
 
-/// What was claimed.
+/// The jobs that were claimed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
     /// In the order in which they were due.
@@ -113,16 +113,17 @@ pub struct Claim {
 /// How many jobs there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// By lane and status, those that are none left out.
+    /// By lane and status; those with no jobs are left out.
     pub jobs: Vec<(String, Status, u64)>,
-    /// By lane, how many of those that wait are due now or are [held up](Job::held_up), lanes without any left out.
+    /// By lane, how many of the waiting jobs are due now or are [held up](Job::held_up); lanes without any are left
+    /// out.
     pub due: Vec<(String, u64)>,
-    /// For how long the job that waits the longest has been due; one that is held up, since the first time.
+    /// For how long the job that has waited longest has been due; for one that is held up, since the first time.
     pub oldest_due: Option<Duration>,
 }
 
 impl Counts {
-    /// How many are in a status, in all lanes.
+    /// How many have this status, in all lanes.
     pub fn of(&self, status: Status) -> u64 {
         let of = self.jobs.iter().filter(|(_, each, _)| *each == status);
         of.map(|(.., count)| count).sum()
@@ -136,34 +137,34 @@ pub struct Filter {
     pub status: Option<Status>,
     /// Of this kind only.
     pub kind: Option<String>,
-    /// Of this key only. With a kind that is one job at most, and as quick as to look for an id.
+    /// With this key only. Combined with a kind that is at most one job, found as fast as by its id.
     pub key: Option<String>,
-    /// Whose id is greater.
+    /// With a greater id than this.
     pub after: Option<JobId>,
 }
 
-/// Where jobs are kept: a database. [`MemoryStore`](super::MemoryStore) says to the letter what each function does;
-/// every store passes the same tests as it does.
+/// Where jobs are kept: a database. [`MemoryStore`](super::MemoryStore) defines exactly what each function does; every
+/// store passes the same tests.
 ///
-/// Each call is done wholly or not at all, and ends in time, with an error if need be: workers wait for it. Times are those
-/// of the store's own clock.
+/// Each call is done entirely or not at all, and ends within a bounded time, with an error if need be: workers wait for
+/// it. Times are those of the store's own clock.
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a job, unless there is one of its kind and key. Claims it at once for `lease`, if that is given.
+    /// Keeps a job, unless there is one of its kind and key. Claims it at once for `lease`, if one is given.
     ///
     /// # Errors
-    /// [`StoreError`]: it may be kept or not.
+    /// [`StoreError`]: the job may or may not be kept.
     fn put(
         &self,
         job: &NewJob,
         lease: Option<Duration>,
     ) -> impl Future<Output = Result<Put, StoreError>> + Send;
 
-    /// Claims up to `most` jobs of a lane that are due, or whose lease is over, the one that was due first ahead: one that
-    /// runs is due when its lease is over. One whose lease was over before is claimed alone, as it may be what ends its
-    /// workers. What is claimed counts as begun.
+    /// Claims up to `most` jobs of a lane that are due, in the order in which they were due; a running job is due when
+    /// its lease ends. A job whose lease has run out before is claimed alone, as it may be what kills its workers. A
+    /// claimed job counts as begun.
     ///
     /// # Errors
-    /// [`StoreError`]: what was claimed comes back when the lease is over.
+    /// [`StoreError`]: jobs that were claimed become due again when the lease is over.
     fn claim(
         &self,
         lane: &str,
@@ -171,28 +172,28 @@ pub trait Store: Send + Sync + 'static {
         lease: Duration,
     ) -> impl Future<Output = Result<Claim, StoreError>> + Send;
 
-    /// Renews leases, for so long from now. `false` for those whose right is gone.
+    /// Renews leases, for this long from now. Returns `false` for those whose right is gone.
     ///
     /// # Errors
-    /// [`StoreError`]: they may be renewed or not.
+    /// [`StoreError`]: they may or may not be renewed.
     fn renew(
         &self,
         rights: &[Right],
         lease: Duration,
     ) -> impl Future<Output = Result<Vec<bool>, StoreError>> + Send;
 
-    /// Saves what came of jobs, each for itself, in the order in which they are given.
+    /// Saves the results of jobs, each on its own, in the order given.
     ///
     /// # Errors
-    /// [`StoreError`]: they may be saved or not.
+    /// [`StoreError`]: they may or may not be saved.
     fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send;
 
-    /// Jobs of a kind wait again that are at one of these steps, which this worker knows, and were parked so long ago;
-    /// `most` of them. They are not held up any more, but for how long they were [unknown](super::HeldUp::unknown). Returns how
-    /// many.
+    /// Makes up to `most` jobs of a kind wait again that are at one of these steps, which this worker knows, and were
+    /// parked at least this long ago. They are no longer held up, except for how long they were
+    /// [unknown](super::HeldUp::unknown). Returns how many.
     ///
     /// # Errors
-    /// [`StoreError`]: they may wait or not.
+    /// [`StoreError`]: they may or may not wait again.
     fn unpark(
         &self,
         kind: &str,
@@ -201,13 +202,13 @@ pub trait Store: Send + Sync + 'static {
         most: u32,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// A job.
+    /// One job.
     ///
     /// # Errors
     /// [`StoreError`] when there is no answer.
     fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Job>, StoreError>> + Send;
 
-    /// Jobs by their ids, `most` at a time.
+    /// Jobs in the order of their ids, `most` at a time.
     ///
     /// # Errors
     /// [`StoreError`] when there is no answer.
@@ -217,24 +218,24 @@ pub trait Store: Send + Sync + 'static {
         most: u32,
     ) -> impl Future<Output = Result<Vec<Job>, StoreError>> + Send;
 
-    /// What failed in a job, the latest last.
+    /// The failures of a job, the latest last.
     ///
     /// # Errors
     /// [`StoreError`] when there is no answer.
     fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Failed>, StoreError>> + Send;
 
-    /// Has a job that waits, is parked or was given up be due now, with as many tries as a new one, and held up no more.
-    /// Returns whether it could.
+    /// Makes a job that waits, is parked or was given up due now, with as many tries as a new one, and no longer held
+    /// up. Returns whether that was possible.
     ///
     /// # Errors
-    /// [`StoreError`]: it may be due or not.
+    /// [`StoreError`]: it may or may not be due.
     fn retry_now(&self, id: JobId) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Ends a job that is neither done nor cancelled; a worker that runs it cannot save any more. Returns whether it
-    /// could.
+    /// Ends a job that is neither done nor cancelled; a worker that runs it can no longer save. Returns whether that
+    /// was possible.
     ///
     /// # Errors
-    /// [`StoreError`]: it may be cancelled or not.
+    /// [`StoreError`]: it may or may not be cancelled.
     fn cancel(&self, id: JobId) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// How many jobs there are.
@@ -243,10 +244,10 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError`] when there is no answer.
     fn counts(&self) -> impl Future<Output = Result<Counts, StoreError>> + Send;
 
-    /// Forgets jobs that were done or cancelled so long ago, with their history; `most` of them. Returns how many.
+    /// Forgets up to `most` jobs that were done or cancelled this long ago, with their history. Returns how many.
     ///
     /// # Errors
-    /// [`StoreError`]: they may be forgotten or not.
+    /// [`StoreError`]: they may or may not be forgotten.
     fn forget(
         &self,
         ended_before: Duration,
@@ -254,12 +255,12 @@ pub trait Store: Send + Sync + 'static {
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
 
-/// Why a store did not do it.
+/// Why a store did not do what it was asked.
 #[derive(Debug)]
 pub struct StoreError(Box<dyn Error + Send + Sync>);
 
 impl StoreError {
-    /// The error of a database.
+    /// Wraps the error of a database.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(error.into())
     }

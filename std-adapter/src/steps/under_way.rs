@@ -1,4 +1,4 @@
-//! What goes on though whoever asked for it may have gone: who stops waits for it, or gives it up.
+//! Work that goes on even if its caller has gone: a worker that stops waits for it, or gives it up.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,11 +6,11 @@ use tokio::sync::watch;
 
 use super::engine::Steps;
 
-/// Jobs, calls or messages that are under way, by when they began. The last part is that of those that begin now, and is
-/// always there.
+/// Jobs, calls or messages under way, grouped by when they began. The last part holds those that begin now, and always
+/// exists.
 pub(super) struct UnderWay(Mutex<Vec<Arc<Part>>>);
 
-/// What began between two that stopped.
+/// Work that began between two stops.
 pub(super) struct Part {
     count: watch::Sender<usize>,
     gives_up: watch::Sender<bool>,
@@ -19,11 +19,11 @@ pub(super) struct Part {
 /// One more is under way until this is dropped.
 pub(super) struct One {
     pub(super) part: Arc<Part>,
-    /// To give up.
+    /// The order to give up.
     pub(super) order: watch::Receiver<bool>,
 }
 
-/// What began before somebody stopped.
+/// Work that began before a stop.
 pub(super) struct Before(Vec<Arc<Part>>);
 
 impl UnderWay {
@@ -35,14 +35,14 @@ impl UnderWay {
         Part::begin(self.parts().last().expect("always there"))
     }
 
-    /// For whoever waits for this part, too, if it has not ended.
+    /// For a task that also waits for this part, if it has not ended.
     pub(super) fn begin_in(&self, part: &Arc<Part>) -> One {
         let parts = self.parts();
         let same = parts.iter().find(|each| Arc::ptr_eq(each, part));
         Part::begin(same.or(parts.last()).expect("always there"))
     }
 
-    /// Not those that begin from now on: a service that goes on would never be done.
+    /// Without those that begin from now on: otherwise a busy service would never be done.
     pub(super) fn until_now(&self) -> Before {
         let mut parts = self.parts();
         parts.retain(|part| !part.has_ended());
@@ -51,14 +51,14 @@ impl UnderWay {
         Before(before)
     }
 
-    /// Gives up all, and those that begin from now on.
+    /// Gives up all work under way, and all that begins from now on.
     pub(super) fn give_up(&self) {
         for part in &*self.parts() {
             part.gives_up.send_replace(true);
         }
     }
 
-    /// Until none is under way.
+    /// Waits until none is under way.
     pub(super) async fn ended(&self) {
         while let Some(part) = self.first() {
             part.ended().await;
@@ -125,7 +125,7 @@ impl Drop for One {
     }
 }
 
-/// Returns when it is to be given up; never, if there is nobody who could say so.
+/// Returns when it is to be given up; never, if there is no sender left to say so.
 pub(super) async fn until_given_up(order: &mut watch::Receiver<bool>) {
     if order.wait_for(|gives_up| *gives_up).await.is_err() {
         std::future::pending::<()>().await;
@@ -133,12 +133,12 @@ pub(super) async fn until_given_up(order: &mut watch::Receiver<bool>) {
 }
 
 impl<D> Steps<D> {
-    /// Waits until nothing is under way here that was begun at once: by [`run`](Self::run) or
-    /// [`call_or_keep`](Self::call_or_keep), and requests that a `KeepLayer` may keep. They go on when their callers have
-    /// gone, but not when the runtime ends: for a process that is told to go, and has no
-    /// [worker](super::Worker::stop), when it takes no more requests. Each step takes a
-    /// [time limit](super::StepsBuilder::time_limit) at most, besides what the store takes; a request what its client
-    /// takes.
+    /// Waits until no work that was started at once is under way here: by [`run`](Self::run) or
+    /// [`call_or_keep`](Self::call_or_keep), and requests that a `KeepLayer` may keep. Such work goes on when its
+    /// callers have gone, but not when the runtime ends: call this in a process that was told to exit and has no
+    /// [worker](super::Worker::stop), once it accepts no more requests. Each step takes at most its [time
+    /// limit](super::StepsBuilder::time_limit), plus the time the store takes; a request takes as long as its client
+    /// does.
     ///
     /// ```
     /// # use atomic_breaker_std::steps::{MemoryStore, Steps};

@@ -23,25 +23,25 @@ const TOGETHER: usize = 64;
 /// How many jobs are forgotten, or wait again, at a time.
 const AT_A_TIME: u32 = 1_000;
 
-/// The longest pause before a store that failed is asked again, unless jobs are polled more seldom.
+/// The longest pause before a store that failed is asked again, unless jobs are polled less often.
 const ASKED_AGAIN: Duration = Duration::from_secs(30);
 
-/// How often old jobs are forgotten, and parked ones looked for, more or less.
+/// Roughly how often old jobs are forgotten, and parked ones looked for.
 const HOUSE: Duration = Duration::from_secs(600);
 
-/// Jobs that were parked later are left alone, so that many workers do not have one tried all the time.
+/// Jobs that were parked more recently are left alone, so that many workers do not keep one being tried all the time.
 const PARKED: Duration = Duration::from_secs(300);
 
-/// Works until it is stopped or dropped. Steps that run when it is dropped run to their end.
+/// Works until it is stopped or dropped. Steps running when it is dropped run to their end.
 #[must_use = "dropping it stops it"]
 pub struct Worker {
     is_stopped: watch::Sender<bool>,
     lanes: Vec<JoinHandle<()>>,
-    /// What it has claimed.
+    /// The work it has claimed.
     claimed: Arc<UnderWay>,
     called: Arc<UnderWay>,
     telling: Arc<UnderWay>,
-    /// What was begun at once before it stopped.
+    /// Work started at once before it stopped.
     before: Option<Before>,
 }
 
@@ -76,16 +76,16 @@ impl Worker {
         }
     }
 
-    /// Claims no more, and waits until the steps that run have ended, those that were
-    /// [run](super::Steps::run), [called](super::Steps::call_or_keep) or sent through a `KeepLayer` here before among them, and
-    /// until what a person is to be told of them is sent. When this future is dropped, they run on.
+    /// Claims no more, and waits until the steps that run have ended, including those that were
+    /// [run](super::Steps::run), [called](super::Steps::call_or_keep) or sent through a `KeepLayer` here before, and
+    /// until the messages to a person about them are sent. If this future is dropped, they run on.
     pub async fn stop(mut self) {
         self.end_and_tell().await;
     }
 
-    /// [`stop`](Self::stop), and what has not ended within this time is dropped where it stands: its job is due at once, for
-    /// whoever works, and that was no try; so is a call or request, which is kept. For a process that is told to go. While the store does not answer, it takes longer,
-    /// by a lease or two.
+    /// Like [`stop`](Self::stop), but work that has not ended within this time is dropped where it stands: its job is
+    /// due at once, for any worker, and that was no try; the same applies to a call or request, which is kept. For a
+    /// process that was told to exit. While the store does not answer, it takes longer, by a lease or two.
     pub async fn stop_within(mut self, time: Duration) {
         if timeout(time, self.end_and_tell()).await.is_err() {
             self.claimed.give_up();
@@ -106,7 +106,7 @@ impl Worker {
         let called = &self.called;
         let before = self.before.get_or_insert_with(|| called.until_now());
         while let Some(lane) = self.lanes.last_mut() {
-            // Nothing of others panics there.
+            // No foreign code panics there.
             let _ = lane.await;
             self.lanes.pop();
         }
@@ -135,7 +135,7 @@ async fn until_stopped(mut stops: watch::Receiver<bool>, work: impl Future<Outpu
     }
 }
 
-/// Stops between two claims only: what was claimed is run.
+/// Stops between two claims only: jobs that were claimed are run.
 async fn work<D: Store>(
     inner: Arc<Inner<D>>,
     room: Arc<Room>,
@@ -153,7 +153,7 @@ async fn work<D: Store>(
             if let Ok((next, gave_back)) = claim(&inner, &room, starts, lends, &claimed).await {
                 failures = 0;
                 pause = next;
-                // Calls that follow each other do not keep a job waiting for ever.
+                // Calls in quick succession must not keep a job waiting forever.
                 lends = !gave_back;
             } else {
                 failures += 1;
@@ -180,7 +180,7 @@ async fn work<D: Store>(
     }
 }
 
-/// While traffic returns, a share passes: asked often, and not to the end of the return.
+/// While traffic returns, a share of calls passes: ask often, not only at the end of the return.
 const RETURNING: Duration = Duration::from_millis(100);
 
 fn until_asked_again(rejection: &Rejection, poll: Duration) -> Duration {
@@ -199,7 +199,7 @@ fn starts(room: &Room) -> (Vec<Start>, Option<Full>) {
     for _ in 0..TOGETHER.min(room.lane.at_once as usize) {
         match room.start() {
             Ok(start) => starts.push(start),
-            // One is rejected, and the next may pass.
+            // One is rejected, but the next may pass.
             Err(Full::Rejected(rejection)) if rejection.state() == State::Returning => {
                 why = Some(Full::Rejected(rejection));
             }
@@ -209,10 +209,10 @@ fn starts(room: &Room) -> (Vec<Start>, Option<Full>) {
     (starts, why)
 }
 
-/// Claims as many as may start, and starts them. The rest is given back at once. When the next one is due, if there were
-/// fewer; and whether one was given back.
+/// Claims as many as may start, and starts them. The rest is given back at once. Returns when the next one is due, if
+/// there were fewer, and whether one was given back.
 ///
-/// What it `lends` is meanwhile whose step is there already: a store may take long.
+/// Meanwhile what it `lends` goes to steps that are ready to run: a store may take long.
 async fn claim<D: Store>(
     inner: &Arc<Inner<D>>,
     room: &Room,
@@ -252,14 +252,15 @@ async fn claim<D: Store>(
     Ok((next, gave_back))
 }
 
-/// A tenth sooner or later, so that workers do not ask in step.
+/// Up to a tenth sooner or later, so that workers do not ask in lockstep.
 fn spread(time: Duration) -> Duration {
     time.mul_f64(0.9 + 0.2 * fastrand::f64())
 }
 
-/// Parked jobs that are known here wait again; old ones are forgotten. What the store does not do is for the next time.
+/// Parked jobs that are known here wait again; old ones are forgotten. Whatever the store fails to do is left for the
+/// next time.
 async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
-    // Others may have parked jobs just now that this one knows.
+    // Other workers may have just parked jobs that this one knows.
     let mut parked_before = Duration::ZERO;
     loop {
         unpark(&inner, parked_before).await;
@@ -278,7 +279,7 @@ async fn forget<D: Store>(inner: &Inner<D>) -> u64 {
 }
 
 async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
-    // Not those that are parked again meanwhile.
+    // Without those that are parked again meanwhile.
     let began = Instant::now();
     for workflow in inner.workflows.values() {
         let steps: Vec<_> = workflow.steps().into_iter().map(|(step, _)| step).collect();
@@ -295,7 +296,7 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
     }
 }
 
-/// Asks again and again how many jobs there are. An answer is shown until two have been missed.
+/// Asks repeatedly how many jobs there are. An answer is shown until two have been missed.
 #[cfg(feature = "metrics")]
 async fn count<D: Store>(
     inner: Arc<Inner<D>>,

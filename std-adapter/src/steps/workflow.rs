@@ -10,15 +10,16 @@ use serde::de::DeserializeOwned;
 use super::job::{JobError, LONGEST_NAME, NewJob, unreadable};
 use super::{JobId, Schedule, StepError};
 
-/// What a step is told about its job, besides the state.
+/// What a step is told about its job besides the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepContext {
-    /// The job; none in the first try of [`Steps::call_or_keep`](super::Steps::call_or_keep), as nothing is kept then.
+    /// The job; `None` in the first try of [`Steps::call_or_keep`](super::Steps::call_or_keep), as nothing is kept
+    /// then.
     pub id: Option<JobId>,
-    /// What makes it one: the same in each try.
+    /// What identifies the job: the same in each try.
     pub key: String,
-    /// How often this step was tried in vain.
+    /// How often this step has failed.
     pub failures: u32,
 }
 
@@ -30,13 +31,13 @@ pub(super) struct Step<S> {
     pub(super) run: Box<dyn Fn(S, StepContext) -> Running<S> + Send + Sync>,
 }
 
-/// What is done for jobs of one kind: named steps, one after the other, over a state. A clone is the same.
+/// What is done for jobs of one kind: named steps, one after the other, over a state. Clones share everything.
 ///
-/// A step takes the state and gives it back, changed by what it learned. It is kept with the step that is next, in one
-/// write. Whoever takes the job up after a restart goes on there; nothing is rolled back. **A step runs at least
-/// once, and sometimes again though it had succeeded**: when its worker dies, or cannot save, before that is kept. So
-/// give the request a key of its own, such as that of the job, by which the other side knows it again, or look first
-/// whether it was done.
+/// A step takes the state and returns it, changed by what it learned. The state is kept together with the next step, in
+/// one write. Any worker that takes the job up after a restart goes on there; nothing is rolled back. **A step runs at
+/// least once, and sometimes again after it had succeeded**: when its worker dies, or cannot save, before the result is
+/// kept. So give the request a key of its own, such as that of the job, by which the other side recognizes it, or first
+/// check whether it was done.
 ///
 /// ```
 /// use atomic_breaker_std::steps::{StepError, Workflow};
@@ -81,7 +82,7 @@ impl<S> Workflow<S> {
         }))
     }
 
-    /// When a step that failed is tried again, in place of ten tries over 36 hours.
+    /// Sets when a step that failed is tried again, in place of ten tries over 36 hours.
     #[must_use]
     pub fn schedule(self, schedule: Schedule) -> Self {
         self.with(|steps| steps.schedule = schedule)
@@ -102,11 +103,11 @@ impl<S> Workflow<S> {
 }
 
 impl<S: 'static> Workflow<S> {
-    /// One step more. Its name is kept with jobs that are to do it, its lane is that of the resource that it needs: 1 to 64
-    /// bytes each.
+    /// Adds a step. Its name is kept with jobs that are to run it, and its lane is that of the resource it needs: 1 to
+    /// 64 bytes each.
     ///
-    /// A function will do, or a closure. One that needs something of yours clones it for each run, as the compiler takes
-    /// no `async` closure that captures:
+    /// A function will do, or a closure. A closure that needs a value of its own clones it for each run, as the
+    /// compiler accepts no `async` closure that captures:
     ///
     /// ```
     /// # use atomic_breaker_std::steps::Workflow;
@@ -131,7 +132,7 @@ impl<S: 'static> Workflow<S> {
         self.step_in_context(name, lane, move |state, _| run(state))
     }
 
-    /// One step more, which is told the job's id and key, and how often it failed.
+    /// Adds a step that is told the job's id and key, and how often it has failed.
     #[must_use]
     pub fn step_in_context<F, R>(self, name: &'static str, lane: &'static str, run: F) -> Self
     where
@@ -144,11 +145,12 @@ impl<S: 'static> Workflow<S> {
 }
 
 impl<S: Serialize> Workflow<S> {
-    /// A job of this kind, to be kept: by [`Steps::enqueue`](super::Steps::enqueue), or by a store within a transaction of
-    /// yours. Of one kind and key there is one job, as long as it is kept: take the number of the order, say.
+    /// Makes a job of this kind, to be kept: by [`Steps::enqueue`](super::Steps::enqueue), or by a store within your
+    /// own transaction. There is one job of each kind and key for as long as it is kept: use the order number, for
+    /// example.
     ///
     /// # Errors
-    /// [`JobError`] when the key is empty or too long, or the state is too large or no JSON.
+    /// [`JobError`] when the key is empty or too long, or the state is too large or not JSON.
     ///
     /// # Panics
     /// If the workflow has no steps.
@@ -175,7 +177,7 @@ impl<S> fmt::Debug for Workflow<S> {
     }
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(super) enum Came {
     /// The job is done.
     Done(String),
@@ -186,11 +188,11 @@ pub(super) enum Came {
         state: String,
     },
     Failed(StepError),
-    /// Nobody can run it as it is.
+    /// No worker can run it as it is.
     Unreadable(String),
 }
 
-/// A workflow whose state is not named.
+/// A workflow with the type of its state erased.
 pub(super) trait AnyWorkflow: Send + Sync {
     fn kind(&self) -> &'static str;
     fn schedule(&self) -> &Schedule;

@@ -1,4 +1,4 @@
-//! What is changed.
+//! Changes to what is shown.
 
 mod request;
 
@@ -20,10 +20,10 @@ use super::status::{self, Entry};
 use super::timeline::{Acting, Change, Made, Subject, What};
 use request::Command;
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
-    /// Whether anything is another now.
+    /// Whether anything is different now.
     changed: bool,
     /// In a few words.
     text: String,
@@ -31,7 +31,7 @@ pub(super) struct Answer {
     transition: Option<Made>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<Rules>,
-    /// The breaker after it.
+    /// The breaker afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<Entry>,
 }
@@ -43,7 +43,7 @@ struct Rules {
     new: Config,
 }
 
-/// Does what was asked for. Runs on a thread that may block.
+/// Does what was requested. Runs on a thread that may block.
 pub(super) fn obey(
     shown: &Shown,
     operator: &Operator,
@@ -131,7 +131,7 @@ impl Changes<'_> {
         })
     }
 
-    /// The transition, and the state before.
+    /// The transition, and the state before it.
     fn give(
         &self,
         command: &Command,
@@ -159,7 +159,7 @@ impl Changes<'_> {
         Ok((made, before.state()))
     }
 
-    /// What it is now, and by whom.
+    /// The error that shows its state now, and by whose action.
     fn changed(&self, seen: u16, now: &Snapshot) -> Problem {
         let timeline = &self.shown.timeline;
         let last = timeline.last_of(iter::once(&self.subject)).pop().flatten();
@@ -248,7 +248,7 @@ impl Changes<'_> {
         Acting::begin(self.operator.shared_name(), Arc::clone(&self.subject.of))
     }
 
-    /// By hand, where no recorder did.
+    /// Recorded here, where no recorder did it.
     fn record(&self, what: What) {
         let _acting = self.acting();
         self.shown.timeline.record(self.subject.clone(), what, None);

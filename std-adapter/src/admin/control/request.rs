@@ -1,4 +1,4 @@
-//! A change, as it is asked for.
+//! A change as it is requested.
 
 use atomic_breaker::Config;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ pub(in crate::admin) struct Request {
     pub(super) command: Command,
     /// The epoch that the operator saw.
     pub(super) epoch: Option<u16>,
-    /// Only says what would be.
+    /// Only reports what would change.
     pub(super) dry_run: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Command {
     Enforce(u8),
 }
 
-/// As it is written.
+/// The form in which it is sent.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -84,7 +84,7 @@ impl Request {
         })
     }
 
-    /// Whether it concerns one breaker: a key, or what has no keys.
+    /// Whether it concerns one breaker: a key, or a source without keys.
     pub(super) fn is_of_one(&self, has_keys: bool) -> bool {
         self.key.is_some() || !has_keys
     }

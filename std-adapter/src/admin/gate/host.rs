@@ -1,9 +1,9 @@
-//! Hosts and origins, as they are compared.
+//! Hosts and origins, in the form in which they are compared.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A host as it stands in a URL: a name or an address, and a port.
+/// A host as in a URL: a name or an address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::admin) struct Host {
     name: Name,
@@ -12,7 +12,7 @@ pub(in crate::admin) struct Host {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
-    /// In lower case, without the dot at its end.
+    /// In lower case, without a trailing dot.
     Dns(String),
     Ip(IpAddr),
 }
@@ -40,7 +40,7 @@ impl Host {
         Some(Self { name, port })
     }
 
-    /// Addresses and the one name that no name server is asked for.
+    /// Loopback addresses, and the one name that is never looked up at a name server.
     pub(super) fn is_loopback(&self) -> bool {
         match &self.name {
             Name::Dns(name) => name == "localhost",
@@ -48,13 +48,13 @@ impl Host {
         }
     }
 
-    /// One on the list without a port is served at all ports.
+    /// A host listed without a port is served at all ports.
     pub(super) fn serves(&self, asked: &Self) -> bool {
         self.name == asked.name && (self.port.is_none() || self.port == asked.port)
     }
 }
 
-/// Digits alone: the standard library takes a sign, too.
+/// Digits only: the standard library also accepts a sign.
 fn parse_port(port: &str) -> Result<u16, ()> {
     if port.bytes().all(|byte| byte.is_ascii_digit()) {
         port.parse().map_err(|_| ())
@@ -91,7 +91,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// What the header `Origin` says: the page that makes a request.
+/// The content of the header `Origin`: the page that makes a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::admin) struct OriginOf {
     is_https: bool,
@@ -110,14 +110,14 @@ impl OriginOf {
         Some(Self { is_https, host })
     }
 
-    /// Whether the page is one of this host. Its scheme is not known here, as a proxy may have taken it off.
+    /// Whether the page belongs to this host. Its scheme is not known here, as a proxy may have ended TLS.
     pub(super) fn is_of(&self, host: &Host) -> bool {
         self.host == host.clone().at_port(self.is_https)
     }
 }
 
 impl Host {
-    /// With the port that is meant where none is named.
+    /// Adds the default port where none is named.
     fn at_port(mut self, is_https: bool) -> Self {
         self.port = Some(self.port.unwrap_or(if is_https { 443 } else { 80 }));
         self

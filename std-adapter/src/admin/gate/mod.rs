@@ -1,4 +1,4 @@
-//! Which requests are let in.
+//! Decides which requests are let in.
 
 mod host;
 
@@ -15,7 +15,7 @@ use super::{AdminError, Operator};
 /// Which hosts and origins are served.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
-    /// None: loopback.
+    /// `None`: loopback only.
     hosts: Option<Vec<Host>>,
     origins: Vec<OriginOf>,
     is_open: bool,
@@ -43,7 +43,7 @@ impl Gate {
         })
     }
 
-    /// Who asks, if the request may come in at all.
+    /// The operator, if the request may come in at all.
     pub(super) fn admit(&self, request: &Parts) -> Result<Operator, Problem> {
         self.host(request)?;
         match request.extensions.get::<Operator>() {
@@ -58,8 +58,8 @@ impl Gate {
         }
     }
 
-    /// The host that is asked for, if it is served: a page of another name that leads to this address (DNS rebinding)
-    /// is a foreign one.
+    /// The requested host, if it is served: a page under another name that leads to this address (DNS rebinding) is a
+    /// foreign one.
     fn host(&self, request: &Parts) -> Result<Host, Problem> {
         let host = requested_host(request)?;
         let is_served = match &self.hosts {
@@ -111,7 +111,7 @@ impl Gate {
     }
 }
 
-/// The host in the request line or `:authority` and that of the header, which must agree.
+/// The host in the request line or `:authority` and the one in the header, which must agree.
 fn requested_host(request: &Parts) -> Result<Host, Problem> {
     let of_header = one(&request.headers, &HOST)?;
     let of_uri = request.uri.authority().map(Authority::as_str);
@@ -143,7 +143,7 @@ fn requested_host(request: &Parts) -> Result<Host, Problem> {
     }
 }
 
-/// A header that may come once.
+/// A header that may occur at most once.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
     let mut values = headers.get_all(name).iter();
     let (first, second) = (values.next(), values.next());
@@ -157,7 +157,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
     }
 }
 
-/// What a form cannot send.
+/// A content type that a form cannot send.
 fn json(headers: &HeaderMap) -> Result<(), Problem> {
     let kind = one(headers, &CONTENT_TYPE)?.unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();

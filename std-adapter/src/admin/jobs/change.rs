@@ -1,4 +1,4 @@
-//! What is changed: jobs are tried again, or cancelled.
+//! Changes jobs: tries them again, or cancels them.
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,19 @@ use super::read::Entry;
 use super::{STATUSES, absent, of};
 use crate::steps::{Job, JobId, Status};
 
-/// A change, as it is asked for.
+/// A change as it is requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Request {
     of: String,
     id: Id,
     r#do: Command,
-    /// How it stood when the operator looked.
+    /// The status when the operator looked.
     #[serde(default)]
     status: Option<String>,
 }
 
-/// As the list has it, or as a number.
+/// As the list shows it, or as a number.
 #[derive(Debug, Deserialize)]
 #[serde(
     untagged,
@@ -74,7 +74,7 @@ impl Command {
         }
     }
 
-    /// Why it cannot be done to a job that stands so.
+    /// Why it cannot be done to a job with this status.
     const fn hindrance(self) -> &'static str {
         match self {
             Self::RetryNow => "one that waits, is parked or dead can be tried again",
@@ -90,12 +90,12 @@ impl Command {
     }
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
     changed: bool,
     text: &'static str,
-    /// The job after it, if the store said.
+    /// The job afterwards, if the store returned it.
     job: Option<Entry>,
 }
 

@@ -1,4 +1,4 @@
-//! How many jobs there are. A store may have to read all of them for that, so an answer serves all pages for a while.
+//! How many jobs there are. A store may have to read all of them for that, so one answer serves all pages for a while.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use crate::steps::{Counts, Status};
 
 /// For how long an answer serves, at least.
 const SERVES: Duration = Duration::from_secs(2);
-/// A store is busy with it no more than one part in so many.
+/// A store spends at most one part in this many of its time on it.
 const SHARE: u32 = 20;
-/// How many times as long it is left in peace, where it took too long: it may be back soon.
+/// After it took too long, it is left alone for this many times as long: it may recover soon.
 const PEACE: u32 = 2;
 
-/// What the store answered.
+/// The store's answer.
 pub(super) struct Counted {
-    /// None, if that took too long.
+    /// `None` if that took too long.
     counts: Option<Counts>,
     at: Instant,
     took: Duration,
-    /// How much had been changed when it was asked.
+    /// How many changes had been made when it was asked.
     changes: u64,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Counted {
 pub(super) struct Shown {
     statuses: Vec<OfStatus>,
     lanes: Vec<OfLane>,
-    /// How many are due, of those that wait.
+    /// How many of the waiting jobs are due.
     due: u64,
-    /// For how long the one that waits the longest has been due; null if none is.
+    /// For how long the job that has waited longest has been due; null if none is.
     oldest_due_ms: Option<u64>,
     /// How old this answer is.
     counted_ms: u64,
@@ -62,7 +62,7 @@ struct OfLane {
 
 pub(super) async fn read(steps: &Named<OfSteps>) -> Result<Shown, Problem> {
     let until = Instant::now() + PATIENCE;
-    // One asks, and the others wait for what it is told.
+    // One request asks, and the others wait for its result.
     let kept = Arc::clone(&steps.it.counted).lock_owned();
     let mut kept = timeout_at(until, kept).await.map_err(|_| steps.is_late())?;
     let changes = steps.it.changes();
@@ -85,7 +85,7 @@ pub(super) async fn read(steps: &Named<OfSteps>) -> Result<Shown, Problem> {
 }
 
 impl Counted {
-    /// Whether the store need not be asked again.
+    /// Whether the answer still serves, so that the store need not be asked again.
     fn serves(&self, changes: u64) -> bool {
         let age = self.at.elapsed();
         match self.counts {

@@ -1,4 +1,4 @@
-//! Jobs of durable steps, whatever their store: read, tried again, cancelled.
+//! Jobs of durable steps, in any store: read, tried again, cancelled.
 
 mod change;
 mod counts;
@@ -22,7 +22,7 @@ use super::builder::{Named, Shown};
 use super::router;
 use crate::steps::JobId;
 
-/// What the status says of them, without asking their store.
+/// What the status shows of them, without asking their store.
 #[derive(Debug, Serialize)]
 pub(super) struct Head<'a> {
     name: &'a str,
@@ -44,7 +44,7 @@ const STATUSES: &str = "status must be waiting, running, done, dead, parked or c
 
 pub(super) const PATHS: [&str; 4] = ["/jobs", "/jobs/counts", "/job", "/jobs/control"];
 
-/// Answers what is asked at one of the [`PATHS`].
+/// Answers a request to one of the [`PATHS`].
 pub(super) async fn serve(
     shown: &Arc<Shown>,
     operator: &Operator,
@@ -70,7 +70,7 @@ pub(super) async fn serve(
             router::check_change(shown, operator, request)?;
             let change = change::Request::read(&router::whole(body).await?)?;
             let (shown, operator) = (Arc::clone(shown), operator.clone());
-            // To its end, also if the client is gone: what is done is logged.
+            // Run to its end even if the client is gone: the action is logged.
             let obeyed =
                 tokio::spawn(async move { change::obey(&shown, &operator, &change).await });
             json(
@@ -95,13 +95,13 @@ struct One {
     id: i64,
 }
 
-/// It panicked, or the runtime ends.
+/// It panicked, or the runtime is shutting down.
 fn broken(error: &JoinError) -> Problem {
     let error = format!("it may be done or not: look again: {error}");
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error)
 }
 
-/// The steps of that name.
+/// The steps with this name.
 fn of<'a>(shown: &'a Shown, name: &str) -> Result<&'a Named<OfSteps>, Problem> {
     let found = shown.steps.iter().find(|steps| *steps.name == *name);
     found.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Jobs as they stand: a page of them, or one with what failed in it.
+//! Jobs with their status: a page of them, or one with its failures.
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ const HISTORY: usize = 100;
 /// The most bytes of a state that are shown.
 const STATE: usize = 16 * 1_024;
 
-/// Which jobs are asked for.
+/// Which jobs are requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
@@ -25,10 +25,10 @@ pub(super) struct Query {
     status: Option<String>,
     #[serde(default)]
     kind: Option<String>,
-    /// Whose key or id is this.
+    /// With this key or id.
     #[serde(default)]
     search: Option<String>,
-    /// Whose id is greater.
+    /// With a greater id than this.
     #[serde(default)]
     after: Option<i64>,
     #[serde(default = "most")]
@@ -71,14 +71,14 @@ impl Query {
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
     jobs: Vec<Entry>,
-    /// To go on with, if there may be more.
+    /// Where to continue, if there may be more.
     next_after: Option<String>,
 }
 
 /// A job.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry {
-    /// As text: it may be greater than the numbers that JavaScript tells apart.
+    /// As text: it may exceed the integers that JavaScript can represent exactly.
     id: String,
     kind: String,
     key: String,
@@ -93,7 +93,7 @@ pub(super) struct Entry {
     held_up_count: u32,
     /// How long ago the first time was.
     held_up_ms: u64,
-    /// For how long no worker has claimed it that knows how to run it.
+    /// How long it has not been claimed by any worker that knows how to run it.
     unknown_ms: u64,
     state_bytes: usize,
 }
@@ -146,7 +146,7 @@ pub(super) async fn list(shown: &Shown, query: &Query) -> Result<Page, Problem> 
     })
 }
 
-/// By its id, then by its key in each kind that is known here: those are quick to look for.
+/// By its id, then by its key in each kind that is known here: both are fast lookups.
 async fn search_for(
     jobs: &dyn Jobs,
     mut filter: Filter,
@@ -181,16 +181,16 @@ async fn search_for(
     Ok(found)
 }
 
-/// A job with what failed in it.
+/// A job with its failures.
 #[derive(Debug, Serialize)]
 pub(super) struct Whole {
     #[serde(flatten)]
     job: Entry,
-    /// What failed, the latest last; of many the last ones.
+    /// The failures, the latest last; if there are many, only the last ones.
     history: Vec<Failure>,
-    /// How many have failed in all.
+    /// The total number of failures.
     history_count: usize,
-    /// Its state, where states are shown, or as much of it as is.
+    /// Its state, where states are shown, up to the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
 }

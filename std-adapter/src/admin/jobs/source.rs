@@ -1,4 +1,4 @@
-//! Steps over whatever store, asked so that a store that is slow or gone holds up nobody.
+//! Steps over any store, asked so that a slow or failed store holds up nothing else.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::super::text;
 use super::counts::Counted;
 use crate::steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer};
 
-/// How long an answer of a store may take.
+/// How long a store may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// How many requests ask one store at the same time: of four connections, which a pool has unless set, workers keep two.
+/// How many requests ask one store at the same time: a pool has four connections unless set, and workers keep two.
 const AT_ONCE: usize = 2;
-/// How many of them are reads that are under way, or next: a command waits for these, and not for all that came before.
+/// How many of them are reads under way, or next: a command waits for these, and not for all that came before.
 const READS: usize = 2;
 /// The most bytes of a store's error that are shown.
 const ERROR: usize = 512;
@@ -27,7 +27,7 @@ const ERROR: usize = 512;
 /// Steps that are shown.
 pub(in crate::admin) struct OfSteps {
     pub(super) jobs: Arc<dyn Jobs>,
-    /// Whether states are shown, or how large they are alone.
+    /// Whether states are shown, or only their size.
     pub(super) shows_states: bool,
     asks: Arc<Semaphore>,
     reads: Arc<Semaphore>,
@@ -51,7 +51,8 @@ impl OfSteps {
         self.jobs.kinds()
     }
 
-    /// How often something was changed here. Whoever sees a change counted, and asks the store then, sees it done.
+    /// How often something was changed here. A reader that sees a change counted, and then asks the store, sees its
+    /// effect.
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
@@ -62,7 +63,7 @@ impl OfSteps {
 }
 
 impl Named<OfSteps> {
-    /// What the store answers, within a time, before any read that is not under way.
+    /// The store's answer, within a time limit, ahead of any read that is not under way.
     pub(super) async fn ask_first<T, F>(
         &self,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
@@ -75,7 +76,7 @@ impl Named<OfSteps> {
         self.in_turn(until, None, asked).await
     }
 
-    /// What the store answers, within a time.
+    /// The store's answer, within a time limit.
     pub(super) async fn ask<T, F>(
         &self,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
@@ -101,8 +102,8 @@ impl Named<OfSteps> {
         self.in_turn(until, read.ok(), asked).await
     }
 
-    /// Once it is asked, its turn ends with its answer, also if the client is gone: a database goes on with what nobody
-    /// waits for.
+    /// Once the store is asked, the turn ends with its answer, even if the client is gone: a database goes on with
+    /// queries that no client waits for.
     async fn in_turn<T, F>(
         &self,
         until: Instant,
@@ -125,7 +126,7 @@ impl Named<OfSteps> {
             Ok(Ok(Ok(answer))) => Ok(answer),
             Ok(Ok(Err(error))) => Err(self.has_failed(&error)),
             Ok(Err(_)) => Err(self.is_late()),
-            // The runtime ends.
+            // The runtime is shutting down.
             Err(error) => Err(self.has_failed(&error)),
         }
     }
@@ -146,7 +147,7 @@ impl Named<OfSteps> {
 
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// Steps whose store is not named.
+/// Steps with the type of their store erased.
 pub(super) trait Jobs: Send + Sync {
     fn kinds(&self) -> Vec<&'static str>;
     fn wake(&self, lane: &str);

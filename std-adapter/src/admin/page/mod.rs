@@ -1,7 +1,7 @@
 //! The page itself: markup, style, script.
 //!
-//! Style and script are asked for by a query alone, at whatever path the page was found: so it works with and without a
-//! slash at its end, and behind proxies that take a prefix off.
+//! Style and script are requested with a query alone, at whatever path the page was found: so it works with and without
+//! a trailing slash, and behind proxies that strip a prefix.
 
 use axum::http::StatusCode;
 use axum::response::Response;

@@ -31,7 +31,7 @@ pub(in crate::admin) struct OfFleet<'a> {
 impl<'a> OfFleet<'a> {
     pub(in crate::admin) fn new(fleet: &'a Named<watch::Receiver<FleetStatus>>) -> Self {
         let status = fleet.it.borrow().clone();
-        // An error: who would change it is gone.
+        // An error means that the sender, which would change it, is gone.
         let is_joined = fleet.it.has_changed().is_ok();
         Self {
             name: &fleet.name,

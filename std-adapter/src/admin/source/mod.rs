@@ -1,4 +1,4 @@
-//! What is shown: registries and single breakers, whatever their parts.
+//! What is shown: registries and single breakers, of whatever type.
 
 #[cfg(feature = "fleet")]
 mod fleet;
@@ -18,25 +18,25 @@ use serde::Serialize;
 
 use crate::resource::{Enforcement, LastFailure};
 
-/// A registry or a breaker behind its name.
+/// A registry or a breaker shown under a name.
 pub(super) trait Source: Send + Sync {
-    /// What concerns all of it.
+    /// The information about the source as a whole.
     fn head(&self) -> Head;
 
-    /// Looks at one breaker after another.
+    /// Visits one breaker after another.
     fn visit(&self, seen: &mut dyn FnMut(Seen));
 
-    /// Commands one breaker that is there.
+    /// Commands one breaker, if it exists.
     fn command(
         &self,
         key: Option<&str>,
         command: &mut dyn FnMut(&dyn Control),
     ) -> Result<(), Refused>;
 
-    /// The rules of a key, or those of all.
+    /// The rules of a key, or the common ones.
     fn rules(&self, key: Option<&str>) -> Result<Config, Refused>;
 
-    /// The rules that a key has without those of its own.
+    /// The rules that a key would have without its own.
     fn rules_without_own(&self, key: &str) -> Result<Config, Refused>;
 
     /// Whether these rules could be set.
@@ -47,20 +47,20 @@ pub(super) trait Source: Send + Sync {
     /// Returns whether there was something to clear.
     fn clear_rules(&self, key: &str) -> Result<bool, Refused>;
 
-    /// Shadow mode, where there is one.
+    /// Shadow mode, if there is one.
     fn enforcement(&self) -> Option<&Enforcement>;
 }
 
-/// What concerns all of a source.
+/// The information about a source as a whole.
 #[derive(Debug, Serialize)]
 pub(super) struct Head {
     kind: &'static str,
-    /// Of registries.
+    /// For registries.
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<Keys>,
-    /// The share of rejections that are enforced, in percent; none where there is no shadow mode.
+    /// The share of rejections that are enforced, in percent; `None` where there is no shadow mode.
     enforced_percent: Option<u8>,
-    /// The rules of all that have none of their own.
+    /// The rules of all keys that have none of their own.
     rules: Config,
     can_change_rules: bool,
 }
@@ -79,10 +79,10 @@ pub(super) struct Keys {
     unguarded: u64,
 }
 
-/// A breaker, as it stands.
+/// A breaker and its state.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The key of a registry.
+    /// The key, for a registry.
     pub(super) key: Option<String>,
     pub(super) snapshot: Snapshot,
     pub(super) last_failure: Option<Arc<LastFailure>>,
@@ -100,6 +100,6 @@ pub(super) enum Refused {
     KeyWanted(bool),
     /// The rules of a breaker are fixed.
     FixedRules,
-    /// The rules do not fit: which, and what to do.
+    /// The rules do not fit: which, and how to fix it.
     Rules(String),
 }

@@ -9,8 +9,8 @@ use super::{Head, Keys, Refused, Seen, Source};
 use crate::registry::{AnyRegistry, Entry};
 use crate::resource::Enforcement;
 
-/// A registry, and the text of its keys. There is no way from a text back to a key but to look for it among those that
-/// have a slot, so nothing that is asked for can take one.
+/// A registry, and the text of its keys. A text can only be turned back into a key by searching those that have a slot,
+/// so no request can take up a slot.
 pub(in crate::admin) struct OfRegistry<H, F> {
     pub(in crate::admin) handle: H,
     pub(in crate::admin) text: F,
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// The text of a key that is displayed.
+/// The text of a key that implements `Display`.
 pub(in crate::admin) fn displayed<K: std::fmt::Display>(key: &K) -> String {
     text::of_key(key)
 }

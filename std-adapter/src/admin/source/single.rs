@@ -11,8 +11,8 @@ use super::{Head, Refused, Seen, Source};
 use crate::AdjustableBreaker;
 use crate::resource::{AnyResource, Enforcement, LastFailureCell, Resource};
 
-/// What leads to a single breaker: an `Arc` or a `&'static` reference of a [`Breaker`](crate::Breaker), or of a
-/// [`Resource`], whose last failure and shadow mode are shown as well. Implement it for a handle of yours.
+/// A handle to a single breaker: an `Arc` or a `&'static` reference of a [`Breaker`](crate::Breaker), or of a
+/// [`Resource`], whose last failure and shadow mode are shown as well. Implement it for a handle type of your own.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a breaker or a resource for as long as the admin is there",
     note = "pass an `Arc` of a `Breaker` or `Resource`, or a `&'static` reference, as to a `static`; for a registry \
@@ -25,13 +25,13 @@ pub trait Single: Send + Sync + 'static {
     /// Its rules.
     fn config(&self) -> Config;
 
-    /// The breaker as one whose rules can be replaced, where they can: an
-    /// [`AdjustableBreaker`](crate::AdjustableBreaker). The page says of others that their rules are fixed.
+    /// The breaker as one whose rules can be replaced, if they can: an [`AdjustableBreaker`](crate::AdjustableBreaker).
+    /// The page shows the rules of others as fixed.
     fn adjust(&self) -> Option<&dyn Adjust> {
         None
     }
 
-    /// The last failure and shadow mode, where it has them.
+    /// The last failure and shadow mode, if it has them.
     fn beside(&self) -> Option<(&LastFailureCell, &Enforcement)>;
 }
 
@@ -90,7 +90,7 @@ macro_rules! single_resource {
 
 single_resource!(&'static Resource<B>, Arc<Resource<B>>);
 
-/// Whether the rules of a breaker can be replaced is known by its type alone.
+/// Only the type of a breaker tells whether its rules can be replaced.
 fn adjustable<C, W, T, O, R>(breaker: &Breaker<C, W, T, O, R>) -> Option<&dyn Adjust>
 where
     C: Clock + 'static,

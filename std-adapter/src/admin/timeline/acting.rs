@@ -1,4 +1,4 @@
-//! Who acts on this thread.
+//! Which operator acts on this thread.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ struct Operation {
     is_recorded: bool,
 }
 
-/// Marks what is done on this thread as the operator's, until it is dropped.
+/// Attributes what is done on this thread to the operator, until it is dropped.
 pub(in crate::admin) struct Acting;
 
 impl Acting {
@@ -27,7 +27,7 @@ impl Acting {
         Self
     }
 
-    /// Who acts, while something happens to this one.
+    /// The operator who acts, noted when something happens to this target.
     pub(super) fn note(of: &str) -> Option<Arc<str>> {
         ACTING.with_borrow_mut(|acting| {
             let acting = acting.as_mut()?;
@@ -36,7 +36,7 @@ impl Acting {
         })
     }
 
-    /// Ends; whether a recorder of the one that it was done to has recorded it.
+    /// Ends it. Returns whether a recorder of the target has recorded the action.
     pub(in crate::admin) fn end(self) -> bool {
         let is_recorded =
             ACTING.with_borrow(|acting| acting.as_ref().is_some_and(|acting| acting.is_recorded));

@@ -1,4 +1,4 @@
-//! What has happened.
+//! An event.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,12 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use atomic_breaker::{Cause, Config, State, Transition};
 use serde::{Serialize, Serializer};
 
-/// Whom it concerns.
+/// What an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub(in crate::admin) struct Subject {
     /// The registry, or the breaker.
     pub(in crate::admin) of: Arc<str>,
-    /// The key of a registry.
+    /// The key, for a registry.
     pub(in crate::admin) key: Option<Arc<str>>,
 }
 
@@ -34,14 +34,14 @@ pub(in crate::admin) enum What {
     Transition {
         #[serde(flatten)]
         made: Made,
-        /// The words of the failure that made it, where they are known.
+        /// The text of the failure that caused it, if known.
         failure: Option<Box<str>>,
     },
-    /// What an operator did that is no transition.
+    /// An operator's action that is not a transition.
     Change(Change),
 }
 
-/// A transition as it is shown.
+/// A transition in the form in which it is shown.
 #[derive(Debug)]
 pub(in crate::admin) struct Made(pub(in crate::admin) Transition);
 

@@ -1,4 +1,4 @@
-//! The last transition of each key, of a bounded number of keys.
+//! The last transition of each key, for a bounded number of keys.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use atomic_breaker::{Present, State, Transition};
 
 use super::event::{Event, Made, Subject, What};
 
-/// Those that are closed are forgotten first, then those that have been as they are for longest.
+/// Closed ones are forgotten first, then those that have not changed for longest.
 pub(super) struct LastOfEach {
     most: usize,
     events: HashMap<Subject, Arc<Event>>,
     order: BTreeMap<(IsHeld, u64), Subject>,
 }
 
-/// Whether somebody may be waiting for it: not closed.
+/// Whether someone may be waiting for it: it is not closed.
 type IsHeld = bool;
 
 impl LastOfEach {
@@ -30,8 +30,8 @@ impl LastOfEach {
         self.events.get(subject).cloned()
     }
 
-    /// Keeps it if it is a transition, and of two that come in the wrong order the one that is nearer to what the word
-    /// says now. Without a word to look at, what comes last.
+    /// Keeps the event if it is a transition; of two that arrive in the wrong order, the one that is nearer to the
+    /// present word. Without a word to compare with, the last to arrive.
     pub(super) fn note(&mut self, event: &Arc<Event>, present: Option<Present<'_>>) {
         let Some(made) = made(event) else {
             return;

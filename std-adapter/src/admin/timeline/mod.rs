@@ -1,4 +1,4 @@
-//! What has happened: the last transitions of all that is shown, and the last one of each key.
+//! History: the last transitions of all that is shown, and the last one of each key.
 
 mod acting;
 mod event;
@@ -20,8 +20,8 @@ use tokio::sync::watch;
 use super::AdminError;
 use last::LastOfEach;
 
-/// The last transitions of breakers and registries, with the time on the wall: an observer of theirs writes it, an
-/// [`Admin`](super::Admin) shows it. A clone is the same timeline.
+/// The last transitions of breakers and registries, with wall-clock times: their observer records it, an
+/// [`Admin`](super::Admin) shows it. Clones are the same timeline.
 ///
 /// ```
 /// use atomic_breaker_std::admin::{Admin, Timeline};
@@ -39,13 +39,13 @@ use last::LastOfEach;
 /// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
 /// ```
 ///
-/// A transition costs its caller a lock that is held for less than a microsecond, one or two allocations, and a
-/// reading of the clock on the wall; a rejection or an outcome nothing but the call that says so.
+/// A transition costs its caller a lock held for less than a microsecond, one or two allocations, and a reading of the
+/// wall clock; a rejection or an outcome costs nothing but the call that reports it.
 #[derive(Clone)]
 pub struct Timeline(Arc<Shared>);
 
 struct Shared {
-    /// Differs from process to process, so that numbers of another one are not taken for those of this.
+    /// Differs from process to process, so that numbers of another one are not mistaken for those of this one.
     run: u32,
     kept: Mutex<Kept>,
     /// The number of the next event.
@@ -57,11 +57,11 @@ struct Kept {
     most: usize,
     events: VecDeque<Arc<Event>>,
     last: LastOfEach,
-    /// Who was given a recorder.
+    /// The names that were given a recorder.
     names: Vec<Arc<str>>,
 }
 
-/// What happened since a reader looked last.
+/// What has happened since a reader last looked.
 #[derive(Debug)]
 pub(super) enum Since {
     /// All of it, oldest first.
@@ -82,11 +82,11 @@ impl Timeline {
         Self::sized(TRANSITIONS, KEYS)
     }
 
-    /// Keeps so many transitions, and the last one of each of so many keys: from 1 to a million of each. One takes
-    /// about 300 bytes, and up to 900 with a long key and the words of a failure.
+    /// Keeps this many transitions, and the last one of each of this many keys: 1 to a million of each. One takes about
+    /// 300 bytes, and up to 900 with a long key and the text of a failure.
     ///
-    /// Of more keys than that the last transition is forgotten, of closed ones first; since when such a key is as
-    /// it is, and why, is then shown as unknown.
+    /// Beyond that many keys last transitions are forgotten, those of closed keys first; since when such a key has been
+    /// in its state, and why, is then shown as unknown.
     ///
     /// # Errors
     /// [`AdminError::OutOfRange`] for other numbers.
@@ -116,7 +116,7 @@ impl Timeline {
         }))
     }
 
-    /// The observer of the registry or breaker that is shown under this name.
+    /// Makes the observer for the registry or breaker that is shown under this name.
     pub fn of(&self, name: impl Into<Arc<str>>) -> Recorder {
         let name = name.into();
         let mut kept = self.kept();
@@ -135,12 +135,12 @@ impl Timeline {
         self.0.run
     }
 
-    /// The number of the next event, and each change of it.
+    /// The number of the next event, and every change of it.
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.0.next.subscribe()
     }
 
-    /// With the word, read under the lock, where it is known.
+    /// With the word, read under the lock, if it is known.
     pub(super) fn record(&self, subject: Subject, what: What, present: Option<Present<'_>>) {
         let at = std::time::SystemTime::now();
         let by = Acting::note(&subject.of);
@@ -160,13 +160,13 @@ impl Timeline {
             None
         };
         kept.events.push_back(event);
-        // Under the lock, so that readers see the numbers rise.
+        // Under the lock, so that readers see rising numbers.
         self.0.next.send_replace(kept.next);
         drop(kept);
         drop(oldest);
     }
 
-    /// The newest events with smaller numbers, newest first, at most so many.
+    /// The newest events with smaller numbers than this, newest first, at most `most`.
     pub(super) fn before(&self, number: u64, most: usize) -> Vec<Arc<Event>> {
         let kept = self.kept();
         let oldest = kept.events.front().map_or(kept.next, |event| event.number);
@@ -175,7 +175,7 @@ impl Timeline {
         older.rev().take(most).cloned().collect()
     }
 
-    /// What happened from this number on.
+    /// What has happened from this number on.
     pub(super) fn since(&self, number: u64) -> Since {
         let kept = self.kept();
         let oldest = kept.events.front().map_or(kept.next, |event| event.number);
@@ -196,7 +196,7 @@ impl Timeline {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // Nothing of others runs under it.
+        // No foreign code runs under it.
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,10 +10,10 @@ use super::Timeline;
 use super::event::{Made, Subject, What};
 use crate::registry::KeyedObserver;
 
-/// The most bytes of the words of a failure.
+/// The most bytes of a failure's text.
 const FAILURE_BYTES: usize = 256;
 
-/// Writes the transitions of a breaker, or of the keys of a registry, into a [`Timeline`]. A clone writes under the
+/// Records the transitions of a breaker, or of the keys of a registry, in a [`Timeline`]. A clone records under the
 /// same name.
 #[derive(Clone)]
 pub struct Recorder {
@@ -26,7 +26,7 @@ impl Recorder {
         Self { timeline, name }
     }
 
-    /// For keys that are not displayed, or not so: the same text as in
+    /// For keys without `Display`, or that should read differently: the same text as in
     /// [`Admin::registry_by`](super::super::Admin::registry_by).
     pub fn by_text<K, F: Fn(&K) -> String>(self, text: F) -> RecorderByText<F> {
         RecorderByText {
@@ -84,7 +84,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// A [`Recorder`] for keys that are not displayed.
+/// A [`Recorder`] for keys with a text of their own.
 #[derive(Clone)]
 pub struct RecorderByText<F> {
     recorder: Recorder,

@@ -1,4 +1,4 @@
-//! Calls first, and keeps what did not succeed.
+//! Makes the call first, and keeps what did not succeed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use super::refused::{Kept, Refused};
 use super::unheard::Unheard;
 
 impl<D: Store> Steps<D> {
-    /// Does the only step of a workflow now, and keeps a job only if that did not succeed: what succeeds at once costs no
-    /// write.
+    /// Runs the only step of a workflow now, and keeps a job only if that did not succeed: what succeeds at once costs
+    /// no write.
     ///
-    /// | now | the answer | the job |
+    /// | now | returned | the job |
     /// |---|---|---|
     /// | success | [`Ran::Done`] | none |
     /// | its lane rejects it, or has no room | [`Ran::Later`] | due when its lane admits; that was no try |
@@ -31,17 +31,17 @@ impl<D: Store> Steps<D> {
     /// | failed, panicked, or over the time limit | [`Ran::Later`] | due by the schedule, or [later](StepError::retry_after); that was the first try |
     /// | [`StepError::end`], or no try is left | [`Ran::Ended`] | none |
     ///
-    /// It goes on in a task of its own, also when this future is dropped, by a time-out around it say: then it is done, or
-    /// kept, and what ended is kept, too, as dead, so that a person is told. If the store fails when the caller has gone,
-    /// it is asked again until a [lease](super::super::StepsBuilder::lease) is over; what is not kept in the end is
-    /// logged. A [worker that stops](super::super::Worker::stop) waits for it, and what does not end within its time is
-    /// kept. Until it has failed nothing of it is kept: what a process that dies has under way is lost with its caller.
-    /// [`run`](Self::run) keeps it first.
+    /// The step goes on in a task of its own even if this future is dropped, for example by a timeout around it: then
+    /// it is done, or kept, and a step that ended without success is kept, too, as dead, so that a person is told. If
+    /// the store fails after the caller has gone, it is asked again until a [lease](super::super::StepsBuilder::lease)
+    /// is over; what cannot be kept by then is logged. A [worker that stops](super::super::Worker::stop) waits for it,
+    /// and keeps what does not end within its time. Until it has failed nothing of it is kept: a call under way in a
+    /// process that dies is lost with its caller. [`run`](Self::run) keeps it first.
     ///
-    /// **Nothing looks for a job of the same key before the call**: if one waits, this call is made all the same, and the
-    /// job later. Steps must bear that, as they may run again in any case. Whoever wants each key done in
-    /// order asks [`run`](Self::run). When it is to be kept and there is a job of that key already, there is no
-    /// second one; what that one has come to is the answer.
+    /// **Nothing looks for a job of the same key before the call**: if one waits, this call is made all the same, and
+    /// the job runs later. Steps must tolerate that, as they may run again in any case. To have each key done in order
+    /// use [`run`](Self::run). If this call is to be kept and there is a job of that key already, no second one is
+    /// made; the result so far of the existing one is returned.
     ///
     /// ```
     /// use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Steps, Store, Workflow};
@@ -90,7 +90,7 @@ impl<D: Store> Steps<D> {
         let inner = Arc::clone(&self.0);
         let call = inner.called.begin();
         tokio::spawn(async move {
-            // If the caller has gone it is dropped, which `Unheard` knows.
+            // If the caller has gone it is dropped, and `Unheard` notices.
             let _ = answer.send(inner.call(start, job, &call).await);
             drop(call);
         });
@@ -114,13 +114,13 @@ impl<D: Store> Steps<D> {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 enum Called<D: Store> {
     Done(String),
     Kept(Kept),
     Ended(Unheard<Inner<D>>),
     NotKept(Unheard<Inner<D>>, StoreError),
-    /// The runtime goes down, and takes it along.
+    /// The runtime shuts down, and the call with it.
     ShutDown,
 }
 

@@ -11,8 +11,8 @@
 //! | file | what |
 //! |---|---|
 //! | `call` | [`Steps::call_or_keep`](super::Steps::call_or_keep) |
-//! | `refused` | what was not done, and how it is kept |
-//! | `unheard` | what its caller must hear, or else is kept |
+//! | `refused` | work that was not done, and how it is kept |
+//! | `unheard` | results that a caller must hear, or that are kept otherwise |
 //! | `requests` | the same for HTTP requests, as a layer |
 
 mod call;

@@ -1,4 +1,4 @@
-//! What was not done, and how it is kept.
+//! Work that was not done, and how it is kept.
 
 use std::error::Error;
 use std::time::Duration;
@@ -17,19 +17,19 @@ pub(super) struct Refused {
 enum Why {
     /// Nothing was done.
     NotTried(Box<dyn Error + Send + Sync>),
-    /// Its first try.
+    /// Its first try failed.
     Failed(StepError),
 }
 
-/// What keeping it came to.
+/// The result of keeping it.
 pub(super) enum Kept {
     New(JobId),
-    /// There is one of that kind and key.
+    /// There already is one of that kind and key.
     Exists(Job),
 }
 
 impl Refused {
-    /// It was not tried, and may be tried in so long.
+    /// It was not tried, and may be tried after this time.
     pub(super) fn not_tried(
         job: NewJob,
         due_in: Duration,
@@ -68,7 +68,7 @@ impl Refused {
 }
 
 impl<D: Store> Inner<D> {
-    /// Whether there is no use in another try.
+    /// Whether another try is pointless.
     pub(super) fn ends(&self, refused: &Refused) -> bool {
         let Why::Failed(error) = &refused.why else {
             return false;
@@ -83,7 +83,7 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// One write if it was not tried, otherwise one more for what came of the try.
+    /// One write if it was not tried, otherwise one more for the result of the try.
     pub(super) async fn keep(&self, refused: &Refused) -> Result<Kept, StoreError> {
         let Refused { job, why } = refused;
         let lease = matches!(why, Why::Failed(_)).then_some(self.times.lease);

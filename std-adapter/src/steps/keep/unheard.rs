@@ -1,4 +1,4 @@
-//! What its caller must hear, or else is kept.
+//! Results that a caller must hear, or that are kept otherwise.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::super::under_way::Part;
 use super::super::{JobId, NewJob, Right};
 use super::refused::Refused;
 
-/// The pause after the first time that the store failed; doubled each time.
+/// The pause after the store's first failure; doubled each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Who keeps what nobody heard of.
+/// Keeps work whose result reached no caller.
 pub(super) trait Keeper: Send + Sync + 'static {
     type Store: Store;
     type Error: fmt::Display + Send;
@@ -28,7 +28,7 @@ pub(super) trait Keeper: Send + Sync + 'static {
         refused: &Refused,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Whether it may be kept if it is asked again.
+    /// Whether another attempt at keeping it may succeed.
     fn may_be_kept_later(error: &Self::Error) -> bool;
 }
 
@@ -49,19 +49,19 @@ impl<D: Store> Keeper for Inner<D> {
     }
 }
 
-/// What is not kept, as its caller hears of it. If it is dropped instead, as the caller has gone, it is kept after all.
+/// Work that is not kept while its caller can hear of it. If dropped because the caller has gone, it is kept after all.
 pub(super) struct Unheard<K: Keeper> {
     keeper: Arc<K>,
     refused: Option<Refused>,
-    /// Of the call.
+    /// The part that the call belongs to.
     part: Arc<Part>,
     runtime: Handle,
-    /// Until it is kept, or its caller hears of it.
+    /// Held until it is kept, or its caller hears of it.
     held: Option<Box<dyn Send>>,
 }
 
 impl<K: Keeper> Unheard<K> {
-    /// Within a runtime.
+    /// Must be called within a runtime.
     pub(super) fn new(keeper: Arc<K>, refused: Refused, part: Arc<Part>) -> Self {
         Self {
             keeper,
@@ -72,7 +72,7 @@ impl<K: Keeper> Unheard<K> {
         }
     }
 
-    /// Something that is dropped when nothing of it is left.
+    /// Holds something that is dropped once the work is kept, given up or heard.
     #[cfg(all(feature = "keep", target_has_atomic = "64"))]
     pub(super) fn holding(mut self, held: Option<Box<dyn Send>>) -> Self {
         self.held = held;
@@ -98,7 +98,7 @@ impl<K: Keeper> Drop for Unheard<K> {
     }
 }
 
-/// Until it is kept, or a lease is over.
+/// Tries until it is kept, or a lease is over.
 async fn keep_at_last<K: Keeper>(keeper: &K, refused: &Refused) {
     let until = Instant::now() + keeper.inner().times.lease;
     let mut pause = PAUSE;
@@ -112,7 +112,7 @@ async fn keep_at_last<K: Keeper>(keeper: &K, refused: &Refused) {
 }
 
 impl<D: Store> Inner<D> {
-    /// It is neither done nor kept, and nobody else knows.
+    /// It is neither done nor kept, and no caller knows.
     pub(super) fn unkept(&self, job: &NewJob, error: &dyn fmt::Display) {
         let nothing = Right {
             id: JobId::new(0),

@@ -13,18 +13,18 @@ use rows::Rows;
 use super::store::{Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
 use super::{Failed, Job, JobId, NewJob, Right, Status};
 
-/// A [`Store`] in memory, for tests, by tokio's clock: what it keeps ends with the process. A clone is the same store.
+/// A [`Store`] in memory, for tests, using tokio's clock: its content ends with the process. Clones are the same store.
 #[derive(Clone)]
 pub struct MemoryStore(Arc<Mutex<Rows>>);
 
 impl MemoryStore {
-    /// An empty one.
+    /// Makes an empty store.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Rows::new())))
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
-        // Nothing that panics is done under the lock.
+        // Nothing under the lock panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What it keeps, and what each change does to it.
+//! What the store keeps, and what each change does to it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::super::store::{Change, Claim, Put, Save, Saved, StoreError};
 use super::super::{Claimed, HeldUp, Job, JobId, NewJob, Right, Status, kept};
 
-/// As far as databases count.
+/// As far as databases can count.
 const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
 
 pub(super) struct Rows {
@@ -23,14 +23,14 @@ pub(super) struct Row {
     pub(super) status: Status,
     pub(super) failures: u32,
     pub(super) fence: i64,
-    /// Of one that runs, when its lease is over.
+    /// For a job that runs, when its lease is over.
     pub(super) due: Duration,
-    /// When it was to be due first.
+    /// When it was first to be due.
     pub(super) first_due: Duration,
     pub(super) ended: Duration,
-    /// Its lease was over, and no step of it was done since.
+    /// Its lease has run out, and none of its steps was done since.
     pub(super) is_suspect: bool,
-    /// It was claimed without others.
+    /// It was claimed alone.
     pub(super) is_alone: bool,
     pub(super) is_told: bool,
     pub(super) held_up: Held,
@@ -246,7 +246,7 @@ impl Row {
         }
     }
 
-    /// Since when it waits and is due.
+    /// Since when it has been waiting and due.
     pub(super) fn due_since(&self, now: Duration) -> Option<Duration> {
         let due = (self.due <= now).then_some(self.due);
         let is_waiting = self.status == Status::Waiting;
@@ -259,7 +259,7 @@ impl Row {
 
     fn claim(&mut self, id: i64, now: Duration, lease: Duration, is_alone: bool) -> Claimed {
         let was_running = self.status == Status::Running;
-        // Of several that were lost together nobody knows which one it was.
+        // Of several that were lost together, it is not known which one caused it.
         let is_lost = was_running && self.is_alone;
         self.is_suspect |= was_running;
         self.is_alone = is_alone;
@@ -305,7 +305,7 @@ impl Held {
         }
     }
 
-    /// It waits again, and whoever claims it may know it or not.
+    /// It waits again; the next worker that claims it may or may not know it.
     pub(super) const fn unparked(self) -> Self {
         Self {
             times: 0,

@@ -1,4 +1,4 @@
-//! Events of `tracing`: few of each kind, however many jobs.
+//! `tracing` events: few of each kind, however many jobs there are.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,10 @@ use super::super::{Job, Status, Stuck};
 use super::Asked;
 use crate::observe::printable;
 
-/// How many events of one kind are logged within a second.
+/// How many events of one kind are logged per second.
 const MOST: u64 = 10;
 
-/// How often it is logged that a store fails.
+/// The interval at which a failing store is logged.
 const STORE_EACH: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
@@ -23,10 +23,10 @@ pub(super) struct Log {
     lost: Sparse,
     unkept: Sparse,
     told: Sparse,
-    /// Lanes of which it was logged that steps are in their own way.
+    /// Lanes for which it was logged that steps are in their own way.
     in_their_own_way: Mutex<HashSet<String>>,
     store: Mutex<Store>,
-    /// It was logged that the store fails, and not yet that it answers. No other memory depends on it.
+    /// The failure of the store was logged, and its recovery not yet. No other memory depends on it.
     is_store_down: AtomicBool,
 }
 
@@ -152,7 +152,7 @@ impl Log {
     }
 }
 
-/// Which events of one kind are logged: the first ones of each second.
+/// Which events of one kind are logged: the first ones in each second.
 #[derive(Default)]
 struct Sparse(Mutex<Second>);
 
@@ -164,7 +164,7 @@ struct Second {
 }
 
 impl Sparse {
-    /// Whether this one is to be logged: then, how many were left out since the last one that was.
+    /// Whether to log this event: if so, how many were left out since the last one that was logged.
     fn take(&self) -> Option<u64> {
         let mut second = lock(&self.0);
         let now = Instant::now();
@@ -184,7 +184,7 @@ impl Sparse {
     }
 }
 
-/// Its number; none of a call that is kept only if it does not succeed.
+/// The job's number; none for a call that is kept only if it does not succeed.
 fn kept(job: &Job) -> Option<i64> {
     Some(job.id.get()).filter(|id| *id != 0)
 }
@@ -193,7 +193,7 @@ fn some(count: u64) -> Option<u64> {
     (count != 0).then_some(count)
 }
 
-/// What is done under the lock leaves it whole.
+/// A panic under the lock leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What is counted and logged of jobs, by the features `metrics` and `tracing`; nothing without them.
+//! What is counted and logged about jobs, with the features `metrics` and `tracing`; nothing without them.
 
 #[cfg(feature = "tracing")]
 mod log;
@@ -22,7 +22,7 @@ pub(crate) enum Tried {
     Rejected,
     /// The worker that ran it was lost.
     Lapsed,
-    /// The worker had to go.
+    /// The worker had to stop.
     GivenBack,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Asked {
     Counts,
 }
 
-/// Who counts and logs.
+/// Counts and logs.
 pub(super) struct Watch {
     #[cfg(feature = "metrics")]
     pub(super) meter: Option<Arc<JobMeter>>,
@@ -70,7 +70,7 @@ impl Watch {
         let _ = (job, how);
     }
 
-    /// A job has ended, by this error if it was without success.
+    /// A job has ended; with this error if it was without success.
     pub(super) fn ended(&self, job: &Job, status: Status, error: &str) {
         #[cfg(feature = "metrics")]
         if let Some(meter) = &self.meter {
@@ -81,7 +81,7 @@ impl Watch {
         let _ = (job, status, error);
     }
 
-    /// The right to a job was gone before what came of it was saved.
+    /// The right to a job was gone before the result was saved.
     pub(super) fn lost(&self, job: &Job) {
         #[cfg(feature = "metrics")]
         if let Some(meter) = &self.meter {
@@ -99,14 +99,14 @@ impl Watch {
         let _ = job;
     }
 
-    /// What was to become a job is neither done nor kept, and its caller has gone.
+    /// Work that was to become a job is neither done nor kept, and its caller has gone.
     pub(super) fn unkept(&self, job: &Job, error: &dyn fmt::Display) {
         #[cfg(feature = "tracing")]
         self.log.unkept(job, &kept(&error.to_string()));
         let _ = (job, error);
     }
 
-    /// A person was told of a job, or could not be.
+    /// A person was told of a job, or could not be told.
     pub(super) fn told(&self, stuck: &Stuck, failed: Option<&dyn fmt::Display>) {
         #[cfg(feature = "metrics")]
         if let Some(meter) = &self.meter {

@@ -13,18 +13,19 @@ use crate::Rejection;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<R> {
-    /// It was sent, and this is its response. One that is a failure, and would have been kept, has the reason why it was
-    /// not, a [`NotKept`], among its extensions.
+    /// It was sent, and this is its response. If the response is a failure for which the request should have been kept,
+    /// a [`NotKept`] among its extensions says why it was not.
     Now(R),
-    /// It is kept as this job, and will be sent again; or one of the same key was, and was sent again since.
+    /// It is kept as this job, and will be sent again; or one of the same key was kept, and has been sent again since.
     Kept(JobId),
 }
 
 impl<B: Default> Answer<Response<B>> {
-    /// The response, "202 Accepted" without a body for a request that is kept: for `map_response` above the layer.
+    /// The response itself, or "202 Accepted" without a body for a request that is kept: for `map_response` above the
+    /// layer.
     pub fn accepted(self) -> Response<B> {
         match self {
             Self::Now(response) => response,
@@ -41,27 +42,27 @@ impl<B: Default> Answer<Response<B>> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NotKept {
-    /// Its query has names that are not allowed; they may be secrets.
+    /// Its query contains names that are not allowed; they may be secrets.
     Query,
     /// This header is marked as sensitive, and not allowed as a secret.
     Sensitive(HeaderName),
-    /// Its body is larger than that many bytes, or all of it than a job may be.
+    /// Its body is larger than this many bytes, or the request as a whole is larger than a job may be.
     Large(usize),
     /// Its body has trailers.
     Trailers,
-    /// Its body broke off.
+    /// Its body was cut off.
     Broken,
-    /// The key of its job would have so many bytes, or has NUL.
+    /// The key of its job would have this many bytes, or contains NUL.
     Key(usize),
-    /// So many requests are kept already.
+    /// This many requests are kept already.
     Full(u64),
-    /// A job of this key was kept before, and has ended without success: see to it.
+    /// A job of this key was kept before, and has ended without success: it needs attention.
     Ended(JobId, Status),
-    /// Another request with this key is kept: as this job.
+    /// Another request with this key is kept, as this job.
     OtherRequest(JobId),
     /// Its schedule has no second try.
     NoTries,
-    /// The store failed: it may be kept or not.
+    /// The store failed: it may or may not be kept.
     Store(Arc<StoreError>),
 }
 
@@ -114,8 +115,8 @@ impl Error for NotKept {
     }
 }
 
-/// Why there is no answer: the error of the service below, with the reason why the request is not kept, if it was to
-/// be.
+/// Why there is no response: the error of the service below, with the reason why the request is not kept, if it was
+/// meant to be.
 #[derive(Debug)]
 pub struct KeepError {
     error: BoxError,
@@ -137,12 +138,12 @@ impl KeepError {
         self.error
     }
 
-    /// Why the request is not kept; none if it was not to be.
+    /// Why the request is not kept; `None` if it was not meant to be.
     pub const fn not_kept(&self) -> Option<&NotKept> {
         self.not_kept.as_ref()
     }
 
-    /// The rejection of the breaker below, if there was one; of a retry, too.
+    /// The rejection of the breaker below, if there was one; also within the error of a retry.
     pub fn rejected(&self) -> Option<Rejected> {
         Rejection::in_chain(&*self.error).map(|rejection| rejection.rejected)
     }
@@ -159,7 +160,7 @@ impl fmt::Display for KeepError {
 }
 
 impl Error for KeepError {
-    // Shown by `Display`, too; but found here by those who walk a chain.
+    // `Display` shows it, too; but code that walks a chain finds it here.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&*self.error)
     }

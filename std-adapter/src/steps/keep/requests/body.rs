@@ -13,8 +13,8 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::NotKept;
 
-/// The body that a service below a [`KeepLayer`](super::KeepLayer) gets: one that was read as a whole, or the beginning that
-/// was read and the rest as it comes. Made of bytes for a replay.
+/// The body that a service below a [`KeepLayer`](super::KeepLayer) gets: either read entirely, or the beginning that
+/// was read followed by the rest as it arrives. Made from bytes for a replay.
 pub struct KeepBody<B: Body> {
     read: Bytes,
     trailers: Option<HeaderMap>,
@@ -23,7 +23,7 @@ pub struct KeepBody<B: Body> {
 }
 
 impl<B: Body> KeepBody<B> {
-    /// Read as a whole.
+    /// A body that was read entirely.
     pub(super) const fn whole(read: Bytes) -> Self {
         Self {
             read,
@@ -33,7 +33,7 @@ impl<B: Body> KeepBody<B> {
         }
     }
 
-    /// Not read.
+    /// A body that was not read.
     pub(super) const fn unread(body: B) -> Self {
         Self {
             read: Bytes::new(),
@@ -45,7 +45,8 @@ impl<B: Body> KeepBody<B> {
 }
 
 impl<B: Body + Unpin> KeepBody<B> {
-    /// Reads so many bytes at most: all of them, or why it cannot be kept and what is to be sent all the same.
+    /// Reads at most this many bytes: returns the entire body, or why it cannot be kept and what is to be sent all the
+    /// same.
     pub(super) async fn read(mut body: B, most: usize) -> Result<Bytes, (NotKept, Self)> {
         let mut read = BytesMut::new();
         let mut trailers = None;
@@ -102,14 +103,14 @@ where
 {
     fn from(body: KeepBody<B>) -> Self {
         match body.rest {
-            // Which can be sent again, by redirects say.
+            // This can be sent again, for example by redirects.
             None if body.trailers.is_none() && body.failed.is_none() => body.read.into(),
             _ => Self::wrap(body),
         }
     }
 }
 
-// Nothing but the rest is pinned.
+// Only the rest is pinned.
 impl<B: Body + Unpin> Unpin for KeepBody<B> {}
 
 impl<B: Body + Unpin> Body for KeepBody<B> {
@@ -154,7 +155,7 @@ impl<B: Body + Unpin> Body for KeepBody<B> {
         };
         let after = rest.size_hint();
         let mut hint = SizeHint::new();
-        // The upper one first, as it may not be below the other.
+        // The upper one first, as it must not be below the other.
         if let Some(upper) = after.upper().and_then(|upper| upper.checked_add(read)) {
             hint.set_upper(upper);
         }

@@ -10,23 +10,24 @@ use tokio::time::Instant;
 use super::super::super::caught::answer;
 use super::super::super::{Status, Store, StoreError};
 
-/// For how long a count is taken for right.
+/// For how long a count is considered current.
 const COUNTED: Duration = Duration::from_secs(10);
 
-/// Counts the jobs of a lane that are neither done nor cancelled: the store's count, and those that came since. What other
-/// processes keep meanwhile is not seen before the next count. Counts the requests under way that may become jobs, too.
+/// Counts the jobs of a lane that are neither done nor cancelled: the store's count, plus those kept since. Jobs that
+/// other processes keep meanwhile are not seen before the next count. Also counts requests under way that may become
+/// jobs.
 ///
-/// Of the atomics no other memory depends.
+/// No other memory depends on the atomics.
 #[derive(Debug, Default)]
 pub(in super::super::super) struct Bound {
     count: Mutex<Count>,
-    /// How often the store did not count.
+    /// How often the store failed to count.
     failures: AtomicU64,
     /// The jobs of the last count.
     jobs: AtomicU64,
     /// Requests that go on without their callers.
     in_flight: Arc<AtomicU64>,
-    /// Not known to be kept or not.
+    /// Those that may or may not be kept yet.
     being_kept: Arc<AtomicU64>,
 }
 
@@ -35,7 +36,7 @@ pub(in super::super::super) struct Bound {
 pub(super) struct One(Arc<AtomicU64>);
 
 impl One {
-    /// If there are fewer than so many.
+    /// Adds one if there are fewer than `most`.
     fn begin(count: &Arc<AtomicU64>, most: u64) -> Option<Self> {
         let more = |count: u64| (count < most).then_some(count + 1);
         let began = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -60,20 +61,21 @@ impl Drop for One {
 struct Count {
     at: Option<Instant>,
     jobs: u64,
-    /// When the store was asked beside requests that begin.
+    /// When the store was last asked alongside a request that began.
     refreshed: Option<Instant>,
-    /// Why the store did not count the last time that it failed.
+    /// The last error of the store when counting.
     failed: Option<Arc<StoreError>>,
 }
 
 impl Bound {
-    /// For a request that begins, and may be kept: with those that are kept, and others under way, no more than so many.
+    /// For a request that begins and may be kept: with the requests kept and the others under way, at most `most`.
     pub(super) fn fly(&self, most: u64) -> Option<One> {
         let jobs = self.jobs.load(Ordering::Relaxed);
         One::begin(&self.in_flight, most.saturating_sub(jobs))
     }
 
-    /// Whether jobs were there so long ago that they may be done: nothing is kept that would have them counted.
+    /// Whether the last count found jobs, but so long ago that they may be done: no request is kept that would cause a
+    /// count.
     pub(super) fn is_old(&self) -> bool {
         self.jobs.load(Ordering::Relaxed) > 0
             && self.count.try_lock().is_ok_and(|count| count.is_old())
@@ -90,7 +92,8 @@ impl Bound {
         }
     }
 
-    /// One that is being kept, if there is room for it. One that does not [fly](Self::fly) takes none of those that do.
+    /// One that is being kept, if there is room for it. One that does not [fly](Self::fly) takes no room from those
+    /// that do.
     pub(super) async fn begin(
         &self,
         flies: bool,
@@ -101,7 +104,8 @@ impl Bound {
         let failures = self.failures.load(Ordering::Relaxed);
         let mut count = self.count.lock().await;
         if count.at.is_none_or(|at| at.elapsed() >= COUNTED) {
-            // Whoever waited for an answer has it, and asks no more: they are many, and the store may be slow to fail.
+            // Callers that waited for an answer share it and do not ask again: they are many, and the store may be slow
+            // to fail.
             if self.failures.load(Ordering::Relaxed) != failures {
                 if let Some(failed) = &count.failed {
                     return Err(Arc::clone(failed));
@@ -128,7 +132,7 @@ impl Bound {
         Ok(one.map(|one| BeingKept(one, flight.flatten())))
     }
 
-    /// What was begun has been kept.
+    /// The one that was begun has been kept.
     pub(super) async fn end(&self, one: BeingKept) {
         let mut count = self.count.lock().await;
         count.jobs += 1;

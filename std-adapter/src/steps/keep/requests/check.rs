@@ -1,4 +1,4 @@
-//! What makes no sense.
+//! Settings that make no sense.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use http::header::HeaderName;
 
 use super::KeepConfig;
 
-/// The most that a body may have, in bytes: as base64 it leaves a third of the largest state to headers and URI.
+/// The largest body, in bytes: as base64 it leaves a third of the largest state to headers and URI.
 pub(super) const LARGEST_BODY: usize = 512 << 10;
 
 const SECRETS: [&str; 6] = [
@@ -31,19 +31,19 @@ const OF_A_CONNECTION: [&str; 9] = [
     "upgrade",
 ];
 
-/// Why requests cannot be kept so.
+/// Why requests cannot be kept with these settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeepConfigError {
-    /// This is no name of a header.
+    /// This is not the name of a header.
     Header(String),
     /// This header is a secret.
     Secret(String),
-    /// This header belongs to one connection, or is what the client writes itself.
+    /// This header belongs to one connection, or is written by the client itself.
     Connection(String),
     /// A body of 0 bytes, or of more than 512 KiB.
     Body(usize),
-    /// None may be kept.
+    /// No request may be kept.
     NoJobs,
     /// The steps do not know the workflow of this kind, or the lane of its step.
     Unknown(&'static str),

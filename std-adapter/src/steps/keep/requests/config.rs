@@ -1,4 +1,4 @@
-//! Which requests are kept, what of them, and how many.
+//! Which requests are kept, which parts of them, and how many.
 
 use std::error::Error;
 use std::fmt;
@@ -15,24 +15,24 @@ use crate::http::{ErrorRule, HttpClassifier, StatusRule};
 type May = dyn Fn(&Parts) -> bool + Send + Sync;
 type Key = dyn Fn(&Parts) -> String + Send + Sync;
 
-/// Which requests are kept, what of them, and how many. One goes with one kind of jobs.
+/// Which requests are kept, which parts of them, and how many. Each configuration belongs to one kind of job.
 ///
 /// | | unless set |
 /// |---|---|
 /// | [`keep_if`](Self::keep_if): which | those with an `Idempotency-Key` whose method is none of GET, HEAD, OPTIONS and TRACE |
-/// | [`header`](Self::header): what of them | `content-type`, `content-encoding`, `idempotency-key` |
-/// | [`query`](Self::query) | only requests without one are kept |
+/// | [`header`](Self::header): which of their headers | `content-type`, `content-encoding`, `idempotency-key` |
+/// | [`query`](Self::query): with which query | only requests without one are kept |
 /// | [`largest_body`](Self::largest_body) | 64 KiB |
 /// | [`most`](Self::most): how many | 10,000 |
-/// | [`key`](Self::key): of one there is one job | the `Idempotency-Key` with method and URI, otherwise one of its own |
-/// | [`classify`](Self::classify): what is a failure for now | 5xx, 408, 429 and errors that are not the caller's own |
+/// | [`key`](Self::key): there is one job for each | the `Idempotency-Key` with method and URI, otherwise one of its own |
+/// | [`classify`](Self::classify): what is a temporary failure | 5xx, 408, 429 and errors that are not the caller's own |
 ///
-/// **What is kept is not encrypted**, path and body included. User name and password of a URI are never kept. Headers that
-/// are not allowed are not sent again, so allow those that the server needs, and have the client of the replay add
+/// **What is kept is not encrypted**, path and body included. User name and password of a URI are never kept. Headers
+/// that are not allowed are not sent again, so allow those that the server needs, and let the client of the replay add
 /// secrets.
 ///
-/// **What is kept is sent later**, after whatever was sent since: of two PUTs the older one may come last. A request whose
-/// order counts is not to be kept.
+/// **What is kept is sent later**, after all that was sent since: of two PUTs the older one may come last. Do not keep
+/// requests whose order matters.
 #[derive(Clone)]
 #[must_use]
 pub struct KeepConfig {
@@ -63,7 +63,7 @@ impl Allowed {
 }
 
 impl KeepConfig {
-    /// As in the table.
+    /// The defaults of the table.
     pub fn new() -> Self {
         let headers = ["content-type", "content-encoding", "idempotency-key"];
         Self {
@@ -77,8 +77,8 @@ impl KeepConfig {
         }
     }
 
-    /// Which requests may be kept, in place of those that say so by an `Idempotency-Key`. They are sent again, perhaps
-    /// more than once, and later than others: the server must bear that.
+    /// Which requests may be kept, in place of those with an `Idempotency-Key`. They are sent again, perhaps more than
+    /// once, and later than others: the server must tolerate that.
     ///
     /// ```
     /// use atomic_breaker_std::steps::requests::KeepConfig;
@@ -99,14 +99,14 @@ impl KeepConfig {
         self
     }
 
-    /// Keeps this header, too, though it is a secret: whoever reads the store reads it.
+    /// Keeps this header, too, even though it is a secret: anyone who can read the store can read it.
     pub fn secret_header(mut self, name: &str) -> Self {
         self.headers.push(Allowed::new(name, true));
         self
     }
 
-    /// Allows this name in the query of requests that are kept, with its values; as written, without decoding. With any
-    /// other name in it a request is not kept.
+    /// Allows this name in the query of requests that are kept, with its values; as written, without decoding. A
+    /// request with any other name in it is not kept.
     pub fn query(mut self, name: &str) -> Self {
         if let Some(names) = &mut self.queries {
             names.push(name.to_owned());
@@ -114,44 +114,44 @@ impl KeepConfig {
         self
     }
 
-    /// Keeps requests with any query, though there may be secrets in it: whoever reads the store reads it.
+    /// Keeps requests with any query, even though it may contain secrets: anyone who can read the store can read them.
     pub fn any_query(mut self) -> Self {
         self.queries = None;
         self
     }
 
-    /// The largest body that is kept, in bytes: up to 512 KiB. So much of each request that may be kept is read before it
-    /// is sent; of a larger one the rest follows as it comes.
+    /// The largest body that is kept, in bytes: up to 512 KiB. That much of each request that may be kept is read
+    /// before it is sent; the rest of a larger one follows as it arrives.
     pub const fn largest_body(mut self, bytes: usize) -> Self {
         self.largest_body = bytes;
         self
     }
 
-    /// How many jobs of the lane may be there that are neither done nor cancelled, 1 or more: those that wait, run, or have
-    /// ended without success. So give the lane to these jobs alone.
+    /// How many jobs of the lane may exist that are neither done nor cancelled, 1 or more: those that wait, run, or
+    /// have ended without success. So use the lane for these jobs only.
     ///
-    /// They are counted while requests are to be kept, all jobs of the store at most once in 10 s, and this process counts
-    /// what it keeps in between. If it is the only one, it keeps no more than that, by however many layers; of several each
-    /// may keep as many more as the others did since its last count.
+    /// They are counted while requests are to be kept: all jobs of the store at most once every 10 s, and this process
+    /// counts what it keeps in between. If it is the only one, it keeps no more than that, through however many layers;
+    /// with several processes each may keep as many more as the others did since its last count.
     ///
-    /// Requests under way that may be kept are counted with them, as each goes on without its caller and holds its body: if
-    /// there are so many together, the next one ends with its caller, as it would without the layer, and is kept only if it
-    /// fails before and there is room then. So set it above what a busy service has under way.
+    /// Requests under way that may be kept count as well, as each goes on without its caller and holds its body: when
+    /// the sum reaches this number, the next one ends with its caller, as it would without the layer, and is kept only
+    /// if it fails before that and there is room then. So set it higher than what a busy service has under way.
     pub const fn most(mut self, jobs: u64) -> Self {
         self.most = jobs;
         self
     }
 
-    /// The key of a request: of one there is one job, for as long as it is kept; 1 to 255 bytes. **Where several tenants
-    /// send their own `Idempotency-Key`, put the tenant in**: `authorization` is not kept, so nothing else tells two
-    /// like requests apart, and the second is taken for the first.
+    /// The key of a request: there is one job for each key, for as long as it is kept; 1 to 255 bytes. **Where several
+    /// tenants send their own `Idempotency-Key`, include the tenant**: `authorization` is not kept, so nothing else
+    /// tells two such requests apart, and the second would be mistaken for the first.
     pub fn key(mut self, key: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
         self.key = Some(Arc::new(key));
         self
     }
 
-    /// What is a failure for now, of the first try and of the replays; and how long a `Retry-After` may be. What it ignores
-    /// or calls a success is an answer.
+    /// What is a temporary failure, for the first try and the replays; and how long a `Retry-After` may be. A response
+    /// that it ignores or calls a success is returned as it is.
     pub fn classify<S, X>(mut self, http: HttpClassifier<S, X>) -> Self
     where
         S: StatusRule + Send + Sync + 'static,
@@ -161,7 +161,7 @@ impl KeepConfig {
         self
     }
 
-    /// The layer above a breaker: keeps as jobs of this workflow, which [`replay`](Self::replay) made.
+    /// The layer above a breaker: keeps requests as jobs of this workflow, which [`replay`](Self::replay) made.
     ///
     /// # Errors
     /// [`KeepConfigError`] says what is wrong.

@@ -1,4 +1,4 @@
-//! What is a failure for now.
+//! What counts as a temporary failure.
 
 use std::error::Error;
 use std::fmt;
@@ -17,13 +17,13 @@ type AnError = dyn Error + Send + Sync;
 type Rule =
     dyn Fn(Result<(StatusCode, &HeaderMap), &AnError>) -> (Outcome, Option<Duration>) + Send + Sync;
 
-/// What an answer means.
+/// What a response or error means.
 #[derive(Clone)]
 pub(super) struct Judge(Arc<Rule>);
 
 /// Why a request is not done.
 pub(super) enum Undone {
-    /// A breaker rejected it; come back in so long, if that is known.
+    /// A breaker rejected it; try again after this time, if it is known.
     Rejected(Option<Duration>),
     /// It may succeed later.
     Failed(StepError),
@@ -45,7 +45,7 @@ impl Judge {
         }))
     }
 
-    /// What is not done, but may be later.
+    /// A request that is not done, but may be later.
     pub(super) fn undone<B>(&self, answer: &Result<Response<B>, Box<AnError>>) -> Option<Undone> {
         let head = match answer {
             Ok(response) => Ok((response.status(), response.headers())),
@@ -57,7 +57,7 @@ impl Judge {
         let (outcome, hint) = (self.0)(head);
         let words = || match head {
             Ok((status, _)) => status.to_string(),
-            // Without the URL, whose query may hold secrets.
+            // Without the URL, as its query may contain secrets.
             Err(error) => text_of(error),
         };
         failed(outcome, hint, words).map(Undone::Failed)

@@ -24,7 +24,7 @@ use super::{Answer, KeepError, KeptRequest, NotKept};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The answer to a request that is sent.
+/// The response to a request that is sent.
 pub(super) type Sent<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
 /// What would be kept.
@@ -46,8 +46,8 @@ impl Keeping {
         }
     }
 
-    /// In a task of its own, which ends neither with the caller nor without an answer; where too many are under way already,
-    /// in that of the caller.
+    /// Runs in a task of its own, which ends neither with the caller nor without an answer; where too many are under
+    /// way already, in that of the caller.
     pub(super) async fn send<D: Store, B: Send + 'static>(
         self,
         shared: Arc<Shared<D>>,
@@ -59,7 +59,7 @@ impl Keeping {
             return self.ask(shared, sent, call, None).await.hear();
         };
         let call = shared.inner.called.begin();
-        // If the caller has gone what it says is dropped, which `Unheard` and `Lost` know.
+        // If the caller has gone the result is dropped, and `Unheard` and `Lost` notice.
         let task = tokio::spawn(self.ask(shared, sent, call, Some(flight)));
         match task.await {
             Ok(heard) => heard.hear(),
@@ -122,7 +122,7 @@ impl Keeping {
         Ok(match undone {
             Undone::Rejected(retry_in) => {
                 let due_in = if shared.room.lane.is_guarded() {
-                    // It knows itself when it admits.
+                    // The breaker itself knows when it admits.
                     Duration::ZERO
                 } else {
                     retry_in.unwrap_or(shared.inner.times.poll)
@@ -165,7 +165,7 @@ impl<D: Store, B> Heard<D, B> {
     }
 }
 
-/// No job can be made of it. If it is dropped, as the caller has gone, that is logged.
+/// A request that cannot be made a job. If it is dropped because the caller has gone, that is logged.
 struct Lost<D: Store>(Option<(Arc<Shared<D>>, NewJob, NotKept)>);
 
 impl<D: Store> Lost<D> {
@@ -183,7 +183,7 @@ impl<D: Store> Drop for Lost<D> {
 }
 
 impl<D: Store> Shared<D> {
-    /// Beside the request that begins: no call waits for the store.
+    /// Runs beside the request that begins: no call waits for the store.
     fn count_if_old(self: &Arc<Self>) {
         if self.room.kept.is_old() {
             let shared = Arc::clone(self);
@@ -201,7 +201,7 @@ impl<D: Store> Shared<D> {
         self.keep(refused, flies).await
     }
 
-    /// Unless there are too many, or another one has its key.
+    /// Keeps it, unless there are too many, or another one has its key.
     async fn keep(&self, refused: &Refused, flies: bool) -> Result<JobId, NotKept> {
         let (store, job) = (&*self.inner.store, &refused.job);
         let (bound, most) = (&self.room.kept, self.config.most);
@@ -213,7 +213,7 @@ impl<D: Store> Shared<D> {
             };
         };
         let kept = self.inner.keep(refused).await;
-        // Without an answer it may be.
+        // Without an answer it may have been kept.
         if !matches!(kept, Ok(Kept::Exists(_))) {
             bound.end(one).await;
         }
@@ -223,7 +223,7 @@ impl<D: Store> Shared<D> {
         }
     }
 
-    /// That of the same key.
+    /// The existing job of the same key.
     async fn before(&self, job: &NewJob) -> Result<Option<Job>, NotKept> {
         let filter = Filter {
             kind: Some(job.kind.clone()),
@@ -253,12 +253,12 @@ impl<D: Store> Keeper for Shared<D> {
     }
 
     fn may_be_kept_later(error: &NotKept) -> bool {
-        // Those that the store did not take count until the next count.
+        // Requests that the store did not take still count until the next count.
         matches!(error, NotKept::Store(_) | NotKept::Full(_))
     }
 }
 
-/// The job of the same key, if it is this request, and has not ended without success.
+/// The existing job of the same key, if it is this request and has not ended without success.
 fn is_that(new: &NewJob, before: &Job) -> Result<JobId, NotKept> {
     let read = |state: &str| serde_json::from_str::<KeptRequest>(state).ok();
     if !read(&new.state).is_some_and(|new| read(&before.state).is_some_and(|it| new.is_same(&it))) {

@@ -21,31 +21,32 @@ use super::{Answer, KeepBody, KeepConfig, KeepConfigError, KeepError, KeptReques
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Keeps the requests that a breaker below rejects, or that fail for now, as jobs: made by
-/// [`KeepConfig::layer`].
+/// Keeps the requests that a breaker below rejects, or that fail temporarily, as jobs: made by [`KeepConfig::layer`].
 ///
-/// | the service below | the answer |
+/// | the service below | returned |
 /// |---|---|
-/// | a response that is no failure | [`Answer::Now`] |
+/// | a response that is not a failure | [`Answer::Now`] |
 /// | the rejection of a breaker, found in the chain of the error | [`Answer::Kept`]; that was no try, unless a retry below had made some |
-/// | a response or an error that is a failure for now | [`Answer::Kept`]; that was the first try, due again by the schedule and not before its `Retry-After` |
+/// | a response or an error that is a temporary failure | [`Answer::Kept`]; that was the first try, due again by the schedule and not before its `Retry-After` |
 /// | the same, of a request that may not be kept | unchanged |
-/// | the same, of one that may be, but is too large, or one too many | unchanged, with a [`NotKept`] that names the limit: [`KeepError::not_kept`], or among the extensions of the response |
+/// | the same, of one that may be kept, but is too large, or one too many | unchanged, with a [`NotKept`] that names the limit: [`KeepError::not_kept`], or among the extensions of the response |
 /// | another error | unchanged, within a [`KeepError`] |
 ///
-/// A request that may be kept goes on in a task of its own from when its body was read, also when the caller has gone,
-/// for example by a timeout above this layer: it is done, or kept. No more do so than [may be kept](KeepConfig::most). If the
-/// store fails then, or there is no room for it, it is asked again until a [lease](super::super::super::StepsBuilder::lease)
-/// is over; what is not kept in the end is logged. If the schedule has no second try, a person is told. A
-/// [worker that stops](super::super::super::Worker::stop) waits for it, and what does not end within its time is kept.
+/// From the moment its body has been read, a request that may be kept goes on in a task of its own, even if the caller
+/// has gone, for example because of a timeout above this layer: it is done, or kept. No more than [may be
+/// kept](KeepConfig::most) do so. If the store fails then, or has no room for it, it is asked again until a
+/// [lease](super::super::super::StepsBuilder::lease) is over; what cannot be kept by then is logged. If the schedule
+/// has no second try, a person is told. A [worker that stops](super::super::super::Worker::stop) waits for it, and
+/// keeps what does not end within its time.
 ///
-/// A request that is not done within the [time limit](super::super::super::StepsBuilder::time_limit) of the steps, 10 min unless
-/// set, is broken off, and has failed for now. A shorter limit belongs below the breaker, where it counts.
+/// A request that is not done within the [time limit](super::super::super::StepsBuilder::time_limit) of the steps, 10
+/// min unless set, is aborted, and counts as a temporary failure. A shorter limit belongs below the breaker, where it
+/// counts.
 ///
-/// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is waited for. The
-/// future of each request is boxed.
+/// The service must be `Clone`, as clients are: the layer is always ready, and waits until a clone is. The future of
+/// each request is boxed.
 ///
-/// `Q` is the body of the requests.
+/// `Q` is the body type of the requests.
 pub struct KeepLayer<D, Q>(Arc<Shared<D>>, PhantomData<fn(Q)>);
 
 pub(super) struct Shared<D> {
@@ -118,7 +119,7 @@ where
     }
 }
 
-/// Not named in the service, so that its requests can be made in tasks whatever it holds.
+/// The type is erased, so that its requests can be made in tasks whatever it holds.
 type Client<Q, B> = dyn Fn(Request<KeepBody<Q>>) -> Sent<B> + Send + Sync;
 
 /// The service of a [`KeepLayer`].
@@ -197,19 +198,19 @@ where
 }
 
 impl KeepConfig {
-    /// Neither kept nor to be kept.
+    /// Neither kept nor meant to be.
     fn unchanged<B>(
         &self,
         answer: Result<Response<B>, BoxError>,
         why: Option<NotKept>,
     ) -> Result<Answer<Response<B>>, KeepError> {
-        // Of what succeeded nothing was to be kept.
+        // A request that succeeded was not meant to be kept.
         let why = why.filter(|_| self.judge.undone(&answer).is_some());
         not_kept(answer, why)
     }
 }
 
-/// The answer as it is, with the reason why it is not kept.
+/// The answer unchanged, with the reason why it is not kept.
 pub(super) fn not_kept<B>(
     answer: Result<Response<B>, BoxError>,
     why: Option<NotKept>,

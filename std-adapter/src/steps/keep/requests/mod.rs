@@ -51,17 +51,17 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The client for the replay is the one *below* the breaker, and the breaker is the lane's: an open one is not even
-//! asked for what waits. With a client that goes through the breaker itself, such as one behind a `ClientGuard`, the lane
-//! is [`guarded_within`](super::super::Lane::guarded_within).
+//! The client for the replay is the one *below* the breaker, and the breaker is the lane's: while it is open, waiting
+//! requests are not even looked for. With a client that goes through the breaker itself, such as one behind a
+//! `ClientGuard`, the lane is [`guarded_within`](super::super::Lane::guarded_within).
 //!
 //! | file | what |
 //! |---|---|
-//! | `config`, `check` | [`KeepConfig`]: which requests, what of them, how many; [`KeepConfigError`] |
+//! | `config`, `check` | [`KeepConfig`]: which requests are kept, which parts, how many; [`KeepConfigError`] |
 //! | `rule` | what may be kept of a request |
 //! | `body` | [`KeepBody`]: read as far as it may be kept |
 //! | `layer`, `keeping`, `answer` | [`KeepLayer`], what it does with a request that may be kept; [`Answer`], [`KeepError`] and [`NotKept`] |
-//! | `judge` | what is a failure for now |
+//! | `judge` | what counts as a temporary failure |
 //! | `bound` | how many are kept, and how many under way may be |
 //! | `request`, `text` | [`KeptRequest`], and how it is written |
 //! | `replay` | sends it again |

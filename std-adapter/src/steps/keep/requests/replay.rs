@@ -17,17 +17,17 @@ use crate::http::text_of;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 impl KeepConfig {
-    /// The workflow that sends kept requests again: its kind and its lane, both kept with each job, and the client, which
-    /// adds what is not kept, such as `authorization`. One step: its schedule may be set.
+    /// The workflow that sends kept requests again: its kind and its lane, both kept with each job, and the client,
+    /// which adds what is not kept, such as `authorization`. It has one step, and its schedule may be set.
     ///
-    /// | the answer | the job |
+    /// | the result | the job |
     /// |---|---|
     /// | 2xx, "303 See Other" | done |
-    /// | 5xx, 408, 429, an error: what the [classifier](Self::classify) calls a failure | tried again by the schedule, not before its `Retry-After` |
+    /// | 5xx, 408, 429, an error: any failure by the [classifier](Self::classify) | tried again by the schedule, not before its `Retry-After` |
     /// | the rejection of a breaker | due when it said; that was no try |
     /// | any other status; an error that is the request's own fault | dead: a person is told |
     ///
-    /// The `Retry-After` of a 503 is one for the lane's breaker, too; that of a 429 is not, as with
+    /// The `Retry-After` of a 503 also applies to the lane's breaker; that of a 429 does not, as with
     /// [`HttpClassifier`](crate::http::HttpClassifier). The body of the response is dropped.
     pub fn replay<Q, S, B>(
         &self,
@@ -60,7 +60,7 @@ fn came<B>(
 ) -> Result<KeptRequest, StepError> {
     match (judge.undone(&answer), answer) {
         (Some(Undone::Failed(error)), _) => Err(error),
-        // The rejection is in it.
+        // The error contains the rejection.
         (Some(Undone::Rejected(_)), Err(error)) => Err(error.into()),
         (_, Err(error)) => Err(StepError::end(text_of(&*error))),
         (_, Ok(response)) => {

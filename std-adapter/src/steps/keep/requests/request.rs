@@ -1,4 +1,4 @@
-//! What is kept of a request.
+//! The parts of a request that are kept.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::text::Text;
 
 /// A request as it is kept: method, URI without user name and password, the headers that are
-/// [allowed](super::KeepConfig::header), the body. The state of a job; when that is done, headers and body are gone, and
-/// the status of the answer is there.
+/// [allowed](super::KeepConfig::header), the body. It is the state of a job; once that is done, headers and body are
+/// gone, and the status of the response is there.
 ///
 /// As JSON it has `method`, `uri`, `headers` and `body`. Values of headers and the body are text if they are UTF-8 that
-/// takes no more room so, otherwise `{"base64": ".."}`. It is displayed without values, query and body.
+/// takes no more space that way, otherwise `{"base64": ".."}`. `Display` leaves out values, query and body.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Row", into = "Row")]
 pub struct KeptRequest {
@@ -55,17 +55,17 @@ impl KeptRequest {
         &self.headers
     }
 
-    /// The body; empty when it is done.
+    /// The body; empty once the job is done.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The status of the answer, when it is done.
+    /// The status of the response, once the job is done.
     pub const fn status(&self) -> Option<StatusCode> {
         self.status
     }
 
-    /// To be sent.
+    /// The request to send.
     pub(super) fn to_request<B: From<Vec<u8>>>(&self) -> Request<B> {
         let mut request = Request::new(B::from(self.body.to_vec()));
         *request.method_mut() = self.method.clone();
@@ -83,7 +83,7 @@ impl KeptRequest {
         }
     }
 
-    /// Whether another one is the same, also if that is done.
+    /// Whether another one is the same, even if that is done.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.method == other.method && self.uri == other.uri && self.mark == other.mark
     }
@@ -92,7 +92,7 @@ impl KeptRequest {
         let mut mark = Mark::new();
         mark.add(self.method.as_str().as_bytes());
         mark.add(self.uri.to_string().as_bytes());
-        // Of one name in their order, and the names in theirs.
+        // Values of one name in their order, and the names in sorted order.
         let mut names: Vec<_> = self.headers.keys().collect();
         names.sort_unstable_by_key(|name| name.as_str());
         for name in names {
@@ -106,7 +106,7 @@ impl KeptRequest {
     }
 }
 
-/// FNV-1a, the same in each release: by it requests are told apart, not people.
+/// FNV-1a, the same in each release: it tells requests apart, not people.
 pub(super) struct Mark(pub(super) u64);
 
 impl Mark {
@@ -126,13 +126,13 @@ pub(super) fn without_user(uri: &Uri) -> Uri {
     let mut parts = uri.clone().into_parts();
     parts.authority = parts.authority.map(|authority| {
         let host = authority.as_str().rsplit('@').next();
-        // It was valid, so its part is.
+        // The whole was valid, so its part is.
         host.and_then(|host| host.parse().ok()).unwrap_or(authority)
     });
     Uri::from_parts(parts).unwrap_or_default()
 }
 
-/// As it is written.
+/// The JSON form.
 #[derive(Serialize, Deserialize)]
 struct Row {
     method: String,
@@ -194,7 +194,7 @@ impl TryFrom<Row> for KeptRequest {
 
 impl fmt::Debug for KeptRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Those of the map itself show their values.
+        // The map's own `Debug` would show the values.
         let names: Vec<_> = self.headers.keys().collect();
         f.debug_struct("KeptRequest")
             .field("method", &self.method)

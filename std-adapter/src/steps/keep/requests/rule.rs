@@ -12,7 +12,7 @@ use super::request::{Mark, without_user};
 use super::{KeepConfig, NotKept};
 use crate::retry::{MayRepeat, idempotency_key};
 
-/// Those that may be sent twice by the sender's word, and whose answer is not all that is wanted.
+/// Those that the sender allows to be sent twice, and that do more than fetch an answer.
 pub(super) fn may_be_kept(parts: &Parts) -> bool {
     let is_safe = matches!(
         parts.method,
@@ -23,7 +23,7 @@ pub(super) fn may_be_kept(parts: &Parts) -> bool {
 }
 
 impl KeepConfig {
-    /// What is kept of the headers, of a request that [may be](Self::keep_if).
+    /// The headers that are kept, for a request that [may be](Self::keep_if).
     pub(super) fn allowed(&self, parts: &Parts) -> Result<HeaderMap, NotKept> {
         if let (Some(names), Some(query)) = (&self.queries, parts.uri.query()) {
             let name = |pair: &str| {
@@ -37,7 +37,7 @@ impl KeepConfig {
         }
         let mut kept = HeaderMap::new();
         for allowed in &self.headers {
-            // Checked before, so it is one; and not twice.
+            // Checked before, so it is valid; and not parsed twice.
             let Ok(name) = HeaderName::from_bytes(allowed.name.as_bytes()) else {
                 continue;
             };
@@ -62,7 +62,7 @@ impl KeepConfig {
         let Some(key) = idempotency_key(&parts.headers) else {
             return unique();
         };
-        // The same order is paid and sent, say.
+        // The same order may be both paid and sent, for example.
         let mut mark = Mark::new();
         mark.add(parts.method.as_str().as_bytes());
         mark.add(without_user(&parts.uri).to_string().as_bytes());
@@ -71,7 +71,7 @@ impl KeepConfig {
 }
 
 fn unique() -> String {
-    // Keyed at random, for each of them another one.
+    // Randomly keyed, so different for each request.
     let mark = RandomState::new().hash_one(fastrand::u64(..));
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     format!("{:x}-{mark:016x}", now.unwrap_or_default().as_nanos())

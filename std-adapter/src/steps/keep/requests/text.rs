@@ -1,8 +1,8 @@
-//! Bytes within JSON: as text where they are, otherwise as base64 (RFC 4648, 4).
+//! Bytes within JSON: as text where they are text, otherwise as base64 (RFC 4648, 4).
 
 use serde::{Deserialize, Serialize};
 
-/// Text, if the bytes are UTF-8 and take no more room so.
+/// Text, if the bytes are UTF-8 and take no more space that way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Text {
@@ -22,7 +22,7 @@ impl Text {
         }
     }
 
-    /// `None` if it is no base64.
+    /// `None` if it is not base64.
     pub(super) fn into_bytes(self) -> Option<Vec<u8>> {
         match self {
             Self::Plain(text) => Some(text.into_bytes()),
@@ -31,7 +31,7 @@ impl Text {
     }
 }
 
-/// How long it is between its quotes.
+/// Its length between the quotes.
 fn in_json(text: &str) -> usize {
     let escaped = |byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
