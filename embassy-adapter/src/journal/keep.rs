@@ -19,7 +19,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     ///
     /// # Errors
     /// [`TooLong`](JournalError::TooLong); [`Full`](JournalError::Full), if it is configured to refuse;
-    /// [`Exhausted`](JournalError::Exhausted); [`Flash`](JournalError::Flash). In all these cases the entry is not kept
+    /// [`Exhausted`](JournalError::Exhausted); [`Flash`](JournalError::Flash); [`Corrupt`](JournalError::Corrupt), if a
+    /// page has become unreadable. In all these cases the entry is not kept
     /// (if the flash failed, it may be).
     pub async fn keep(&mut self, entry: &[u8]) -> Result<u32, JournalError<F::Error>> {
         Self::check_len(entry.len())?;
