@@ -60,7 +60,7 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The breaker has tripped here because of its outcomes. With votes of `quorum` different instances within the
-    /// window a period begins, with the longest open time that at least so many of them share.
+    /// window a period begins, which is as long as at least so many of them would be open on their own.
     Vote {
         /// How many votes open it for all.
         quorum: u32,

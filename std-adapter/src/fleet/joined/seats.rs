@@ -105,7 +105,7 @@ impl<K: Hash + Eq> Seats<K> {
 }
 
 impl<K: FleetKey> Seats<K> {
-    /// `None` if it is too long.
+    /// The name of a key in its fleet; `None` if it is too long.
     fn name_of(&self, key: &K) -> Option<Name> {
         let mut name = self.0.registry.as_bytes().to_vec();
         name.push(SEPARATOR);

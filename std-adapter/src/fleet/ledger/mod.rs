@@ -126,8 +126,8 @@ impl Ledger {
         }
     }
 
-    /// Counts a vote until the window after its trip has passed. At the quorum a period begins, with the longest open
-    /// time that at least so many of the voters share.
+    /// Counts a vote until the window after its trip has passed. At the quorum a period begins, which is as long as at
+    /// least so many of the voters would be open on their own.
     fn vote(
         &mut self,
         name: &Name,
