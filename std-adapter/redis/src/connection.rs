@@ -9,14 +9,14 @@ use redis::{Client, RedisResult};
 pub(crate) struct Connection {
     client: Client,
     current: Arc<Mutex<Current>>,
-    /// Held by the one who connects.
+    /// Held while connecting.
     connects: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
 struct Current {
     connection: Option<MultiplexedConnection>,
-    /// How many there were: tells this one from those before it.
+    /// How many there have been: tells this one from those before it.
     number: u64,
 }
 
@@ -34,12 +34,12 @@ impl Connection {
     }
 
     fn current(&self) -> MutexGuard<'_, Current> {
-        // Nothing that panics is done under the lock.
+        // No code under the lock panics.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection for one request. It is closed for all, unless the request says that it was
-    /// [answered](InUse::answered): one that hangs is not asked again.
+    /// A connection for one request. Unless the request reports that it was [answered](InUse::answered), the connection
+    /// is dropped for all requests, so that one that hangs is not used again.
     pub(crate) async fn get(&self) -> RedisResult<InUse<'_>> {
         let _mine = self.connects.lock().await;
         if let Some(current) = self.in_use() {
@@ -87,7 +87,7 @@ impl Drop for InUse<'_> {
             return;
         }
         let mut current = self.of.current();
-        // Others may have connected again already.
+        // Others may have reconnected already.
         if current.number == self.number {
             current.connection = None;
         }

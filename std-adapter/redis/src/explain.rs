@@ -8,7 +8,7 @@ const PASSWORD: &str = "put the password into the address, as redis://:password@
 const RIGHTS: &str = "the user needs keys and channels of {prefix}:*, and +@scripting +@hash +@sortedset +@pubsub \
                       +del +pexpire +pttl +time +ping";
 
-/// The server would not have it; why, the client does not say.
+/// The server refused the subscription; the client does not say why.
 pub(crate) fn not_subscribed() -> EngineError {
     EngineError::new(format_args!("no subscription: {RIGHTS}"))
 }
@@ -25,9 +25,9 @@ fn advice(error: &RedisError) -> Option<&'static str> {
         _ if error.kind() == ErrorKind::AuthenticationFailed => {
             "see to the user and the password in the address"
         }
-        // As a server puts it to whoever has not said who it is and asks for a script.
+        // What a server says if an unauthenticated client runs a script.
         _ if error.to_string().contains("unauthenticated") => PASSWORD,
-        // What a script does is looked at, too.
+        // The commands inside a script are checked, too.
         _ if error.to_string().contains("user executing the script") => RIGHTS,
         Some("NOAUTH") => PASSWORD,
         Some("WRONGPASS") => "see to the user and the password in the address",

@@ -1,11 +1,13 @@
--- What atomic_breaker_std::fleet::Ledger does, as one script, by the time of the server.
--- KEYS: the records of the fleet, the votes for this breaker, when each of these voters tripped, who lives.
--- ARGV: what is asked, by whom, the name of the breaker, the channel, a random number, and what belongs to it.
+-- What atomic_breaker_std::fleet::Ledger does, as one script, on the server's clock.
+-- KEYS: the records of the fleet, the votes for this breaker, when each of these voters tripped, the living
+-- instances.
+-- ARGV: what is asked, by which instance, the name of the breaker, the channel, a random number, and the rest of the
+-- request.
 --
--- Among the records, which have names, the field without one says which change was the last: its number, and the
--- random number of who made it, so that two servers of which each goes on from the same change are told apart.
+-- Among the records, which have names, the field without a name says which change was the last: its number, and the
+-- random number of the request that made it, so that two servers that both go on from the same change are told apart.
 local KEEP = 600000
--- A year: an epoch that is further ahead of the clock was forged.
+-- A year: an epoch further ahead of the clock was forged.
 local LEAD = 31536000000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -16,7 +18,7 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- What nobody can read is taken for absent.
+-- A record that cannot be read counts as absent.
 local function parse(packed)
   local f = {}
   for part in string.gmatch(packed, '[^:]+') do
@@ -40,11 +42,11 @@ local function load()
   return packed and parse(packed)
 end
 
--- A few of the others are looked at, so that those that have expired do not gather.
+-- Looks at a few of the other records, so that expired ones do not accumulate.
 local function sweep()
   local found = redis.pcall('HRANDFIELD', KEYS[1], 5, 'WITHVALUES')
   if found.err then
-    -- Redis 6.0, where any number is a place to go on from.
+    -- Redis 6.0, where a scan may start from any number.
     local place = tonumber(string.sub(random, 1, 8), 16)
     found = redis.call('HSCAN', KEYS[1], text(place), 'COUNT', 10)[2]
   end
@@ -55,7 +57,7 @@ local function sweep()
   end
 end
 
--- Keeps a change, and publishes it with the change before it: who listens notices when one was missed.
+-- Stores a change, and publishes it with the change before it: a listener notices if it has missed one.
 local function save(r)
   r.packed = table.concat({
     text(r.epoch), r.mark, r.open and '1' or '0', text(r.ends), text(r.open_ms), text(r.trips),
@@ -73,7 +75,7 @@ local function save(r)
   redis.call('PUBLISH', channel, table.concat({ before, change, text(now), r.packed, name }, '|'))
 end
 
--- One that has longer to go than it was granted for has lapsed, as the clock was set back.
+-- A lease with more time left than it was granted for has lapsed: the clock was set back.
 local function lease_left(r)
   local left = r.lease_until - now
   return left >= 1 and left <= r.lease_ms and left or 0
@@ -83,7 +85,8 @@ local function next_epoch(r, known)
   return math.max(r and r.epoch or 0, known, now) + 1
 end
 
--- `left` until the next probe, of `open_ms` in all; `doubt_of` has found it down, and nobody has confirmed it.
+-- `left` until the next probe, of `open_ms` in all; `doubt_of` has found it down, and no other instance has confirmed
+-- it.
 local function begin(epoch, mark, open, left, open_ms, trips, doubt_of, doubt_ms)
   redis.call('DEL', KEYS[2], KEYS[3])
   local ends = now + left
@@ -104,7 +107,7 @@ local function held_by_another(r)
   return r.holder ~= from and lease_left(r) > 0
 end
 
--- Votes of trips from and to these times count no more.
+-- Votes for trips between these times no longer count.
 local function drop_votes(from_time, to_time)
   for _, voter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], from_time, to_time)) do
     redis.call('ZREM', KEYS[3], voter)
@@ -112,8 +115,8 @@ local function drop_votes(from_time, to_time)
   end
 end
 
--- For how long those who have voted are open, the longest first, and the highest epoch that they know. What cannot be
--- read says nothing.
+-- The open times of those who have voted, the longest first, and the highest epoch that they know. A vote that cannot
+-- be read counts as 1 ms, and no epoch.
 local function ballots()
   local opens, known = {}, 0
   for _, voter in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
@@ -128,7 +131,7 @@ local function ballots()
   return opens, known
 end
 
--- What reads has to look at the records only if it has missed a change.
+-- A reader has to look at the records only if it has missed a change.
 if what == 'read' then
   local every = tonumber(ARGV[6])
   redis.call('ZADD', KEYS[4], text(now + 3 * every), from)
@@ -145,7 +148,7 @@ local done, votes = false, 0
 if what == 'vote' and not (r and r.open) then
   local quorum, window, age = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
   local tripped = now - age
-  -- Those of later trips than now lapse, as the clock was set back.
+  -- Votes for trips later than now lapse: the clock was set back.
   drop_votes('-inf', text(now - window))
   drop_votes('(' .. text(now), '+inf')
   if age < window and tripped >= tonumber(redis.call('ZSCORE', KEYS[3], from) or tripped) then
@@ -170,7 +173,7 @@ elseif what == 'bid' and runs(r, tonumber(ARGV[6]), ARGV[7]) and not held_by_ano
 elseif what == 'verdict' and runs(r, tonumber(ARGV[6]), ARGV[7]) then
   local epoch, open_ms, pause = next_epoch(r, 0), tonumber(ARGV[8]), tonumber(ARGV[9])
   if open_ms == 0 then
-    -- What succeeds has succeeded, also for one whose right has lapsed.
+    -- A success counts even if the right to probe has lapsed.
     r = begin(epoch, r.mark, false, 0, 0, 0)
     done = true
   elseif not held_by_another(r) then

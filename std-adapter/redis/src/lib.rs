@@ -1,5 +1,6 @@
-//! Fleets of [`atomic-breaker`](atomic_breaker_std) circuit breakers by Redis 7: instances learn from one another's
-//! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on alone.
+//! Fleets of [`atomic-breaker`](atomic_breaker_std) circuit breakers, connected through Redis 7: instances learn from
+//! one another's trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on
+//! alone.
 //!
 //! ```no_run
 //! use atomic_breaker_redis::RedisFleet;
@@ -18,7 +19,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! One script does each request, by the server's time; all keys of a fleet share a hash tag, so they lie on one
+//! One script handles each request, on the server's clock; all keys of a fleet share a hash tag, so they are on one
 //! node of a cluster. Keys expire.
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -50,10 +51,10 @@ use text::{Change, Record};
 /// A name, and what is packed under it.
 type Field = (Vec<u8>, Vec<u8>);
 
-/// How many records are read at once: some milliseconds of the server's time.
+/// How many records are read at once: a few milliseconds of the server's time.
 const PART: u32 = 2_000;
 
-/// A fleet that meets in Redis. A clone is the same.
+/// A fleet that meets in Redis. Clones are the same fleet.
 #[derive(Clone)]
 pub struct RedisFleet {
     connection: Connection,
@@ -64,14 +65,15 @@ pub struct RedisFleet {
 }
 
 impl RedisFleet {
-    /// By an address such as `redis://127.0.0.1:6379/` or `redis://user:password@host/`. Connects when it is first used:
-    /// whether it reaches the server is shown by [`FleetStatus`](atomic_breaker_std::fleet::FleetStatus), with the error.
+    /// A fleet at an address such as `redis://127.0.0.1:6379/` or `redis://user:password@host/`. It connects when it is
+    /// first used: [`FleetStatus`](atomic_breaker_std::fleet::FleetStatus) shows whether it reaches the server, and the
+    /// error.
     ///
-    /// For TLS (`rediss://`) turn on a feature of the crate `redis`, such as `tokio-rustls-comp`. In a cluster it needs the
-    /// node that has the keys of the prefix: it follows no redirection.
+    /// For TLS (`rediss://`) turn on a feature of the crate `redis`, such as `tokio-rustls-comp`. In a cluster it needs
+    /// the address of the node that has the keys of the prefix: it follows no redirection.
     ///
-    /// The prefix tells fleets in one Redis apart, whatever its databases: channels ignore them. 1 to 64 ASCII letters,
-    /// digits, `-`, `_`, `.` or `:`.
+    /// The prefix tells fleets in one Redis apart, whatever their databases, because channels ignore these. It has 1 to
+    /// 64 ASCII letters, digits, `-`, `_`, `.` or `:`.
     ///
     /// # Errors
     /// [`RedisFleetError`] says what is wrong with the address or the prefix.
@@ -95,7 +97,7 @@ impl RedisFleet {
         format!("{}:records", self.prefix)
     }
 
-    /// The script with what every request has.
+    /// The script with the arguments that every request has.
     fn request(&self, what: &str, from: InstanceId, name: &[u8]) -> ScriptInvocation<'_> {
         let of_name = |what| [self.prefix.as_bytes(), what, name].concat();
         let mut request = self.script.prepare_invoke();
@@ -123,7 +125,8 @@ impl RedisFleet {
         Ok(answer)
     }
 
-    /// Reads the next part of the records, as a change was missed since `change`. Whether that was the last one.
+    /// Reads the next part of the records, as a change up to `change` was missed. Returns whether that was the last
+    /// part.
     async fn read_records(&self, change: Change) -> Result<bool, EngineError> {
         let mut reading = self.mirror.scan().await;
         let scan = reading.get_or_insert_with(|| {
@@ -148,7 +151,7 @@ impl RedisFleet {
         for (name, packed) in part {
             if let (true, true, Some(change)) = (is_whole, name.is_empty(), Change::parse(&packed))
             {
-                // Read in one go with all records.
+                // Read together with all records.
                 scan.began = change;
             }
             let record = Record::parse(&packed);
@@ -190,7 +193,7 @@ impl Fleet for RedisFleet {
             } => {
                 request = self.request("vote", from, name.as_bytes());
                 request.arg(quorum).arg(window_ms).arg(age_ms);
-                // One beyond was forged: the script passes it over.
+                // A higher one was forged: the script ignores it.
                 request.arg(open_ms).arg(known.min(text::LAST_EPOCH));
             }
             Ask::Bid { id, lease_ms } => {
@@ -216,7 +219,7 @@ impl Fleet for RedisFleet {
         })
     }
 
-    /// The records themselves are read only if a change of them was not heard, or if the server has lost one that was.
+    /// The records themselves are read only if a change to them was not heard, or if the server has lost one that was.
     async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
         let heard = self.mirror.heard();
         let mut request = self.request("read", from, b"");
@@ -243,7 +246,7 @@ impl Fleet for RedisFleet {
     }
 
     async fn subscribe(&self) -> Result<RedisMessages, EngineError> {
-        // Of what was read before, changes may have been missed.
+        // Changes to what was read before may have been missed.
         *self.mirror.scan().await = None;
         let client = self.connection.client();
         let pubsub = client.get_async_pubsub().await;
@@ -255,7 +258,7 @@ impl Fleet for RedisFleet {
     }
 }
 
-/// RESP2, whatever the address says: only there a subscription that was refused can be told from one.
+/// RESP2, whatever the address says: only there can a refused subscription be told from a successful one.
 fn client(address: &str) -> RedisResult<Client> {
     let info = address.into_connection_info()?;
     let settings = info.redis_settings().clone();
@@ -263,7 +266,7 @@ fn client(address: &str) -> RedisResult<Client> {
     Client::open(info.set_redis_settings(settings))
 }
 
-/// Epochs that the script's numbers hold exactly.
+/// Only epochs that the script's numbers hold exactly.
 fn exact(epoch: u64) -> Result<u64, EngineError> {
     if epoch < text::LAST_EPOCH {
         Ok(epoch)
@@ -274,13 +277,13 @@ fn exact(epoch: u64) -> Result<u64, EngineError> {
     }
 }
 
-/// Why there is no such fleet.
+/// Why a fleet could not be created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RedisFleetError {
-    /// The prefix is empty, too long, or has other characters.
+    /// The prefix is empty, too long, or has other characters than allowed.
     Prefix,
-    /// The address is none.
+    /// The address is not valid.
     Address(redis::RedisError),
 }
 

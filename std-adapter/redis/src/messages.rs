@@ -13,7 +13,7 @@ use crate::explain::{explained, not_subscribed};
 use crate::mirror::Mirror;
 use crate::text::Published;
 
-/// How long a subscription is silent before it is asked whether it lives, and how long that may take.
+/// How long a subscription may be silent before it is asked whether it is alive, and how long that may take.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// A subscription to a [`RedisFleet`](crate::RedisFleet).
@@ -24,8 +24,8 @@ pub struct RedisMessages {
 }
 
 impl RedisMessages {
-    /// The client hides what the server answered to `SUBSCRIBE`. A connection that is subscribed answers `PING` by an
-    /// array, any other one by a word: in RESP2, which all addresses are taken for.
+    /// The client hides the server's answer to `SUBSCRIBE`. A subscribed connection answers `PING` with an array, any
+    /// other one with a word: this holds in RESP2, which is used for all addresses.
     pub(crate) async fn new(
         mut sink: PubSubSink,
         stream: PubSubStream,
@@ -48,14 +48,14 @@ impl Messages for RedisMessages {
     async fn next(&mut self) -> Result<Message, EngineError> {
         loop {
             let Ok(next) = timeout(SILENCE, self.stream.next()).await else {
-                // A connection that was cut off without a word says nothing either.
+                // A connection that was cut off without notice is silent, too.
                 let pong = timeout(SILENCE, self.sink.ping::<Value>()).await;
                 let pong = pong.map_err(|_| EngineError::new("the subscription is silent"))?;
                 pong.map_err(|error| explained(&error))?;
                 continue;
             };
             let message = next.ok_or_else(|| EngineError::new("the subscription has ended"))?;
-            // What somebody else publishes there is not ours.
+            // Messages that others publish there are ignored.
             if let Some(published) = Published::parse(message.get_payload_bytes()) {
                 let message = published.message();
                 self.mirror.hear(published);

@@ -1,4 +1,4 @@
-//! What the server keeps, as far as it was heard: who has heard every change need not read the records.
+//! What the server keeps, as far as it was heard: a process that has heard every change need not read the records.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,21 +16,21 @@ const ON_THE_WAY: Duration = Duration::from_millis(50);
 /// How many changes are remembered.
 const REMEMBERED: usize = 1_024;
 
-/// The records, as far as they were read. One that is read late may be newer than the first ones: the changes that were
-/// heard meanwhile make them alike.
+/// The records read so far. One that is read late may be newer than the first ones: the changes heard meanwhile bring
+/// them into line.
 pub(crate) struct Scan {
     /// The last change when it began.
     pub(crate) began: Change,
-    /// Where to go on.
+    /// Where to continue.
     pub(crate) cursor: u64,
     pub(crate) records: HashMap<Name, Record>,
 }
 
-/// A clone is the same.
+/// Clones share one mirror.
 #[derive(Clone)]
 pub(crate) struct Mirror {
     state: Arc<Mutex<State>>,
-    /// Held while a part of the records is read.
+    /// Held while a part of the records is being read.
     scan: Arc<tokio::sync::Mutex<Option<Scan>>>,
     /// The number of the last change that was heard.
     number: watch::Sender<u64>,
@@ -39,8 +39,8 @@ pub(crate) struct Mirror {
 #[derive(Default)]
 struct State {
     records: HashMap<Name, Record>,
-    /// The changes that led to these records, the last one at the end. Each was made after the one before it, as they
-    /// name one another. Empty if something was missed.
+    /// The changes that led to these records, the latest at the end. Each one directly follows the one before it, which
+    /// it names. Empty if something was missed.
     chain: VecDeque<Change>,
     /// What was heard since something was missed, as the records may be on their way.
     since: VecDeque<Published>,
@@ -56,7 +56,7 @@ impl Mirror {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that panics is done under the lock.
+        // No code under the lock panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -71,7 +71,7 @@ impl Mirror {
         self.state().number()
     }
 
-    /// Whether everything up to this change was heard, or is within a moment.
+    /// Whether everything up to this change has been heard, or will be within a moment.
     pub(crate) async fn has(&self, change: Change) -> bool {
         let mut number = self.number.subscribe();
         if self.state().is_behind(change) {
@@ -81,7 +81,7 @@ impl Mirror {
         self.state().chain.contains(&change)
     }
 
-    /// What was read of the records so far, for who reads the next part.
+    /// What has been read of the records so far, for reading the next part.
     pub(crate) async fn scan(&self) -> tokio::sync::MutexGuard<'_, Option<Scan>> {
         self.scan.lock().await
     }
@@ -95,7 +95,7 @@ impl Mirror {
     pub(crate) fn replace(&self, change: Change, records: HashMap<Name, Record>) {
         let mut state = self.state();
         let since = std::mem::take(&mut state.since);
-        // Somebody else has read them, too, and more was heard since.
+        // Unless another reading has brought them already, and more was heard since.
         if !state.chain.contains(&change) {
             state.records = records;
             state.chain = VecDeque::from([change]);
@@ -113,7 +113,7 @@ impl Mirror {
         *self.state() = State::default();
     }
 
-    /// All records that have not expired at this time of the server's.
+    /// All records that have not expired at this time on the server's clock.
     pub(crate) fn messages(&self, now: u64) -> Vec<Message> {
         let mut state = self.state();
         state.records.retain(|_, record| !record.has_expired(now));
@@ -130,7 +130,7 @@ impl State {
         self.chain.back().map_or(0, |last| last.number)
     }
 
-    /// It may still hear of it.
+    /// Whether it may still hear of this change.
     fn is_behind(&self, change: Change) -> bool {
         !self.chain.is_empty() && self.number() < change.number
     }
@@ -145,8 +145,8 @@ impl State {
         self.records.insert(published.name, published.record);
     }
 
-    /// Of several subscriptions each tells the same. What has an old number, but is not the same, comes from a server
-    /// that took over: the next reading finds that.
+    /// Several subscriptions each report the same changes. A change with an old number that is not the same comes from
+    /// a server that took over: the next reading finds that.
     fn hear(&mut self, published: Published) {
         if self.is_next(&published) {
             self.apply(published);

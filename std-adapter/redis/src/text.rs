@@ -5,7 +5,7 @@ use atomic_breaker_std::fleet::{Message, Name, Notice, Period, PeriodId};
 /// Beyond it the script's numbers are not exact.
 pub(crate) const LAST_EPOCH: u64 = 1 << 53;
 
-/// One breaker, as the server keeps it. Its times are by the server's clock, in milliseconds.
+/// One breaker, as the server keeps it. Its times are on the server's clock, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     id: PeriodId,
@@ -18,7 +18,7 @@ pub(crate) struct Record {
     expires: u64,
 }
 
-/// Which change of the records: numbered, and told from another one with its number by a random mark.
+/// Which change of the records: it is numbered, and a random mark tells it from another one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) number: u64,
@@ -69,7 +69,7 @@ impl Record {
         now >= self.expires
     }
 
-    /// How it stands. What remains is cut to what may be, as the clock may have been set.
+    /// Its state now. The remaining time is capped at what is possible, as the clock may have been set.
     pub(crate) fn notice(&self, now: u64) -> Notice {
         if !self.is_open {
             return Notice::Closed(self.id);
@@ -79,7 +79,7 @@ impl Record {
         Notice::Open(Period {
             id: self.id,
             remaining_ms: left(self.ends).min(self.open_ms),
-            // One that has longer to go than it was granted for has lapsed.
+            // A lease with more time left than it was granted for has lapsed.
             leased_ms: if leased_ms <= self.lease_ms {
                 leased_ms
             } else {
@@ -102,7 +102,7 @@ impl Change {
 }
 
 impl Published {
-    /// In parts between bars; the name, which may have any bytes, is last.
+    /// The parts are separated by bars; the name, which may have any bytes, is last.
     pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
         let mut parts = payload.splitn(5, |&byte| byte == b'|');
         let before = parts.next()?;

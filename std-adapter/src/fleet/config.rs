@@ -1,4 +1,4 @@
-//! The numbers of a fleet.
+//! The settings of a fleet.
 
 use std::error::Error;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::InstanceId;
 
-/// The numbers of a fleet, the same in all its instances, and the name of this one. Durations are kept in milliseconds,
-/// rounded up.
+/// The settings of a fleet, the same in all its instances, and the name of this one. Durations are kept in
+/// milliseconds, rounded up.
 ///
 /// ```
 /// use atomic_breaker_std::fleet::FleetConfig;
@@ -34,9 +34,8 @@ pub struct FleetConfig {
 }
 
 impl FleetConfig {
-    /// Open for all when `quorum` instances have tripped by outcomes of their own: 1 or more. With 1, one sick
-    /// instance opens all; a quorum above the number of living instances never opens, and
-    /// the joined process shows it.
+    /// Opens for all once `quorum` instances, 1 or more, have tripped because of their own outcomes. With 1, one sick
+    /// instance opens all; a quorum above the number of living instances never opens, and the joined process shows it.
     pub const fn new(quorum: u32) -> Self {
         Self {
             quorum,
@@ -49,16 +48,16 @@ impl FleetConfig {
         }
     }
 
-    /// For how long a trip counts towards the quorum: 1 ms to a day, 10 s unless set. A vote ends so long after its trip,
-    /// however long the breaker stays open.
+    /// For how long a trip counts towards the quorum: 1 ms to a day, 10 s unless set. A vote expires this long after
+    /// its trip, however long the breaker stays open.
     pub const fn window(mut self, window: Duration) -> Self {
         self.window_ms = ms(window);
         self
     }
 
-    /// What an instance waits beyond a period's end before it probes alone, in percent of the period: 1 to 100,
-    /// 10 unless set; but never less than four times the [limit](Self::limit). It is also the time
-    /// over which instances are spread that go on alone, as each waits between half of it and all of it.
+    /// How long an instance waits beyond a period's end before it probes alone, in percent of the period: 1 to 100, 10
+    /// unless set; but never less than four times the [limit](Self::limit). Instances that go on alone are spread over
+    /// it, as each waits between half of it and all of it.
     pub const fn grace_percent(mut self, percent: u32) -> Self {
         self.grace_percent = percent;
         self
@@ -70,27 +69,26 @@ impl FleetConfig {
         self
     }
 
-    /// How often all is read, as messages may be lost: 1 ms to an hour, 5 s unless set, and not more often than the
-    /// [limit](Self::limit).
+    /// How often everything is read, because messages may be lost: 1 ms to an hour, 5 s unless set, and not more often
+    /// than the [limit](Self::limit).
     pub const fn poll(mut self, poll: Duration) -> Self {
         self.poll_ms = ms(poll);
         self
     }
 
-    /// Whether breakers of this instance are left alone: it votes and listens, and what it would have done
-    /// is counted.
+    /// Whether this instance leaves its breakers alone: it votes and listens, and counts what it would have done.
     pub const fn shadow(mut self, is_shadow: bool) -> Self {
         self.is_shadow = is_shadow;
         self
     }
 
-    /// The name of this instance: of this process among all those of its fleet, and the same when it is started again.
-    /// The name of the pod or the unit, say, with the number of the worker. The votes of one name count once, so a
-    /// process that crashes and starts again and again opens nobody else.
+    /// The name of this instance: it tells this process apart from all others in its fleet, and stays the same when the
+    /// process is started again. Take the name of the pod or unit, for example, with the number of the worker. Votes
+    /// under one name count once, so a process that crashes and restarts over and over opens no other instance.
     ///
-    /// Unless set, on Linux: the name of the host, `/etc/machine-id`, and the lowest number that no living instance of
-    /// this machine has. Set it where the name of the host changes with each start, or where machines share both.
-    /// On other systems a random one for each start: set it there.
+    /// Unless set, on Linux it is made of the host name, `/etc/machine-id`, and the lowest number that no living
+    /// instance on this machine has. Set it where the host name changes with each start, or where machines share both.
+    /// On other systems it is random for each start: set it there.
     ///
     /// ```
     /// use atomic_breaker_std::fleet::FleetConfig;
@@ -104,10 +102,10 @@ impl FleetConfig {
         self
     }
 
-    /// Whether it makes sense. Whoever takes a configuration checks it.
+    /// Whether the settings make sense. Code that takes a configuration should check it.
     ///
     /// # Errors
-    /// [`FleetConfigError`] says which number does not, and what to do.
+    /// [`FleetConfigError`] says which setting does not, and what to do.
     pub const fn check(&self) -> Result<(), FleetConfigError> {
         Err(FleetConfigError(if self.quorum == 0 {
             "a quorum of 0 instances: set at least 1"
@@ -135,7 +133,7 @@ impl FleetConfig {
         }
     }
 
-    /// The grace after a period of so many milliseconds.
+    /// The grace after a period of `open_ms` milliseconds.
     pub(super) fn grace_ms(&self, open_ms: u32) -> u64 {
         let share = u64::from(open_ms) * u64::from(self.grace_percent) / 100;
         share.max(4 * self.limit_ms)
@@ -156,7 +154,7 @@ const fn ms(time: Duration) -> u64 {
     }
 }
 
-/// A number of a fleet that makes no sense, in words.
+/// A setting of a fleet that makes no sense, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FleetConfigError(&'static str);
 

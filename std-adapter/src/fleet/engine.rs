@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use super::{Answer, Ask, InstanceId, Message, Name, Reading};
 
-/// Where the instances of a fleet meet: an engine that they share, such as Redis. [`Ledger`](super::Ledger) says
-/// what each request does, to the letter; an engine does one at a time and publishes what they change. It keeps
-/// time by its own clock only.
+/// Where the instances of a fleet meet: a shared engine such as Redis. [`Ledger`](super::Ledger) defines exactly what
+/// each request does; an engine handles one at a time and publishes what it changes. It keeps time with its own clock
+/// only.
 ///
-/// None of this is called in a call that a breaker guards. Whoever awaits an answer sets a time limit and drops
-/// the future when it has passed, whereupon the request may have been done or not.
+/// None of this runs inside a call guarded by a breaker. Code that awaits an answer sets a time limit and drops the
+/// future once that has passed; the request may then have been done or not.
 pub trait Fleet: Send + Sync + 'static {
-    /// What is published.
+    /// The subscription to what is published.
     type Messages: Messages;
 
-    /// Does a request of an instance about one breaker.
+    /// Handles a request of one instance about one breaker.
     ///
     /// # Errors
     /// [`EngineError`] when there is no answer; the request may have been done or not.
@@ -27,8 +27,8 @@ pub trait Fleet: Send + Sync + 'static {
         ask: Ask,
     ) -> impl Future<Output = Result<Answer, EngineError>> + Send;
 
-    /// Everything that is known, or that there is [more](Reading::more) to come, and a sign of life: an instance that reads
-    /// once in `every_ms` counts as living, for three times that long.
+    /// Reads everything that is known, or says that there is [more](Reading::more) to come. It is also a sign of life:
+    /// an instance that reads once every `every_ms` counts as living, for three times that long.
     ///
     /// # Errors
     /// [`EngineError`] when there is no answer.
@@ -38,19 +38,19 @@ pub trait Fleet: Send + Sync + 'static {
         every_ms: u32,
     ) -> impl Future<Output = Result<Reading, EngineError>> + Send;
 
-    /// Listens. What is published after this has returned is received, unless the connection is lost.
+    /// Subscribes. Everything published after this has returned is received, unless the connection is lost.
     ///
     /// # Errors
-    /// [`EngineError`] when there is no connection to be had.
+    /// [`EngineError`] when no connection can be made.
     fn subscribe(&self) -> impl Future<Output = Result<Self::Messages, EngineError>> + Send;
 }
 
 /// A subscription.
 pub trait Messages: Send + 'static {
-    /// The next message. May be dropped while it waits, and called again.
+    /// The next message. The future may be dropped while it waits, and this called again.
     ///
     /// # Errors
-    /// [`EngineError`] when the subscription has ended, or missed a message: subscribe again, and read.
+    /// [`EngineError`] when the subscription has ended or missed a message: subscribe again, then read.
     fn next(&mut self) -> impl Future<Output = Result<Message, EngineError>> + Send;
 }
 
@@ -59,7 +59,7 @@ pub trait Messages: Send + 'static {
 pub struct EngineError(Arc<str>);
 
 impl EngineError {
-    /// In the words of its client.
+    /// An error in the words of the engine's client.
     pub fn new(why: impl fmt::Display) -> Self {
         Self(why.to_string().into())
     }

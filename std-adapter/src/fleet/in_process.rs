@@ -15,8 +15,8 @@ use super::{
 /// How many messages a subscriber may lag behind.
 const BACKLOG: usize = 4_096;
 
-/// A [`Fleet`] within the process, for tests of what uses one: the [`Ledger`] by tokio's time, and every fault
-/// that a real engine has. A clone is the same engine.
+/// A [`Fleet`] within the process, for testing code that uses one: a [`Ledger`] on tokio's clock, with every fault that
+/// a real engine can have. Clones share one engine.
 ///
 /// ```
 /// use atomic_breaker_std::fleet::{Fleet, InProcess, InstanceId};
@@ -42,17 +42,17 @@ struct Engine {
     link: watch::Sender<Link>,
 }
 
-/// The network between the engine and everybody.
+/// The network between the engine and its clients.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     is_cut: bool,
     hangs: bool,
-    /// How often it was cut: what was connected before is lost.
+    /// How often it was cut: connections from before are lost.
     cuts: u32,
 }
 
 impl InProcess {
-    /// An empty one that answers.
+    /// An empty engine that responds.
     pub fn new() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self(Arc::new(Engine {
@@ -71,26 +71,26 @@ impl InProcess {
         *self.ledger() = Ledger::new();
     }
 
-    /// Publishes to all what no request led to, as anyone can who reaches the channel of a real engine.
+    /// Publishes a message that no request led to, as anyone who reaches the channel of a real engine can.
     pub fn publish(&self, message: Message) {
-        // Under the lock, as every message. There may be no subscriber.
+        // Under the lock, like every message. There may be no subscriber.
         let _ledger = self.ledger();
         let _ = self.0.published.send(message);
     }
 
-    /// What a replica would have now.
+    /// What a replica would hold now.
     pub fn replica(&self) -> Ledger {
         self.ledger().clone()
     }
 
-    /// A replica takes over, with what it had, and every connection is lost.
+    /// Lets a replica take over with what it held; every connection is lost.
     pub fn fail_over(&self, to: Ledger) {
         *self.ledger() = to;
         self.cut();
         self.mend();
     }
 
-    /// Every connection is lost and none is to be had.
+    /// Cuts every connection; new ones fail.
     pub fn cut(&self) {
         self.0.link.send_modify(|link| {
             link.is_cut = true;
@@ -98,18 +98,18 @@ impl InProcess {
         });
     }
 
-    /// Connections are to be had again.
+    /// Allows connections again.
     pub fn mend(&self) {
         self.0.link.send_modify(|link| link.is_cut = false);
     }
 
-    /// Answers nobody, keeps every connection, and does what it was asked for when it goes on: as a process that
-    /// is stopped.
+    /// Stops answering but keeps every connection, and handles pending requests once it goes on, like a process that
+    /// was stopped.
     pub fn hang(&self, hangs: bool) {
         self.0.link.send_modify(|link| link.hangs = hangs);
     }
 
-    /// Sets its clock ahead of where it started, or back.
+    /// Sets its clock ahead by so many milliseconds, or back if negative.
     pub fn set_clock_ahead_ms(&self, ms: i64) {
         self.0.ahead_ms.store(ms, Ordering::SeqCst);
     }
@@ -120,7 +120,7 @@ impl InProcess {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        // Nothing that panics is done under the lock.
+        // No code under the lock panics.
         self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,7 +129,7 @@ impl InProcess {
         (self.0.began_ms + age).saturating_add_signed(self.0.ahead_ms.load(Ordering::SeqCst))
     }
 
-    /// An answer comes only while it neither hangs nor is cut.
+    /// Waits while the engine hangs; fails if the connection is cut, or was cut meanwhile.
     async fn reach(&self) -> Result<(), EngineError> {
         let mut link = self.0.link.subscribe();
         let cuts = link.borrow().cuts;
@@ -173,7 +173,7 @@ impl Fleet for InProcess {
         let mut ledger = self.ledger();
         let (answer, notice) = ledger.ask(self.now_ms(), fastrand::u64(..), from, name, ask);
         if let Some(notice) = notice {
-            // Under the lock, so that messages keep the order of what they tell. Nobody may be listening.
+            // Under the lock, so that messages are in the order of the changes. There may be no subscriber.
             let name = name.clone();
             let _ = self.0.published.send(Message { name, notice });
         }

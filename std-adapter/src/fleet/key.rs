@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// A key of a [`Registry`](crate::registry::Registry) that the instances of a fleet know by the same bytes.
 ///
-/// Text, bytes and unsigned numbers are there; a key of one's own is mapped to one of them:
+/// Implemented for text, bytes and unsigned numbers; map a key type of your own to one of them:
 ///
 /// ```
 /// use atomic_breaker_std::fleet::FleetKey;
@@ -30,11 +30,11 @@ use std::sync::Arc;
             cannot be made from what other instances say"
 )]
 pub trait FleetKey: Sized {
-    /// Its bytes, the same in all instances, and others for each other key. With the name of the registry and a slash
-    /// at most 255: a key with more goes on alone.
+    /// The bytes of this key: the same in all instances, and different for every other key. With the registry's name
+    /// and a slash they may be at most 255: a key with more goes on alone.
     fn to_name(&self) -> Vec<u8>;
 
-    /// The key of these bytes; `None` if they are none. They come from other instances: check them.
+    /// The key with these bytes; `None` if they are not a key. They come from other instances: check them.
     fn from_name(name: &[u8]) -> Option<Self>;
 }
 
@@ -87,7 +87,7 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, u128, usize);
 
-/// As it is shown: `https://api.example`.
+/// As it is displayed: `https://api.example`.
 #[cfg(feature = "http")]
 impl FleetKey for crate::http::Origin {
     fn to_name(&self) -> Vec<u8> {

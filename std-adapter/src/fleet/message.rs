@@ -1,28 +1,28 @@
-//! What instances and engine say to each other.
+//! What instances and the engine tell each other.
 
 use super::Name;
 
-/// Which open period: the epoch orders the periods of a breaker, the mark tells two with one epoch apart.
+/// Identifies an open period: the epoch orders the periods of a breaker, the mark tells two with the same epoch apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeriodId {
-    /// Rises with each period and each end of one, also when the engine has forgotten those before: it is more than
-    /// any that a voter knows, and more than the engine's clock in milliseconds. It orders what is published; what the
+    /// Rises with each period and each end of one, even if the engine has forgotten the earlier ones: it is higher than
+    /// any that a voter knows, and than the engine's clock in milliseconds. It orders what is published; what the
     /// engine answers is the present, whatever its epoch.
     pub epoch: u64,
-    /// Drawn at random for each period, and kept at its end.
+    /// Drawn at random for each period, and kept when it ends.
     pub mark: u64,
 }
 
-/// An open period of a breaker, as the engine sees it at the moment.
+/// An open period of a breaker, as the engine sees it now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
     /// Which one.
     pub id: PeriodId,
-    /// The time until somebody may probe, in milliseconds. At most [`open_ms`](Self::open_ms).
+    /// The time until a probe is allowed, in milliseconds. At most [`open_ms`](Self::open_ms).
     pub remaining_ms: u32,
-    /// Somebody holds the right to probe: for so many milliseconds. Otherwise 0.
+    /// For how many more milliseconds an instance holds the right to probe; 0 if none does.
     pub leased_ms: u32,
-    /// How long it is in all, in milliseconds.
+    /// Its length in all, in milliseconds.
     pub open_ms: u32,
     /// Periods in a row, this one included.
     pub trips: u8,
@@ -38,7 +38,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Which period it speaks of; of one that ended, with the epoch of its end.
+    /// The period that it is about; if that has ended, with the epoch of its end.
     pub const fn id(&self) -> PeriodId {
         match self {
             Self::Open(period) => period.id,
@@ -47,7 +47,7 @@ impl Notice {
     }
 }
 
-/// What the engine publishes to all instances, at each change.
+/// What the engine publishes to all instances at each change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The breaker.
@@ -56,11 +56,11 @@ pub struct Message {
     pub notice: Notice,
 }
 
-/// What an instance wants of the engine, about one breaker.
+/// What an instance asks of the engine, about one breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// It has tripped here, by outcomes. With `quorum` votes of different instances within the window a period
-    /// begins, as long as so many of them are open at least.
+    /// The breaker has tripped here because of its outcomes. With votes of `quorum` different instances within the
+    /// window a period begins, which is as long as at least so many of them would be open on their own.
     Vote {
         /// How many votes open it for all.
         quorum: u32,
@@ -68,20 +68,21 @@ pub enum Ask {
         window_ms: u32,
         /// How many milliseconds ago it tripped here.
         age_ms: u32,
-        /// For how many milliseconds more it is open here.
+        /// For how many more milliseconds it is open here.
         open_ms: u32,
         /// The highest epoch known here.
         known: u64,
     },
-    /// The right to probe, for so many milliseconds; asked for again by who has it, that long from now on.
+    /// Asks for the right to probe, for `lease_ms`. An instance that has it asks again to extend it to that long from
+    /// now.
     Bid {
         /// In which period.
         id: PeriodId,
         /// For how long.
         lease_ms: u32,
     },
-    /// What a probe found. Counts unless the period is another; a failure also not if another instance holds the right
-    /// by now.
+    /// What a probe found. It does not count if the period is no longer this one; a failure does not count either if
+    /// another instance holds the right by now.
     Verdict {
         /// In which period.
         id: PeriodId,
@@ -95,12 +96,13 @@ pub enum Ask {
 pub enum Verdict {
     /// The resource is back.
     Healthy,
-    /// It is not, as far as this instance can tell. The first instance that says so only puts off the next probe; when a
-    /// second one says so, a longer period begins. What the first one says again changes nothing.
+    /// It is not, as far as this instance can tell. The first instance to say so only puts off the next probe; when a
+    /// second one says so, a longer period begins. If the first one says so again, it only gives back the right to
+    /// probe.
     Failed {
-        /// For how many milliseconds it should be open, growth and jitter included. The lesser one of both applies.
+        /// For how many milliseconds it should be open, growth and jitter included. The lesser of the two applies.
         open_ms: u32,
-        /// How many milliseconds another instance should wait before it probes. Cut to the open time so far.
+        /// How many milliseconds another instance should wait before it probes. Capped at the open time so far.
         pause_ms: u32,
     },
 }
@@ -108,21 +110,22 @@ pub enum Verdict {
 /// What the engine answers to an [`Ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether it was done: a bid was won, a verdict counted; a vote: whether a period runs.
+    /// Whether it was done: a bid was won, or a verdict counted. For a vote: whether a period is running.
     pub done: bool,
-    /// Votes that count, where no period runs.
+    /// How many votes count, if no period is running.
     pub votes: u32,
-    /// How the breaker stands now; `None` if the engine knows nothing of it, which means closed.
+    /// The state of the breaker now; `None` if the engine knows nothing of it, which means closed.
     pub notice: Option<Notice>,
 }
 
-/// All that the engine knows.
+/// Everything that the engine knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Instances that have read lately, this one included.
+    /// Instances that have read recently, this one included.
     pub living: u32,
-    /// Breakers that are open, or were lately. Empty while there is [more](Self::more).
+    /// Breakers that are open, or recently were. Empty while there is [more](Self::more).
     pub messages: Vec<Message>,
-    /// Not everything was read yet: read again, at once. A large fleet is read in parts, each within the time limit.
+    /// Not everything has been read yet: read again at once. A large fleet is read in parts, each within the time
+    /// limit.
     pub more: bool,
 }

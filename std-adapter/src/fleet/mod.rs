@@ -1,5 +1,5 @@
-//! Instances that learn from one another's trips, by an engine that they share. No call waits for it, and without it
-//! every breaker goes on alone.
+//! Instances that learn from one another's trips through an engine that they share. No call waits for it, and without
+//! it every breaker goes on alone.
 //!
 //! ```text
 //!  breaker ─ transition ─► Seat ─► queue ─► task of Joined ─► Member ─► Ask ──► Fleet (Redis, InProcess)
@@ -10,14 +10,14 @@
 //! | file | what |
 //! |---|---|
 //! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
-//! | `key` | [`FleetKey`]: what a key of a registry is called |
-//! | `config`, `name` | [`FleetConfig`]: the numbers; [`Name`], [`InstanceId`] |
+//! | `key` | [`FleetKey`]: how a fleet names the keys of a registry |
+//! | `config`, `name` | [`FleetConfig`]: the settings; [`Name`], [`InstanceId`] |
 //! | `member` | [`Member`]: the protocol of one breaker in one instance, pure |
-//! | `message` | what instances and engine say to each other |
+//! | `message` | what instances and the engine tell each other |
 //! | `engine` | [`Fleet`]: what an engine must be able to do |
-//! | `ledger` | [`Ledger`]: what it does with each request |
+//! | `ledger` | [`Ledger`]: what an engine does with each request |
 //! | `in_process` | [`InProcess`]: an engine for tests, with every fault |
-//! | `model` | tests: `member` and `ledger` in every state that a few faults lead to |
+//! | `model` | tests: `member` and `ledger` in every state that a few faults can lead to |
 
 mod config;
 mod engine;

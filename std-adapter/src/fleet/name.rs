@@ -1,4 +1,4 @@
-//! What the parties are called.
+//! Names of breakers and instances.
 
 use std::borrow::Borrow;
 use std::error::Error;
@@ -38,7 +38,7 @@ impl Name {
         }
     }
 
-    /// That of a registry: its keys come after it and a slash.
+    /// The name of a registry: those of its keys begin with it and a slash.
     pub(super) fn of_registry(name: &[u8]) -> Result<Self, NameError> {
         if name.contains(&SEPARATOR) {
             return Err(NameError(Wrong::Slash));
@@ -46,7 +46,7 @@ impl Name {
         Self::new(name)
     }
 
-    /// The name of the registry, if this may be that of a key.
+    /// The name of the registry, if this may be the name of a key.
     pub(super) fn registry(&self) -> Option<&[u8]> {
         let mut parts = self.0.splitn(2, |&byte| byte == SEPARATOR);
         let registry = parts.next()?;
@@ -59,14 +59,14 @@ impl Name {
     }
 }
 
-/// So that one is found by its bytes.
+/// So that a name can be looked up by its bytes.
 impl Borrow<[u8]> for Name {
     fn borrow(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// As text, where it is some; other bytes are escaped.
+/// As ASCII text; other bytes are escaped.
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", self.0.escape_ascii())
@@ -109,19 +109,19 @@ impl fmt::Display for NameError {
 
 impl Error for NameError {}
 
-/// One instance of a fleet: a process, or what stands for one in a test. Two that are alive must differ: the
-/// votes of instances with one id count once, and they probe at the same time. A process that is started again must have
-/// the id that it had: otherwise one that crashes again and again is a quorum of its own.
+/// One instance of a fleet: a process, or its stand-in in a test. Two that are alive must have different ids: votes
+/// under one id count once, and both would probe at the same time. A process that is started again must keep its id:
+/// otherwise one that crashes over and over is a quorum by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceId(u128);
 
 impl InstanceId {
-    /// An id from elsewhere.
+    /// An id chosen elsewhere.
     pub const fn new(id: u128) -> Self {
         Self(id)
     }
 
-    /// The one of this name, the same in every process: 128 bits of its FNV-1a hash.
+    /// The id for this name, the same in every process: 128 bits of its FNV-1a hash.
     ///
     /// ```
     /// use atomic_breaker_std::fleet::InstanceId;
@@ -139,7 +139,7 @@ impl InstanceId {
         Self(hash)
     }
 
-    /// A random one: another one in each process.
+    /// A random id, different in each process.
     pub fn random() -> Self {
         Self(fastrand::u128(..))
     }

@@ -1,13 +1,13 @@
-//! Clocks that all processes of a machine read alike, by name.
+//! Clocks that all processes on a machine read alike, each with a number.
 
 use atomic_breaker::{ManualClock, SharedClock};
 
 use crate::BootClock;
 
-/// A clock that all processes of a machine read alike, and a number that tells it from others: a file keeps the
-/// number of the clock by which its words are timed.
+/// A clock that all processes on a machine read alike, and a number that identifies it: a file keeps the number of the
+/// clock by which its words are timed.
 ///
-/// A clock of yours takes a number above 255, the same in every program that shares its files.
+/// A clock of your own takes a number above 255, the same in every program that shares its files.
 ///
 /// ```
 /// use atomic_breaker_std::{BootClock, Config, mapped::MappedBuilder};

@@ -11,7 +11,7 @@ use atomic_breaker::ConfigError;
 use super::file::Fault;
 use super::layout::{MAX_CAPACITY, MAX_KEY_BYTES};
 
-/// Why breakers could not be mapped: names the file, and says what to do.
+/// Why breakers could not be mapped: it names the file, and says what to do.
 pub struct MappedError {
     path: Option<PathBuf>,
     kind: Kind,
@@ -35,7 +35,7 @@ impl MappedError {
         }
     }
 
-    /// The file; `None` where there is none.
+    /// The file; `None` if there is none.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -77,7 +77,7 @@ impl fmt::Display for MappedError {
     }
 }
 
-/// With its message, as `unwrap` and a `main` that returns it show this.
+/// Shows its message, because `unwrap` and a `main` that returns it print this.
 impl fmt::Debug for MappedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MappedError({self})")

@@ -10,7 +10,7 @@
 //! 32 slots: tag, word of the breaker, key
 //! ```
 //!
-//! The words 0 to 3 have this meaning in every version. Without a file, only the secret and what is below it are used.
+//! Words 0 to 3 have this meaning in every version. Without a file, only the secret and what comes after it are used.
 
 pub(super) const SECRET: usize = 9;
 pub(super) const KEYS: usize = 16;
@@ -22,9 +22,9 @@ pub(super) const TAG: usize = 0;
 pub(super) const WORD: usize = 1;
 pub(super) const KEY: usize = 2;
 
-/// Bytes of a key in one word; its top byte says that it was written.
+/// Bytes of a key in one word, whose top byte says that it was written.
 pub(super) const BYTES_IN_WORD: usize = 7;
-/// Slots begin at cache lines.
+/// Slots start on cache lines.
 const STEP: usize = 8;
 
 pub(super) const MAX_CAPACITY: u32 = 1 << 20;

@@ -1,7 +1,7 @@
-//! Mapped memory as a slice of atomics: the only unsafe code of this package.
+//! Mapped memory as a slice of atomics: the only unsafe code in this package.
 //!
-//! Miri cannot map memory that is shared, so nothing below is run by it; the tests run it with real processes.
-//! Whatever other processes write there, every 64 bits are a valid `u64`, read and written as an atomic here.
+//! Miri cannot map shared memory, so it runs nothing below; the tests run it with real processes. Whatever other
+//! processes write there, any 64 bits are a valid `u64`, read and written as an atomic here.
 #![expect(unsafe_code, reason = "maps memory; each block says why it is sound")]
 
 use std::fmt;
@@ -12,10 +12,10 @@ use atomic_breaker::word::AtomicU64;
 use rustix::io;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Words that other processes share, unmapped when dropped.
+/// Words shared with other processes, unmapped when dropped.
 pub(super) struct Memory {
     words: NonNull<[AtomicU64]>,
-    /// Its lock shows others that the file is in use.
+    /// Its lock shows other processes that the file is in use.
     file: Option<File>,
 }
 
@@ -25,12 +25,12 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// The first `words` words of a file. Touching words beyond the end of the file would end the process, so
-    /// the file must be that long, and stay so: see the documentation of the module.
+    /// The first `words` words of a file. Touching words beyond the end of the file would end the process, so the file
+    /// must be that long, and stay so: see the documentation of the module.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn of_file(file: &File, words: usize) -> io::Result<Self> {
         let bytes = mappable(words)?;
-        // SAFETY: with no address demanded, a new mapping takes the place of no other.
+        // SAFETY: no address is demanded, so the new mapping replaces no other.
         let start = unsafe {
             let read_write = ProtFlags::READ | ProtFlags::WRITE;
             rustix::mm::mmap(null_mut(), bytes, read_write, MapFlags::SHARED, file, 0)
@@ -66,8 +66,8 @@ impl Memory {
 
     #[inline]
     pub(super) fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping begins at a page, so it is aligned; it has so many words, and stays until this
-        // value is dropped. Everybody in this process reaches it through this slice of atomics.
+        // SAFETY: the mapping begins at a page, so it is aligned; it has that many words, and stays until this value is
+        // dropped. All code in this process reaches it through this slice of atomics.
         unsafe { self.words.as_ref() }
     }
 }

@@ -1,4 +1,4 @@
-//! What single breakers and slabs have in common: settings, and where the memory comes from.
+//! What single breakers and slabs have in common: settings, and the source of the memory.
 
 use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{Breaker, Config, Rules};
@@ -38,7 +38,7 @@ impl<C> Setup<C> {
 }
 
 impl<C: MachineClock> Setup<C> {
-    /// The rules, known to need no memory beside the word: no file is made for others.
+    /// The rules, checked to need no memory besides the word: for others no file is created.
     pub(super) fn rules(&self) -> Result<Rules<u64>, Kind> {
         let rules = Rules::try_new(self.config)?;
         let _ = Breaker::try_from_parts(AtomicU64::new(0), &rules, &self.clock, (), ())?;

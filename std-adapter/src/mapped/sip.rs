@@ -1,5 +1,5 @@
-//! `SipHash` 2-4 (Aumasson and Bernstein, 2012): a hash whose collisions nobody can choose who does not know its
-//! two secret words. The hashers of `std` may change with the compiler; programs that share a slab must agree.
+//! `SipHash` 2-4 (Aumasson and Bernstein, 2012): a hash whose collisions cannot be chosen without knowing its two
+//! secret words. The hashers of `std` may change with the compiler; programs that share a slab must agree.
 
 pub(super) fn sip_hash(secret: [u64; 2], bytes: &[u8]) -> u64 {
     let [k0, k1] = secret;

@@ -34,14 +34,14 @@ use crate::{BootClock, Config};
 ///
 /// # Keys
 ///
-/// A key is up to 98 bytes unless [told otherwise](MappedSlabBuilder::max_key_bytes), and has its slot from its
-/// first call on, until the file is removed: none is forgotten. So set a [capacity](MappedSlabBuilder::capacity)
-/// that all keys fit into. Calls of further ones pass unguarded, or [are an error](Self::breaker), and are
-/// [counted](Self::refused) over all processes. Where outsiders choose the keys, they can fill it: take a
+/// A key has up to 98 bytes unless [told otherwise](MappedSlabBuilder::max_key_bytes), and keeps its slot from its
+/// first call until the file is removed: no key is forgotten. So set a [capacity](MappedSlabBuilder::capacity) that all
+/// keys fit into. Calls for further keys pass unguarded, or [are an error](Self::breaker), and are
+/// [counted](Self::refused) over all processes. Where outsiders choose the keys, they can fill the slab: use a
 /// `Registry` in each process (feature `registry`), which forgets, or admit only keys that you know.
 ///
-/// A key is looked up without a lock, and without a write. Which slot it has depends on random bits that are in
-/// the file, so nobody outside can choose keys that collide.
+/// A key is looked up without a lock or a write. Its slot depends on random bits in the file, so outsiders cannot
+/// choose keys that collide.
 pub struct MappedSlab<C = BootClock> {
     memory: Memory,
     shape: Shape,
@@ -75,15 +75,15 @@ pub enum NoSlot {
     },
     /// The key is too long.
     KeyTooLong {
-        /// Its bytes.
+        /// Its length in bytes.
         bytes: usize,
-        /// How many there may be.
+        /// How many are allowed.
         max: usize,
     },
 }
 
 impl MappedSlab {
-    /// By [`BootClock`], for 1,024 keys of up to 98 bytes, unless the builder is told otherwise.
+    /// Uses [`BootClock`], for 1,024 keys of up to 98 bytes, unless the builder is told otherwise.
     pub const fn builder(config: Config) -> MappedSlabBuilder {
         MappedSlabBuilder::new(config)
     }
@@ -141,7 +141,7 @@ impl<C: MachineClock> MappedSlab<C> {
         self.observed(key, ())
     }
 
-    /// [`breaker`](Self::breaker) with somebody who is notified of what this one does.
+    /// [`breaker`](Self::breaker) with an observer, which is notified of what this one does.
     ///
     /// # Errors
     /// [`NoSlot`]: the slab is full, or the key is too long; counted in [`refused`](Self::refused).
@@ -169,7 +169,7 @@ impl<C: MachineClock> MappedSlab<C> {
         }
     }
 
-    /// The breaker of a key that has a slot already. Takes none.
+    /// The breaker of a key that already has a slot. Takes no new one.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Option<SlotBreaker<'_, C>> {
         let key = key.as_ref();
         let fits = key.len() <= self.shape.key_bytes as usize;
@@ -177,8 +177,8 @@ impl<C: MachineClock> MappedSlab<C> {
         Some(self.over(word, ()))
     }
 
-    /// All keys that have a slot, in no particular order. Each is looked up as a call does it, so what is shown is
-    /// what calls go by, even in a file that something has damaged.
+    /// All keys that have a slot, in no particular order. Each is looked up the way a call does it, so the result is
+    /// what calls see, even in a damaged file.
     pub fn entries(&self) -> impl Iterator<Item = MappedEntry> {
         let slots = self.slots();
         slots.all().map(|(key, word)| MappedEntry {
@@ -192,17 +192,17 @@ impl<C: MachineClock> MappedSlab<C> {
         self.shape.capacity as usize
     }
 
-    /// How many keys have a slot. A process that is killed while it takes one may leave it uncounted.
+    /// How many keys have a slot. A process that is killed while taking one may leave it uncounted.
     pub fn keys(&self) -> u64 {
         self.slots().keys()
     }
 
-    /// How often, in all processes, a key got no slot.
+    /// How often a key got no slot, over all processes.
     pub fn refused(&self) -> u64 {
         self.slots().refused()
     }
 
-    /// How the file came to be there.
+    /// Where the file came from.
     pub const fn origin(&self) -> Origin {
         self.origin
     }

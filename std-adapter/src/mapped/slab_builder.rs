@@ -1,4 +1,4 @@
-//! How a slab is made.
+//! Building a slab.
 
 use atomic_breaker::{Config, Rules};
 
@@ -8,7 +8,7 @@ use super::setup::{Setup, for_forks as memory_for_forks};
 use super::{MachineClock, MappedError, MappedSlab, Origin};
 use crate::BootClock;
 
-/// A [`MappedSlab`] in the making.
+/// Builds a [`MappedSlab`].
 ///
 /// Its file, or its memory, takes `capacity × 2` slots of 128 bytes, or more for longer keys: 256 KiB by default.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl MappedSlabBuilder {
 }
 
 impl<C> MappedSlabBuilder<C> {
-    /// Another clock: the same in all processes.
+    /// Uses another clock, the same in all processes.
     pub fn clock<D: MachineClock>(self, clock: D) -> MappedSlabBuilder<D> {
         MappedSlabBuilder {
             setup: self.setup.clock(clock),

@@ -1,9 +1,9 @@
 //! Slots of keys: found and taken without a lock, by processes that may be killed at any step.
 //!
-//! A slot is taken by swapping its tag from 0 to one that is made of the key's length and hash. Then the words of
-//! the key are swapped from 0, one after the other; a written one is never 0. Whoever meets a word that is still 0
-//! writes it on behalf of the one who took the slot, and whoever meets a word of another key goes on to the next
-//! slot. No word changes twice, so all processes decide alike about a key: it has one slot, whoever dies.
+//! A slot is taken by swapping its tag from 0 to one made of the key's length and hash. Then the words of the key are
+//! swapped from 0, one after the other; a written one is never 0. A process that meets a word that is still 0 writes it
+//! on behalf of the one that took the slot; a process that meets a word of another key goes on to the next slot. No
+//! word changes twice, so all processes agree about a key: it has one slot, whichever process dies.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ptr;
@@ -14,8 +14,7 @@ use atomic_breaker::word::AtomicU64;
 use super::layout::{BYTES_IN_WORD, HEADER, KEY, KEYS, REFUSED, SECRET, Shape, TAG, WORD};
 use super::sip::sip_hash;
 
-/// How far a key may lie from where its hash points. Half of the slots are free, so only a slab that somebody has
-/// damaged comes near it.
+/// How far a key may lie from where its hash points. Half of the slots are free, so only a damaged slab comes near it.
 const MAX_STEPS: usize = 256;
 
 const TAKEN: u64 = 1 << 63;
@@ -64,8 +63,7 @@ impl<'a> Slots<'a> {
         None
     }
 
-    /// All keys that are whole, and their words: where calls find them, which is elsewhere only than in slots that
-    /// somebody has damaged.
+    /// All complete keys and their words, if calls find them there, as they do unless slots are damaged.
     pub(super) fn all(self) -> impl Iterator<Item = (Vec<u8>, &'a AtomicU64)> {
         (0..self.shape.slots()).filter_map(move |index| {
             let slot = self.slot(index);
@@ -87,12 +85,12 @@ impl<'a> Slots<'a> {
         self.words[REFUSED].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The tag of the key, and the slots that it may be in, one after the other.
+    /// The tag of the key, and the slots that it may be in, in order.
     fn search(self, key: &[u8]) -> (u64, impl Iterator<Item = &'a [AtomicU64]>) {
         let secret = [SECRET, SECRET + 1].map(|index| self.words[index].load(Ordering::Relaxed));
         let hash = sip_hash(secret, key);
         let slots = self.shape.slots();
-        // The high bits say where, the low ones are in the tag.
+        // The high bits give the place, the low ones go into the tag.
         let first = ((u128::from(hash) * slots as u128) >> u64::BITS) as usize;
         let tag = TAKEN | (key.len() as u64) << LENGTH_SHIFT | hash & HASH;
         let steps = (first..first + MAX_STEPS.min(slots)).map(move |index| {
@@ -110,13 +108,13 @@ impl<'a> Slots<'a> {
     }
 }
 
-/// Swaps 0 for a value; what was there before.
+/// Swaps 0 for a value; returns what was there before.
 fn take(word: &AtomicU64, value: u64) -> u64 {
     word.compare_exchange(0, value, Ordering::AcqRel, Ordering::Acquire)
         .unwrap_or_else(|found| found)
 }
 
-/// The key in words, none of which is 0: seven bytes, and above them how many of them count, and a one.
+/// The key in words, none of which is 0: seven bytes, and above them how many of them count, with the top bit set.
 fn words_of(key: &[u8]) -> impl Iterator<Item = u64> {
     let parts = key.chunks_exact(BYTES_IN_WORD);
     let rest = parts.remainder();
@@ -138,7 +136,7 @@ fn is_key(slot: &[AtomicU64], key: &[u8]) -> bool {
     words.all(|(own, word)| word.load(Ordering::Acquire) == own)
 }
 
-/// Writes what is not written yet. Whether the slot is this key's.
+/// Writes what is not written yet. Returns whether the slot is this key's.
 fn become_key(slot: &[AtomicU64], key: &[u8]) -> bool {
     let mut words = words_of(key).zip(&slot[KEY..]);
     words.all(|(own, word)| {
@@ -150,7 +148,7 @@ fn become_key(slot: &[AtomicU64], key: &[u8]) -> bool {
     })
 }
 
-/// The key of a slot; `None` if it is free, not whole, or damaged.
+/// The key of a slot; `None` if it is free, incomplete, or damaged.
 fn read_key(slot: &[AtomicU64]) -> Option<Vec<u8>> {
     let tag = slot[TAG].load(Ordering::Acquire);
     let length = ((tag & !TAKEN) >> LENGTH_SHIFT) as usize;
@@ -166,7 +164,7 @@ fn read_key(slot: &[AtomicU64]) -> Option<Vec<u8>> {
     (key.len() == length).then_some(key)
 }
 
-/// Random bits, as the hashers of `std` have them.
+/// Draws random bits, the way the hashers of `std` do.
 pub(super) fn draw_secret(words: &[AtomicU64]) {
     for secret in [SECRET, SECRET + 1] {
         let random = RandomState::new().hash_one(secret);

@@ -13,10 +13,10 @@ use super::setup::{Setup, for_forks as memory_for_forks};
 use super::{MachineClock, MappedError, Origin};
 use crate::BootClock;
 
-/// A breaker whose word lies in memory that processes share.
+/// A breaker whose word is in memory that processes share.
 pub type MappedBreaker<C = BootClock, O = ()> = Breaker<C, MappedWord, (), O>;
 
-/// The word of a breaker in memory that processes share. Clones are the same word.
+/// The word of a breaker in memory that processes share. Clones share the word.
 #[derive(Clone, Debug)]
 pub struct MappedWord {
     memory: Arc<Memory>,
@@ -24,7 +24,7 @@ pub struct MappedWord {
 }
 
 impl MappedWord {
-    /// How the file came to be there.
+    /// Where the file came from.
     pub const fn origin(&self) -> Origin {
         self.origin
     }
@@ -74,7 +74,7 @@ pub fn for_forks(config: Config) -> Result<MappedBreaker, MappedError> {
     MappedBuilder::new(config).for_forks()
 }
 
-/// A [`MappedBreaker`] in the making, with another clock, or an observer.
+/// Builds a [`MappedBreaker`], with another clock or an observer.
 ///
 /// ```
 /// use atomic_breaker_std::mapped::{MappedBuilder, MappedError};
@@ -93,7 +93,7 @@ pub struct MappedBuilder<C = BootClock, O = ()> {
 }
 
 impl MappedBuilder {
-    /// By [`BootClock`], without an observer.
+    /// Uses [`BootClock`], without an observer.
     pub const fn new(config: Config) -> Self {
         Self {
             setup: Setup::new(config),
@@ -103,7 +103,7 @@ impl MappedBuilder {
 }
 
 impl<C, O> MappedBuilder<C, O> {
-    /// Another clock: the same in all processes.
+    /// Uses another clock, the same in all processes.
     pub fn clock<D: MachineClock>(self, clock: D) -> MappedBuilder<D, O> {
         MappedBuilder {
             setup: self.setup.clock(clock),
@@ -111,7 +111,7 @@ impl<C, O> MappedBuilder<C, O> {
         }
     }
 
-    /// Who is notified of the transitions that *this* process makes.
+    /// Sets the observer of the transitions that *this* process makes.
     pub fn observer<P: Observer>(self, observer: P) -> MappedBuilder<C, P> {
         MappedBuilder {
             setup: self.setup,

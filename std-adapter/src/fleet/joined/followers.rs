@@ -14,10 +14,10 @@ use super::steer::{NoRoom, Steer};
 struct Follower {
     breaker: Box<dyn Steer>,
     member: Member,
-    /// The last transition that the fleet made here: what was told before it is out of date.
+    /// The last transition that the fleet made here: reports of earlier ones are out of date.
     last: Option<Transition>,
     due: Option<u64>,
-    /// Of a key: the name of its registry. It is forgotten when nothing is to be done.
+    /// For a key: the name of its registry. A key is forgotten when there is nothing to do for it.
     registry: Option<Name>,
 }
 
@@ -27,7 +27,7 @@ struct Registry {
     following: usize,
 }
 
-/// Of so many keys that are not followed any more it is remembered which of their periods have ended.
+/// For how many keys that are no longer followed the ended periods are remembered.
 const REMEMBERED: usize = 4_096;
 
 /// What a step asks the task to do.
@@ -43,14 +43,14 @@ pub(super) struct Followers {
     all: HashMap<Name, Follower>,
     due: BTreeSet<(u64, Name)>,
     registries: HashMap<Name, Registry>,
-    /// Of keys that were followed, and their order.
+    /// The ended periods of keys that were followed, and the order of those keys.
     ended: HashMap<Name, Ended>,
     ended_order: VecDeque<Name>,
-    /// How many are open by the fleet.
+    /// How many the fleet holds open.
     open: usize,
     /// How often a key could not follow.
     left_alone: u64,
-    /// When those that are idle were looked for last.
+    /// When idle ones were last looked for.
     swept_ms: u64,
     actions: Vec<Action>,
 }
@@ -96,7 +96,7 @@ impl Followers {
     }
 
     pub(super) fn join_registry(&mut self, name: Name, keys: Box<dyn Keys>) {
-        // Its keys follow by way of the new one, from now on.
+        // From now on its keys follow through the new one.
         let of_before = |follower: &Follower| follower.registry.as_ref() == Some(&name);
         let names: Vec<Name> = self
             .all
@@ -155,7 +155,7 @@ impl Followers {
         }
     }
 
-    /// Whether a breaker of this name follows from now on: it does already, or is a key of a registry.
+    /// Whether a breaker with this name follows from now on: it already does, or it is a key of a registry.
     pub(super) fn follow(&mut self, now_ms: u64, name: &Name) -> bool {
         if self.all.contains_key(name) {
             return true;
@@ -167,7 +167,7 @@ impl Followers {
             return false;
         };
         let registry = registry.clone();
-        // The bytes come from others: a key of the user's that panics at some of them is none.
+        // The bytes come from other instances: a user's key type that panics on some of them yields no key.
         let found = catch_unwind(AssertUnwindSafe(|| keys.keys.find(name)));
         let Some(key) = found.ok().flatten() else {
             return false;
@@ -183,7 +183,7 @@ impl Followers {
         true
     }
 
-    /// As many keys follow as have a slot.
+    /// Only as many keys follow as have a slot.
     fn has_room(&mut self, now_ms: u64, registry: &Name) -> bool {
         let has_room = |of: &Self| {
             of.registries
@@ -196,7 +196,7 @@ impl Followers {
         has_room(self)
     }
 
-    /// Keys of which nothing is to be remembered.
+    /// Forgets keys of which nothing need be remembered.
     fn forget_idle(&mut self, now_ms: u64) {
         self.swept_ms = now_ms;
         let now = Context {
@@ -215,7 +215,7 @@ impl Followers {
         }
     }
 
-    /// Everything was read: what the engine does not know, and what is idle here, is forgotten.
+    /// Everything was read: forgets a key that is idle here, once the engine no longer has it open.
     pub(super) fn forget_if_idle(&mut self, now_ms: u64, name: &Name) {
         let now = Context {
             now_ms,
@@ -233,8 +233,8 @@ impl Followers {
         self.due.first().cloned()
     }
 
-    /// Whether what is told now happened before what the fleet did last, by the word's own count, as clocks wrap. What is
-    /// the present is never old.
+    /// Whether a transition reported now happened before the fleet's last one, by the word's own count, as clocks wrap.
+    /// The current one is never old.
     pub(super) fn is_old(&self, name: &Name, made: &Transition) -> bool {
         let Some(follower) = self.all.get(name) else {
             return false;
@@ -297,7 +297,7 @@ impl Followers {
 }
 
 impl Follower {
-    /// An observer of the user's that panics ends nothing here.
+    /// A user's observer that panics stops nothing here.
     fn act(&mut self, action: Action) -> Result<(), NoRoom> {
         let breaker = &self.breaker;
         if let Ok(made) = catch_unwind(AssertUnwindSafe(|| breaker.act(action))) {

@@ -2,10 +2,10 @@
 
 use super::super::InstanceId;
 
-/// How many instances of one machine are told apart.
+/// How many instances on one machine can be told apart.
 const MOST: u32 = 1_024;
 
-/// The id of an instance, and what keeps others of this machine from having the same.
+/// The id of an instance, and what keeps others on this machine from having the same.
 pub(super) struct Identity {
     pub(super) id: InstanceId,
     _held: Option<held::Number>,
@@ -16,8 +16,8 @@ impl Identity {
         Self { id, _held: None }
     }
 
-    /// The machine and the lowest number that no living instance of it has: a process that is started again has that
-    /// of the one before. Random where there is no way to tell.
+    /// The machine, and the lowest number that no living instance on it has: a process that is started again gets that
+    /// of its predecessor. Random where this cannot be told.
     pub(super) fn of_this_machine() -> Self {
         let held = held::machine().and_then(|machine| {
             let (number, held) = held::lowest(MOST)?;
@@ -41,11 +41,11 @@ mod held {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-    /// A socket of an abstract name: it is in no file system, and the kernel frees it when its process ends, however it
-    /// ends.
+    /// A socket with an abstract name: it is in no file system, and the kernel frees it when its process ends, in
+    /// whatever way.
     pub(super) type Number = UnixDatagram;
 
-    /// The name of the host, which containers have one each of, and the id of the installation.
+    /// The host name, of which each container has its own, and the id of the installation.
     pub(super) fn machine() -> Option<String> {
         let read = |path| read_to_string(path).unwrap_or_default().trim().to_owned();
         let host = read("/proc/sys/kernel/hostname");

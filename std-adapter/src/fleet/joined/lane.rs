@@ -1,4 +1,4 @@
-//! Requests under way: bounded in number and time, apart from everything else.
+//! Requests under way: bounded in number and time, separate from everything else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::time::timeout;
 
 use super::super::{Answer, Ask, EngineError, Fleet, InstanceId, Name, Reading};
 
-/// How many requests are under way at most.
+/// How many requests may be under way at once.
 const MOST: usize = 64;
 
-/// How many more may wait for their turn: as many keys may open at once.
+/// How many may be under way or waiting for their turn: that many keys may open at once.
 const WAITING: usize = 16_384;
 
-/// For how many limits a request waits for its turn: then it may be out of date.
+/// For how many limits a request waits for its turn: after that it may be out of date.
 const PATIENCE: u32 = 8;
 
-/// What a request came to.
+/// The outcome of a request.
 pub(super) enum Reply {
     Ask {
         name: Name,
@@ -51,7 +51,8 @@ impl<F: Fleet> Lane<F> {
         }
     }
 
-    /// Asks. Gives the reply at once, without an answer, if too much waits. The limit begins when it is sent.
+    /// Asks. If too many are waiting, returns a reply without an answer at once. The limit starts when the request is
+    /// sent.
     pub(super) fn ask(&mut self, name: Name, ask: Ask, asked_ms: u64) -> Option<Reply> {
         if self.under_way.len() >= WAITING {
             return Some(Reply::Ask {
@@ -92,7 +93,7 @@ impl<F: Fleet> Lane<F> {
         });
     }
 
-    /// The next reply; for ever if nothing is under way. A request that panicked has none.
+    /// The next reply; waits forever if nothing is under way. A request that panicked is an error.
     pub(super) async fn reply(&mut self) -> Result<Reply, EngineError> {
         match self.under_way.join_next().await {
             Some(reply) => reply.map_err(EngineError::new),
@@ -101,7 +102,7 @@ impl<F: Fleet> Lane<F> {
     }
 }
 
-/// What an engine answers, or that it was too slow.
+/// The engine's answer, or an error if it was too slow.
 pub(super) async fn within<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, EngineError>>,

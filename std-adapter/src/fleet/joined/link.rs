@@ -1,4 +1,4 @@
-//! The subscription: kept, or taken again.
+//! The subscription: kept up, or renewed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(super) enum Heard {
     /// From now on everything is heard.
     Subscribed,
     Message(Message),
-    /// There is no subscription, or no more.
+    /// There is no subscription, or it has ended.
     Lost(EngineError),
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Heard {
 const FIRST_MS: u64 = 100;
 const LONGEST_MS: u64 = 5_000;
 
-/// A pause that doubles with each one in a row, of which a random part is taken.
+/// A pause whose limit doubles each time in a row; a random part of it, at least half, is taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pause {
     in_row: u32,
@@ -41,11 +41,11 @@ impl Pause {
     }
 }
 
-/// Listens for ever. Ends when nobody takes what it hears.
+/// Listens forever. Ends when its receiver is gone.
 pub(super) async fn listen<F: Fleet>(engine: Arc<F>, limit: Duration, heard: Sender<Heard>) {
     let mut pause = Pause::default();
     loop {
-        // In a task of its own, as an engine that panics is lost like one that fails.
+        // In a task of its own, so that an engine that panics is lost like one that fails.
         let mut subscription = JoinSet::new();
         subscription.spawn(hear(Arc::clone(&engine), limit, heard.clone()));
         let Some(ended) = subscription.join_next().await else {
@@ -63,7 +63,7 @@ pub(super) async fn listen<F: Fleet>(engine: Arc<F>, limit: Duration, heard: Sen
     }
 }
 
-/// One subscription: whether a message came by it, and why it ended.
+/// One subscription. Returns whether it brought a message, and why it ended.
 async fn hear<F: Fleet>(
     engine: Arc<F>,
     limit: Duration,

@@ -33,7 +33,7 @@ use task::Task;
 /// How many events of breakers, and how many messages, may wait for the task.
 const QUEUE: usize = 4_096;
 
-/// A process that has joined its fleet, by one task of tokio. Dropping it leaves the fleet: breakers keep what was
+/// A process that has joined its fleet, through tasks of tokio. Dropping it leaves the fleet: breakers keep what was
 /// set and go on alone.
 ///
 /// ```
@@ -62,11 +62,12 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Joins: begins to listen and to read, in tasks of the runtime that it is called in. Does not wait for the engine:
-    /// whether it answers, and if not why, is in the [status](Self::status), and with the feature `tracing` in the log.
+    /// Joins: starts to listen and to read, in tasks on the runtime in which it is called. Does not wait for the
+    /// engine: the [status](Self::status) says whether it answers, and if not why; so does the log with the feature
+    /// `tracing`.
     ///
     /// # Errors
-    /// [`JoinError`] when a number makes no sense, or when it is called outside of a runtime of tokio.
+    /// [`JoinError`] when a setting makes no sense, or when it is called outside a tokio runtime.
     pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, JoinError> {
         config.check().map_err(JoinError::Config)?;
         let runtime = Handle::try_current().map_err(|_| JoinError::NoRuntime)?;
@@ -98,7 +99,7 @@ impl Joined {
         })
     }
 
-    /// A place for a breaker of this name, the same in all instances.
+    /// A place for the breaker with this name, which is the same in all instances.
     ///
     /// # Errors
     /// [`NameError`] if the name is empty or longer than 255 bytes.
@@ -106,9 +107,9 @@ impl Joined {
         Ok(Seat::new(Name::new(name)?, self.queue.clone()))
     }
 
-    /// Places for the keys of a registry of this name, the same in all instances. The name of each key begins with
-    /// it and a slash; a breaker with a [seat](Self::seat) of such a name is the same as that key to other
-    /// instances, and goes before it in this one.
+    /// Places for the keys of the registry with this name, which is the same in all instances. The name of each key
+    /// begins with it and a slash. To other instances, a breaker with a [seat](Self::seat) of such a name is the same
+    /// as that key; in this instance it takes precedence.
     ///
     /// # Errors
     /// [`NameError`] if the name is empty, longer than 255 bytes, or has a slash.
@@ -125,14 +126,14 @@ impl Joined {
         self.identity.id
     }
 
-    /// How it stands. Not connected, once the runtime that it was joined in has ended.
+    /// Its status now. Not connected once the runtime in which it was joined has ended.
     pub fn status(&self) -> FleetStatus {
         let mut status = self.status.borrow().clone();
         status.is_connected &= self.status.has_changed().is_ok();
         status
     }
 
-    /// How it stands, and each change: a receiver that is slow skips to the latest.
+    /// Its status, and every change of it: a slow receiver skips to the latest.
     pub fn watch(&self) -> watch::Receiver<FleetStatus> {
         self.status.clone()
     }
@@ -158,7 +159,7 @@ impl fmt::Debug for Joined {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// A number makes no sense.
+    /// A setting makes no sense.
     Config(FleetConfigError),
     /// There is no runtime to run in.
     NoRuntime,

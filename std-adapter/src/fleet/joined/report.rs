@@ -1,9 +1,9 @@
-//! Says by `tracing`, where it is on, whether the engine answers.
+//! Logs through `tracing`, where it is on, whether the engine answers.
 
 use super::super::EngineError;
 use super::FleetStatus;
 
-/// Something was not answered. An error that repeats is logged once, until the engine has answered in between.
+/// Something went unanswered. A repeated error is logged once, until the engine has answered in between.
 #[cfg(feature = "tracing")]
 pub(super) fn lost(before: &FleetStatus, error: &EngineError) {
     if before.is_connected || before.last_error.as_ref() != Some(error) {
@@ -15,7 +15,7 @@ pub(super) fn lost(before: &FleetStatus, error: &EngineError) {
     }
 }
 
-/// What is shown changes.
+/// The status changes.
 #[cfg(feature = "tracing")]
 pub(super) fn changed(before: &FleetStatus, now: &FleetStatus) {
     if now.is_connected && !before.is_connected {

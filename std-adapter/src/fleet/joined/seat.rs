@@ -48,13 +48,13 @@ impl Queue {
 /// What the observer and the task share.
 struct Shared {
     name: Name,
-    /// The next rejection is waited for.
+    /// The next rejection is awaited.
     is_armed: AtomicBool,
     queue: Queue,
 }
 
-/// The place of one breaker in its fleet: [observes](Observer) it, and [takes](Self::take) it once it is built.
-/// A clone is the same place.
+/// The place of one breaker in its fleet. It [observes](Observer) the breaker, and [takes](Self::take) it once it is
+/// built. Clones share the place.
 ///
 /// A transition costs a place in a queue; a rejection one load; a success or failure nothing. When the queue is
 /// full the event is dropped and [counted](super::FleetStatus::overflows).
@@ -70,10 +70,11 @@ impl Seat {
         }))
     }
 
-    /// Hands the breaker over that this observes: an `Arc`, or a reference to a `static`. From now on it follows
-    /// its fleet. Its fleet keeps it for as long as it is joined. Each seat takes one; another one takes its place.
+    /// Hands over the breaker that this observes: an `Arc`, or a reference to a `static`. From now on it follows its
+    /// fleet, which keeps it for as long as the process is joined. Each seat takes one breaker; another one replaces
+    /// it.
     ///
-    /// Returns whether the fleet had room for it and still runs.
+    /// Returns whether the fleet had room for it and is still running.
     pub fn take<B: AnyBreaker + Send + 'static>(&self, breaker: B) -> bool {
         self.0.queue.send(Event::Breaker {
             name: self.0.name.clone(),
@@ -84,7 +85,7 @@ impl Seat {
         })
     }
 
-    /// The name.
+    /// The name of the breaker.
     pub fn name(&self) -> &Name {
         &self.0.name
     }
@@ -99,7 +100,7 @@ impl Observer for Seat {
     }
 
     fn rejected(&self, _: Rejected) {
-        // Set by the task that takes what is sent; each rejection but the first of a period ends at the load.
+        // Set by the task that receives what is sent; every rejection but the first of a period stops at the load.
         if self.0.is_armed.load(Ordering::Relaxed) && self.0.is_armed.swap(false, Ordering::Relaxed)
         {
             self.0.queue.send(Event::Rejected(self.0.name.clone()));

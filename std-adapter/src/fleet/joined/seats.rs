@@ -1,4 +1,4 @@
-//! What the keys of a registry tell their fleet, and what it does to them.
+//! What registry keys tell their fleet, and what it does to them.
 
 use std::fmt;
 use std::hash::Hash;
@@ -13,8 +13,8 @@ use super::seat::{Event, Queue};
 use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
 use crate::registry::{AnyRegistry, KeyedObserver};
 
-/// The places of all keys of a [`Registry`](crate::registry::Registry) in its fleet: [observes](KeyedObserver) it, and
-/// [takes](Self::take) it once it is built. A clone is the same.
+/// The places of all keys of a [`Registry`](crate::registry::Registry) in its fleet. It [observes](KeyedObserver) the
+/// registry, and [takes](Self::take) it once it is built. Clones share the places.
 ///
 /// ```
 /// use atomic_breaker_std::Config;
@@ -33,16 +33,16 @@ use crate::registry::{AnyRegistry, KeyedObserver};
 /// # Ok(()) }
 /// ```
 ///
-/// Keys that are open in the fleet get a slot here, also those that were never called here; so as many follow as have a
-/// slot, and those beyond [go on alone](super::FleetStatus::left_alone). A transition costs a place in a queue; a
-/// rejection one load, or a look-up while some key is due for a probe; a success or failure nothing.
+/// Keys that are open in the fleet get a slot here, even if they were never called here; so only as many follow as have
+/// a slot, and those beyond [go on alone](super::FleetStatus::left_alone). A transition costs a place in a queue; a
+/// rejection one load, or a lookup while some key is due for a probe; a success or failure nothing.
 pub struct Seats<K>(Arc<Shared<K>>);
 
 struct Shared<K> {
     registry: Name,
-    /// Keys whose next rejection is waited for.
+    /// Keys whose next rejection is awaited.
     armed: papaya::HashMap<K, Name>,
-    /// How many they are, for those who need not look.
+    /// How many there are, for rejections that need not look.
     armed_count: AtomicUsize,
     queue: Queue,
 }
@@ -79,10 +79,11 @@ impl<K: Hash + Eq> Seats<K> {
         }))
     }
 
-    /// Hands the registry over that this observes: an `Arc`, or a reference to a `static`. From now on its keys follow
-    /// their fleet. The fleet keeps it for as long as it is joined. Another one of the same name takes its place.
+    /// Hands over the registry that this observes: an `Arc`, or a reference to a `static`. From now on its keys follow
+    /// their fleet, which keeps the registry for as long as the process is joined. Another one with the same name
+    /// replaces it.
     ///
-    /// Returns whether the fleet had room for it and still runs.
+    /// Returns whether the fleet had room for it and is still running.
     pub fn take<H>(&self, registry: H) -> bool
     where
         H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
@@ -97,14 +98,14 @@ impl<K: Hash + Eq> Seats<K> {
         })
     }
 
-    /// The name.
+    /// The name of the registry.
     pub fn name(&self) -> &Name {
         &self.0.registry
     }
 }
 
 impl<K: FleetKey> Seats<K> {
-    /// `None` if it is too long.
+    /// The name of a key in its fleet; `None` if it is too long.
     fn name_of(&self, key: &K) -> Option<Name> {
         let mut name = self.0.registry.as_bytes().to_vec();
         name.push(SEPARATOR);
@@ -125,11 +126,11 @@ impl<K: FleetKey + Hash + Eq> KeyedObserver<K> for Seats<K> {
     }
 
     fn rejected(&self, key: &K, _: Rejected) {
-        // Set by the task that takes what is sent.
+        // Set by the task that receives what is sent.
         if self.0.armed_count.load(Ordering::Relaxed) == 0 {
             return;
         }
-        // Looked up first, so that one key which is rejected writes nothing because another one is armed.
+        // Looked up first, so that a rejected key writes nothing just because another one is armed.
         if self.0.armed.pin().contains_key(key) {
             if let Some(name) = self.0.disarm(key) {
                 self.0.queue.send(Event::Rejected(name));
@@ -153,7 +154,7 @@ impl<K> fmt::Debug for Seats<K> {
 /// A registry, as the fleet handles it.
 pub(super) trait Keys: Send {
     fn capacity(&self) -> usize;
-    /// The breaker of a key by its name; `None` if that is no key, or not written as here.
+    /// The breaker of a key by its name; `None` if that is not a key, or not as this registry writes it.
     fn find(&self, name: &Name) -> Option<Box<dyn Steer>>;
 }
 
@@ -174,7 +175,7 @@ where
     fn find(&self, name: &Name) -> Option<Box<dyn Steer>> {
         let prefix = self.seats.name().as_bytes().len() + 1;
         let key = K::from_name(name.as_bytes().get(prefix..)?)?;
-        // One key, one name: or two would command the same breaker.
+        // One key, one name: otherwise two names would command the same breaker.
         (self.seats.name_of(&key).as_ref() == Some(name)).then(|| {
             Box::new(OfKey {
                 seats: self.seats.clone(),
@@ -213,7 +214,7 @@ where
     fn transitions_since(&self, made: &Transition) -> u16 {
         let registry = self.registry.as_registry();
         let since = registry.with_known(&self.key, |breaker| breaker.transitions_since(made));
-        // Without a slot there is nothing that it could be before.
+        // Without a slot there is no later transition.
         since.unwrap_or(0)
     }
 
@@ -238,7 +239,7 @@ where
     }
 }
 
-/// A breaker that is not followed any more waits for nothing.
+/// A breaker that is no longer followed waits for nothing.
 impl<K: Hash + Eq, H> Drop for OfKey<K, H> {
     fn drop(&mut self) {
         self.seats.0.disarm(&self.key);

@@ -1,4 +1,4 @@
-//! What the fleet does to a breaker of this instance, and what it is told of it.
+//! What the fleet does to a breaker of this instance, and what it learns from it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use atomic_breaker::{AnyBreaker, BitsOf, Cause, Config, Rules, Snapshot, State, 
 use super::super::{Action, Local};
 
 thread_local! {
-    /// Whether what happens to a breaker on this thread now is done by the fleet.
+    /// Whether the fleet is what acts on a breaker on this thread now.
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a transition that is being told was made by the fleet itself.
+/// Whether a reported transition was made by the fleet itself.
 pub(super) fn is_ours() -> bool {
     IS_OURS.get()
 }
 
-/// Marks what is done on this thread as the fleet's own, also when an observer panics.
+/// Marks what is done on this thread as the fleet's own until dropped, even if an observer panics.
 pub(super) struct Ours;
 
 impl Ours {
@@ -41,10 +41,10 @@ pub(super) trait Steer: Send {
     fn rules(&self) -> Config;
     /// A probe is in flight, or one of several has succeeded.
     fn is_probing(&self) -> bool;
-    /// How many transitions the word has seen since, modulo its epochs: 0 while it is the last.
+    /// How many transitions the word has seen since `made`, modulo its epochs: 0 while that is the last.
     fn transitions_since(&self, made: &Transition) -> u16;
     fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom>;
-    /// The next rejection is waited for, or no more.
+    /// Starts to wait for the next rejection, or stops.
     fn arm(&self, is_armed: bool);
 }
 
@@ -53,7 +53,7 @@ pub(super) const fn is_probing(seen: &Snapshot) -> bool {
 }
 
 impl Action {
-    /// Does it to a breaker, and says what it changed there. To [ask](Self::Ask) changes nothing.
+    /// Applies it to a breaker, and returns what it changed there. An [ask](Self::Ask) changes nothing.
     pub fn apply_to(self, breaker: &impl AnyBreaker) -> Option<Transition> {
         match self {
             Self::Ask(_) => None,
@@ -68,7 +68,7 @@ impl Action {
     }
 }
 
-/// By rules whose open time is next to nothing, as those of the breaker would lengthen it.
+/// Trips by rules with a minimal open time, as those of the breaker would lengthen it.
 fn trip<B: AnyBreaker>(breaker: &B, for_ms: u64) -> Option<Transition> {
     let brief = Config::new().open_for(Duration::from_millis(1));
     let rules = Rules::<BitsOf<B>>::try_new(brief).ok()?;
@@ -76,7 +76,7 @@ fn trip<B: AnyBreaker>(breaker: &B, for_ms: u64) -> Option<Transition> {
     breaker.trip_for(Duration::from_millis(for_ms))
 }
 
-/// By as many successes as its rules want, so that traffic returns gradually where they say so.
+/// Closes it through as many successes as its rules require, so that traffic returns gradually where they say so.
 fn close(breaker: &impl AnyBreaker) -> Option<Transition> {
     let breaker = breaker.as_breaker();
     let mut last = breaker.probe_now()?;
@@ -91,7 +91,7 @@ fn close(breaker: &impl AnyBreaker) -> Option<Transition> {
 }
 
 impl Local {
-    /// What a transition says to the fleet, unless the fleet itself [made](Action::apply_to) it.
+    /// What a transition tells the fleet, unless the fleet itself [made](Action::apply_to) it.
     pub fn of(made: &Transition) -> Option<Self> {
         let open_ms = made.open_for_ms;
         Some(match (made.to, made.cause) {

@@ -1,4 +1,4 @@
-//! The task of a joined process: takes what happens to the members, and does what they answer.
+//! The task of a joined process: tells the members what happens, and does what they want done.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ pub(super) struct Task<F> {
     clock: Instant,
     followers: Followers,
     is_subscribed: bool,
-    /// When the engine answered last, if nothing went without an answer since.
+    /// When the engine last answered, if nothing has gone unanswered since.
     contact: Option<u64>,
     read_at: u64,
-    /// When the first part of what is being read was asked for.
+    /// When the first part of the current reading was asked for.
     asked_first: Option<u64>,
     is_reading: bool,
     pause: Pause,
@@ -133,7 +133,7 @@ impl<F: Fleet> Task<F> {
         }
     }
 
-    /// What runs already is learned soon.
+    /// Reads soon, to learn which periods are running.
     fn read_soon(&mut self) {
         if self.contact.is_some() || self.is_reading {
             self.read_at = self.now_ms();
@@ -171,7 +171,7 @@ impl<F: Fleet> Task<F> {
             } => {
                 let answer = match answer {
                     Ok(answer) => {
-                        // Only a reading restores what was lost.
+                        // Only a reading restores a lost connection.
                         self.contact = self.contact.map(|_| self.now_ms());
                         Some(answer)
                     }
@@ -190,10 +190,10 @@ impl<F: Fleet> Task<F> {
         }
     }
 
-    /// Something was not answered: nobody relies on the engine until it was read again.
+    /// Something went unanswered: the engine is not relied on until it has been read again.
     fn lose(&mut self, error: EngineError) {
         self.contact = None;
-        // Copied, as whoever takes events may look at the status.
+        // Copied, as a subscriber of log events may look at the status.
         let before = self.status.borrow().clone();
         report::lost(&before, &error);
         self.status.send_modify(|status| {
@@ -222,7 +222,7 @@ impl<F: Fleet> Task<F> {
         self.contact = Some(now);
         // Unless the next one was asked for while this one was under way.
         if self.read_at == u64::MAX {
-            // A tenth sooner or later, so that a fleet does not ask in step.
+            // Up to a tenth sooner or later, so that a fleet does not ask in lockstep.
             let poll = self.config.poll_ms;
             self.read_at = now + fastrand::u64(poll * 9 / 10..=poll * 11 / 10);
         }

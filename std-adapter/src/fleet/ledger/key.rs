@@ -1,4 +1,5 @@
-//! What tells two ledgers apart, for the model. When records expire is left out: it does not look that far.
+//! What tells two ledgers apart, for the model. The expiry of records is left out: the model does not look that far
+//! ahead.
 
 use super::super::model::Key;
 use super::Ledger;

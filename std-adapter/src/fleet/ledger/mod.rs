@@ -1,4 +1,4 @@
-//! What an engine does with each request: as a value, for simulations, and as the reference of other engines.
+//! What an engine does with each request: a plain value, for simulations and as the reference for other engines.
 
 #[cfg(test)]
 mod key;
@@ -13,14 +13,14 @@ use record::{Doubt, Record};
 pub const KEEP_MS: u64 = 600_000;
 
 /// By how many milliseconds an epoch may be ahead of the engine's clock, which may have been set back: a year. One that
-/// is further ahead was forged, and is passed over, as it would leave no room for those that follow.
+/// is further ahead was forged, and is ignored, as it would leave no room for those that follow.
 const LEAD_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
 
-/// How many polls long an instance counts as living.
+/// For how many polls an instance counts as living.
 const LIVING_POLLS: u64 = 3;
 
-/// The books of a fleet: breakers, votes and instances. All time comes from outside, in milliseconds of the
-/// engine's own clock.
+/// The books of a fleet: breakers, votes and instances. The time is always passed in, in milliseconds of the engine's
+/// own clock.
 ///
 /// ```
 /// use atomic_breaker_std::fleet::{Ask, InstanceId, Ledger, Name};
@@ -38,14 +38,14 @@ const LIVING_POLLS: u64 = 3;
 pub struct Ledger {
     records: HashMap<Name, Record>,
     votes: HashMap<Name, Vec<Vote>>,
-    /// Until when each counts as living.
+    /// Until when each instance counts as living.
     living: HashMap<InstanceId, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Vote {
     from: InstanceId,
-    /// When it tripped: before the clock's zero, maybe.
+    /// When it tripped; possibly before the clock's zero.
     at: i64,
     window_ms: i64,
     open_ms: u32,
@@ -53,13 +53,13 @@ struct Vote {
 }
 
 impl Ledger {
-    /// Empty.
+    /// An empty ledger.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Does a request. `mark` is a random number for the period that may begin. Answers, and says what to publish
-    /// to all.
+    /// Handles a request. `mark` is a random number for a period that may begin. Returns the answer, and what to
+    /// publish to all.
     pub fn ask(
         &mut self,
         now_ms: u64,
@@ -100,7 +100,7 @@ impl Ledger {
         (answer, notice.filter(|_| done))
     }
 
-    /// Everything that is known, and a sign of life.
+    /// Reads everything that is known, which is also a sign of life.
     pub fn read(&mut self, now_ms: u64, from: InstanceId, every_ms: u32) -> Reading {
         let until = now_ms + LIVING_POLLS * u64::from(every_ms);
         self.living.insert(from, until);
@@ -126,8 +126,8 @@ impl Ledger {
         }
     }
 
-    /// Counts a vote until the window after its trip has passed. At the quorum a period begins, as long as so many of the
-    /// voters are open at least.
+    /// Counts a vote until the window after its trip has passed. At the quorum a period begins, which is as long as at
+    /// least so many of the voters would be open on their own.
     fn vote(
         &mut self,
         name: &Name,
@@ -143,7 +143,7 @@ impl Ledger {
         votes.push(vote);
         let window_ms = vote.window_ms;
         votes.retain(|vote| vote.counts(now_ms, window_ms));
-        // Of two by one instance that of the later trip.
+        // Of two votes by one instance, keep that of the later trip.
         votes.sort_by_key(|vote| (vote.from, vote.at));
         votes.dedup_by(|later, earlier| {
             let is_same = later.from == earlier.from;
@@ -166,7 +166,7 @@ impl Ledger {
         (true, 0)
     }
 
-    /// Later than any that is known to whom is asking, to this engine, or by its clock.
+    /// Higher than any epoch known to the caller or to this engine, and than the engine's clock.
     fn next_epoch(&self, name: &Name, known: u64, now_ms: u64) -> u64 {
         let own = self.records.get(name).map_or(0, |record| record.id.epoch);
         own.max(known).max(now_ms) + 1
@@ -208,7 +208,7 @@ impl Ledger {
         let Some(record) = self.records.get(name).filter(|record| record.is(id)) else {
             return false;
         };
-        // What succeeds has succeeded, also for one whose right has lapsed.
+        // A success counts even if the right to probe has lapsed.
         if verdict != Verdict::Healthy && record.is_held_by_another(from, now_ms) {
             return false;
         }
@@ -235,7 +235,7 @@ impl Ledger {
 }
 
 impl Vote {
-    /// Within its own window and this one. One that is later than now has lapsed, as the clock was set back.
+    /// Whether it is within its own window and this one. A vote later than now has lapsed: the clock was set back.
     fn counts(&self, now_ms: u64, window_ms: i64) -> bool {
         let age = now_ms.cast_signed().saturating_sub(self.at);
         (0..self.window_ms.min(window_ms)).contains(&age)

@@ -1,4 +1,4 @@
-//! One breaker, as the engine has it.
+//! One breaker, as the engine records it.
 
 use super::super::{InstanceId, Notice, Period, PeriodId};
 use super::KEEP_MS;
@@ -7,12 +7,12 @@ use super::KEEP_MS;
 pub(super) struct Record {
     pub(super) id: PeriodId,
     pub(super) is_open: bool,
-    /// When somebody may probe.
+    /// When a probe is allowed.
     ends: u64,
     open_ms: u32,
     pub(super) trips: u8,
     lease: Option<Lease>,
-    /// Whose probe failed, where nobody has confirmed it yet.
+    /// Whose probe failed, as long as no other instance has confirmed it.
     pub(super) doubt: Option<Doubt>,
     pub(super) expires: u64,
 }
@@ -21,7 +21,7 @@ pub(super) struct Record {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     pub(super) of: InstanceId,
-    /// For how long it would be open if another one finds the same.
+    /// For how long the breaker would open if another instance finds the same.
     pub(super) open_ms: u32,
 }
 
@@ -34,7 +34,7 @@ struct Lease {
 }
 
 impl Lease {
-    /// One that has longer to go than it was granted for has lapsed, as the clock was set back.
+    /// A lease with more time left than it was granted for has lapsed: the clock was set back.
     fn left(self, now_ms: u64) -> Option<u32> {
         let left = u32::try_from(self.until.saturating_sub(now_ms)).unwrap_or(u32::MAX);
         (1..=self.for_ms).contains(&left).then_some(left)
@@ -56,7 +56,7 @@ impl Record {
         }
     }
 
-    /// The next period after a failed probe of one instance: as this one, but for a pause only.
+    /// The next period after one instance's failed probe: like this one, but only as long as a pause.
     pub(super) fn doubted(&self, id: PeriodId, now_ms: u64, pause_ms: u32, doubt: Doubt) -> Self {
         let pause_ms = pause_ms.min(self.open_ms);
         Self {
@@ -79,7 +79,7 @@ impl Record {
         }
     }
 
-    /// Whether this period runs.
+    /// Whether this period is running.
     pub(super) fn is(&self, id: PeriodId) -> bool {
         self.is_open && self.id == id
     }
@@ -98,12 +98,12 @@ impl Record {
         self.expires = self.expires.max(now_ms + KEEP_MS);
     }
 
-    /// Whoever has the right hands it back.
+    /// The holder hands the right back.
     pub(super) fn end_lease(&mut self) {
         self.lease = None;
     }
 
-    /// How it stands. What remains is cut to what may be, as the clock may have been set.
+    /// Its state now. The remaining time is capped at what is possible, as the clock may have been set.
     pub(super) fn notice(&self, now_ms: u64) -> Notice {
         if !self.is_open {
             return Notice::Closed(self.id);

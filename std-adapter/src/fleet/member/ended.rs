@@ -1,9 +1,9 @@
 //! The last periods that have ended, as far as this instance was told.
 
-/// So many: an engine that falls back further is new to everybody.
+/// How many are remembered: a period further back, if an engine falls back to it, is new to every instance.
 const REMEMBERED: usize = 8;
 
-/// By their marks, the last one first.
+/// Their marks, the latest first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::fleet) struct Ended([Option<u64>; REMEMBERED]);
 

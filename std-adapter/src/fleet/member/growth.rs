@@ -1,10 +1,10 @@
-//! How long a breaker is open: what the fleet needs to know of its rules.
+//! How long a breaker stays open: what the fleet needs to know of its rules.
 
 use crate::word::Layout;
 use crate::{Breaker, Config, ManualClock};
 
-/// The open time of the rules after so many trips in a row, with their growth and their jitter, in milliseconds.
-/// `random` decides on the jitter, unless the rules have a seed.
+/// The open time by these rules after `trips` trips in a row, growth and jitter included, in milliseconds. `random`
+/// decides the jitter, unless the rules have a seed.
 pub(super) fn open_ms(rules: &Config, trips: u8, random: u32) -> u32 {
     let max = rules.get_max_open_for().unwrap_or(rules.get_open_for());
     let mut config = Config::new()
@@ -16,10 +16,10 @@ pub(super) fn open_ms(rules: &Config, trips: u8, random: u32) -> u32 {
     } else if let Some(step) = rules.get_linear_step() {
         config = config.linear(step, max);
     }
-    // The core's own arithmetic, on a breaker that nobody calls.
+    // The core's own arithmetic, on a breaker that is never called.
     let mut open_ms = u32::try_from(rules.get_open_for().as_millis()).unwrap_or(u32::MAX);
     let Ok(breaker) = Breaker::try_new(config, ManualClock::new()) else {
-        // The rules fit a larger word than this machine's.
+        // The rules need a larger word than this machine's.
         return open_ms;
     };
     for _ in 0..trips.max(1) {
@@ -31,7 +31,7 @@ pub(super) fn open_ms(rules: &Config, trips: u8, random: u32) -> u32 {
     open_ms
 }
 
-/// The longest open time that an instance with these rules takes from others, in milliseconds.
+/// The longest open time that an instance with these rules accepts from others, in milliseconds.
 pub(super) fn longest_ms(rules: &Config) -> u32 {
     let own = rules.get_max_open_for().unwrap_or(rules.get_open_for());
     let own = own + own * rules.get_jitter_percent() / 100;

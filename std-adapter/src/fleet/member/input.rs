@@ -1,37 +1,38 @@
-//! What a member is told, and what it answers.
+//! What a member is told, and what it wants done.
 
 use super::super::message::{Answer, Ask, Notice};
 
 /// What the instance knows when something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// Milliseconds by a clock of this instance that never goes back and does not stop.
+    /// Milliseconds on a clock of this instance that never goes back and does not stop.
     pub now_ms: u64,
-    /// Whether the engine has answered lately, and no request since was left without an answer.
+    /// Whether the engine has answered recently, and no request has gone unanswered since.
     pub is_connected: bool,
-    /// Half-open here: whether a probe is in flight, or one of several has succeeded.
+    /// Half-open here: a probe is in flight, or one of several has succeeded.
     pub is_probing: bool,
 }
 
 /// What happens to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Here.
+    /// Something happened here.
     Local(Local),
     /// The engine published something.
     Notice(Notice),
-    /// Everything was read, after the connection was lost or to make sure: what the engine knows of this breaker.
+    /// Everything was read, after the connection was lost or to make sure. This is what the engine knows of this
+    /// breaker.
     Read {
-        /// When it was asked, by [`Context::now_ms`]: what was learned since is newer.
+        /// When it was asked, by [`Context::now_ms`]: anything learned since is newer.
         asked_ms: u64,
         /// What it knows.
         notice: Option<Notice>,
     },
-    /// The engine answered, or did not within the limit.
+    /// The engine answered, or did not do so within the limit.
     Answer {
         /// What was asked.
         ask: Ask,
-        /// When, by [`Context::now_ms`].
+        /// When it was asked, by [`Context::now_ms`].
         asked_ms: u64,
         /// The answer, if there was one.
         answer: Option<Answer>,
@@ -45,14 +46,14 @@ pub enum Input {
 pub enum Local {
     /// Calls have failed and opened it.
     Tripped {
-        /// For so many milliseconds.
+        /// For how many milliseconds.
         open_ms: u32,
-        /// Because a failure asked for that time.
+        /// Whether a failure asked for that time.
         is_demanded: bool,
     },
     /// A probe failed, or was cancelled late, and opened it again.
     ProbeFailed {
-        /// For so many milliseconds.
+        /// For how many milliseconds.
         open_ms: u32,
     },
     /// Probes succeeded.
@@ -61,33 +62,33 @@ pub enum Local {
     ProbeLost,
     /// A call was rejected. Needed only while [`Member::wants_rejections`](super::Member::wants_rejections).
     Rejected,
-    /// An operator tripped it, for so many milliseconds.
+    /// An operator tripped it.
     TrippedByHand {
-        /// For so many milliseconds.
+        /// For how many milliseconds.
         open_ms: u32,
     },
-    /// An operator did anything else to it.
+    /// An operator did something else to it.
     Overruled,
 }
 
-/// What a member wants to be done.
+/// What a member wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Ask the engine; the answer comes back as [`Input::Answer`].
+    /// Ask the engine; the answer arrives as [`Input::Answer`].
     Ask(Ask),
-    /// Open the breaker here, whatever its state, for so many milliseconds and no longer; if it is open
-    /// for longer already, let it be.
+    /// Open the breaker here, whatever its state, for so many milliseconds and no longer; if it is already open for
+    /// longer, leave it.
     Trip {
-        /// For so many milliseconds from now.
+        /// For how many milliseconds from now.
         for_ms: u64,
     },
     /// The same, but only if it is open.
     Extend {
-        /// For so many milliseconds from now.
+        /// For how many milliseconds from now.
         for_ms: u64,
     },
     /// End the open time here: the next call is a probe.
     Probe,
-    /// Let it close here as if its probes had succeeded, if it is open or half-open.
+    /// Close it here as if its probes had succeeded, if it is open or half-open.
     Close,
 }

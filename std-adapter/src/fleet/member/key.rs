@@ -1,4 +1,4 @@
-//! What tells two members apart, for the model: times relative to now, epochs and marks by their order.
+//! What tells two members apart, for the model: times relative to now, and epochs and marks by their order.
 
 use super::super::message::Verdict;
 use super::super::model::Key;
@@ -7,7 +7,7 @@ use super::phase::Phase;
 use super::random::Random;
 
 impl Member {
-    /// Draws the same number again and again.
+    /// Makes it draw the same number every time.
     pub(in crate::fleet) fn fix_random(&mut self, seed: u64) {
         self.random = Random::fixed(seed);
     }

@@ -4,7 +4,7 @@ use super::super::message::{Answer, Ask};
 use super::phase::{Current, Phase};
 use super::{Action, Context, Member};
 
-/// For how many leases more what a probe finds counts for all, where no call came before its right had ended.
+/// For how many more leases an instance that got no call before its right ended may still probe for all.
 const SELDOM: u64 = 64;
 
 impl Member {
@@ -28,8 +28,8 @@ impl Member {
         Phase::Bidding
     }
 
-    /// Asks again as long as a probe is under way. One whose right has ended without a probe hands the period
-    /// back.
+    /// Asks again as long as a probe is under way. If the right ends without one, the next call may still probe for
+    /// `SELDOM` leases; then this instance goes on alone.
     pub(super) fn keep_probing(now: Context, period: &Current, actions: &mut Vec<Action>) -> Phase {
         let Phase::Probing {
             until, is_given_up, ..
@@ -42,7 +42,7 @@ impl Member {
         if may_ask {
             actions.push(Self::ask_for(period));
         } else if time >= until && !now.is_probing && now.is_connected {
-            // Others may have the right now. Its own callers come seldom, and the next one probes all the same.
+            // Others may have the right by now. Calls are rare here, and the next one probes all the same.
             if time >= until + SELDOM * lease {
                 return Phase::Alone;
             }
@@ -83,7 +83,7 @@ impl Member {
             Ask::Bid { id, .. } => {
                 let is_mine = self.period.is_some_and(|period| period.id.mark == id.mark);
                 if !is_mine {
-                    // Whatever it was for is over here.
+                    // The period that it was for is over here.
                 } else if answer.done {
                     self.won(asked_ms, actions);
                 } else {
@@ -121,12 +121,12 @@ impl Member {
         };
     }
 
-    /// Another instance has it, or the period is over: what the engine said besides tells.
+    /// Another instance has the right, or the period is over: the rest of the answer tells which.
     fn lost(&mut self) {
         if let Some(period) = &mut self.period {
             match period.phase {
                 Phase::Bidding => period.phase = Phase::Due,
-                // A probe of an instance that has lost the right goes on; its verdict no longer counts.
+                // A probe of an instance that has lost the right goes on; only its success still counts.
                 Phase::Probing { .. } => period.phase = Phase::Alone,
                 _ => {}
             }
@@ -142,8 +142,7 @@ impl Member {
         }
     }
 
-    /// The engine has lost the period, or it was left alone for too long: what was set here still holds until it
-    /// ends by itself.
+    /// The engine has lost the period, or let it expire: what was set here still holds until it ends by itself.
     pub(super) fn forgotten(&mut self, now: Context) {
         if let Some(period) = &mut self.period {
             period.phase = Phase::Alone;

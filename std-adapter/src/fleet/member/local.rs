@@ -16,7 +16,7 @@ impl Member {
                 if is_demanded {
                     self.not_before = self.not_before.max(until);
                 }
-                // What is told only now may have happened before the fleet opened.
+                // What is reported only now may have happened before the fleet opened.
                 if self.period().is_none() {
                     self.period = None;
                     self.tripped(now, open_ms, actions);
@@ -65,7 +65,7 @@ impl Member {
         self.tripped(now, open_ms, actions);
     }
 
-    /// Whoever had the right to probe says so; whoever went alone says so, too, as long as nobody has it.
+    /// An instance that had the right to probe reports the success; so does one that went alone.
     fn recovered(&mut self, now: Context, actions: &mut Vec<Action>) {
         self.own_until = 0;
         self.not_before = 0;
@@ -87,7 +87,7 @@ impl Member {
         }
     }
 
-    /// A probe hangs: another instance may have better luck. What it finds at last still counts, if no other
+    /// A probe hangs: another instance may have better luck. What this one finds eventually still counts, if no other
     /// was faster.
     fn give_up(&mut self) {
         if let Some(period) = &mut self.period {
@@ -102,7 +102,7 @@ impl Member {
         }
     }
 
-    /// Somebody would like to call.
+    /// A caller is there to probe with.
     fn want(&mut self, now: Context) {
         if !self.wants_rejections(now) {
             return;

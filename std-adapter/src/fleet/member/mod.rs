@@ -1,4 +1,4 @@
-//! One breaker of one instance in its fleet: what to do when, without input, output, or a clock of its own.
+//! One breaker of one instance in its fleet: what to do and when, without I/O or a clock of its own.
 
 mod ended;
 mod growth;
@@ -21,8 +21,8 @@ pub use input::{Action, Context, Input, Local};
 use phase::{Current, Phase};
 use random::Random;
 
-/// The protocol of one breaker in one instance. It is told what happens and answers with what must be done,
-/// at once and always the same for the same seed.
+/// The protocol of one breaker in one instance. It is told what happens and returns what must be done, at once, and
+/// always the same for the same seed.
 ///
 /// ```text
 ///              Open, remaining            its end         a call is rejected
@@ -34,10 +34,11 @@ use random::Random;
 ///       └──────────────────────────────────────────────────────────── healthy ────┘
 /// ```
 ///
-/// Who won and was not called before the right ended goes on with the next call all the same, beside others who won later.
+/// An instance that won but got no call before the right ended still probes with its next call, beside others that won
+/// later.
 ///
-/// Without an answer of the engine nothing is extended: the breaker's own open time ends between half a grace
-/// and a grace after the period, and it goes on alone.
+/// Without an answer from the engine nothing is extended: the breaker's own open time ends between half a grace and a
+/// grace after the period, and it goes on alone.
 ///
 /// ```
 /// use atomic_breaker_std::Config;
@@ -56,22 +57,22 @@ pub struct Member {
     rules: Config,
     longest_ms: u32,
     random: Random,
-    /// The highest epoch that was seen.
+    /// The highest epoch seen so far.
     known: u64,
-    /// The epoch of what was heard last: of what is published, only a later one is news.
+    /// The epoch of what was heard last: of what is published, only a later epoch is news.
     heard: u64,
     /// When that was.
     learned: Option<u64>,
-    /// Open here by outcomes of its own, since and until then.
+    /// Since when, and until when, it is open here because of its own outcomes.
     tripped_at: u64,
     own_until: u64,
-    /// No probe before: a failure, an operator or a probe of this instance alone said so.
+    /// No probe before this time: a failure, an operator, or this instance's own probe outside the fleet demanded it.
     not_before: u64,
-    /// Its own probe failed or hung: until then it leaves the next one to others.
+    /// Its own probe failed or hung: until this time it leaves the next one to others.
     rests_until: u64,
-    /// That was in this outage: it lets others go first for half a grace in each of its periods.
+    /// That was in this outage: it lets others go first for half a grace in each of the outage's periods.
     has_failed: bool,
-    /// The mark of a period that does not apply here any more.
+    /// The mark of a period that no longer applies here.
     overruled: Option<u64>,
     ended: Ended,
     period: Option<Current>,
@@ -103,7 +104,7 @@ impl Member {
         }
     }
 
-    /// Something happened. What must be done is appended, in this order.
+    /// Handles what happened. What must be done is appended to `actions`, in order.
     pub fn step(&mut self, now: Context, input: Input, actions: &mut Vec<Action>) {
         self.pass_time(now, actions);
         match input {
@@ -119,12 +120,13 @@ impl Member {
         }
     }
 
-    /// When it must be told that [time has passed](Input::Time), at the latest.
+    /// The latest time at which it must be told that [time has passed](Input::Time).
     pub fn due_ms(&self) -> Option<u64> {
         self.period.as_ref()?.due_ms()
     }
 
-    /// Whether the next rejected call must be told: somebody would like to probe. One is enough.
+    /// Whether it must be told of the next rejected call, which shows that a caller is there to probe with. One is
+    /// enough.
     pub fn wants_rejections(&self, now: Context) -> bool {
         now.is_connected
             && !self.fleet.is_shadow
@@ -147,20 +149,20 @@ impl Member {
         self.known
     }
 
-    /// Whether there is nothing that it waits for or must still say: a member of this kind may be forgotten and
-    /// made again, but for the epoch that it knows and the periods that it knows to have ended.
+    /// Whether it waits for nothing and has nothing left to say: such a member may be forgotten and made anew, except
+    /// for the epoch that it knows and the periods that it knows to have ended.
     pub fn is_idle(&self, now: Context) -> bool {
         self.period.is_none()
             && self.verdict.is_none()
             && now.now_ms >= self.own_until.max(self.not_before)
     }
 
-    /// The last periods whose end it was told of.
+    /// The last periods that it was told have ended.
     pub(in crate::fleet) const fn ended(&self) -> &Ended {
         &self.ended
     }
 
-    /// What one before it was told: an engine that falls back to one of these periods trips nobody.
+    /// Takes over what its predecessor was told: an engine that falls back to one of these periods trips nothing here.
     pub(in crate::fleet) const fn remember(&mut self, ended: Ended) {
         self.ended = ended;
     }
@@ -182,7 +184,7 @@ impl Member {
         self.has_failed = false;
     }
 
-    /// It has tripped here by outcomes of its own.
+    /// It has tripped here because of its own outcomes.
     fn tripped(&mut self, now: Context, open_ms: u32, actions: &mut Vec<Action>) {
         self.tripped_at = now.now_ms;
         self.own_until = now.now_ms + u64::from(open_ms);

@@ -5,7 +5,8 @@ use super::phase::{Current, Phase};
 use super::{Action, Context, Member};
 
 impl Member {
-    /// What was published. Late and doubled messages change nothing: only a later epoch begins or ends something.
+    /// Handles what was published. Late and duplicate messages change nothing: only a later epoch begins or ends
+    /// something.
     pub(super) fn notice(&mut self, now: Context, notice: Notice, actions: &mut Vec<Action>) {
         let is_news = notice.id().epoch > self.heard;
         match notice {
@@ -27,7 +28,7 @@ impl Member {
         }
     }
 
-    /// What the engine answered or was read, where it was asked after everything that is known here: the present,
+    /// Handles an answer or a reading that was asked for after everything known here was learned. It is the present,
     /// whatever its epoch, as the engine may have lost what it knew, or have fallen back to older data.
     pub(super) fn present(
         &mut self,
@@ -41,7 +42,7 @@ impl Member {
             }
             Some(Notice::Open(heard)) if self.overruled == Some(heard.id.mark) => {}
             Some(Notice::Open(heard)) if self.is_closed(now) && self.ended.has(heard.id.mark) => {
-                // The engine has fallen back to it, and calls pass here since.
+                // The engine has fallen back to this period; calls have been passing here since it ended.
                 if now.is_connected {
                     let (id, verdict) = (heard.id, Verdict::Healthy);
                     actions.push(Action::Ask(Ask::Verdict { id, verdict }));
@@ -59,7 +60,7 @@ impl Member {
         self.hear(now, notice.map_or(0, |notice| notice.id().epoch));
     }
 
-    /// What the engine said to a question: the present, unless something was heard since.
+    /// Handles the engine's reply to a question: it is the present, unless something was heard since it was asked.
     pub(super) fn said(
         &mut self,
         now: Context,
@@ -89,7 +90,7 @@ impl Member {
             .is_some_and(|period| period.id.mark == end.mark || period.id.epoch < end.epoch)
     }
 
-    /// Neither the fleet nor a failure holds calls off here.
+    /// Whether neither the fleet nor a failure holds calls off here.
     fn is_closed(&self, now: Context) -> bool {
         self.period.is_none() && now.now_ms >= self.own_until && !self.fleet.is_shadow
     }
@@ -123,7 +124,7 @@ impl Member {
         });
     }
 
-    /// The period that is known already: the right to probe may have been taken.
+    /// Handles news of the period that is already known: the right to probe may have been taken.
     fn same(&mut self, now: Context, heard: Period, is_present: bool, actions: &mut Vec<Action>) {
         let Some(mut period) = self.period else {
             return;
@@ -155,14 +156,14 @@ impl Member {
             self.ended.add(period.id.mark);
         }
         self.rested();
-        // Who was asked to wait waits.
+        // An instance that was asked to wait keeps waiting.
         if now.now_ms >= self.not_before {
             self.own_until = 0;
             actions.push(Action::Close);
         }
     }
 
-    /// Everything was read.
+    /// Handles a reading of everything.
     pub(super) fn read(
         &mut self,
         now: Context,
@@ -175,7 +176,7 @@ impl Member {
         let runs = matches!(notice, Some(Notice::Open(_)));
         let window = self.tripped_at.saturating_add(self.fleet.window_ms);
         if !runs && now.is_connected && now.now_ms < self.own_until.min(window) {
-            // The engine may have lost it, or not got it.
+            // The engine may have lost the vote, or never received it.
             actions.push(Action::Ask(self.vote(now)));
         }
     }

@@ -1,4 +1,4 @@
-//! Where an instance is within a period of its fleet, and what the passing of time does.
+//! Where an instance is within a period of its fleet, and what changes as time passes.
 
 use super::super::message::PeriodId;
 use super::{Action, Context, Member};
@@ -8,7 +8,7 @@ use super::{Action, Context, Member};
 pub(super) struct Current {
     pub(super) id: PeriodId,
     pub(super) trips: u8,
-    /// When somebody may probe.
+    /// When a probe is allowed.
     pub(super) ends: u64,
     /// When the breaker of this instance would admit a probe by itself.
     pub(super) word_until: u64,
@@ -18,26 +18,26 @@ pub(super) struct Current {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Nobody may probe yet.
+    /// No probe is allowed yet.
     Waiting,
-    /// Somebody may, and nobody has the right to.
+    /// A probe is allowed, and no instance has the right to it.
     Due,
-    /// A call was rejected here: asks for the right at this time.
+    /// A call was rejected here: this instance asks for the right at this time.
     BidAt(u64),
-    /// Has asked for it.
+    /// This instance has asked for the right.
     Bidding,
-    /// Somebody else has it, until then.
+    /// Another instance has it, until this time.
     Taken(u64),
     /// This instance has it.
     Probing {
         /// When the right ends, unless it is asked for again.
         until: u64,
-        /// When to see whether to ask again.
+        /// When to check whether to ask again.
         renew: u64,
-        /// Its probe was lost: not asked for again.
+        /// Its probe was lost: it does not ask again.
         is_given_up: bool,
     },
-    /// The period does not bind this instance any more.
+    /// The period no longer binds this instance.
     Alone,
 }
 
@@ -62,7 +62,7 @@ impl Current {
 }
 
 impl Member {
-    /// How long after `from` the breaker of this instance admits a probe by itself: half a grace to a grace.
+    /// How much later the breaker of this instance admits a probe by itself: half a grace to a grace.
     pub(super) fn spread(&mut self, grace: u64) -> u64 {
         grace / 2 + self.random.up_to(grace / 2)
     }
@@ -91,7 +91,7 @@ impl Member {
         self.period = Some(period);
     }
 
-    /// Moves the breaker's own deadline on, if the engine answers; otherwise the period ends here with it.
+    /// Moves the breaker's own deadline on, if the engine answers; otherwise the period ends here at that deadline.
     fn put_off(&mut self, now: Context, period: &mut Current, actions: &mut Vec<Action>) {
         if !now.is_connected || now.now_ms >= period.word_until {
             period.phase = Phase::Alone;
@@ -111,7 +111,7 @@ impl Member {
         from: u64,
         actions: &mut Vec<Action>,
     ) {
-        // Three quarters of a grace at least, so that it is not soon to be done again.
+        // At least three quarters of a grace, so that it need not be done again soon.
         let until = from + period.grace * 3 / 4 + self.random.up_to(period.grace / 4);
         if until > period.word_until {
             period.word_until = until;

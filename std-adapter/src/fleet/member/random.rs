@@ -1,4 +1,4 @@
-//! Random numbers that a seed repeats: `SplitMix64`.
+//! Random numbers that a seed reproduces: `SplitMix64`.
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::fleet) struct Random {
@@ -14,7 +14,7 @@ impl Random {
         }
     }
 
-    /// The same number again and again, so that what is drawn is no part of a state.
+    /// Draws the same number every time, so that draws are not part of a state.
     #[cfg(test)]
     pub(in crate::fleet) const fn fixed(seed: u64) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What an instance does of what its member says, and what it asks of the engine.
+//! What an instance does with its member's actions, and what it asks of the engine.
 
 use super::super::{Action, Answer, Ask, Input, InstanceId, Notice, Verdict};
 use super::mail::Mail;
@@ -67,7 +67,7 @@ impl World {
             .push(Mail::Answer(ask, asked_ms, Some(answer)));
     }
 
-    /// Whether it has just begun.
+    /// Whether the period has just begun.
     fn began(&self, answer: Answer) -> bool {
         answer
             .notice

@@ -8,10 +8,10 @@ use super::world::{Instance, World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The resource fails, or is well again.
+    /// The resource fails, or recovers.
     Down,
     Up,
-    /// What the engine has now is what a replica that lags will have.
+    /// A lagging replica keeps what the engine has now.
     Kept,
     /// That replica takes over.
     Older,
@@ -19,18 +19,18 @@ pub(super) enum Event {
     Gone,
     Back,
     ClockSetBack,
-    /// What was published on the way to this instance is lost, or all that is.
+    /// What was published on its way to this instance is lost, or its answers are.
     Lost(usize),
     Unanswered(usize),
-    /// What was published last comes once more to all.
+    /// What was published last is delivered once more to all.
     Again,
-    /// Someone publishes a period that no record knows.
+    /// A period is published that no record knows.
     Forged,
     Killed(usize),
     Started(usize),
     Paused(usize),
     Resumed(usize),
-    /// The calls of this instance fail, or are well again.
+    /// The calls of this instance fail, or recover.
     Sick(usize),
     Well(usize),
 }
@@ -104,7 +104,7 @@ impl Event {
             Self::Sick(who) => world.instances[who].is_sick = true,
             Self::Well(who) => world.instances[who].is_sick = false,
         }
-        // Whoever won may be gone, and its verdict lost.
+        // The winner may be gone, and its verdict lost.
         let is_plain = matches!(self, Self::Down | Self::Up | Self::Sick(_) | Self::Well(_));
         world.may_probe_twice |= !is_plain;
     }

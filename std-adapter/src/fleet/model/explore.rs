@@ -1,4 +1,4 @@
-//! Every state that a scenario reaches, breadth first, and from each the way to where everyone is served.
+//! Every state that a scenario reaches, breadth first, and from each the path to where every instance is served.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,25 +8,25 @@ use super::world::World;
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) world: World,
-    /// What may happen, and how often. One at a tick.
+    /// What may happen, and how often: one event per tick.
     pub(super) events: Vec<(Event, u8)>,
-    /// How many ticks a path has at most.
+    /// The greatest length of a path, in ticks.
     pub(super) depth: u32,
-    /// Within so many ticks after the last fault everyone is served.
+    /// Every instance is served within so many ticks after the last fault.
     pub(super) bound: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Explored {
     pub(super) states: usize,
-    /// The longest way to where everyone is served, in ticks.
+    /// The longest path to where every instance is served, in ticks.
     pub(super) longest: u32,
 }
 
 type Parents = HashMap<u128, (u128, Option<Event>)>;
 
 impl Scenario {
-    /// Or the shortest way to what is wrong.
+    /// Explores it; the error is the shortest path to what is wrong.
     pub(super) fn explore(&self) -> Result<Explored, String> {
         let left: Vec<u8> = self.events.iter().map(|(_, often)| *often).collect();
         let first = self.world.key(&left);
@@ -88,7 +88,7 @@ impl Scenario {
     }
 }
 
-/// How many ticks it takes until everyone is served, without further faults.
+/// How many ticks it takes until every instance is served, without further faults.
 #[derive(Default)]
 struct Calm(HashMap<u128, u32>);
 

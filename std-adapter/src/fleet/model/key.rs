@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 /// Further back than anything that is compared.
 const LONG_AGO_MS: u64 = 4_000;
 
-/// A state, written down so that two that go on alike are alike: times are relative to now, marks by their first
+/// A state, written down so that two with the same future are equal: times are relative to now, marks by their first
 /// appearance, epochs by their order and by how far they lead the engine's clock.
 #[derive(Default)]
 pub(in crate::fleet) struct Key {

@@ -1,4 +1,4 @@
-//! What is on its way to an instance; and what tells two worlds apart.
+//! What is on its way to an instance, and what tells two worlds apart.
 
 use super::super::{Answer, Ask, Notice};
 use super::key::Key;

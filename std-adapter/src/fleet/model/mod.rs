@@ -1,13 +1,15 @@
-//! The protocol as a model: the code that runs, in every state that some faults lead to.
+//! A model of the protocol: the code that runs, in every state that some faults lead to.
 //!
-//! A world has instances, each a [`Member`](super::Member) and a breaker that trips by one failure, a
-//! [`Ledger`](super::Ledger) for their engine, and what is on its way between them. At each tick one event may happen: the
-//! resource fails or recovers, messages are lost, doubled or forged, the engine is gone, empty or older, instances are
-//! killed, started again, paused, or sick. Searched breadth first, so what is found comes by the shortest way.
+//! A world has instances, each with a [`Member`](super::Member) and a breaker that trips on one failure, a
+//! [`Ledger`](super::Ledger) as their engine, and what is on its way between them. At each tick one event may happen:
+//! the resource fails or recovers, messages are lost, duplicated or forged, the engine is gone, empty or back to older
+//! data, instances are killed, started again, paused, or sick. The search is breadth first, so whatever it finds comes
+//! by the shortest path.
 //!
-//! In every state: fewer than a quorum of machines have opened nobody else; a period whose end was told has tripped
-//! nobody; one instance has probed in a period, unless something was lost. And from every state, if nothing more
-//! happens, whoever is well is served within the bound of the scenario, with the engine or without it.
+//! In every state, fewer than a quorum of machines have opened no others; a period that an instance was told has ended
+//! has not tripped it; and one instance has probed in a period, unless something was lost. And from every state, if
+//! nothing more happens, every instance that is well is served within the bound of the scenario, with or without the
+//! engine.
 //!
 //! | file | what |
 //! |---|---|

@@ -4,32 +4,32 @@ use super::super::{Ask, Local, Verdict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
-    /// What the engine answers counts by its epoch only, as what it publishes does.
+    /// The engine's answers count by their epoch only, like what it publishes.
     AnswersAreMessages,
     /// Periods that ended are not remembered.
     EndsAreForgotten,
-    /// An engine that is gone is not missed.
+    /// The absence of the engine goes unnoticed.
     SilenceIsNotNoticed,
     /// A process that is started again has another id.
     NewIdAtEachStart,
-    /// A vote is as young as its last repetition.
+    /// A vote is as recent as its last repetition.
     VotesDoNotAge,
     /// One vote less is enough.
     OneVoteLess,
-    /// A right to probe does not keep others off.
+    /// A right to probe does not keep others away.
     AllMayProbe,
     /// A right to probe has no end.
     RightsDoNotLapse,
     /// A failure that one instance has found counts as confirmed.
     OneWitnessIsTwo,
-    /// Nobody is told that a probe succeeded.
+    /// A successful probe is reported to no one.
     SuccessIsNotTold,
-    /// Who failed asks again at once.
+    /// An instance whose probe failed asks again at once.
     WhoFailedDoesNotRest,
 }
 
 impl Mutation {
-    /// What comes to the engine instead.
+    /// What reaches the engine instead.
     pub(super) fn change(self, ask: &mut Ask, from: &mut u128) {
         match (self, ask) {
             (Self::VotesDoNotAge, Ask::Vote { age_ms, .. }) => *age_ms = 0,

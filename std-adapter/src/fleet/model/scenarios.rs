@@ -5,15 +5,15 @@ use super::explore::Scenario;
 use super::mutation::Mutation::{self, *};
 use super::world::World;
 
-/// With this set to anything, pairs of faults are mixed as well: minutes.
+/// If this is set to anything, pairs of faults are combined as well, which takes minutes.
 const LARGER: &str = "ATOMIC_BREAKER_FLEET_MODEL";
 
-/// Of ticks, after the last fault: the longest open time, its grace, and the readings, bids and probes that follow.
+/// In ticks after the last fault: the longest open time, its grace, and the readings, bids and probes that follow.
 const BOUND: u32 = 24;
-/// One more open time where one of the failed probes was that of a sick instance, and its pause.
+/// One more open time, and its pause, where one of the failed probes was that of a sick instance.
 const BOUND_SICK: u32 = BOUND + 24;
 
-/// Three instances, of which two open it for all.
+/// Three instances, two of which open it for all.
 fn scenario(name: &'static str, events: &[(Event, u8)]) -> Scenario {
     let is_sick = events.iter().any(|(event, _)| matches!(event, Sick(_)));
     Scenario {
@@ -25,11 +25,11 @@ fn scenario(name: &'static str, events: &[(Event, u8)]) -> Scenario {
     }
 }
 
-/// Instances that are called each 2 s only, which is twice the grace.
+/// Instances that are called only every 2 s, which is twice the grace.
 fn seldom(name: &'static str, who: &[usize], events: &[(Event, u8)]) -> Scenario {
     let mut scenario = scenario(name, events);
     scenario.world.seldom = who.to_vec();
-    // Whoever is not called while it has the right to probe does so later.
+    // An instance that is not called while it has the right to probe does so later.
     scenario.world.may_probe_twice = true;
     scenario.bound = BOUND_SICK;
     scenario
@@ -62,7 +62,7 @@ fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// A first outage has ended and is remembered; the engine falls back to that, or to before it ended, in a second one.
+/// A first outage has ended and is remembered; in a second one the engine falls back to that, or to before it ended.
 fn fallen_back() -> Scenario {
     let mut scenario = scenario(
         "fallen back twice",
@@ -123,7 +123,7 @@ fn any_two_faults_together_are_survived() {
         for second in &faults[at..] {
             let mut events = vec![(Down, 1)];
             events.extend(first.iter().chain(*second));
-            // Where a period may come back it must have ended.
+            // A period that may return must have ended.
             if events.iter().any(|(event, _)| *event == Older) {
                 events.push((Up, 1));
             }
@@ -136,7 +136,7 @@ fn any_two_faults_together_are_survived() {
     }
 }
 
-/// Faults of the protocol, where they are found, and the beginning of what is said.
+/// Faults of the protocol, the scenario that finds each, and part of its message.
 const MUTATIONS: [(Mutation, &str, &str); 11] = [
     (
         AnswersAreMessages,

@@ -1,4 +1,4 @@
-//! The breaker of an instance, as much of it as its fleet sees: it trips by one failure, and its calls take no time.
+//! The breaker of an instance, as much of it as its fleet sees: it trips on one failure, and its calls take no time.
 
 use super::super::{Action, Local};
 use super::{LONGEST_MS, OPEN_MS};
@@ -20,7 +20,7 @@ pub(super) enum State {
     HalfOpen,
 }
 
-/// What a call came to.
+/// The outcome of a call.
 pub(super) enum Called {
     Rejected,
     Made {

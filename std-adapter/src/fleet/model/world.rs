@@ -15,14 +15,14 @@ pub(super) struct World {
     pub(super) engine: Engine,
     pub(super) instances: Vec<Instance>,
     pub(super) quorum: u32,
-    /// Called at each tick, unless so.
+    /// Which instances are called seldom; all others are called at each tick.
     pub(super) seldom: Vec<usize>,
     pub(super) mutation: Option<Mutation>,
-    /// Who tripped by outcomes of its own, and when.
+    /// Which instances tripped because of their own outcomes, and when.
     pub(super) trips: Vec<(usize, u64)>,
-    /// Who has probed in the period of this mark.
+    /// Which instances have probed in the period with this mark.
     pub(super) probes: (u64, Vec<usize>),
-    /// Two may probe in a period, as something was lost.
+    /// Two may probe in a period, because something was lost.
     pub(super) may_probe_twice: bool,
     /// What went wrong.
     pub(super) wrong: Option<&'static str>,
@@ -32,9 +32,9 @@ pub(super) struct World {
 pub(super) struct Engine {
     pub(super) ledger: Ledger,
     pub(super) is_gone: bool,
-    /// What a replica that lags has.
+    /// What a lagging replica has.
     pub(super) older: Option<Ledger>,
-    /// What was published last, to come once more.
+    /// What was published last, to be delivered once more.
     pub(super) published: Option<Notice>,
     /// How far its clock is behind that of the model.
     pub(super) behind_ms: u64,
@@ -53,7 +53,7 @@ pub(super) struct Instance {
     pub(super) is_paused: bool,
     /// Its calls fail, whatever the resource does.
     pub(super) is_sick: bool,
-    /// Marks of periods of whose end it was told.
+    /// Marks of the periods that it was told have ended.
     pub(super) ended: Vec<u64>,
 }
 
@@ -167,7 +167,7 @@ impl World {
             self.instances[who].ended.push(id.mark);
         }
         let believes = self.mutation != Some(Mutation::AnswersAreMessages);
-        // What was asked before all that is known is no newer than it.
+        // With that mutation answers look as if asked before all that is known, so they are no newer than it.
         let asked = |asked_ms| if believes { asked_ms } else { 0 };
         match mail {
             Mail::Published(notice) => self.input(who, Input::Notice(notice)),
@@ -260,7 +260,7 @@ impl World {
         }
     }
 
-    /// All faults are over but those of the sick: who lives and is well is served when this is so.
+    /// Whether every instance that is alive and well is served; by then all faults are over but those of the sick.
     pub(super) fn all_are_served(&self) -> bool {
         self.instances.iter().all(|instance| {
             instance.is_dead || instance.is_sick || instance.word.state == State::Closed

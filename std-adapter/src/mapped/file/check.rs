@@ -1,4 +1,4 @@
-//! Whether a path leads to a file that may be trusted.
+//! Whether a path leads to a file that can be trusted.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -10,12 +10,12 @@ use rustix::process::geteuid;
 
 use super::fault::Fault;
 
-/// Its owner alone reads and writes it.
+/// Only its owner reads and writes it.
 const RIGHTS: u32 = 0o600;
 
-/// The file at the path, made if there is none. `None` if it came or went meanwhile.
+/// The file at the path, created if there is none. `None` if it appeared or vanished meanwhile.
 pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Fault> {
-    // A pipe is not waited for.
+    // A pipe must not block this.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
     options
@@ -29,13 +29,13 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Fault> {
     }
     match options.create_new(true).mode(RIGHTS).open(path) {
         Ok(file) => {
-            // Whatever the process masks.
+            // Whatever the umask of the process.
             let rights = file.set_permissions(Permissions::from_mode(RIGHTS));
             rights.map_err(|error| Fault::Io("its rights cannot be set", error))?;
             Ok(Some(file))
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // Not seen above, and yet there: as a rule another process was faster.
+            // Not found above, yet it exists: usually another process was faster.
             Ok(None)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Fault::Io(
@@ -46,7 +46,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Fault> {
     }
 }
 
-/// What stands in the way, rather than the kernel's number for it.
+/// What stands in the way, rather than the kernel's error number.
 fn why_not_opened(path: &Path, error: io::Error) -> Fault {
     let Ok(found) = fs::symlink_metadata(path) else {
         return Fault::Io("cannot be opened", error);
@@ -68,7 +68,8 @@ fn why_not_opened(path: &Path, error: io::Error) -> Fault {
     }
 }
 
-/// The length of the file in bytes, if it may be trusted; `None` if it has lost its name meanwhile.
+/// The length of the file in bytes, if it can be trusted; `None` if it was unlinked meanwhile, or is still being
+/// created.
 pub(super) fn trusted(file: &File) -> Result<Option<u64>, Fault> {
     let found = metadata(file)?;
     let own = geteuid().as_raw();
@@ -82,7 +83,7 @@ pub(super) fn trusted(file: &File) -> Result<Option<u64>, Fault> {
         });
     }
     if found.mode() & 0o7777 != RIGHTS {
-        // Between its creation and the moment at which its rights are set.
+        // Between its creation and the setting of its rights.
         if found.len() == 0 && found.mode() & 0o7777 & !RIGHTS == 0 {
             return Ok(None);
         }
@@ -111,7 +112,7 @@ fn metadata(file: &File) -> Result<fs::Metadata, Fault> {
         .map_err(|error| Fault::Io("cannot be examined", error))
 }
 
-/// File systems in which two machines may map the same file, each with a memory of its own: numbers of Linux's
+/// File systems in which two machines may map the same file, each with its own memory: numbers from Linux's
 /// `statfs(2)`.
 const REMOTE: [u32; 10] = [
     0x0000_6969, // NFS

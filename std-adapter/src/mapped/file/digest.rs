@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use atomic_breaker::{Config, Ratio};
 
-/// A digest of everything that all who share a word must agree on, the same in every program. The seed is not
-/// among it: each process may draw its jitter from a seed of its own.
+/// A digest of everything that processes sharing a word must agree on, the same in every program. The seed is not part
+/// of it: each process may draw its jitter from its own seed.
 pub(super) fn rules(config: &Config) -> u64 {
     let mut digest = Digest(0xcbf2_9ce4_8422_2325);
     let window = config.get_failures_within();
@@ -40,7 +40,7 @@ struct Digest(u64);
 
 impl Digest {
     fn put(&mut self, number: impl Number) {
-        // What is absent differs from every number.
+        // An absent value differs from every number.
         for byte in number.widen().to_le_bytes() {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }

@@ -1,4 +1,4 @@
-//! What the memory says of itself, and what a process expects of it.
+//! What the memory says about itself, and what a process expects of it.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use super::machine::Machine;
 use crate::mapped::layout::{HEADER, Shape};
 use crate::mapped::slot::draw_secret;
 
-// Where it stands: see the layout.
+// Positions: see the layout.
 const WHOLE: usize = 0;
 const VERSION: usize = 1;
 const BOOT: usize = 2;
@@ -19,9 +19,9 @@ const CLOCK: usize = 6;
 const RULES: usize = 7;
 const TIME_NAMESPACE: usize = 8;
 
-/// "`AtomBrkr`": a file of ours that is whole.
+/// "`AtomBrkr`": a complete file of breakers.
 const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
-/// A file of ours that is being written.
+/// A file of breakers that is being written.
 const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
 /// Covers the layout of the breaker's word as well.
 pub(super) const THIS_VERSION: u64 = 1;
@@ -49,19 +49,19 @@ impl Expected {
 pub(super) enum Content {
     /// Nothing yet.
     Empty,
-    /// It begins with zeros: what somebody left who died before writing it, or a file of others.
+    /// It begins with zeros: left by a process that died before writing it, or a foreign file.
     Zeros,
-    /// What somebody left who died while writing it.
+    /// Left by a process that died while writing it.
     Unfinished,
     /// Written before the machine was restarted.
     OfAnotherBoot,
-    /// Made by other rules.
+    /// Made with other rules.
     OfOtherRules,
     /// As expected.
     Same,
 }
 
-/// The begin of a file, as far as there is one.
+/// The start of a file, as far as there is one.
 pub(super) struct Header(pub(super) [u8; HEADER_BYTES]);
 
 impl Header {
@@ -71,12 +71,12 @@ impl Header {
         u64::from_ne_bytes(bytes.expect("a word has eight bytes"))
     }
 
-    /// Whether there is nothing but zeros.
+    /// Whether it is nothing but zeros.
     pub(super) fn is_zero(&self) -> bool {
         self.0.iter().all(|byte| *byte == 0)
     }
 
-    /// `length` is the whole file's, in bytes.
+    /// `length` is that of the whole file, in bytes.
     pub(super) fn content(&self, length: u64, expected: &Expected) -> Result<Content, Fault> {
         match self.word(WHOLE) {
             IS_WHOLE => (),
@@ -129,7 +129,7 @@ impl Header {
     }
 }
 
-/// Fills fresh memory, all of it zero. That it is whole is written last.
+/// Fills fresh memory, which is all zeros. The mark that it is complete is written last.
 pub(super) fn write(words: &[AtomicU64], expected: &Expected) {
     let put = |index: usize, value: u64| words[index].store(value, Ordering::Relaxed);
     words[WHOLE].store(IS_BEGUN, Ordering::Release);

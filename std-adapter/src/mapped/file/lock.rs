@@ -8,12 +8,12 @@ use rustix::io::Errno;
 
 use super::fault::Fault;
 
-/// A lock on a file, released when dropped. By name: a process that another thread forks meanwhile has it as well, and
-/// would keep it for as long as it lives.
+/// A lock on a file, released when dropped. It is unlocked explicitly: a process that another thread forks meanwhile
+/// has it as well, and would keep it for as long as it lives.
 pub(super) struct Locked<'a>(&'a File);
 
 impl<'a> Locked<'a> {
-    /// `None` if others have one that excludes it.
+    /// `None` if it is excluded by a lock held elsewhere.
     pub(super) fn new(file: &'a File, operation: FlockOperation) -> Result<Option<Self>, Fault> {
         loop {
             return match flock(file, operation) {
@@ -25,7 +25,7 @@ impl<'a> Locked<'a> {
         }
     }
 
-    /// For as long as the file is open, here and in processes that are forked.
+    /// Keeps it for as long as the file is open, here and in processes that are forked.
     pub(super) fn keep(self) {
         forget(self);
     }

@@ -1,9 +1,9 @@
-//! Which start of which machine this process sees, and in which time namespace.
+//! Which boot of which machine this process sees, and in which time namespace.
 
 use std::fs;
 use std::io;
 
-/// Where readings of the clock are comparable.
+/// The scope within which clock readings are comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Machine {
     /// Random bits that the kernel drew when it started.

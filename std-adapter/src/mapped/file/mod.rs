@@ -1,13 +1,13 @@
-//! How a file is taken up, made and replaced, so that processes which do so at once agree, and one that is killed
-//! in between holds up nobody.
+//! How a file is opened, created and replaced, so that processes doing so at once agree, and one that is killed in
+//! between holds up no other.
 //!
-//! Whoever uses the file keeps a shared lock on it (`flock`), which the kernel releases when the last process ends
-//! that has it. Whoever writes the header, or takes the file away, needs it exclusively, and looks again once it has
-//! it. So
+//! A process that uses the file keeps a shared lock on it (`flock`), which the kernel releases when the last process
+//! that has it ends. A process that writes the header, or removes the file, needs the lock exclusively, and looks again
+//! once it has it. So
 //!
-//! - a file that is not whole, and that nobody has locked, was left by a process that died: it is made again;
-//! - a file that is no longer valid is never changed, but taken away and made again, so that no mapping of it shrinks;
-//! - a lock on a file that is no longer at the path is worth nothing: start again.
+//! - a file that is not complete, and that no process has locked, was left by a process that died: it is made again;
+//! - a file that is no longer valid is never changed, but removed and made again, so that no mapping of it shrinks;
+//! - a lock on a file that is no longer at the path is worthless: start again.
 
 mod check;
 mod digest;
@@ -37,16 +37,16 @@ pub(super) use fault::Fault;
 use header::{Content, Expected, HEADER_BYTES, Header};
 use lock::Locked;
 
-/// How long others are waited for. They need a few system calls.
+/// How long to wait for other processes. They need a few system calls.
 const PATIENCE: Duration = Duration::from_secs(2);
 const ZEROS: [u8; 1 << 12] = [0; 1 << 12];
 const PAUSE: Duration = Duration::from_millis(1);
 
 enum Step {
     Mapped(Memory),
-    /// It was made, or taken away: once more.
+    /// It was made, or removed: try again.
     Done(Option<Origin>),
-    /// Somebody else is at it: once more, but if that does not end, it is this.
+    /// Another process is busy with it: try again, but if that does not end, this is the fault.
     Wait(Fault),
 }
 
@@ -56,7 +56,7 @@ fn take_up(
     replace_unused: bool,
 ) -> Result<(Memory, Origin), Fault> {
     let begun = Instant::now();
-    // What it means to make the file.
+    // The origin if this process makes the file.
     let mut reason = Origin::Created;
     let mut origin = Origin::Joined;
     loop {
@@ -93,7 +93,7 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
         Content::OfOtherRules if replace_unused => Some(Origin::AfterOtherRules),
         Content::OfOtherRules => return Err(Fault::OtherRules),
     };
-    // Two that would each wait for the other's shared lock to go would wait for ever.
+    // Two processes that each waited for the other's shared lock would wait forever.
     drop(shared);
     let Some(_exclusive) = Locked::new(&file, FlockOperation::NonBlockingLockExclusive)? else {
         return Ok(Step::Wait(match content {
@@ -147,7 +147,7 @@ fn make(path: &Path, file: &File, expected: &Expected) -> Result<(), Fault> {
             Ok(())
         }
         Err(error) => {
-            // Nothing is left of what did not fit.
+            // Leave nothing behind of what did not fit.
             let _ = fs::remove_file(path);
             Err(error)
         }
@@ -159,12 +159,12 @@ fn map(file: &File, expected: &Expected) -> Result<Memory, Fault> {
         .map_err(|error| Fault::Io("cannot be mapped", error.into()))
 }
 
-/// Zeros, and the room for them, so that no write into the mapping meets a full file system.
+/// Fills it with zeros and reserves the space for them, so that no write into the mapping meets a full file system.
 fn fill(file: &File, length: u64) -> Result<(), Fault> {
     if reserve(file, length)? {
         return Ok(());
     }
-    // A file system without reservations: what was written has its room.
+    // A file system without reservations: what was written has its space.
     let mut at = 0;
     while at < length {
         let part = (length - at).min(ZEROS.len() as u64);
@@ -175,7 +175,7 @@ fn fill(file: &File, length: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether the file system could be asked. Costs little where the room is there already.
+/// Reserves the space, if the file system can; returns whether it could. Cheap if the space is already reserved.
 fn reserve(file: &File, length: u64) -> Result<bool, Fault> {
     loop {
         return match fallocate(file, FallocateFlags::empty(), 0, length) {
@@ -194,8 +194,8 @@ fn no_room(error: io::Error) -> Fault {
     )
 }
 
-/// Reads the whole file, so that nothing of others is taken away. For one at a time, who has the file exclusively: those
-/// who read side by side would each find it in use by the others.
+/// Reads the whole file, so that no foreign data is removed. Only for the process that has the file exclusively:
+/// processes that read side by side would each find it in use by the others.
 fn is_zero(file: &File) -> Result<bool, Fault> {
     let mut part = ZEROS;
     for at in (0..).step_by(part.len()) {
@@ -210,7 +210,7 @@ fn is_zero(file: &File) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// As many bytes as there are.
+/// Reads as many bytes as there are, and returns how many.
 fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize, Fault> {
     let mut found = 0;
     while found < bytes.len() {

@@ -1,4 +1,4 @@
-//! What a user opens.
+//! The functions that open a file.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::mapped::{
     MachineClock, MappedBreaker, MappedBuilder, MappedError, MappedSlab, MappedSlabBuilder, Origin,
 };
 
-/// A breaker in the file at `path`, which is made if there is none: [`MappedBuilder`] with its defaults.
+/// A breaker in the file at `path`, which is created if there is none: [`MappedBuilder`] with its defaults.
 ///
 /// # Errors
 /// [`MappedError`] names the file, and says what to do.
@@ -42,8 +42,8 @@ pub fn open(path: impl AsRef<Path>, config: Config) -> Result<MappedBreaker, Map
 }
 
 impl<C, O> MappedBuilder<C, O> {
-    /// Replaces a file that was made by other rules, if no process uses it: for a service that is stopped, gets
-    /// other rules and is started again. Without this, it is an error, as it is while the file is in use.
+    /// Replaces a file that was made with other rules, if no process uses it: for a service that is stopped, gets other
+    /// rules and is started again. Without this, other rules are an error, as they are while the file is in use.
     pub fn replace_unused(mut self) -> Self {
         self.setup.replace_unused = true;
         self
@@ -51,9 +51,9 @@ impl<C, O> MappedBuilder<C, O> {
 }
 
 impl<C: MachineClock, O: Observer> MappedBuilder<C, O> {
-    /// The breaker in the file at `path`, which is made if there is none, for its owner alone.
+    /// The breaker in the file at `path`, which is created if there is none, for its owner alone.
     ///
-    /// Waits for other processes that do the same at the same moment: as a rule microseconds, at most 2 s.
+    /// Waits for other processes that do the same at the same moment: usually microseconds, at most 2 s.
     ///
     /// # Errors
     /// [`MappedError`] names the file, and says what to do.
@@ -67,8 +67,8 @@ impl<C: MachineClock, O: Observer> MappedBuilder<C, O> {
 }
 
 impl<C> MappedSlabBuilder<C> {
-    /// Replaces a file that was made by other rules, if no process uses it: for a service that is stopped, gets
-    /// other rules and is started again. Without this, it is an error, as it is while the file is in use.
+    /// Replaces a file that was made with other rules, if no process uses it: for a service that is stopped, gets other
+    /// rules and is started again. Without this, other rules are an error, as they are while the file is in use.
     pub fn replace_unused(mut self) -> Self {
         self.setup.replace_unused = true;
         self
@@ -76,9 +76,9 @@ impl<C> MappedSlabBuilder<C> {
 }
 
 impl<C: MachineClock> MappedSlabBuilder<C> {
-    /// The slab in the file at `path`, which is made if there is none, for its owner alone.
+    /// The slab in the file at `path`, which is created if there is none, for its owner alone.
     ///
-    /// Waits for other processes that do the same at the same moment: as a rule microseconds, at most 2 s.
+    /// Waits for other processes that do the same at the same moment: usually microseconds, at most 2 s.
     ///
     /// # Errors
     /// [`MappedError`] names the file, and says what to do.
