@@ -204,6 +204,7 @@ async fn what_was_rejected_for_hours_is_not_parked_by_the_first_who_does_not_kno
     let _worker = steps.work();
     sleep(50 * MINUTE).await;
     assert_eq!(only_job(&store).await.status, Status::Waiting);
-    sleep(15 * MINUTE).await;
+    // Its last pause is up to six minutes, so that is when it is first found unknown.
+    sleep(20 * MINUTE).await;
     assert_eq!(only_job(&store).await.status, Status::Parked);
 }
