@@ -49,8 +49,8 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// A rejection, for tests of what handles it. `wait` is what a breaker in that state would say, rounded
-    /// up to milliseconds; it is ignored for [`State::ForcedOpen`].
+    /// A rejection, for tests of code that handles it. `wait` is what a breaker in that state would say,
+    /// rounded up to milliseconds; it is ignored for [`State::ForcedOpen`].
     pub const fn new(state: State, wait: Duration) -> Self {
         match state {
             State::ForcedOpen => Self::until(state, 0),

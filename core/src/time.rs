@@ -73,7 +73,7 @@ pub(crate) trait TimeBase: Bits {
     /// The ticks from `stamp`, the time to store for a reading, until `wait` ticks have passed since
     /// `then`; 0 when they have.
     fn left_from(stamp: u32, then: u32, wait: u32) -> u32 {
-        // Counted from the start of the guard band, where what is before `then` comes first.
+        // Counted from the start of the guard band, so that times before `then` come first.
         let age = stamp.wrapping_sub(then).wrapping_add(Self::GUARD) & Self::MASK;
         (wait + Self::GUARD).saturating_sub(age)
     }
@@ -90,7 +90,7 @@ pub(crate) trait TimeBase: Bits {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn left(now_ms: u32, then: u32, wait: u32) -> Option<u32> {
         let age = Self::since(now_ms, then);
-        // Counted from the start of the guard band, where what is before `then` comes first.
+        // Counted from the start of the guard band, so that times before `then` come first.
         if age.wrapping_add(Self::GUARD) & Self::MASK >= wait + Self::GUARD {
             return None;
         }

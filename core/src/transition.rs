@@ -32,7 +32,7 @@ pub struct Transition {
 }
 
 impl Transition {
-    /// A transition, for tests of what handles it; the other fields are 0.
+    /// A transition, for tests of code that handles it; the other fields are 0.
     pub const fn new(from: State, to: State, cause: Cause) -> Self {
         Self {
             from,

@@ -181,8 +181,8 @@ impl Config {
     /// one millisecond in which the clock reads 0 is measured 1 ms short.) Observers see such a success as a failure
     /// that [is slow](crate::Failure::is_slow), and a drop as one that was cancelled.
     ///
-    /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long
-    /// it took: a time-out *around* a guarded call of a resource that hangs never trips.
+    /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long it took: a
+    /// timeout *around* a guarded call of a resource that hangs never trips.
     #[doc(alias = "slow call duration threshold")]
     pub const fn slow_call(mut self, limit: Duration) -> Self {
         self.slow_call_ms = Some(ms(limit));
@@ -297,8 +297,8 @@ impl Config {
     /// again. One that is dropped sooner says nothing and gives its slot back. 250 ms by default; 0 counts
     /// every one. In 32-bit words up to two ticks more.
     ///
-    /// Take it shorter than the time-outs around your calls, or a resource that hangs is probed again
-    /// as soon as a time-out has dropped the probe before.
+    /// Take it shorter than the timeouts around your calls, or a resource that hangs is probed again as soon as a
+    /// timeout has dropped the probe before.
     pub const fn cancel_limit(mut self, limit: Duration) -> Self {
         self.cancel_limit_ms = ms(limit);
         self

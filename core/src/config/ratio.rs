@@ -46,10 +46,10 @@ pub struct Ratio {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) enum Of {
     Calls,
-    /// With a minimum of calls that was set.
+    /// With an explicit minimum of calls.
     CallsWithMin,
     Time,
-    /// With a minimum of calls that was set.
+    /// With an explicit minimum of calls.
     TimeWithMin,
 }
 

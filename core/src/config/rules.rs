@@ -53,7 +53,7 @@ impl<B: Bits> Rules<B> {
     ///
     /// # Panics
     /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
-    /// configurations that are not known to be right there is [`try_new`](Self::try_new).
+    /// configurations that may be invalid, use [`try_new`](Self::try_new).
     pub const fn new(config: Config) -> Self {
         match Self::try_new(config) {
             Ok(rules) => rules,
@@ -61,7 +61,7 @@ impl<B: Bits> Rules<B> {
         }
     }
 
-    /// [`new`](Self::new) for configurations that are not known to be right.
+    /// [`new`](Self::new) for configurations that may be invalid.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit the word, and what to do.

@@ -115,7 +115,7 @@ impl<B: Bits> Machine<'_, B> {
         if !circuit.is_half_open() {
             return Step::Keep;
         }
-        // A token that is resumed twice reports twice: not below none.
+        // A token that is resumed twice reports twice, so do not go below zero.
         let others = circuit.in_flight().saturating_sub(1);
         Step::Update(circuit.with_probes(others, circuit.successes()))
     }

@@ -58,7 +58,7 @@ impl<B: Bits> Machine<'_, B> {
             if !holds && !Self::is_of_a_lost_round(circuit, granted) {
                 return Step::Keep;
             }
-            // A token that is resumed twice reports twice: not below none.
+            // A token that is resumed twice reports twice, so do not go below zero.
             let others = circuit.in_flight().saturating_sub(holds.into());
             return self.probe_succeeded(circuit, others, now);
         }

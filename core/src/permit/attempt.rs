@@ -11,8 +11,8 @@ use crate::outcome::{Failure, Outcome};
 /// The right to one call that counts as failed when it is dropped without a report: what
 /// [`Breaker::attempt`](crate::Breaker::attempt) gives, for code that leaves by `?`.
 ///
-/// In an `async` function, a drop is also what becomes of it when the future is dropped, be it by a
-/// time-out or because nobody wants the answer any more: both count as failures then.
+/// In an `async` function, a drop is also what becomes of it when the future is dropped, be it by a timeout
+/// or because nobody wants the answer any more: both count as failures then.
 /// [`Breaker::call_async`](crate::Breaker::call_async) tells them apart from errors.
 #[must_use = "say that the call succeeded: an attempt that is dropped counts as failed"]
 pub struct Attempt<H: AnyBreaker> {
@@ -35,27 +35,28 @@ impl<H: AnyBreaker> Attempt<H> {
         Permit::acquire(handle).map(Self::new)
     }
 
-    /// The call succeeded. Returns the transition that this made, if any.
+    /// The call succeeded. Returns the transition that this caused, if any.
     #[inline]
     pub fn success(self) -> Option<Transition> {
         self.into_permit().success()
     }
 
     /// The call failed: a failure of weight 1, as when the attempt is dropped. Returns the transition that
-    /// this made, if any.
+    /// this caused, if any.
     #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.into_permit().failure()
     }
 
     /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition
-    /// that this made, if any.
+    /// that this caused, if any.
     #[inline]
     pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
         self.into_permit().record(result)
     }
 
-    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this made, if any.
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this caused, if
+    /// any.
     #[inline]
     pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
         self.into_permit().report(outcome)

@@ -80,7 +80,7 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// The call succeeded. Returns the transition that this made, if any.
+    /// The call succeeded. Returns the transition that this caused, if any.
     ///
     /// Closed with no failures counted: one load. Otherwise clears the count of consecutive failures, or
     /// counts the success of a probe, which closes when it is the last one needed.
@@ -89,13 +89,13 @@ impl<H: AnyBreaker> Permit<H> {
         self.report(Outcome::Success)
     }
 
-    /// The call failed: a failure of weight 1. Returns the transition that this made, if any.
+    /// The call failed: a failure of weight 1. Returns the transition that this caused, if any.
     #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.report(Failure::new())
     }
 
-    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this made, if any.
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this caused, if any.
     #[inline(always)]
     #[expect(
         clippy::inline_always,

@@ -6,7 +6,7 @@ use super::Snapshot;
 use crate::number::ms;
 use crate::state::State;
 
-/// Snapshots for tests of what handles them.
+/// Snapshots for tests of code that handles them.
 ///
 /// ```
 /// use atomic_breaker::{Snapshot, State, Wait};

@@ -125,7 +125,7 @@ where
     let mut waiter = Waiter::trying(timer);
     loop {
         waiter.turn(awaited).await;
-        // Rejected nevertheless when somebody else was faster, or while traffic returns.
+        // Still rejected if another caller was faster, or while traffic returns.
         if let Some(permit) = admit() {
             return permit;
         }

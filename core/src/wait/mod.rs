@@ -102,7 +102,7 @@ impl<T: Timer + ?Sized> Timer for &T {
     }
 }
 
-/// Milliseconds of a duration, rounded up. What does not fit is `u64::MAX`: for ever.
+/// Milliseconds of a duration, rounded up. A value that does not fit becomes `u64::MAX`: for ever.
 const fn ms(time: Duration) -> u64 {
     let below_a_second = time.subsec_nanos().div_ceil(1_000_000) as u64;
     time.as_secs()

@@ -52,7 +52,7 @@ where
     let mut waiter = Waiter::trying(timer);
     let ticket = loop {
         waiter.turn(&handle).await;
-        // Rejected nevertheless when somebody else was faster, or while traffic returns.
+        // Still rejected if another caller was faster, or while traffic returns.
         if let Ok(ticket) = handle.as_breaker().admit() {
             break ticket;
         }

@@ -135,7 +135,7 @@ where
 /// fault, or taken for a success is answered at once.
 ///
 /// # Errors
-/// As [`retry`].
+/// Same as [`retry`].
 pub async fn retry_with<B, T, V, E>(
     breaker: B,
     timer: T,
@@ -163,7 +163,7 @@ where
 /// compiler cannot show that, so this takes any closure that returns a future.
 ///
 /// # Errors
-/// As [`retry`].
+/// Same as [`retry`].
 pub fn retry_fn<B, T, V, E, F>(
     breaker: B,
     timer: T,
@@ -181,7 +181,7 @@ where
 /// [`retry_with`] for tasks that must be `Send`, as [`retry_fn`].
 ///
 /// # Errors
-/// As [`retry`].
+/// Same as [`retry`].
 pub async fn retry_fn_with<B, T, V, E, F>(
     breaker: B,
     timer: T,

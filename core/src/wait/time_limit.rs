@@ -12,8 +12,8 @@ use crate::error::CallError;
 use crate::outcome::{Classify, Failure, Outcome};
 use crate::permit::Permit;
 
-/// How long a call may take, and what it means when it takes longer. A [`Duration`] is one whose
-/// time-outs weigh 1.
+/// How long a call may take, and what it means when it takes longer. A [`Duration`] is one whose timeouts
+/// weigh 1.
 ///
 /// ```
 /// use atomic_breaker::{Failure, wait::TimeLimit};
@@ -52,13 +52,13 @@ impl TimeLimit {
         }
     }
 
-    /// The failure that a time-out counts as.
+    /// The failure that a timeout counts as.
     pub const fn counting_as(mut self, failure: Failure) -> Self {
         self.failure = failure;
         self
     }
 
-    /// The failure that a time-out counts as: for classifiers.
+    /// The failure that a timeout counts as: for classifiers.
     pub const fn failure(self) -> Failure {
         self.failure
     }
@@ -99,7 +99,7 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
     }
 }
 
-/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A time-out is a
+/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A timeout is a
 /// failure, of weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running.
 /// An answer that comes with the limit is in time. Dropping the future of the call itself cancels.
 ///
@@ -149,10 +149,10 @@ where
     call_timeout_with(breaker, timer, limit, classify, operation)
 }
 
-/// [`call_timeout`] with a classifier that says what results and time-outs mean; it decides alone.
+/// [`call_timeout`] with a classifier that says what results and timeouts mean; it decides alone.
 ///
 /// # Errors
-/// As [`call_timeout`].
+/// Same as [`call_timeout`].
 pub fn call_timeout_with<B, T, V, E, F>(
     breaker: B,
     timer: T,
