@@ -1,4 +1,4 @@
-//! Numbers as a configuration keeps them, and as dice show them.
+//! Numbers as a configuration keeps them, and mixing for random ones.
 
 use core::time::Duration;
 

@@ -31,13 +31,13 @@ use crate::word::{Bits, NativeBits};
 ///
 /// The rules can be replaced at any time, by any others: the state is in the word and stays, the new rules apply from
 /// the next event on, and a running open time stays as it is. Build the breaker with
-/// [`build_adjustable`](crate::Builder::build_adjustable), take up the same word with the new rules, or see the same
-/// breaker under them by [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under the old rules
-/// counts under the new ones: four failures in a row are four of three, so the next one trips. (Under
-/// [`tally_only`](Config::tally_only) a success ends them, as it does under rules of failures in a row.) Failures in a
-/// row have no time of their own: to a [window](Config::failures_within) that takes over they came when the clock read
-/// 0. Where several probes are in flight and the new rules allow one, the last to report may be taken for lost, if it
-/// was not the last one admitted: its slot then comes back with the lease.
+/// [`build_adjustable`](crate::Builder::build_adjustable), make a breaker with the new rules over the same word, or
+/// view the same breaker under them with [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under
+/// the old rules counts under the new ones: with four failures in a row and a new limit of three, the next failure
+/// trips. (Under [`tally_only`](Config::tally_only) a success clears them, as it does under rules of failures in a
+/// row.) Failures in a row carry no time: a [window](Config::failures_within) that takes over treats them as if they
+/// had come when the clock read 0. If several probes are in flight and the new rules allow one, the last to report may
+/// be presumed lost, unless it was the last one admitted: its slot is then free again when the lease ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 #[repr(transparent)]

@@ -9,11 +9,11 @@ use crate::observer::Transition;
 use crate::outcome::{Failure, Outcome};
 
 /// The right to one call that counts as failed when it is dropped without a report: what
-/// [`Breaker::attempt`](crate::Breaker::attempt) gives, for code that leaves by `?`.
+/// [`Breaker::attempt`](crate::Breaker::attempt) returns, for code that returns early with `?`.
 ///
-/// In an `async` function, a drop is also what becomes of it when the future is dropped, be it by a timeout
-/// or because nobody wants the answer any more: both count as failures then.
-/// [`Breaker::call_async`](crate::Breaker::call_async) tells them apart from errors.
+/// In an `async` function, dropping the future drops the attempt, too, whether because of a timeout or
+/// because the result is no longer wanted: both then count as failures.
+/// [`Breaker::call_async`](crate::Breaker::call_async) tells such drops apart from errors.
 #[must_use = "say that the call succeeded: an attempt that is dropped counts as failed"]
 pub struct Attempt<H: AnyBreaker> {
     permit: Permit<H>,
@@ -25,8 +25,8 @@ impl<H: AnyBreaker> Attempt<H> {
         Self { permit }
     }
 
-    /// [`Breaker::attempt`](crate::Breaker::attempt) that owns its way to the breaker, as
-    /// [`Permit::acquire`] does.
+    /// [`Breaker::attempt`](crate::Breaker::attempt) for an attempt that owns its handle to the breaker,
+    /// like [`Permit::acquire`].
     ///
     /// # Errors
     /// [`Rejected`] says how long to wait.
