@@ -278,8 +278,8 @@ impl<T: Timer, V, X> Tries<T, V, X> {
         }
     }
 
-    /// Waits until a try is worthwhile; returns the final result if none is any more. If there has been no try yet,
-    /// it returns `None` even then: make the call nevertheless, and have it rejected like any other.
+    /// Waits until a try is worthwhile; returns the final result if none is any more. If the operation was never
+    /// run, it returns `None` even then: make the call nevertheless; it is rejected like any other.
     pub async fn turn(&mut self, awaited: &impl Awaited) -> Option<Result<V, X>> {
         self.gave_up = !self.waiter.turn(awaited).await;
         if self.gave_up { self.last.take() } else { None }

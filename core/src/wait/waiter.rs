@@ -15,7 +15,7 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Waiter<T> {
     pub(super) timer: T,
-    /// Since when the waiters have been away: the start of its own wait, or of the open time that it
+    /// Since when this waiter counts as away: the start of its own wait, or of the open time that it
     /// found.
     away_since_ms: u64,
     /// When it gives up.
