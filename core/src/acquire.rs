@@ -25,7 +25,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// # A dropped permit counts as nothing
     ///
-    /// So this code never counts a failure, because `?` drops the permit:
+    /// This code never counts a failure, because `?` drops the permit:
     ///
     /// ```
     /// # use atomic_breaker::{Breaker, ManualClock};

@@ -70,7 +70,7 @@ impl<const N: usize> EventLog<N> {
         self.len() == 0
     }
 
-    /// How many transitions were overwritten since the last call of this. Stops counting at
+    /// How many transitions were overwritten since the last call of this method. Stops counting at
     /// `u32::MAX`.
     pub fn take_lost(&self) -> u32 {
         self.with(|events| core::mem::take(&mut events.lost))

@@ -24,7 +24,7 @@
 //!
 //! # Where to begin
 //!
-//! | you want to | take |
+//! | you want to | use |
 //! |---|---|
 //! | guard a closure | [`Breaker::call`] |
 //! | guard a future | [`Breaker::call_async`]; a timeout [belongs inside](Breaker::call_async) |

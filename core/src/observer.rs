@@ -68,7 +68,7 @@ pub trait Observer {
     }
 
     /// A permit was reported: the outcome as it counts, so a success that took too long arrives as a failure that
-    /// [is slow](crate::Failure::is_slow). Late reports, which change nothing, are included.
+    /// [is slow](crate::Failure::is_slow). Late reports are included, even if they change nothing.
     fn outcome(&self, outcome: Outcome) {
         let _ = outcome;
     }
@@ -215,7 +215,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// A closure as observer: called with each transition.
+/// A closure as an observer, called with each transition.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Transition};

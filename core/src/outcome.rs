@@ -68,8 +68,8 @@ impl Failure {
 
     /// A success that took too long: a failure of weight 1 that [is slow](Self::is_slow).
     ///
-    /// A success that reaches the limit of [`Config::slow_call`](crate::Config::slow_call) is reported to observers as this.
-    /// A [classifier](Classify) may return it where calls have limits of their own.
+    /// A success that reaches the limit of [`Config::slow_call`](crate::Config::slow_call) is reported to observers as
+    /// this. A [classifier](Classify) may return it if calls have their own limits.
     pub const fn slow() -> Self {
         Self {
             slow: true,

@@ -14,10 +14,10 @@
 //! For a breaker that is not called for a long time this means: with a wrap of `R`, a call between
 //! `k·R - guard - rounding` and `k·R + open_for` after the trip looks like a call just after it, and is rejected
 //! for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in the 64-bit word
-//! 0.1 %); a call at any other time is right. A window of failures, a lease, a gradual return and the age of a
-//! probe err in the same way, with their own time in place of `open_for`: a return that was never completed rejects
-//! by its share again, for up to the whole return. The breaker never admits early unless the clock steps back by
-//! more than the guard band.
+//! 0.1 %); a call at any other time is judged correctly. A window of failures, a lease, a gradual return and the
+//! age of a probe err in the same way, with their own time in place of `open_for`: a return that was never
+//! completed rejects by its share again, for up to the whole return. The breaker never admits early unless the
+//! clock steps back by more than the guard band.
 //!
 //! A lone caller that calls only every `P` milliseconds, with `P` near a multiple of `R`, hits those times again
 //! and again: at most `(guard + open_for) / d` times in a row, where `d` is the distance of `P` from the multiple,
@@ -85,7 +85,7 @@ pub(crate) trait TimeBase: Bits {
 
     /// The milliseconds left until `wait` ticks have passed since `then`; `None` when they have. The deadline
     /// itself counts as over: at exactly `then + wait` nothing is left.
-    // A microcontroller has more time than flash.
+    // On a microcontroller flash is scarcer than time.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn left(now_ms: u32, then: u32, wait: u32) -> Option<u32> {

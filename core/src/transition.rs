@@ -19,7 +19,7 @@ pub struct Transition {
     pub to: State,
     /// Why.
     pub cause: Cause,
-    /// When, as the clock's reading: milliseconds since its origin, modulo 2³².
+    /// When, as a reading of the clock: milliseconds since its origin, modulo 2³².
     pub at_ms: u32,
     /// The epoch that begins: one more than the one before, modulo 512 (16 in a 32-bit word).
     /// [`Breaker::transitions_since`](crate::Breaker::transitions_since) tells which of two came first.

@@ -123,7 +123,7 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         }
     }
 
-    /// A closure as observer, called with each transition.
+    /// A closure as an observer, called with each transition.
     pub const fn on_transition<F>(self, f: F) -> Builder<C, W, T, OnTransition<F>>
     where
         F: Fn(&Transition),

@@ -12,7 +12,7 @@ pub(crate) struct GradualReturn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Growth {
-    /// In parts of 256.
+    /// In 256ths.
     factor: u32,
     step_ms: u32,
     pub(crate) max_ms: u32,

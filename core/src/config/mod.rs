@@ -212,7 +212,7 @@ impl Config {
     }
 
     /// [`exponential`](Self::exponential) with a fractional factor: 150 percent is a factor of 1.5. Must be more than
-    /// 100; kept in parts of 256, rounded up.
+    /// 100; kept in 256ths, rounded up.
     pub const fn exponential_percent(mut self, percent: u32, max: Duration) -> Self {
         self.growth = Some(Growth::exponential(percent, ms(max)));
         self
@@ -224,8 +224,8 @@ impl Config {
         self
     }
 
-    /// Lengthens each open time by a random part of up to `percent` of it (at most 100), so that a fleet that tripped
-    /// together does not return in lockstep.
+    /// Lengthens each open time by a random part of up to `percent` percent of it (at most 100), so that a fleet that
+    /// tripped together does not return in lockstep.
     ///
     /// Jitter is added, never subtracted: an open time is at least what was configured, or what
     /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. It is drawn for each trip, from the

@@ -18,7 +18,7 @@ impl<B: Bits> Machine<'_, B> {
     /// mistaken for a current one, if the trips in a row are the same again. A probe must also match in time: where
     /// one probe is in flight at a time, it must have been admitted in the very tick of the last admission, so an
     /// old one is mistaken for a current one only if the time has wrapped to the same value, too.
-    // A microcontroller has more time than flash.
+    // On a microcontroller flash is scarcer than time.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn holds(self, circuit: Circuit<B>, granted: B) -> bool {

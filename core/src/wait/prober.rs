@@ -11,8 +11,7 @@ use crate::breaker::AnyBreaker;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 
-/// A task that pings the resource while the breaker is open, and closes it as soon as the resource
-/// answers.
+/// A task that pings the resource while the breaker is open, and closes the breaker as soon as the resource answers.
 ///
 /// Real calls are rejected until the open time is over or enough pings were answered; so give the breaker a long open
 /// time, and let the pings find out. A failed ping costs nothing: it neither counts nor makes the open time grow.
@@ -98,8 +97,8 @@ impl Prober {
         }
     }
 
-    /// [`run`](Self::run) for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show that an
-    /// `async` closure that borrows is, so this takes any closure that returns a future.
+    /// [`run`](Self::run) for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for
+    /// an `async` closure that borrows, so this takes any closure that returns a future.
     pub async fn run_fn<B, T, V, E, F>(self, breaker: B, timer: T, mut ping: impl FnMut() -> F) -> !
     where
         B: AnyBreaker,

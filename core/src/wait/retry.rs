@@ -158,8 +158,8 @@ where
     }
 }
 
-/// [`retry`] for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show that an `async`
-/// closure that borrows is, so this takes any closure that returns a future.
+/// [`retry`] for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for an `async`
+/// closure that borrows, so this takes any closure that returns a future.
 ///
 /// # Errors
 /// Same as [`retry`].
@@ -278,8 +278,9 @@ impl<T: Timer, V, X> Tries<T, V, X> {
         }
     }
 
-    /// Waits until a try is worthwhile; returns the final result if none is any more. If the operation was never
-    /// run, it returns `None` even then: make the call nevertheless; it is rejected like any other.
+    /// Waits until a try is worthwhile, or returns the final result if none is worthwhile any more. If the
+    /// operation was never run, it returns `None` even then: make the call nevertheless; it is rejected like any
+    /// other.
     pub async fn turn(&mut self, awaited: &impl Awaited) -> Option<Result<V, X>> {
         self.gave_up = !self.waiter.turn(awaited).await;
         if self.gave_up { self.last.take() } else { None }
