@@ -18,13 +18,14 @@ use crate::word::{self, Peek, Word};
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Asks for the right to one call.
     ///
-    /// Closed: one load. Open: rejected at once with the time left, or, when the open time is over,
-    /// half-open with this call as its first probe. Half-open: a free slot, or the slot of a probe
-    /// that was lost, or rejected. Returning: passes or is rejected, as its share says.
+    /// Closed: admitted, at the cost of one load. Open: rejected at once with the time left; once the open
+    /// time is over, the breaker becomes half-open with this call as its first probe. Half-open: takes a
+    /// free slot or the slot of a lost probe, or is rejected. Returning: passes or is rejected according to
+    /// the current share.
     ///
     /// # A dropped permit counts as nothing
     ///
-    /// So this never counts a failure, as `?` drops the permit:
+    /// This code never counts a failure, because `?` drops the permit:
     ///
     /// ```
     /// # use atomic_breaker::{Breaker, ManualClock};
@@ -36,8 +37,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # Ok(()) }
     /// ```
     ///
-    /// For `?` there are [`attempt`](Self::attempt), which fails when it is dropped, and
-    /// [`call`](Self::call). `acquire` is for those who report every outcome themselves.
+    /// With `?`, use [`attempt`](Self::attempt), which counts as failed when it is dropped, or
+    /// [`call`](Self::call). `acquire` is for code that reports every outcome itself.
     ///
     /// # Errors
     /// [`Rejected`] says how long to wait.
@@ -59,8 +60,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Permit::acquire(self)
     }
 
-    /// Asks for the right to one call that counts as failed unless reported otherwise: for code that leaves
-    /// by `?` or `return` when something went wrong.
+    /// Asks for the right to one call that counts as failed unless reported otherwise: for code that returns
+    /// early with `?` or `return` when something goes wrong.
     ///
     /// # Errors
     /// [`Rejected`] says how long to wait.
@@ -100,7 +101,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Not closed, or slow calls are measured.
+    /// The path when the breaker is not closed, or slow calls are measured.
     #[cold]
     #[inline(never)]
     fn admit_cold(&self) -> Result<Ticket<W::Bits>, Rejected> {
@@ -114,8 +115,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         rejected
     }
 
-    /// Rejects without the machinery of an exchange, where that is all there is to do. A microcontroller has
-    /// more time than flash.
+    /// Rejects without the machinery of an exchange, if nothing else is needed. Not on microcontrollers,
+    /// where flash is scarcer than time.
     #[inline]
     fn reject(&self) -> Option<Rejected> {
         if cfg!(target_pointer_width = "64") {
@@ -125,7 +126,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Apart, so that a rejection saves no registers for it.
+    /// Kept apart, so that a plain rejection saves no registers for it.
     #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn admit_or_reject(&self) -> Result<Ticket<W::Bits>, Rejected> {
@@ -148,14 +149,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 .slow_call_ms
                 .map(|_| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN)),
         };
-        // There is no permit yet that would give its slot back if the observer panics.
+        // No permit exists yet that would give the slot back if the observer panics.
         let slot = GiveBack(|| self.give_back(ticket));
         self.notify(applied);
         mem::forget(slot);
         Ok(ticket)
     }
 
-    /// The ticket as if it were granted now, if what it says still counts.
+    /// The ticket renewed as if it were granted now, if its report would still count.
     #[cold]
     pub(crate) fn renew(&self, ticket: Ticket<W::Bits>) -> Option<Ticket<W::Bits>> {
         let machine = self.machine();

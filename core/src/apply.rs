@@ -1,5 +1,5 @@
-//! The compare-and-swap loop that takes a step of the machine to the word. (`report` has two shorter ones,
-//! for what is common and needs no machine.)
+//! The compare-and-swap loop that applies a step of the machine to the word. (`report` has two shorter
+//! ones, for common cases that need no machine.)
 
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
@@ -11,19 +11,19 @@ use crate::state::State;
 use crate::tally::Tally;
 use crate::word::{self, Bits, Word};
 
-/// What became of the word. Travels in two registers, so that an answer that nobody looks at costs nothing.
+/// What became of the word. It travels in two registers, so that an unused result costs nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Applied<B> {
     pub(crate) bits: B,
     made: Made,
 }
 
-/// What the word does not say of the transition that led to it: from which state, why and when. One
-/// register.
+/// What the word does not say about the transition that led to it: the state before, why and when. It takes
+/// one register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Made(Packed);
 
-/// 4 bits why, 6 bits from where; the rest is the reading of the clock, as far as it fits.
+/// 4 bits for the cause, 6 bits for the state before; the rest is as much of the clock reading as fits.
 #[cfg(target_pointer_width = "64")]
 type Packed = u64;
 #[cfg(not(target_pointer_width = "64"))]
@@ -43,7 +43,7 @@ impl Made {
 
     #[inline]
     fn cause(self) -> Cause {
-        // One more than the cause, as 0 is nothing.
+        // One more than the cause, since 0 means nothing.
         let index = (self.0 as u32 & ((1 << CAUSE_BITS) - 1)).wrapping_sub(1);
         let cause = Cause::ALL.get(index as usize);
         cause.copied().unwrap_or(Cause::Manual)
@@ -61,13 +61,13 @@ impl Made {
         (self.0 >> TIME_SHIFT) as u32
     }
 
-    /// 22 bits of the reading, the others are those of a reading now: right if that is less than half an
-    /// hour before or after.
+    /// 22 bits of the reading are kept, the others are taken from a reading now: right if the two are less
+    /// than half an hour apart.
     #[cfg(not(target_pointer_width = "64"))]
     #[inline]
     fn at_ms(self, clock: &impl Clock) -> u32 {
         let now_ms = clock.now_ms();
-        // Signed, as clocks may step back a little.
+        // Signed, because clocks may step back a little.
         let since = (now_ms << TIME_SHIFT).wrapping_sub(self.0 & !((1 << TIME_SHIFT) - 1));
         now_ms.wrapping_sub((since.cast_signed() >> TIME_SHIFT).cast_unsigned())
     }
@@ -92,7 +92,7 @@ impl<B> Applied<B> {
 }
 
 impl<B: Bits> Applied<B> {
-    /// Depends on nothing but numbers, so that the compiler drops it where nobody looks.
+    /// Depends on nothing but numbers, so that the compiler drops it if the result is unused.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn transition(self, at_ms: u32) -> Transition {
         let next = Circuit::of_valid(self.bits);
@@ -117,8 +117,8 @@ impl<B: Bits> Applied<B> {
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// Applies `step` to the word until nobody else was faster. The caller
-    /// [notifies](Self::notify) the observer, once nothing can be lost by a panic in it.
+    /// Applies `step` to the word, again if another caller was faster. The caller of this function
+    /// [notifies](Self::notify) the observer, once a panic in it can lose nothing.
     ///
     /// Ends with the first exchange that succeeds; one fails only because another caller's
     /// succeeded, or spuriously.
@@ -141,7 +141,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 Step::Transition(next, cause) => (next, Some(cause)),
             };
             if cause.is_some() && next.counts_failures() {
-                // Before the exchange: afterwards calls of the new epoch may have been recorded.
+                // Before the exchange: afterwards calls of the new epoch may already have been recorded.
                 self.tally.clear();
             }
             match self.exchange(seen, next) {
@@ -158,7 +158,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Replaces a word that no breaker makes, and answers what is there now.
+    /// Replaces a word that no breaker writes, and returns what is there now.
     #[cold]
     #[inline(never)]
     fn heal(&self, corrupt: W::Bits) -> W::Bits {
@@ -176,8 +176,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    // A microcontroller has more time than flash: one copy of what may be a loop or a critical
-    // section.
+    // On a microcontroller flash is scarcer than time, so there is one copy of what may be a loop or a
+    // critical section.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn exchange(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<(), W::Bits> {
         word::compare_exchange(&self.word, seen, next.bits())

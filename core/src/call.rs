@@ -42,7 +42,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// as a failure, too.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// Same as [`call`](Self::call).
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
@@ -71,7 +71,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         classify: impl Classify<V, E>,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<V, CallError<E>> {
-        // No permit, as its drop would keep it in memory.
+        // Not a permit, because its drop would keep it in memory.
         let ticket = self.admit()?;
         let result = or_on_panic(operation, || self.fail_by_panic(ticket));
         let outcome = or_on_panic(|| classify.classify(&result), || self.fail_by_panic(ticket));
@@ -85,10 +85,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.report(ticket, Failure::new().into());
     }
 
-    /// Runs the future that `operation` makes, if the breaker admits it. Needs no runtime and does
-    /// not allocate. Dropping the future cancels, see [`Permit`](crate::Permit#dropped).
+    /// Runs the future that `operation` makes, if the breaker admits it. Needs no runtime and does not
+    /// allocate. Dropping the future cancels the call; see [`Permit`](crate::Permit#dropped).
     ///
-    /// # Time-outs belong inside, and must be errors
+    /// # Timeouts belong inside, and must be errors
     ///
     /// ```text
     /// timeout(limit, breaker.call_async(f))                      never trips: it drops the call
@@ -96,13 +96,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// breaker.call_async(|| async { timeout(limit, f()).await? })    right
     /// ```
     ///
-    /// In the second line the time-out counts, but `f`'s own error comes as `Ok(Err(_))`: what is `Ok`
-    /// outside is a success. In the third `?` makes one error of both. The adapters have it ready as
-    /// `call_timeout`. A time-out around the call is right only beside one inside, as the limit of a
+    /// In the second line the timeout counts as a failure, but `f`'s own error arrives as `Ok(Err(_))`, and any
+    /// outer `Ok` is a success. In the third line, `?` turns both into one error. The adapters provide this as
+    /// `call_timeout`. A timeout around the call is right only in addition to one inside, as the limit of a
     /// whole job; [`slow_call`](crate::Config::slow_call) counts the calls that it cuts short.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// Same as [`call`](Self::call).
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -132,7 +132,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// [`call_async`](Self::call_async) with a classifier that says what the result means.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// Same as [`call`](Self::call).
     #[inline]
     pub async fn call_async_with<V, E, F>(
         &self,
@@ -180,11 +180,11 @@ impl<F: FnMut()> Drop for Unwinding<F> {
     }
 }
 
-/// What to do instead, in one expression.
+/// What to do if a call is rejected, in one expression.
 ///
-/// The combinators of `Result` do most of it: `breaker.call(f).unwrap_or(default)`,
-/// `breaker.call(f).or_else(|_| other())`. This trait adds the case where only a rejected call gets a
-/// fallback, and the operation's own error comes back unwrapped.
+/// The combinators of `Result` cover most cases: `breaker.call(f).unwrap_or(default)`,
+/// `breaker.call(f).or_else(|_| other())`. This trait adds the case where only a rejected call gets a fallback,
+/// and the operation's own error is returned unwrapped.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
@@ -199,13 +199,13 @@ impl<F: FnMut()> Drop for Unwinding<F> {
 /// assert_eq!(breaker.call(from_sensor).or_if_rejected(|_| Ok(last_known())), Ok(21));
 /// ```
 pub trait Fallback<R, E> {
-    /// Answers a rejected call by `other`; a failed one stays failed.
+    /// Replaces a rejection with the result of `other`; a failed call stays failed.
     ///
     /// # Errors
     /// The error of the operation, or of `other`.
     fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E>;
 
-    /// One error for a rejected and for a failed call, for `?` where the error can be made of a rejection.
+    /// Merges rejection and failure into one error, for `?` where the error can be made from a rejection.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
@@ -219,7 +219,7 @@ pub trait Fallback<R, E> {
     /// ```
     ///
     /// # Errors
-    /// The error of the operation, or what is made of the rejection.
+    /// The error of the operation, or the one made from the rejection.
     fn merge_error(self) -> Result<R, E>
     where
         E: From<Rejected>;

@@ -7,8 +7,8 @@ use crate::word::code::{
 };
 use crate::word::{self, Bits, Field, Peek, open_time};
 
-/// The content of a word, sound by construction. Looked at and changed field by field, so that a
-/// step of the machine is a few shifts and masks. Times and durations are in ticks.
+/// The content of a word, sound by construction. Read and changed field by field, so that a step of
+/// the machine is a few shifts and masks. Times and durations are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Circuit<B>(B);
 
@@ -19,13 +19,13 @@ impl<B: Bits> Circuit<B> {
         Self(word)
     }
 
-    /// The circuit of a word, if any breaker makes such a word.
+    /// The circuit of a word, if a breaker could have written it.
     pub(crate) fn decode(word: B) -> Option<Self> {
         word::is_valid(word).then_some(Self(word))
     }
 
-    /// What takes the place of a word that no breaker makes: fresh and closed, in the next epoch, so
-    /// that permits granted before are stale.
+    /// What replaces a word that no breaker writes: fresh and closed, in the next epoch, so that
+    /// permits granted before are stale.
     pub(crate) fn healed(corrupt: B) -> Self {
         Self(corrupt).enter(State::Closed)
     }
@@ -62,7 +62,7 @@ impl<B: Bits> Circuit<B> {
         self.get(B::LAYOUT.state) == OPEN
     }
 
-    /// In the first round, or after lost ones.
+    /// Half-open, in the first round or after lost ones.
     #[inline]
     pub(crate) fn is_half_open(self) -> bool {
         self.0.to_u64() & const { B::LAYOUT.state.put(HALF_OPEN) } != 0 && !self.0.is_held()
@@ -158,7 +158,7 @@ impl<B: Bits> Circuit<B> {
         self.get(B::LAYOUT.successes)
     }
 
-    /// Whether the time is what it was in `other`.
+    /// Whether the time is the same as in `other`.
     #[inline]
     pub(crate) fn is_same_time(self, other: B) -> bool {
         B::LAYOUT.time.get(self.0.to_u64() ^ other.to_u64()) == 0
@@ -191,7 +191,7 @@ impl<B: Bits> Circuit<B> {
         self.begin(OTHER, FORCED_OPEN_OVER_DISABLED)
     }
 
-    /// The next epoch, half-open after so many lost rounds, with one probe in flight.
+    /// The next epoch, half-open after this many lost rounds, with one probe in flight.
     #[inline]
     pub(crate) fn enter_round(self, lost: u32) -> Self {
         let layout = B::LAYOUT;
@@ -226,7 +226,7 @@ impl<B: Bits> Circuit<B> {
         self.set(B::LAYOUT.load, failures)
     }
 
-    /// With an open time of at least so many ticks, and how many those are: it is stored rounded up.
+    /// With an open time of at least this many ticks, and how many were stored: it is rounded up.
     #[inline]
     pub(crate) fn with_open_for(self, ticks: u32) -> (Self, u32) {
         let (code, stored) = open_time::encode(B::LAYOUT.precision, ticks);

@@ -15,12 +15,12 @@ use crate::word::{self, AtomicU32};
 ///   saturate. A `u32` tick counter of a microcontroller will do, and so will the low half of a
 ///   `u64`.
 /// - **Monotonic, nearly**: readings may step back by less than the guard band of the word (65.5 s in 64-bit
-///   words, 64 ticks in 32-bit words), as readings of two threads do when they cross. A wall clock that can
-///   be set will not do.
-/// - **As exact as its user wants the times**: what a breaker measures may end early or late by one
-///   step of its clock. A millisecond is exact enough.
+///   words, 64 ticks in 32-bit words), as happens when the readings of two threads cross. A wall clock that
+///   can be set will not do.
+/// - **As precise as you need the times to be**: whatever a breaker measures may end early or late by one
+///   step of its clock. A millisecond is precise enough.
 /// - **Never fail, block or panic.** It is read in interrupt handlers.
-/// - **The same for everybody who shares a word.**
+/// - **The same for all breakers that share a word.**
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Clock, Config};
@@ -47,17 +47,17 @@ pub trait Clock {
     /// Milliseconds since any fixed origin, modulo 2³².
     fn now_ms(&self) -> u32;
 
-    /// A number that differs between the devices or processes of a fleet: the seed of the jitter
-    /// when the configuration gives none. A unique number of the chip, a random number drawn at
-    /// start, the fine digits of a timer. Need not change over time.
+    /// A number that differs between the devices or processes of a fleet: the seed of the jitter if the
+    /// configuration sets none. For example the chip's unique number, a random number drawn at start, or the
+    /// fine digits of a timer. It need not change over time.
     fn entropy(&self) -> u32 {
         0
     }
 
     /// A number that differs from call to call, and between the devices or processes of a fleet, spread over
-    /// all 2³²: which calls pass while traffic returns gradually, and the jitter of breakers that trip
-    /// together. Need not be unpredictable, so the default needs no source of randomness: it scrambles a
-    /// counter and the [entropy](Self::entropy). Read on cold paths only.
+    /// all 2³² values. It decides which calls pass while traffic returns gradually, and the jitter of
+    /// breakers that trip together. It need not be unpredictable, so the default needs no source of
+    /// randomness: it scrambles a counter and the [entropy](Self::entropy). Read on cold paths only.
     fn random(&self) -> u32 {
         scramble(word::draw(&RANDOM, 1) ^ scramble(self.entropy()))
     }
@@ -65,10 +65,10 @@ pub trait Clock {
 
 static RANDOM: AtomicU32 = AtomicU32::new(0);
 
-/// A clock that everybody who can reach a word reads alike: other processes of the machine, other
-/// cores with a program of their own, the same program after a restart.
+/// A clock that reads the same in every program that can reach a word: other processes on the machine, other
+/// cores with their own program, the same program after a restart.
 ///
-/// A mere marker. Demanded where a word is shared beyond one program, as a clock whose origin is the start of
+/// A marker trait, required where a word is shared beyond one program: a clock whose origin is the start of
 /// the process would make another process's breaker admit probes at once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be read alike by all programs that share the word",
@@ -106,7 +106,7 @@ forward_clock! {
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<C>;
 }
 
-/// A clock for tests: it stands still until moved.
+/// A clock for tests, which stands still until moved.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, State};
@@ -148,14 +148,14 @@ impl ManualClock {
         }
     }
 
-    /// Moves the clock on, in whole milliseconds, rounded up. Wraps, as clocks do.
+    /// Moves the clock forward, in whole milliseconds, rounded up. Wraps, as clocks do.
     pub fn advance(&self, time: Duration) {
         let ms = whole_ms(time);
         self.change(|now| now.wrapping_add(ms));
     }
 
-    /// Moves the clock back, as crossing readings and badly kept clocks do: as far as
-    /// [`advance`](Self::advance) moves it on.
+    /// Moves the clock back, as happens with crossing readings and badly kept clocks, by as much as
+    /// [`advance`](Self::advance) moves it forward.
     pub fn step_back(&self, time: Duration) {
         let ms = whole_ms(time);
         self.change(|now| now.wrapping_sub(ms));
@@ -204,7 +204,7 @@ impl<'a, C: Clock> Now<'a, C> {
         }
     }
 
-    // Inlined, so that the compiler sees which reading is the first: a `OnceCell` asks every time.
+    // Inlined, so that the compiler sees which reading is the first: a `OnceCell` would check every time.
     #[inline]
     pub(crate) fn ms(&self) -> u32 {
         let ms = self.ms.get().unwrap_or_else(|| self.clock.now_ms());

@@ -14,11 +14,10 @@ use crate::state::State;
 use crate::tally::Tally;
 use crate::word::{Bits, Word};
 
-/// Manual control: each command is one compare-and-swap and returns the transition that it made. A transition
-/// begins an epoch, so reports of calls that were under way change nothing, except that a `Retry-After` among
-/// them may still move the deadline of the open time that has just begun. A command that does not apply
-/// changes nothing; a [`trip_for`](Breaker::trip_for) that ends before the running open time only marks it as
-/// demanded.
+/// Manual control: each command is one compare-and-swap and returns the transition that it caused. A transition begins
+/// an epoch, so reports of calls that were under way change nothing, except that a `Retry-After` among them may still
+/// move the deadline of the open time that has just begun. A command that does not apply changes nothing; a
+/// [`trip_for`](Breaker::trip_for) that ends before the running open time only marks it as demanded.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, State};
@@ -34,17 +33,17 @@ use crate::word::{Bits, Word};
 /// assert_eq!(breaker.state(), State::Closed);
 /// ```
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// Opens for the configured time, as a failure would. On an open breaker that time starts over, but
-    /// its deadline only moves later. Does nothing while forced open or disabled.
+    /// Opens for the configured time, as a failure would. On an open breaker that time starts over, but its deadline
+    /// can only move later. Does nothing while forced open or disabled.
     pub fn trip(&self) -> Option<Transition> {
         self.obey(Command::Trip(0))
     }
 
-    /// [`trip`](Self::trip) for at least so long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a 32-bit
-    /// word; the answer says for how long). A time demanded this way ends early only by
-    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another command of an operator. So does the rest of
-    /// an open time that is longer, as there is one bit to say so for all of it: it keeps
-    /// [`probe_early`](Self::probe_early) off.
+    /// [`trip`](Self::trip) for at least this long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a 32-bit word;
+    /// the returned transition says for how long). A time demanded this way ends early only through
+    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another operator command. If the current open time is
+    /// longer, the same holds for the rest of it, because one bit marks all of it as demanded:
+    /// [`probe_early`](Self::probe_early) then does nothing.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -61,14 +60,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.obey(Command::Trip(ms(at_least)))
     }
 
-    /// Rejects every call until [`release`](Self::release) or [`reset`](Self::reset). A breaker that is
-    /// disabled is so again when it is released.
+    /// Rejects every call until [`release`](Self::release) or [`reset`](Self::reset). A disabled breaker is disabled
+    /// again when it is released.
     pub fn force_open(&self) -> Option<Transition> {
         self.obey(Command::ForceOpen)
     }
 
-    /// Ends [`force_open`](Self::force_open): half-open, so that probes find out how the resource
-    /// is, or disabled if it is that besides. Does nothing in other states.
+    /// Ends [`force_open`](Self::force_open): the breaker becomes half-open, so that probes find out how the resource
+    /// is, or disabled if it is disabled, too. Does nothing in other states.
     pub fn release(&self) -> Option<Transition> {
         self.obey(Command::Release)
     }
@@ -78,21 +77,21 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.obey(Command::Reset)
     }
 
-    /// Lets every call pass and learns nothing, until [`enable`](Self::enable) or
-    /// [`reset`](Self::reset). A breaker that is forced open is so again when it is enabled.
+    /// Lets every call pass and learns nothing, until [`enable`](Self::enable) or [`reset`](Self::reset). A breaker
+    /// that is forced open is forced open again when it is enabled.
     pub fn disable(&self) -> Option<Transition> {
         self.obey(Command::Disable)
     }
 
-    /// Ends [`disable`](Self::disable): closed, every count clear, or forced open if it is that
-    /// besides. Does nothing in other states.
+    /// Ends [`disable`](Self::disable): the breaker becomes closed, with every count cleared, or forced open if it is
+    /// forced open, too. Does nothing in other states.
     pub fn enable(&self) -> Option<Transition> {
         self.obey(Command::Enable)
     }
 
-    /// Ends the open time, whoever asked for it: half-open from now on, the next call is a probe. While
-    /// half-open a new round begins: probes in flight are taken for lost, and the lease is the configured
-    /// one again. Does nothing in other states.
+    /// Ends the open time, even one that was demanded: the breaker is half-open from now on, and the next call is a
+    /// probe. If it is half-open already, a new round begins: probes in flight are presumed lost, and the lease is the
+    /// configured one again. Does nothing in other states.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -107,26 +106,26 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.obey(Command::ProbeNow)
     }
 
-    /// [`probe_now`](Self::probe_now), unless the open time was demanded: by
-    /// [`Failure::retry_after`](crate::Failure::retry_after) or [`trip_for`](Self::trip_for). For
-    /// somebody who knows more than the clock does, as one who pings the resource meanwhile.
+    /// [`probe_now`](Self::probe_now) for an open breaker only, unless its open time was demanded by
+    /// [`Failure::retry_after`](crate::Failure::retry_after) or [`trip_for`](Self::trip_for). For callers that know
+    /// more than the clock, such as one that pings the resource meanwhile.
     pub fn probe_early(&self) -> Option<Transition> {
         self.obey(Command::ProbeEarly)
     }
 
-    /// Takes up a word that outlived its clock or its users: after a reset of the chip or a restart of
-    /// the process, once, before anybody calls.
+    /// Takes up a word that outlived its clock or its users. Call it once after a reset of the chip or a restart of the
+    /// process, before any other call.
     ///
-    /// Every time that runs starts over now: an open breaker stays open for its whole open time, a window of
-    /// failures and a gradual return begin again. Probes that were in flight are forgotten. Where a time
-    /// started over, or the breaker was half-open, permits from before are stale; a closed breaker without a
-    /// running window keeps its epoch. What an operator has set stays. So a device that resets more often
-    /// than its open time never probes: give it a shorter one. A call that hung until a watchdog reset the
-    /// device has reported nothing: [`trip`](Self::trip) after this, where the watchdog was the reason.
+    /// Every running time starts over now: an open breaker stays open for its whole open time, a window of failures and
+    /// a gradual return begin again. So a device that resets at shorter intervals than its open time never probes: give
+    /// it a shorter open time. Probes that were in flight are forgotten. If a time started over, or the breaker was
+    /// half-open, earlier permits are stale; a closed breaker without a running window keeps its epoch. What an
+    /// operator has set stays. A call that hung until a watchdog reset the device never reported, so call
+    /// [`trip`](Self::trip) after this if the watchdog caused the reset.
     ///
     /// # Errors
     /// [`CorruptWord`]: the word held an invalid state, or its memory lost its content
-    /// ([`Word::has_mark`]). It is closed and fresh now; there is nothing left to do.
+    /// ([`Word::has_mark`]). It is closed and fresh now; nothing more needs to be done.
     pub fn restore(&self) -> Result<Option<Transition>, CorruptWord> {
         let tick = W::Bits::LAYOUT.tick_log2;
         let (found, has_mark) = (self.to_bits(), self.word.has_mark(tick));
@@ -138,21 +137,21 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 Machine::<W::Bits>::start_over(circuit)
             }
         });
-        // Not before, as a reset may come in between.
+        // Not earlier, because a reset may come in between.
         self.word.set_mark(tick);
         self.notify(applied);
         if has_mark {
-            // One that was corrupt is healed by now.
+            // A corrupt word has been healed by now.
             found.check().map(|_| self.answer(applied))
         } else {
             Err(CorruptWord::of_lost_memory(found.to_u64()))
         }
     }
 
-    /// Frees the word for another resource, if there is nothing left to wait for: if the breaker is closed, its
-    /// open time, its lease or its return is over, or it is half-open with a free slot. It is fresh then, in the next epoch, so permits from before
-    /// change nothing. Returns whether that was so; otherwise nothing changes. Observers are not notified. For
-    /// registries that evict what they need not remember.
+    /// Frees the word for another resource, if there is nothing left to wait for: the breaker is closed, its open time,
+    /// its lease or its return is over, or it is half-open with a free slot. The word is then fresh, in the next epoch,
+    /// so earlier permits change nothing. Returns whether the word was freed; if not, nothing changes. Observers are
+    /// not notified. For registries that evict what they need not remember.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -193,8 +192,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 }
 
-/// What an operator sees and does, for breakers of whatever parts behind one pointer: dashboards, maps
-/// of breakers.
+/// What an operator sees and does, for breakers of any parts behind one pointer: for dashboards and maps of breakers.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, Control, LastCalls, ManualClock, Ratio, State};

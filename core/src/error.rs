@@ -11,18 +11,18 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Wait {
-    /// Open: nobody is admitted before; at exactly this time from now the next call is a probe (if
-    /// nobody demands more meanwhile).
+    /// Open: no call is admitted before; at exactly this time from now the next call is a probe (unless a
+    /// longer time is demanded meanwhile).
     For(Duration),
-    /// Half-open or returning: by then at the latest. Half-open, a slot may be free at any moment, when a
-    /// probe reports: come back soon, and not in step with others. Returning, some calls pass at any
-    /// time: there is no hurry.
+    /// Half-open or returning: at most this long. While half-open, a slot may become free at any moment,
+    /// when a probe reports: retry soon, and not in step with others. While returning, some calls pass at
+    /// any time: there is no hurry.
     AtMost(Duration),
     /// Forced open: until an operator releases the breaker.
     UntilReleased,
 }
 
-/// The caller who is to come back soon does so after this time at the latest.
+/// A caller that is to retry soon does so after this time at the latest.
 const SOON_MS: u32 = 100;
 
 /// A call that was rejected, and how long to wait.
@@ -49,8 +49,8 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// A rejection, for tests of what handles it. `wait` is what a breaker in that state would say, rounded
-    /// up to milliseconds; it is ignored for [`State::ForcedOpen`].
+    /// A rejection, for tests of code that handles it. `wait` is what a breaker in that state would say,
+    /// rounded up to milliseconds; it is ignored for [`State::ForcedOpen`].
     pub const fn new(state: State, wait: Duration) -> Self {
         match state {
             State::ForcedOpen => Self::until(state, 0),
@@ -62,12 +62,13 @@ impl Rejected {
         Self { state, wait_ms }
     }
 
-    /// The state that rejected: open, half-open with every slot taken, returning, or forced open.
+    /// The state in which the call was rejected: open, half-open with every slot taken, returning, or
+    /// forced open.
     pub const fn state(self) -> State {
         self.state
     }
 
-    /// How long to wait: exactly, at most, or nobody knows.
+    /// How long to wait: exactly, at most, or until an operator acts.
     pub const fn wait(self) -> Wait {
         let time = Duration::from_millis(self.wait_ms as u64);
         match self.state {
@@ -77,12 +78,12 @@ impl Rejected {
         }
     }
 
-    /// When it is worth coming back; `None` while the breaker is forced open, as nobody knows.
+    /// When it is worth retrying; `None` while the breaker is forced open, because the time is unknown.
     ///
     /// Open: at exactly this time from now the next call is a probe. Half-open: soon, after 100 ms at
     /// most, as a slot may be free at any moment; [`wait`](Self::wait) says how long that can go on.
-    /// Returning: after half the time that is left until all calls pass, so that those who were rejected
-    /// do not hasten the return. Add something random where many wait.
+    /// Returning: after half the time that is left until all calls pass, so that rejected callers do not
+    /// speed up the return. Add jitter if many callers wait.
     pub const fn retry_in(self) -> Option<Duration> {
         match self.retry_in_ms() {
             Some(ms) => Some(Duration::from_millis(ms as u64)),
@@ -95,7 +96,7 @@ impl Rejected {
         let ms = match self.state {
             State::ForcedOpen => return None,
             State::HalfOpen if self.wait_ms > SOON_MS => SOON_MS,
-            // Coming sooner would only add one more call, of which a share passes.
+            // An earlier retry would only add one more call, of which a share passes.
             State::Returning => self.wait_ms.div_ceil(2),
             // All the others: `wait` lists them.
             _ => self.wait_ms,
@@ -127,11 +128,11 @@ impl fmt::Display for Rejected {
 
 impl core::error::Error for Rejected {}
 
-/// Why a guarded call gave no value.
+/// Why a guarded call returned no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CallError<E> {
-    /// The breaker rejected; the operation was not run.
+    /// The breaker rejected the call; the operation was not run.
     Rejected(Rejected),
     /// The operation ran and failed.
     Failed(E),
@@ -156,8 +157,8 @@ impl<E> CallError<E> {
 }
 
 impl<E: From<Rejected>> CallError<E> {
-    /// One error for both cases, where the operation's error can be made of a rejection: `anyhow::Error`,
-    /// `Box<dyn Error>`, an error of yours with a variant for it. For results there is
+    /// One error for both cases, if the operation's error can be made from a rejection: `anyhow::Error`,
+    /// `Box<dyn Error>`, or your own error with a variant for it. For results there is
     /// [`Fallback::merge_error`](crate::Fallback::merge_error).
     pub fn merge(self) -> E {
         match self {
@@ -185,7 +186,8 @@ impl<E: fmt::Display> fmt::Display for CallError<E> {
 impl<E: core::error::Error> core::error::Error for CallError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // Shown by `Display`, too; but found here whatever `E` is, by those who walk a chain.
+            // `Display` shows it, too, but code that walks the chain of errors finds it here, whatever
+            // `E` is.
             Self::Rejected(rejected) => Some(rejected),
             // `Display` shows the operation's error itself, so the chain goes on below it.
             Self::Failed(error) => error.source(),
@@ -195,10 +197,10 @@ impl<E: core::error::Error> core::error::Error for CallError<E> {
 
 /// A word that holds an invalid state: no breaker leaves such bits behind.
 ///
-/// Met where a word comes from outside. [`Breaker::from_bits`](crate::Breaker::from_bits),
+/// This can happen if a word comes from outside. [`Breaker::from_bits`](crate::Breaker::from_bits),
 /// [`Breaker::check`](crate::Breaker::check), [`Breaker::restore`](crate::Breaker::restore) and
-/// [`Bits::check`](crate::word::Bits::check) report it; a breaker in use replaces such a word by a fresh,
-/// closed one and notifies its observer.
+/// [`Bits::check`](crate::word::Bits::check) report it; a breaker in use replaces such a word with a
+/// fresh, closed one and notifies its observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CorruptWord {
@@ -261,7 +263,7 @@ impl core::error::Error for CorruptWord {}
 pub enum FromBitsError {
     /// The bits are an invalid state.
     Corrupt(CorruptWord),
-    /// The rules need a tally, which a breaker of bits has not.
+    /// The rules need a tally, which a breaker made from bits does not have.
     Config(ConfigError),
 }
 

@@ -10,9 +10,9 @@ use crate::observer::{Observer, Transition};
 
 /// Keeps the last `N` transitions until a task drains them, and counts those it lost.
 ///
-/// A transition enters and leaves in a critical section of a few dozen instructions, so it may be
-/// notified in a thread, a task or an interrupt handler. The breaker itself takes no critical section:
-/// this one is entered only where a transition happens.
+/// Adding or removing a transition takes a critical section of a few dozen instructions, so the log
+/// may be notified in a thread, a task or an interrupt handler. The breaker itself takes no critical
+/// section: this one is entered only where a transition happens.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, EventLog, ManualClock};
@@ -60,17 +60,17 @@ impl<const N: usize> EventLog<N> {
         self.with(|events| events.queue.pop_front())
     }
 
-    /// How many transitions wait.
+    /// How many transitions are waiting.
     pub fn len(&self) -> usize {
         self.with(|events| events.queue.len())
     }
 
-    /// Whether no transition waits.
+    /// Whether no transition is waiting.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many transitions were overwritten since this was last asked. Stops counting at
+    /// How many transitions were overwritten since the last call of this method. Stops counting at
     /// `u32::MAX`.
     pub fn take_lost(&self) -> u32 {
         self.with(|events| core::mem::take(&mut events.lost))

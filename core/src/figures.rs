@@ -1,5 +1,5 @@
-//! The figures that messages and documentation name. A layout with others does not compile: change the texts
-//! first, then this file.
+//! The figures named in messages and documentation. A layout with other figures does not compile: change the
+//! texts first, then this file.
 
 use crate::tally::LastCalls;
 use crate::word::{AtomicU32, Layout, open_time};

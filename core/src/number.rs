@@ -1,8 +1,9 @@
-//! Numbers as a configuration keeps them, and as dice show them.
+//! Numbers as a configuration keeps them, and mixing for random ones.
 
 use core::time::Duration;
 
-/// Milliseconds of a duration, rounded up. What does not fit is `u32::MAX`, which no check passes.
+/// Milliseconds of a duration, rounded up. A value that does not fit becomes `u32::MAX`, which
+/// fails every check.
 pub(crate) const fn ms(duration: Duration) -> u32 {
     let ms = duration.as_nanos().div_ceil(1_000_000);
     if ms > u32::MAX as u128 {
@@ -12,7 +13,8 @@ pub(crate) const fn ms(duration: Duration) -> u32 {
     }
 }
 
-/// A number that takes a byte. What does not fit is `u8::MAX`, which no check passes.
+/// A number that takes a byte. A value that does not fit becomes `u8::MAX`, which fails every
+/// check.
 pub(crate) const fn byte(number: u32) -> u8 {
     if number > u8::MAX as u32 {
         u8::MAX
@@ -21,7 +23,8 @@ pub(crate) const fn byte(number: u32) -> u8 {
     }
 }
 
-/// A number that takes two bytes. What does not fit is `u16::MAX`, which no check passes.
+/// A number that takes two bytes. A value that does not fit becomes `u16::MAX`, which fails every
+/// check.
 pub(crate) const fn half(number: u32) -> u16 {
     if number > u16::MAX as u32 {
         u16::MAX

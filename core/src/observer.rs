@@ -1,4 +1,4 @@
-//! Who is notified of what happens.
+//! What is notified of events.
 
 use core::fmt;
 use core::task::Waker;
@@ -8,17 +8,17 @@ use crate::outcome::Outcome;
 use crate::present::Present;
 pub use crate::transition::{Cause, Transition};
 
-/// Is notified of transitions, rejections and outcomes. `()` observes nothing and costs nothing; a pair
-/// notifies both; a reference, with the feature `alloc` an `Arc` or `Box`, forwards; an `Option`
-/// forwards where there is one; a closure that takes each transition is made an observer by
-/// [`OnTransition`] or [`Builder::on_transition`](crate::Builder::on_transition).
+/// Is notified of transitions, rejections and outcomes. `()` observes nothing and costs nothing; a pair notifies
+/// both; a reference, or with the feature `alloc` an `Arc` or `Box`, forwards; an `Option` forwards if it is
+/// `Some`; [`OnTransition`] or [`Builder::on_transition`](crate::Builder::on_transition) turns a closure that
+/// takes each transition into an observer.
 ///
-/// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was made:
-/// on the caller's thread or in its interrupt handler, so be brief and do not block. Two callers may report
-/// two transitions in either order: an observer that keeps the last one implements [`changed`](Self::changed),
-/// where the [`Present`] says what the word says now. An observer that panics leaves the
-/// breaker's state intact; only the notifications that it, or the other of a pair, was due next are lost. If
-/// it panics while a panic of the operation is being counted, the process aborts.
+/// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was made: on
+/// the caller's thread or in its interrupt handler, so be brief and do not block. Two callers may report two
+/// transitions in either order: an observer that keeps the last one implements [`changed`](Self::changed), where
+/// the [`Present`] tells what the word says now. An observer that panics leaves the breaker's state intact; only
+/// the notifications that it, or the other of a pair, was still to get are lost. If it panics while a panic of the
+/// operation is being counted, the process aborts.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, State, Transition};
@@ -45,7 +45,7 @@ pub use crate::transition::{Cause, Transition};
     note = "implement `Observer`, or make a closure one: `on_transition(|transition: &Transition| ..)`"
 )]
 pub trait Observer {
-    /// Whether anybody listens. Where nobody does, transitions are not put together at all.
+    /// Whether this observer listens. If not, transitions are not even put together.
     fn is_listening(&self) -> bool {
         true
     }
@@ -55,8 +55,8 @@ pub trait Observer {
         let _ = transition;
     }
 
-    /// [`transition`](Self::transition), to which it forwards by default, with the word as it is now. This is what
-    /// the breaker calls; for observers that keep what is the present.
+    /// Like [`transition`](Self::transition), to which it forwards by default, but with the word as it is now. The
+    /// breaker calls this method; implement it in observers that keep the current state.
     fn changed(&self, transition: &Transition, present: Present<'_>) {
         let _ = present;
         self.transition(transition);
@@ -67,8 +67,8 @@ pub trait Observer {
         let _ = rejected;
     }
 
-    /// A permit was reported: the outcome as it counts, so a success that took too long comes as a failure that
-    /// [is slow](crate::Failure::is_slow). Late reports, which change nothing, come too.
+    /// A permit was reported: the outcome as it counts, so a success that took too long arrives as a failure that
+    /// [is slow](crate::Failure::is_slow). Late reports are included, even if they change nothing.
     fn outcome(&self, outcome: Outcome) {
         let _ = outcome;
     }
@@ -76,13 +76,13 @@ pub trait Observer {
     /// A permit was dropped without a report, whether that counts as a failure or not.
     fn cancelled(&self) {}
 
-    /// Wakes the task once, at the next transition, and answers whether it will. By default it does
-    /// not: who [waits](crate::wait) then looks at the state more often.
+    /// Wakes the task once, at the next transition, and returns whether it will. By default it does not: a task
+    /// that [waits](crate::wait) then looks at the state more often.
     ///
-    /// Called in each poll of whoever waits. An implementation keeps the waker, unless it has one that
-    /// [would wake](Waker::will_wake) the same task, and wakes and forgets all that it has in
-    /// [`transition`](Self::transition). Where it has no room left it answers `false`; it must not wake
-    /// others to make room, as they would come back and do the same.
+    /// Called in each poll of a waiting task. An implementation keeps the waker, unless it has one that [would
+    /// wake](Waker::will_wake) the same task; in [`transition`](Self::transition) it wakes and forgets all wakers
+    /// that it has. If it has no room left, it returns `false`; it must not wake others to make room, because they
+    /// would come back and do the same.
     fn wake_on_change(&self, waker: &Waker) -> bool {
         let _ = waker;
         false
@@ -215,7 +215,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// A closure as observer: called with each transition.
+/// A closure as an observer, called with each transition.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Transition};

@@ -1,4 +1,4 @@
-//! How a call went, and who decides that.
+//! How a call went, and what decides that.
 
 use core::time::Duration;
 
@@ -13,8 +13,8 @@ pub enum Outcome {
     Success,
     /// The resource failed.
     Failure(Failure),
-    /// The call says nothing about the resource, as when the request itself was wrong. Neutral: a
-    /// probe gives its slot back.
+    /// The call says nothing about the resource, for example because the request itself was wrong. Neutral: a probe
+    /// gives its slot back.
     Ignored,
 }
 
@@ -68,8 +68,8 @@ impl Failure {
 
     /// A success that took too long: a failure of weight 1 that [is slow](Self::is_slow).
     ///
-    /// A success that reaches the limit of [`Config::slow_call`](crate::Config::slow_call) is reported to observers as this.
-    /// A [classifier](Classify) may return it where calls have limits of their own.
+    /// A success that reaches the limit of [`Config::slow_call`](crate::Config::slow_call) is reported to observers as
+    /// this. A [classifier](Classify) may return it if calls have their own limits.
     pub const fn slow() -> Self {
         Self {
             slow: true,
@@ -85,12 +85,11 @@ impl Failure {
         }
     }
 
-    /// A failure that trips at once and keeps the breaker open at least for `time`: the
-    /// `Retry-After` of a server, the back-off hint of a radio.
+    /// A failure that trips at once and keeps the breaker open for at least `time`: the `Retry-After` of a server, the
+    /// back-off hint of a radio.
     ///
-    /// Rounded up to milliseconds; cut to [`Config::max_retry_after`](crate::Config::max_retry_after),
-    /// 5 minutes by default. The
-    /// [`Transition`](crate::Transition) tells the time that was taken.
+    /// Rounded up to milliseconds; cut to [`Config::max_retry_after`](crate::Config::max_retry_after), 5 minutes by
+    /// default. The [`Transition`](crate::Transition) says which time was used.
     pub const fn retry_after(time: Duration) -> Self {
         Self {
             retry_after_ms: Some(ms(time)),
@@ -108,8 +107,8 @@ impl Failure {
         self.trips
     }
 
-    /// Whether the call succeeded, but took too long. The breaker treats it as any failure of its weight; an observer can
-    /// count it apart:
+    /// Whether the call succeeded, but took too long. The breaker treats it like any failure of its weight; an observer
+    /// can count it separately:
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, Outcome};
@@ -154,8 +153,8 @@ impl Default for Failure {
     }
 }
 
-/// Turns the result of a call into its [`Outcome`]. Functions implement it, and closures whose argument has its type
-/// written out, `|result: &Result<Value, Error>| ..`; without it the compiler reports "type mismatch in closure
+/// Turns the result of a call into its [`Outcome`]. Functions implement it, and so do closures whose argument has its
+/// type written out, `|result: &Result<Value, Error>| ..`; without it the compiler reports "type mismatch in closure
 /// arguments" (E0631), or that the "implementation of `Fn` is not general enough".
 ///
 /// ```

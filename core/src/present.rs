@@ -1,4 +1,4 @@
-//! What the word says now, beside what was kept of it.
+//! What the word says now, as opposed to what was kept of it.
 
 use core::fmt;
 
@@ -14,9 +14,9 @@ use crate::word::{self, Bits, Word};
 /// The word of a breaker, read anew by each of these methods: what the breaker says at that moment. One load each,
 /// no reading of the clock.
 ///
-/// An [`Observer`] gets one with each transition. Notifications may come in another order than the transitions
-/// were made, as a thread is held up or an interrupt comes between, so one that keeps the last state reads it here,
-/// under the lock of what it keeps:
+/// An [`Observer`] gets one with each transition. Notifications may arrive in a different order from the transitions,
+/// because a thread is held up or an interrupt comes in between, so an observer that keeps the last state reads it
+/// here, under the lock of what it keeps:
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, Present, State, Transition};
@@ -38,15 +38,15 @@ use crate::word::{self, Bits, Word};
 /// assert_eq!(*lamp.0.lock().unwrap(), State::Open);
 /// ```
 ///
-/// Whoever notifies last under the lock reads the word after every transition that was notified before, so what is
-/// kept is right when everybody has come to rest. Read before the lock is taken, it may be older than what is
-/// kept. One that keeps the transition itself asks [`is_nearer`](Self::is_nearer).
+/// The last notification under the lock reads the word after every transition that was notified before, so the kept
+/// state is right once all callers have come to rest. A state read before the lock is taken may be older than the
+/// kept one. An observer that keeps the transition itself asks [`is_nearer`](Self::is_nearer).
 ///
-/// What others do to a word that is shared, without notifying this observer, is seen at the next notification only.
+/// Changes that others make to a shared word without notifying this observer are seen only at the next notification.
 #[derive(Clone, Copy)]
 pub struct Present<'a>(&'a dyn Look);
 
-/// What the word says, for keepers: the state and the epoch of one load.
+/// What the word says: the state and the epoch of one load.
 #[derive(Clone, Copy)]
 struct Seen {
     state: State,
@@ -61,7 +61,7 @@ trait Look {
 impl<W: Word> Look for W {
     fn look(&self) -> Seen {
         let bits = word::load_acquire(self);
-        // A word that no breaker makes counts as healed, as everywhere.
+        // A word that no breaker writes counts as healed, as everywhere.
         let circuit = Circuit::decode(bits).unwrap_or_else(|| Circuit::healed(bits));
         Seen {
             state: circuit.state(),
@@ -76,13 +76,13 @@ impl Seen {
         self.epoch.wrapping_sub(made.epoch) & self.last_epoch
     }
 
-    /// What this transition led to is there still.
+    /// Whether the state that this transition led to is still there.
     fn is_of(self, made: &Transition) -> bool {
         self.since(made) == 0 && made.to == self.state
     }
 
-    /// How far the word has gone on since. One that has the epoch of the last one but led to another state is from
-    /// before a wrap of the epochs.
+    /// How far the word has moved on since. A transition that has the epoch of the last one but led to another state
+    /// is from before a wrap of the epochs.
     fn distance(self, made: &Transition) -> u16 {
         match self.since(made) {
             0 if made.to != self.state => u16::MAX,
@@ -112,10 +112,10 @@ impl Present<'_> {
         self.0.look().is_of(made)
     }
 
-    /// Whether a transition that is notified of now is to be kept rather than one that was kept before: it is the
-    /// last one, or as near to the last one. No clock is asked, so neither a quiet month nor a step of the clock
-    /// misleads it. Sure as long as fewer than 512 transitions (16 in a 32-bit word) lie between the two, and however
-    /// many lie between if the one that is notified of is the last.
+    /// Whether a transition that is being notified should replace one that was kept before: it is the last one, or at
+    /// least as near to the last one. No clock is asked, so neither a quiet month nor a step of the clock misleads
+    /// it. Certain as long as fewer than 512 transitions (16 in a 32-bit word) lie between the two; if the one being
+    /// notified is the last, however many lie between.
     pub fn is_nearer(self, made: &Transition, kept: &Transition) -> bool {
         let seen = self.0.look();
         seen.distance(made) <= seen.distance(kept)
@@ -133,7 +133,8 @@ impl fmt::Debug for Present<'_> {
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// What an observer reads the word by: [`Present`]. For whoever notifies one on behalf of the breaker.
+    /// The [`Present`] through which an observer reads the word. For code that notifies an observer on behalf of the
+    /// breaker.
     #[inline]
     pub fn present(&self) -> Present<'_> {
         Present(&self.word)
@@ -142,8 +143,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// How many transitions the word has seen since this one, modulo 512 (16 in a 32-bit word): 0 while it is
     /// the last. One load, no reading of the clock.
     ///
-    /// Counts the transitions of everybody who shares the word. Of two of the last 512 (16) transitions the later
-    /// one has fewer since, whatever the clocks say.
+    /// Counts the transitions of all breakers that share the word. Of any two of the last 512 (16) transitions, the
+    /// later one has fewer since, whatever the clocks say.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};

@@ -1,7 +1,7 @@
 //! What a report changes in the word, off the closed path.
 //!
-//! The rules may be replaced at any time, so whatever decides what becomes of a report reads them once and hands them
-//! on, as a [`Machine`].
+//! The rules may be replaced at any time, so the function that decides what becomes of a report reads them once and
+//! passes them on as a [`Machine`].
 
 use crate::apply::Applied;
 use crate::breaker::Breaker;
@@ -15,12 +15,11 @@ use crate::tally::{Call, Tally, Verdict};
 use crate::ticket::Ticket;
 use crate::word::{self, Peek, Word};
 
-/// A 64-bit processor counts failures and clears the count inline; a microcontroller has more time than
-/// flash.
+/// A 64-bit processor counts failures and clears the count inline; on a microcontroller flash is scarcer than time.
 const IS_FAST: bool = cfg!(target_pointer_width = "64");
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// What a permit says.
+    /// Applies what a permit reports.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -34,7 +33,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// A success. Closed with nothing counted: one load, and what a tally remembers.
+    /// A success. Closed with nothing counted: one load, plus recording in a tally if there is one.
     #[inline]
     fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let is_all = if self.has_tally() {
@@ -50,7 +49,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Applied::nothing(ticket.granted)
     }
 
-    /// Clears the count of consecutive failures by one exchange, where that is all there is to do.
+    /// Clears the count of consecutive failures with one exchange, if nothing else is needed.
     #[inline]
     fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
         let mut seen = word::load_relaxed(&self.word);
@@ -69,7 +68,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         false
     }
 
-    /// Records a success, where that is all there is to do.
+    /// Records a success, if nothing else is needed.
     #[inline]
     fn remember(&self, machine: Machine<'_, W::Bits>, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
@@ -98,8 +97,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Counts one more failure in a row by one exchange, where that is all there is to do. Begins with
-    /// the word that was seen when the permit was granted, as it mostly is still the same.
+    /// Counts one more failure in a row with one exchange, if nothing else is needed. Begins with the word that was
+    /// seen when the permit was granted, because it is usually still the same.
     #[inline]
     fn count_one(&self, ticket: Ticket<W::Bits>, weight: u16) -> bool {
         let TripRule::Consecutive { failures } = self.config().trip else {
@@ -115,15 +114,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             };
             match word::compare_exchange(&self.word, seen, next) {
                 Ok(()) => return true,
-                // At once with what was found: this core has just got the cache line.
+                // Tried again at once with what was found: this core has just got the cache line.
                 Err(found) => seen = found,
             }
         }
         false
     }
 
-    /// A success that may change something: failures are counted, a probe is out, outcomes are
-    /// remembered, or the call may have been slow.
+    /// A success that may change something: failures are counted, a probe is in flight, outcomes are remembered, or
+    /// the call may have been slow.
     #[cold]
     #[inline(never)]
     fn succeed(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
@@ -134,7 +133,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.succeed_cold(ticket)
     }
 
-    /// Apart where there is a shorter way, so that this saves no registers for it.
+    /// Kept apart where there is a shorter way, so that the shorter way saves no registers for this one.
     #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
@@ -237,7 +236,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         applied
     }
 
-    /// A permit that ends without a word about the resource: only a probe has something to return.
+    /// A permit that ends without saying anything about the resource: only a probe has something to return.
     #[inline]
     fn ignore(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if !ticket.granted.is_closed() {

@@ -54,7 +54,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The state. Open stays open until somebody acquires, see [`is_due`](Self::is_due).
+    /// The state. Open stays open until a caller acquires; see [`is_due`](Self::is_due).
     pub const fn state(&self) -> State {
         self.state
     }
@@ -70,9 +70,8 @@ impl Snapshot {
         self.failures
     }
 
-    /// Open, half-open or returning: trips in a row, at most 31 (7 in a 32-bit word). At least 1 after a lost
-    /// round and while returning, even if nothing tripped: the lost round, or the return, counts as the first
-    /// trip then.
+    /// Open, half-open or returning: trips in a row, at most 31 (7 in a 32-bit word). At least 1 after a lost round and
+    /// while returning, even if nothing tripped: the lost round, or the return, then counts as the first trip.
     pub const fn trips(&self) -> u8 {
         self.trips
     }
@@ -97,16 +96,16 @@ impl Snapshot {
         self.returning_percent
     }
 
-    /// Open: when it opened, or when its deadline was last moved, as the clock read then: milliseconds modulo 2³², rounded up to a tick, and
-    /// less what [`open_for`](Self::open_for) is rounded up by, so that the sum of both is the exact
-    /// deadline. Right as long as the breaker was open for less than its time wraps after (49.7 days; 35
-    /// minutes in a 32-bit word with its default tick): whoever needs it for longer keeps the
+    /// Open: the clock reading when it opened, or when its deadline was last moved: milliseconds modulo 2³², rounded up
+    /// to a tick, less the amount by which [`open_for`](Self::open_for) is rounded up, so that the sum of both is the
+    /// exact deadline. Right as long as the breaker has been open for less than the wrap of its time (49.7 days;
+    /// 35 minutes in a 32-bit word with its default tick): if you need it for longer, keep the
     /// [`Transition`](crate::Transition).
     pub const fn opened_at_ms(&self) -> Option<u32> {
         self.opened_at_ms
     }
 
-    /// Open: for how long, from then on, as stored: rounded up by less than 0.1 % (12.5 % in a 32-bit
+    /// Open: for how long, counted from `opened_at_ms`, as stored: rounded up by less than 0.1 % (12.5 % in a 32-bit
     /// word).
     pub const fn open_for(&self) -> Option<Duration> {
         match self.open_for_ms {
@@ -116,13 +115,13 @@ impl Snapshot {
     }
 
     /// Open: whether the open time was demanded, by [`Failure::retry_after`](crate::Failure::retry_after) or
-    /// [`Breaker::trip_for`], and so ends early only by an operator's command.
+    /// [`Breaker::trip_for`], and so ends early only through an operator's command.
     pub const fn is_demanded(&self) -> bool {
         self.is_demanded
     }
 
-    /// How long a caller would have to wait; `None` when one would be admitted. While returning, some
-    /// calls pass nevertheless.
+    /// How long a caller would have to wait; `None` if one would be admitted. While returning, some calls pass
+    /// nevertheless.
     pub const fn wait(&self) -> Option<Wait> {
         match self.wait_ms {
             Some(ms) => Some(Rejected::until(self.state, ms).wait()),
@@ -130,8 +129,8 @@ impl Snapshot {
         }
     }
 
-    /// When it is worth coming back, as [`Rejected::retry_in`] says it; zero when a call would be admitted,
-    /// `None` when nobody knows because the breaker is forced open.
+    /// When it is worth retrying, as in [`Rejected::retry_in`]; zero if a call would be admitted, `None` while the
+    /// breaker is forced open, because the time is unknown.
     pub const fn retry_in(&self) -> Option<Duration> {
         match self.retry_in_ms() {
             Some(ms) => Some(Duration::from_millis(ms as u64)),

@@ -35,15 +35,15 @@
 //! | 10 | [`Breaker::trip`](crate::Breaker::trip), [`trip_for`](crate::Breaker::trip_for) | `Manual` |
 //! | 11 | [`Breaker::acquire`](crate::Breaker::acquire) after the time of the return | `TrafficReturned` |
 //!
-//! By hand arrow 3 is taken by [`Breaker::probe_now`](crate::Breaker::probe_now) and
-//! [`probe_early`](crate::Breaker::probe_early), without a probe; arrow 6 by `probe_now`.
+//! Under manual control, [`Breaker::probe_now`](crate::Breaker::probe_now) and
+//! [`probe_early`](crate::Breaker::probe_early) take arrow 3, without a probe, and `probe_now` takes arrow 6.
 
 use core::fmt;
 
 /// The state of a breaker.
 ///
-/// An open breaker whose open time is over stays open until somebody acquires:
-/// [`Snapshot::is_due`](crate::Snapshot::is_due) tells.
+/// An open breaker whose open time is over stays open until a caller acquires;
+/// [`Snapshot::is_due`](crate::Snapshot::is_due) tells whether it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(
@@ -59,8 +59,8 @@ pub enum State {
     Open,
     /// A few probes pass, everything else is rejected.
     HalfOpen,
-    /// Enough probes succeeded, and traffic comes back gradually: a growing share of the calls passes,
-    /// the rest is rejected.
+    /// Enough probes have succeeded, and traffic returns gradually: a growing share of the calls passes, the rest are
+    /// rejected.
     Returning,
     /// Every call is rejected until an operator releases the breaker.
     ForcedOpen,
@@ -69,7 +69,7 @@ pub enum State {
 }
 
 impl State {
-    /// All of them, for a gauge or a table of each.
+    /// All states, for a gauge or a table of each.
     ///
     /// ```
     /// use atomic_breaker::State;

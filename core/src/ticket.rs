@@ -6,13 +6,12 @@ use crate::circuit::Circuit;
 use crate::state::State;
 use crate::word::Bits;
 
-/// The word when it was granted and, where slow calls are measured, the
-/// time.
+/// The word when the permit was granted and, if slow calls are measured, the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Ticket<B> {
     pub(crate) granted: B,
-    /// Not zero, so that a ticket travels in two registers: a start at 0 is taken for 1.
+    /// Not zero, so that a ticket travels in two registers: a start at 0 is recorded as 1.
     pub(crate) started_ms: Option<NonZeroU32>,
 }
 

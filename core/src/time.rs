@@ -11,19 +11,19 @@
 //!   word and 64 ticks (4.1 s) in the 32-bit word. Until the clock has caught up, the time left
 //!   grows by what the clock stepped back.
 //!
-//! What follows for a breaker that nobody calls for long: with a wrap of `R`, a call between
-//! `k·R - guard - rounding` and `k·R + open_for` after the trip reads like a call just after it, and is
-//! rejected for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in
-//! the 64-bit word 0.1 %); a call at any other time is right. A window of
-//! failures, a lease, a gradual return and the age of a probe err in the same way, with their own time in place of
-//! `open_for`: a return that nobody finished rejects by its share again, for up to the whole return. The gate never
-//! opens early unless the clock steps back by more than the guard band.
+//! For a breaker that is not called for a long time this means: with a wrap of `R`, a call between
+//! `k·R - guard - rounding` and `k·R + open_for` after the trip looks like a call just after it, and is rejected
+//! for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in the 64-bit word
+//! 0.1 %); a call at any other time is judged correctly. A window of failures, a lease, a gradual return and the
+//! age of a probe err in the same way, with their own time in place of `open_for`: a return that was never
+//! completed rejects by its share again, for up to the whole return. The breaker never admits early unless the
+//! clock steps back by more than the guard band.
 //!
-//! Someone who calls only every `P` milliseconds, with `P` near a multiple of `R`, meets those times again
-//! and again: at most `(guard + open_for) / d` times in a row, where `d` is the distance of `P` from the
-//! multiple, and for ever if `d` is 0. A caller that comes back when told to (within the open time), or is
-//! not alone in calling, is not concerned; for the others there are longer ticks and 64-bit words
-//! ([`Ticks`](crate::word::Ticks) has the table).
+//! A lone caller that calls only every `P` milliseconds, with `P` near a multiple of `R`, hits those times again
+//! and again: at most `(guard + open_for) / d` times in a row, where `d` is the distance of `P` from the multiple,
+//! and forever if `d` is 0. A caller that retries when told to (within the open time), or is not the only one, is
+//! not affected; for the others there are longer ticks and 64-bit words ([`Ticks`](crate::word::Ticks) has the
+//! table).
 
 use crate::word::Bits;
 
@@ -54,8 +54,8 @@ pub(crate) trait TimeBase: Bits {
         ticks << Self::SHIFT
     }
 
-    /// The ticks from `then` to a reading, modulo the wrap. A clock that stepped back behind `then`
-    /// reads up to [`GUARD`](Self::GUARD) ticks before it, that is just below the wrap.
+    /// The ticks from `then` to a reading, modulo the wrap. A clock that stepped back behind `then` reads up to
+    /// [`GUARD`](Self::GUARD) ticks before it, that is, just below the wrap.
     fn since(now_ms: u32, then: u32) -> u32 {
         (now_ms >> Self::SHIFT).wrapping_sub(then) & Self::MASK
     }
@@ -73,24 +73,24 @@ pub(crate) trait TimeBase: Bits {
     /// The ticks from `stamp`, the time to store for a reading, until `wait` ticks have passed since
     /// `then`; 0 when they have.
     fn left_from(stamp: u32, then: u32, wait: u32) -> u32 {
-        // Counted from the start of the guard band, where what is before `then` comes first.
+        // Counted from the start of the guard band, so that times before `then` come first.
         let age = stamp.wrapping_sub(then).wrapping_add(Self::GUARD) & Self::MASK;
         (wait + Self::GUARD).saturating_sub(age)
     }
 
-    /// `time` so many ticks earlier.
+    /// `time`, this many ticks earlier.
     fn earlier(time: u32, ticks: u32) -> u32 {
         time.wrapping_sub(ticks) & Self::MASK
     }
 
-    /// The milliseconds left until `wait` ticks have passed since `then`; `None` when they have.
-    /// The deadline belongs to the time after: at exactly `then + wait` nothing is left.
-    // A microcontroller has more time than flash.
+    /// The milliseconds left until `wait` ticks have passed since `then`; `None` when they have. The deadline
+    /// itself counts as over: at exactly `then + wait` nothing is left.
+    // On a microcontroller flash is scarcer than time.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn left(now_ms: u32, then: u32, wait: u32) -> Option<u32> {
         let age = Self::since(now_ms, then);
-        // Counted from the start of the guard band, where what is before `then` comes first.
+        // Counted from the start of the guard band, so that times before `then` come first.
         if age.wrapping_add(Self::GUARD) & Self::MASK >= wait + Self::GUARD {
             return None;
         }

@@ -14,8 +14,8 @@ use crate::word::{Bits, NativeBits, Word};
 /// A permit without its breaker, to be sent through a queue, stored in a `static` or handed to an
 /// interrupt handler; [`Breaker::resume`] makes a permit of it again.
 ///
-/// A token that is dropped is a lost probe: its slot comes back only after the lease. Move it by
-/// something that synchronizes, as every channel, lock and critical section does.
+/// A probe whose token is dropped is lost: its slot is free again only after the lease. Move a token
+/// through something that synchronizes, as every channel, lock and critical section does.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Token};
@@ -47,7 +47,7 @@ impl<B: Bits> Token<B> {
         (self.0.granted, started_ms)
     }
 
-    /// The token of two numbers from [`into_raw`](Self::into_raw).
+    /// The token made from two numbers from [`into_raw`](Self::into_raw).
     pub const fn from_raw(granted: B, started_ms: u32) -> Self {
         Self(Ticket {
             granted,
@@ -65,8 +65,8 @@ impl<H: AnyBreaker> Permit<H> {
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// Turns a token back into a permit. The token must be of a permit of this breaker, or of one over the
-    /// same word.
+    /// Turns a token back into a permit. The token must come from a permit of this breaker, or of one over
+    /// the same word.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a token is used once")]
     pub fn resume(&self, token: Token<W::Bits>) -> Permit<&Self> {

@@ -13,26 +13,26 @@ use crate::state::State;
 pub struct Transition {
     /// The state before.
     pub from: State,
-    /// The state after. The same as before when a half-open breaker begins a new round of probes, when an
-    /// open one is tripped again, when a closed one is reset, when one that is both forced open and disabled
-    /// loses the one that does not show, when a word is restored, and when a corrupt word is replaced.
+    /// The state after. The same as before when a half-open breaker begins a new round of probes, when an open
+    /// one is tripped again, when a closed one is reset, when one that is both forced open and disabled is
+    /// freed from the one that does not show, when a word is restored, and when a corrupt word is replaced.
     pub to: State,
     /// Why.
     pub cause: Cause,
-    /// When, as the clock reads: milliseconds since its origin, modulo 2³².
+    /// When, as a reading of the clock: milliseconds since its origin, modulo 2³².
     pub at_ms: u32,
-    /// The epoch that begins: one more than the one before, modulo 512 (16 in a 32-bit word). Which of two came
-    /// first is said by [`Breaker::transitions_since`](crate::Breaker::transitions_since).
+    /// The epoch that begins: one more than the one before, modulo 512 (16 in a 32-bit word).
+    /// [`Breaker::transitions_since`](crate::Breaker::transitions_since) tells which of two came first.
     pub epoch: u16,
     /// Trips in a row, this one included.
     pub trips: u8,
-    /// When it opens: for how many milliseconds, growth, jitter, minimum and rounding to ticks included.
+    /// If it opens: for how many milliseconds, including growth, jitter, minimum and rounding to ticks.
     /// Otherwise 0.
     pub open_for_ms: u32,
 }
 
 impl Transition {
-    /// A transition, for tests of what handles it; the other fields are 0.
+    /// A transition, for tests of code that handles it; the other fields are 0.
     pub const fn new(from: State, to: State, cause: Cause) -> Self {
         Self {
             from,
@@ -45,7 +45,7 @@ impl Transition {
         }
     }
 
-    /// When it opens: for how long, growth, jitter, minimum and rounding included.
+    /// If it opens: for how long, including growth, jitter, minimum and rounding.
     pub const fn open_for(&self) -> Option<Duration> {
         match self.to {
             State::Open => Some(Duration::from_millis(self.open_for_ms as u64)),
@@ -87,7 +87,7 @@ pub enum Cause {
     TripDemanded,
     /// A failure asked for a minimum open time: [`Failure::retry_after`](crate::Failure::retry_after).
     RetryAfter,
-    /// The open time was over and somebody called.
+    /// The open time was over and a call came.
     OpenTimeOver,
     /// A probe failed.
     ProbeFailed,
@@ -97,11 +97,11 @@ pub enum Cause {
     ProbeLost,
     /// Enough probes succeeded.
     ProbesSucceeded,
-    /// The time of a [gradual return](crate::Config::gradual_return) was over and somebody called.
+    /// The time of a [gradual return](crate::Config::gradual_return) was over and a call came.
     TrafficReturned,
     /// By command: [`Breaker::trip`](crate::Breaker::trip) and the others.
     Manual,
-    /// The word was [restored](crate::Breaker::restore): what ran starts over.
+    /// The word was [restored](crate::Breaker::restore): running times start over.
     Restored,
     /// The word held an invalid state, or its memory lost its content; it was replaced by a fresh,
     /// closed one.
@@ -109,7 +109,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All of them, for a counter or a table of each.
+    /// All causes, for a counter or a table of each.
     ///
     /// ```
     /// use atomic_breaker::Cause;

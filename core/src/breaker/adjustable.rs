@@ -8,15 +8,16 @@ use crate::observer::Observer;
 use crate::tally::Tally;
 use crate::word::{Bits, NativeBits, Word};
 
-/// Where a breaker keeps the rules that it is given while it is in use: for
-/// [`Builder::build_adjustable`](super::Builder::build_adjustable). `KeptRules` of atomic-breaker-std is one, for programs with threads.
+/// Where a breaker keeps the rules that it is given while in use; see
+/// [`Builder::build_adjustable`](super::Builder::build_adjustable). `KeptRules` of atomic-breaker-std is one, for
+/// programs with threads.
 ///
 /// An implementation must:
 ///
-/// - return from [`current`](Self::current) without waiting, as every call asks for it;
-/// - return the same rules until others are set. A reference that was returned stays valid for as long as the
-///   handle is borrowed, so rules that are replaced have to stay where they are;
-/// - begin empty, as what it holds was checked by nobody.
+/// - return from [`current`](Self::current) without waiting, because every call asks for it;
+/// - return the same rules until others are set. A returned reference stays valid for as long as the handle is
+///   borrowed, so replaced rules must stay where they are;
+/// - start empty, because rules that it already held would be unchecked.
 pub trait LaterRules<B: Bits> {
     /// The rules that were set last; `None` until some are.
     fn current(&self) -> Option<&Rules<B>>;
@@ -24,7 +25,7 @@ pub trait LaterRules<B: Bits> {
     /// Sets rules. They fit: [`Breaker::set_config`] has checked them.
     ///
     /// # Errors
-    /// [`SetConfigError::TooManyRules`] where they cannot be kept; nothing changes then.
+    /// [`SetConfigError::TooManyRules`] if they cannot be kept; nothing changes then.
     fn set(&self, rules: Rules<B>) -> Result<(), SetConfigError>;
 }
 
@@ -52,8 +53,8 @@ impl<B: Bits, L: LaterRules<B>> AsRules<B> for Adjustable<L, B> {
 impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
     Breaker<C, W, T, O, Adjustable<L, W::Bits>>
 {
-    /// Replaces the rules, while calls are under way. The state is kept, a running open time stays; the new rules
-    /// apply from the next event on. [`Rules`] says what else a change of rules means.
+    /// Replaces the rules while calls are under way. The state and a running open time are kept; the new rules apply
+    /// from the next event on. [`Rules`] explains what else a change of rules means.
     ///
     /// Each call, report and command follows one set of rules, never a mixture.
     ///
@@ -65,7 +66,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
         self.rules.later.set(rules)
     }
 
-    /// Whether [`set_config`](Self::set_config) would take these rules; nothing changes.
+    /// Whether [`set_config`](Self::set_config) would accept these rules; nothing changes.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit, and what to do.

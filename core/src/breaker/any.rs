@@ -1,4 +1,4 @@
-//! Whatever a breaker is made of, and whatever leads to it.
+//! Any breaker, whatever its parts, and anything that leads to one.
 
 use super::Breaker;
 use crate::clock::Clock;
@@ -10,8 +10,8 @@ use crate::word::Word;
 /// Any breaker, whatever its parts: the bound for functions and types that take one.
 ///
 /// Implemented for [`Breaker`], for references, and with the feature `alloc` for `Arc`, `Rc` and `Box`.
-/// Implement it for a handle of yours that leads to a breaker, always the same one, and permits can be
-/// owned by it.
+/// Implement it for your own handle that always leads to the same breaker, and permits can own that
+/// handle.
 ///
 /// ```
 /// use atomic_breaker::{AnyBreaker, Breaker, Config, ManualClock};

@@ -9,7 +9,7 @@ use crate::observer::{Observer, OnTransition, Transition};
 use crate::tally::{ConstTally, LastCalls, Tally};
 use crate::word::{NativeWord, Word};
 
-/// A breaker in the making: [`Breaker::builder`]. Works in a `static` as well.
+/// Builds a breaker step by step; see [`Breaker::builder`]. Works in a `static`, too.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, OnTransition, Ratio, Transition};
@@ -33,7 +33,7 @@ use crate::word::{NativeWord, Word};
 #[must_use = "nothing is built before `build`"]
 pub struct Builder<C, W = NativeWord, T = (), O = ()> {
     config: Config,
-    // Without destructors of their own, so that the parts can be moved in a `const`.
+    // Without destructors, so that the parts can be moved out in a `const`.
     clock: ManuallyDrop<C>,
     word: ManuallyDrop<W>,
     tally: ManuallyDrop<T>,
@@ -56,8 +56,8 @@ impl<C: Clock> Builder<C> {
 }
 
 impl<C, W, T, O> Builder<C, W, T, O> {
-    /// The word to live in, instead of a [`NativeWord`] of its own. It may live anywhere and may have a
-    /// history: the breaker goes on where the word stands.
+    /// The word that holds the state, instead of a [`NativeWord`] of the breaker's own. It may live anywhere and
+    /// may have a history: the breaker continues from the state of the word.
     pub const fn word<V: Word>(self, word: V) -> Builder<C, V, T, O> {
         Builder {
             config: self.config,
@@ -69,8 +69,8 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         }
     }
 
-    /// [`word`](Self::word) for one that other programs share, in mapped memory or between two cores. It
-    /// compiles only with a clock that all of them read alike.
+    /// [`word`](Self::word) for one that is shared with other programs, in mapped memory or between two cores. It
+    /// compiles only with a clock that reads the same in all of them.
     pub const fn shared_word<V: Word>(self, word: V) -> Builder<C, V, T, O>
     where
         C: SharedClock,
@@ -83,7 +83,7 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         self.const_tally(calls)
     }
 
-    /// A [`Tally`] whose type says what it remembers: for a `static`, too.
+    /// A [`Tally`] whose type says what it remembers; works in a `static`, too.
     pub const fn const_tally<U: ConstTally>(self, tally: U) -> Builder<C, W, U, O> {
         let memory = Memory {
             max_calls: U::MAX_CALLS,
@@ -93,8 +93,8 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         self.with_tally(tally, memory)
     }
 
-    /// A [`Tally`] of any kind: memory beside the word. Not in a `static`: what it offers is only known at
-    /// run time; there is [`const_tally`](Self::const_tally).
+    /// A [`Tally`] of any kind: memory beside the word. What it offers is known only at run time, so in a `static`
+    /// use [`const_tally`](Self::const_tally).
     pub fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
         let memory = memory_of(&tally);
         self.with_tally(tally, memory)
@@ -111,7 +111,7 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         }
     }
 
-    /// An [`Observer`]: who is notified of what happens.
+    /// An [`Observer`], which is notified of what happens.
     pub const fn observer<P: Observer>(self, observer: P) -> Builder<C, W, T, P> {
         Builder {
             config: self.config,
@@ -123,7 +123,7 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         }
     }
 
-    /// A closure as observer, called with each transition.
+    /// A closure as an observer, called with each transition.
     pub const fn on_transition<F>(self, f: F) -> Builder<C, W, T, OnTransition<F>>
     where
         F: Fn(&Transition),
@@ -137,7 +137,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     ///
     /// # Panics
     /// When the configuration does not fit the word or the tally. In a `const` or `static` that is a compile
-    /// error; for configurations that are not known to be right there is [`try_build`](Self::try_build).
+    /// error; for configurations that may be invalid, use [`try_build`](Self::try_build).
     pub const fn build(self) -> Breaker<C, W, T, O> {
         match self.rules() {
             Ok(rules) => self.with(rules),
@@ -145,7 +145,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
         }
     }
 
-    /// [`build`](Self::build) for configurations that are not known to be right.
+    /// [`build`](Self::build) for configurations that may be invalid.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit, and what to do.
@@ -154,16 +154,16 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     }
 
     /// [`build`](Self::build) for a breaker whose rules can be [replaced](Breaker::set_config) while it is in use.
-    /// Those that are set later are kept in `later`. In a `static` as well.
+    /// Rules that are set later are kept in `later`. Works in a `static`, too.
     ///
     /// # Panics
-    /// As [`build`](Self::build). For configurations that are not known to be right there is
+    /// Same as [`build`](Self::build). For configurations that may be invalid, use
     /// [`try_build_adjustable`](Self::try_build_adjustable).
     pub const fn build_adjustable<L: LaterRules<W::Bits>>(
         self,
         later: L,
     ) -> Breaker<C, W, T, O, Adjustable<L, W::Bits>> {
-        // Without a destructor of its own, as a `const` that fails has none to run.
+        // Without a destructor, because a `const` that fails cannot run one.
         let later = ManuallyDrop::new(later);
         match self.rules() {
             Ok(first) => self.with(Adjustable::new(first, ManuallyDrop::into_inner(later))),
@@ -171,7 +171,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
         }
     }
 
-    /// [`build_adjustable`](Self::build_adjustable) for configurations that are not known to be right.
+    /// [`build_adjustable`](Self::build_adjustable) for configurations that may be invalid.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit, and what to do.
@@ -217,7 +217,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     }
 }
 
-/// What a tally offers to the rules.
+/// What a tally offers the rules.
 #[inline]
 pub(super) fn memory_of(tally: &impl Tally) -> Memory {
     Memory {

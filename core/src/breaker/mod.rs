@@ -20,7 +20,7 @@ use crate::word::{self, Bits, NativeWord, Word};
 
 /// A circuit breaker whose whole state is one atomic word.
 ///
-/// Share it by reference: in a `static`, an `Arc`, a field of the client that it guards. It must
+/// Share it by reference: in a `static`, in an `Arc`, or in a field of the client that it guards. It must
 /// outlive the calls; a breaker made per request learns nothing.
 ///
 /// | parameter | what | default |
@@ -28,7 +28,7 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// | `C` | [`Clock`]: where the time comes from | |
 /// | `W` | [`Word`]: where the state lives | [`NativeWord`] |
 /// | `T` | [`Tally`]: memory for rules the word cannot hold | `()`, none |
-/// | `O` | [`Observer`]: who is notified of what happens | `()`, nobody |
+/// | `O` | [`Observer`]: what is notified of events | `()`, none |
 /// | `R` | [`Rules`], or what [leads to them](AsRules) | rules of its own |
 ///
 /// ```
@@ -45,8 +45,8 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// assert!(matches!(rejected, Err(CallError::Rejected(_))));
 /// ```
 ///
-/// In a `static`, over a word of its own: the breaker and its rules have no interior mutability and
-/// lie in flash, only the four or eight bytes of the word take RAM.
+/// In a `static`, over a separate word: the breaker and its rules have no interior mutability and lie in flash;
+/// only the four or eight bytes of the word take RAM.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, word::AtomicU32};
@@ -58,7 +58,7 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// assert!(SENSOR.acquire().is_ok());
 /// ```
 #[must_use]
-// The word first and the rules last: see `Config`.
+// The word comes first and the rules last: see `Config`.
 #[repr(C)]
 pub struct Breaker<C, W: Word = NativeWord, T = (), O = (), R = Rules<<W as Word>::Bits>> {
     pub(crate) word: W,
@@ -73,12 +73,12 @@ impl<C: Clock> Breaker<C> {
     ///
     /// # Panics
     /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
-    /// configurations that are not known to be right there is [`try_new`](Self::try_new).
+    /// configurations that may be invalid, use [`try_new`](Self::try_new).
     pub const fn new(config: Config, clock: C) -> Self {
         Self::builder(config, clock).build()
     }
 
-    /// [`new`](Self::new) for configurations that are not known to be right.
+    /// [`new`](Self::new) for configurations that may be invalid.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit the word, and what to do.
@@ -94,27 +94,28 @@ impl<C: Clock> Breaker<C> {
         Self::builder(config, clock).try_build()
     }
 
-    /// A breaker with an observer, a tally, or a word from elsewhere: give them to the [`Builder`].
+    /// Starts a [`Builder`], for a breaker with an observer, a tally, or a word from elsewhere.
     pub const fn builder(config: Config, clock: C) -> Builder<C> {
         Builder::new(config, clock)
     }
 }
 
 impl<C: Clock, W: Word> Breaker<C, W> {
-    /// A breaker over a word that may live anywhere in this program and may have a history: it goes on
-    /// where the word stands.
+    /// A breaker over a word that may live anywhere in this program and may have a history: the breaker
+    /// continues from the state of the word.
     ///
-    /// Where other programs reach the word, or it outlives this one, its times mean something only by
-    /// a clock that all read alike: take [`shared`](Self::shared), or [`restore`](Self::restore) it.
+    /// If other programs can reach the word, or it outlives this one, its times mean something only with a
+    /// clock that reads the same in all of them: use [`shared`](Self::shared), or [`restore`](Self::restore)
+    /// the word.
     ///
     /// # Panics
     /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
-    /// configurations that are not known to be right there is [`try_over`](Self::try_over).
+    /// configurations that may be invalid, use [`try_over`](Self::try_over).
     pub const fn over(word: W, config: Config, clock: C) -> Self {
         Breaker::builder(config, clock).word(word).build()
     }
 
-    /// [`over`](Self::over) for configurations that are not known to be right.
+    /// [`over`](Self::over) for configurations that may be invalid.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit the word, and what to do.
@@ -122,12 +123,13 @@ impl<C: Clock, W: Word> Breaker<C, W> {
         Breaker::builder(config, clock).word(word).try_build()
     }
 
-    /// A breaker over a word that other programs share, in mapped memory or between two cores. It compiles
-    /// only with a clock that all of them read alike. With more parts: [`Builder::shared_word`].
+    /// A breaker over a word that is shared with other programs, in mapped memory or between two cores. It
+    /// compiles only with a clock that reads the same in all of them. With more parts, use
+    /// [`Builder::shared_word`].
     ///
     /// # Panics
     /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
-    /// configurations that are not known to be right there is [`try_shared`](Self::try_shared).
+    /// configurations that may be invalid, use [`try_shared`](Self::try_shared).
     pub const fn shared(word: W, config: Config, clock: C) -> Self
     where
         C: SharedClock,
@@ -135,7 +137,7 @@ impl<C: Clock, W: Word> Breaker<C, W> {
         Self::over(word, config, clock)
     }
 
-    /// [`shared`](Self::shared) for configurations that are not known to be right.
+    /// [`shared`](Self::shared) for configurations that may be invalid.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit the word, and what to do.
@@ -146,16 +148,15 @@ impl<C: Clock, W: Word> Breaker<C, W> {
         Self::try_over(word, config, clock)
     }
 
-    /// A breaker that takes up the content of a word, as [`to_bits`](Self::to_bits) gave it, be it in
-    /// another process or before a restart: [restored](Self::restore), so that running times start
-    /// over by this clock.
+    /// A breaker that continues from the content of a word, as returned by [`to_bits`](Self::to_bits), whether
+    /// in another process or before a restart. It is [restored](Self::restore), so that running times start
+    /// over on this clock.
     ///
     /// # Errors
     /// [`CorruptWord`] when the bits are an invalid state.
     ///
     /// # Panics
-    /// When the rules need a tally. For rules that are not known to need none there is
-    /// [`try_from_bits`](Self::try_from_bits).
+    /// When the rules need a tally. For rules that may need one, use [`try_from_bits`](Self::try_from_bits).
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock, Rules, State};
@@ -177,7 +178,7 @@ impl<C: Clock, W: Word> Breaker<C, W> {
         Ok(breaker)
     }
 
-    /// [`from_bits`](Self::from_bits) for rules that are not known to need no tally, such as those from a file.
+    /// [`from_bits`](Self::from_bits) for rules that may need a tally, such as those from a file.
     ///
     /// # Errors
     /// [`FromBitsError`] says that the bits are an invalid state, or what the rules need.
@@ -204,13 +205,13 @@ impl<C: Clock, W: Word> Breaker<C, W> {
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// A breaker of all its parts: for rules that are shared, as by thousands of words. Costs next to
-    /// nothing, so it may be put together at each call. Anything else is easier with the
+    /// A breaker made from all its parts, for rules that are shared, for example by thousands of words. Costs
+    /// next to nothing, so it may be put together for each call. Anything else is easier with the
     /// [`builder`](Breaker::builder).
     ///
     /// # Panics
-    /// When the rules need a tally that remembers more, or one at all: a failure ratio without memory would
-    /// never trip. For rules that are not known to fit there is [`try_from_parts`](Self::try_from_parts).
+    /// When the rules need a tally and there is none, or one that remembers more: a failure ratio without
+    /// memory would never trip. For rules that may not fit, use [`try_from_parts`](Self::try_from_parts).
     #[inline]
     pub fn from_parts(word: W, rules: R, clock: C, tally: T, observer: O) -> Self {
         if let Err(error) = check_tally(rules.as_rules(), &tally) {
@@ -225,7 +226,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// [`from_parts`](Self::from_parts) for rules that are not known to fit the tally.
+    /// [`from_parts`](Self::from_parts) for rules that may not fit the tally.
     ///
     /// # Errors
     /// [`ConfigError`] says what the rules need.
@@ -240,19 +241,18 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Ok(Self::from_parts(word, rules, clock, tally, observer))
     }
 
-    /// This breaker under other rules: a view of the same word, clock, tally and observer. Permits of
-    /// the one can be [resumed](Self::resume) by the other. See [`Rules`] for what a change of rules
-    /// means.
+    /// This breaker under other rules: a view of the same word, clock, tally and observer. Permits of one can
+    /// be [resumed](Self::resume) by the other. See [`Rules`] for what a change of rules means.
     ///
     /// # Panics
-    /// As [`from_parts`](Self::from_parts). For rules from a file there is
+    /// Same as [`from_parts`](Self::from_parts). For rules from a file, use
     /// [`try_with_rules`](Self::try_with_rules).
     #[inline]
     pub fn with_rules<S: AsRules<W::Bits>>(&self, rules: S) -> Breaker<&C, &W, &T, &O, S> {
         Breaker::from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
     }
 
-    /// [`with_rules`](Self::with_rules) for rules that are not known to fit the tally.
+    /// [`with_rules`](Self::with_rules) for rules that may not fit the tally.
     ///
     /// # Errors
     /// [`ConfigError`] says what the rules need.
@@ -263,7 +263,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Breaker::try_from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
     }
 
-    /// The configuration that its rules were made of.
+    /// The configuration that its rules were made from.
     pub fn config(&self) -> &Config {
         self.rules.as_rules().config()
     }
@@ -288,13 +288,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         &self.observer
     }
 
-    /// The content of the word, to be stored: one load.
+    /// The content of the word, to store it: one load.
     pub fn to_bits(&self) -> W::Bits {
         word::load_acquire(&self.word)
     }
 
-    /// Whether the word holds a state that a breaker can be in. One that meets an invalid state in use
-    /// replaces it by a fresh, closed one.
+    /// Whether the word holds a state that a breaker can be in. A breaker that meets an invalid state in use
+    /// replaces it with a fresh, closed one.
     ///
     /// # Errors
     /// [`CorruptWord`] says what is wrong with it.
@@ -320,8 +320,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
     }
 }
 
-/// Whether the tally remembers what the rules need. One comparison where they need none, as a breaker may
-/// be put together at each call.
+/// Whether the tally remembers what the rules need. One comparison if they need none, because a breaker may be
+/// put together for each call.
 #[inline]
 fn check_tally<B>(rules: &Rules<B>, tally: &impl Tally) -> Result<(), ConfigError>
 where

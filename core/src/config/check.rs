@@ -12,7 +12,7 @@ pub(super) const fn check(config: &Config, layout: Layout) -> Result<(), ConfigE
     }
 }
 
-/// The longest time of a failure ratio: half of what a clock tells apart.
+/// The longest time of a failure ratio: half the range of a clock.
 const MAX_WITHIN_MS: u32 = 1 << 31;
 
 /// What a tally offers: how many calls it remembers, for how long, and whether it has a rule of its own.
@@ -74,7 +74,7 @@ const fn ratio_fault(ratio: Ratio) -> Option<Kind> {
     if is_time && ratio.min_calls == 0 {
         return Some(Kind::NoMinCalls);
     }
-    // What a `u16` does not hold.
+    // Stands for anything that a `u16` does not hold.
     if ratio.min_calls == u16::MAX {
         return Some(Kind::MinCallsTooLarge);
     }

@@ -100,7 +100,8 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Default for File {
-    /// What is left out has its default; that of the trip rule applies if no rule is given.
+    /// A setting that is left out has its default; that of the trip rule applies if no rule is
+    /// given.
     fn default() -> Self {
         Self {
             consecutive_failures: None,
@@ -266,7 +267,7 @@ impl<'de> Deserialize<'de> for Config {
     }
 }
 
-/// Takes settings by name only: what is derived takes a list, too.
+/// Accepts settings by name only: the derived implementation would accept a list, too.
 struct Settings;
 
 impl<'de> Visitor<'de> for Settings {

@@ -14,7 +14,7 @@ const fn some_ms(ms: Option<u32>) -> Option<Duration> {
 
 /// What a configuration says.
 impl Config {
-    /// The failures in a row that trip, where that is the rule.
+    /// How many failures in a row trip, if that is the rule.
     pub const fn get_consecutive_failures(&self) -> Option<u32> {
         match self.trip {
             TripRule::Consecutive { failures } => Some(failures),
@@ -22,7 +22,7 @@ impl Config {
         }
     }
 
-    /// The failures within a window that trip, and the window, where that is the rule.
+    /// How many failures within a window trip, and the window, if that is the rule.
     pub const fn get_failures_within(&self) -> Option<(u32, Duration)> {
         match self.trip {
             TripRule::Within {
@@ -43,7 +43,7 @@ impl Config {
         self.ratio
     }
 
-    /// From when on a call is slow, if that is measured.
+    /// How long a call must take to count as slow, if that is measured.
     pub const fn get_slow_call(&self) -> Option<Duration> {
         some_ms(self.slow_call_ms)
     }
@@ -105,12 +105,12 @@ impl Config {
         Duration::from_millis(self.longest_retry_after(layout.max_ms()) as u64)
     }
 
-    /// The probes that may be in flight.
+    /// How many probes may be in flight.
     pub const fn get_probes(&self) -> u32 {
         self.probes as u32
     }
 
-    /// The successes that close.
+    /// How many successes close the breaker.
     pub const fn get_close_after(&self) -> u32 {
         self.needed_successes()
     }
@@ -133,7 +133,7 @@ impl Config {
         Duration::from_millis(self.lease(layout.max_ms()) as u64)
     }
 
-    /// From when on a dropped probe counts as failed.
+    /// How old a dropped probe must be to count as failed.
     pub const fn get_cancel_limit(&self) -> Duration {
         Duration::from_millis(self.cancel_limit_ms as u64)
     }

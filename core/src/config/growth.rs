@@ -1,6 +1,6 @@
-//! How the open time grows from trip to trip, and how traffic comes back.
+//! How the open time grows from trip to trip, and how traffic returns.
 
-/// How traffic comes back.
+/// How traffic returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct GradualReturn {
@@ -8,11 +8,11 @@ pub(crate) struct GradualReturn {
     pub(crate) over_ms: u32,
 }
 
-/// Each open time from the one before: multiplied, then lengthened, up to a maximum.
+/// How each open time follows from the one before: multiplied, then lengthened, up to a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Growth {
-    /// In parts of 256.
+    /// In 256ths.
     factor: u32,
     step_ms: u32,
     pub(crate) max_ms: u32,
@@ -61,7 +61,7 @@ impl Growth {
         self.factor > 256 || self.factor == 256 && self.step_ms > 0
     }
 
-    /// `first_ms` after so many steps.
+    /// `first_ms` after this many steps.
     pub(crate) const fn after(self, first_ms: u32, steps: u32) -> u32 {
         let mut ms = first_ms;
         let mut step = 0;

@@ -25,9 +25,9 @@ use crate::word::Layout;
 
 /// How a breaker behaves.
 ///
-/// A plain value, built in a `const` or at run time. It is checked when a breaker or its [`Rules`] are made
-/// of it, because what fits depends on the word: in a `static` or `const`, [`Breaker::new`] fails to compile;
-/// at run time, [`Breaker::try_new`] returns a [`ConfigError`].
+/// A plain value, built in a `const` or at run time. It is checked when a breaker or its [`Rules`] are made from it,
+/// because what fits depends on the word: in a `static` or `const`, [`Breaker::new`] fails to compile; at run time,
+/// [`Breaker::try_new`] returns a [`ConfigError`].
 ///
 /// | setting | default |
 /// |---|---|
@@ -45,8 +45,9 @@ use crate::word::Layout;
 /// Durations are rounded up to milliseconds, and in 32-bit words to ticks (64 ms, unless the word is a
 /// [`Ticks`](crate::word::Ticks)).
 ///
-/// With the feature `serde` it can stand in a file of any self-describing format (JSON, TOML, YAML, not
-/// postcard), under the names of these methods; the names of durations end in `_ms`, and what is left out has its default:
+/// With the feature `serde` it can be kept in a file of any self-describing format (JSON, TOML, YAML, but not
+/// postcard), under the names of these methods. The names of durations end in `_ms`, and settings that are left out
+/// have their defaults:
 ///
 /// ```json
 /// {
@@ -76,8 +77,8 @@ use crate::word::Layout;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
-// What the closed path and failures look at comes last: in a breaker that has its rules inside, it is never
-// on the cache line of the word, from which each look would fetch what another core just wrote.
+// The fields read by the closed path and by failures come last: in a breaker that holds its rules inline, they are
+// never on the cache line of the word, where each read would have to fetch what another core just wrote.
 #[repr(C)]
 pub struct Config {
     pub(crate) growth: Option<Growth>,
@@ -124,30 +125,30 @@ impl Config {
         }
     }
 
-    /// Trips when `failures` (weights added up) come with no success between them: the *failure
-    /// threshold*. At least 1, at most 65 535 (255 in a 32-bit word). The clock is not read until it
-    /// trips. Takes the place of [`failures_within`](Self::failures_within).
+    /// Trips after `failures` failures (their weights added up) with no success between them: the *failure threshold*.
+    /// At least 1, at most 65 535 (255 in a 32-bit word). The clock is not read until it trips. Replaces
+    /// [`failures_within`](Self::failures_within).
     #[doc(alias = "failure_threshold")]
     pub const fn consecutive_failures(mut self, failures: u32) -> Self {
         self.trip = TripRule::Consecutive { failures };
         self
     }
 
-    /// Trips when `failures` (weights added up) come within `window`, successes between them or
-    /// not. Takes the place of [`consecutive_failures`](Self::consecutive_failures).
+    /// Trips after `failures` failures (their weights added up) within `window`, even with successes between them.
+    /// Replaces [`consecutive_failures`](Self::consecutive_failures).
     ///
     /// The window starts with a failure; the first failure at or after its end starts the next one,
     /// and a success after its end clears the count. So up to `2 × failures − 3` failures can fall
     /// within one window length without tripping. A failure reads the clock, and so does a success
     /// while failures are counted.
     ///
-    /// While traffic [returns](Self::gradual_return), failures are counted since the return began, and the limit
-    /// grows with that time: `failures × time ÷ window`, at least `failures`, and at most what the word counts (65 535;
-    /// 255). So a background of failures below the limit does not keep it from closing, unless as many as the word
-    /// counts fail within one return: at 1,000 failures a second a return of more than a minute trips each time, however
-    /// high the limit; take a shorter one, or a [ratio](Self::failure_ratio). And a resource that fails
-    /// again trips when that many have failed, 600 at the end of a return of 300 s with 20 failures within 10 s.
-    /// Calls that are in flight when the return ends count no more.
+    /// While traffic [returns](Self::gradual_return), failures are counted from the start of the return, and the limit
+    /// grows with the time since then: `failures × time ÷ window`, at least `failures`, and at most what the word
+    /// counts (65 535; 255). So a background of failures below the limit does not keep the breaker from closing, unless
+    /// as many calls as the word counts fail within one return: at 1,000 failures a second every return of more than a
+    /// minute trips, however high the limit; use a shorter return, or a [ratio](Self::failure_ratio). A resource that
+    /// fails again trips the breaker at the limit reached by then: 600 failures at the end of a return of 300 s with
+    /// 20 failures within 10 s. Calls that are still in flight when the return ends no longer count.
     #[doc(alias = "sliding window")]
     pub const fn failures_within(mut self, failures: u32, window: Duration) -> Self {
         let window_ms = ms(window);
@@ -158,9 +159,8 @@ impl Config {
         self
     }
 
-    /// Counts nothing in the word: the [`failure_ratio`](Self::failure_ratio), or a
-    /// [`Tally`](crate::Tally) with a rule of its own, alone decides when to trip. Rejected where there
-    /// is neither.
+    /// Counts nothing in the word: only the [`failure_ratio`](Self::failure_ratio), or a [`Tally`](crate::Tally) with
+    /// its own rule, decides when to trip. Rejected if there is neither.
     pub const fn tally_only(mut self) -> Self {
         self.trip = TripRule::TallyOnly;
         self
@@ -176,21 +176,21 @@ impl Config {
         self
     }
 
-    /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures
-    /// of weight 1. Every call then reads the clock twice. Off by default. (A call that starts in the
-    /// one millisecond in which the clock reads 0 is measured 1 ms short.) Observers see such a success as a failure
-    /// that [is slow](crate::Failure::is_slow), and a drop as one that was cancelled.
+    /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures of weight 1. Every
+    /// call then reads the clock twice. Off by default. (A call that starts in the one millisecond in which the clock
+    /// reads 0 is measured 1 ms short.) Observers see such a success as a failure that [is
+    /// slow](crate::Failure::is_slow), and such a drop as a cancelled call.
     ///
-    /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long
-    /// it took: a time-out *around* a guarded call of a resource that hangs never trips.
+    /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long it took: a
+    /// timeout *around* a guarded call to a resource that hangs never trips the breaker.
     #[doc(alias = "slow call duration threshold")]
     pub const fn slow_call(mut self, limit: Duration) -> Self {
         self.slow_call_ms = Some(ms(limit));
         self
     }
 
-    /// How long the breaker stays open after the first trip, and after every trip unless it
-    /// grows. At most 24.8 days (2¹⁴ ticks in a 32-bit word).
+    /// How long the breaker stays open after the first trip, and after every trip unless the open time grows. At most
+    /// 24.8 days (2¹⁴ ticks in a 32-bit word).
     ///
     /// The deadline is inclusive: at exactly this time after the trip (rounded up to a tick) the next
     /// call is a probe.
@@ -201,116 +201,111 @@ impl Config {
         self
     }
 
-    /// Lets the open time grow: `open_for · factorⁿ` at the n-th trip after the first one without
-    /// closing between, at most `max`. Closing starts over.
+    /// Lets the open time grow: `open_for · factorⁿ` at the n-th trip after the first one without closing in between,
+    /// at most `max`. Closing resets it.
     ///
-    /// `factor` is at least 2. Growth ends with the 31st trip in a row (the 7th in a 32-bit word);
-    /// a `max` out of reach is rejected.
+    /// `factor` is at least 2. Growth ends with the 31st trip in a row (the 7th in a 32-bit word); a `max` that cannot
+    /// be reached is rejected.
     #[doc(alias = "exponential backoff")]
     pub const fn exponential(self, factor: u32, max: Duration) -> Self {
         self.exponential_percent(factor.saturating_mul(100), max)
     }
 
-    /// [`exponential`](Self::exponential) by fractions: 150 percent is a factor of 1.5. More than 100;
-    /// kept as a fraction of 256, rounded up.
+    /// [`exponential`](Self::exponential) with a fractional factor: 150 percent is a factor of 1.5. Must be more than
+    /// 100; kept in 256ths, rounded up.
     pub const fn exponential_percent(mut self, percent: u32, max: Duration) -> Self {
         self.growth = Some(Growth::exponential(percent, ms(max)));
         self
     }
 
-    /// Lets the open time grow by `step` at each trip without closing between, up to `max`. Closing
-    /// starts over.
+    /// Lets the open time grow by `step` at each trip without closing in between, up to `max`. Closing resets it.
     pub const fn linear(mut self, step: Duration, max: Duration) -> Self {
         self.growth = Some(Growth::linear(ms(step), ms(max)));
         self
     }
 
-    /// Lengthens each open time by a random part of up to `percent` (at most 100), so that a fleet
-    /// that tripped together does not come back in step.
+    /// Lengthens each open time by a random part of up to `percent` percent of it (at most 100), so that a fleet that
+    /// tripped together does not return in lockstep.
     ///
-    /// It is added, never taken off: an open time is at least what was configured, or what
-    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. Drawn for each trip, from the
-    /// [`entropy`](crate::Clock::entropy) and a [`random`](crate::Clock::random) number of the clock,
-    /// the epoch and the time; or, if a [`seed`](Self::seed) is set, from that alone, the epoch and the
-    /// time. Devices that run the same firmware and start together draw the same unless their seed or
-    /// their clock's entropy differs.
+    /// Jitter is added, never subtracted: an open time is at least what was configured, or what
+    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. It is drawn for each trip, from the
+    /// [`entropy`](crate::Clock::entropy) and a [`random`](crate::Clock::random) number of the clock, the epoch and the
+    /// time; if a [`seed`](Self::seed) is set, only from the seed, the epoch and the time. Devices that run the same
+    /// firmware and start together draw the same jitter unless their seeds or their clocks' entropy differ.
     pub const fn jitter_percent(mut self, percent: u32) -> Self {
         self.jitter_percent = byte(percent);
         self
     }
 
-    /// Makes the jitter reproducible: the same seed gives the same open times for the same history. The
-    /// device's unique number will do where the clock has no [`entropy`](crate::Clock::entropy). Breakers of
-    /// one program with the same seed that trip together draw the same.
+    /// Makes the jitter reproducible: the same seed gives the same open times for the same history. The device's unique
+    /// number will do if the clock has no [`entropy`](crate::Clock::entropy). Breakers of one program with the same
+    /// seed that trip together draw the same jitter.
     pub const fn seed(mut self, seed: u32) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// The longest minimum open time that a failure may ask for: longer ones are cut to it, so that a server
+    /// The longest minimum open time that a failure may ask for: longer ones are cut to this limit, so that a server
     /// cannot lock its clients out for a year. 5 minutes by default, or what the word holds if that is less.
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
         self.max_retry_after_ms = Some(ms(limit));
         self
     }
 
-    /// How many probes of a round may be in flight at a time while half-open. At least 1, at most 255 (15 in a
-    /// 32-bit word). After a [lost](Self::probe_lease) round it is one at a time; the calls of lost probes may still
-    /// be running beside it, one more with each round that is lost, and as many again after each further trip.
+    /// How many probes of a round may be in flight at a time while half-open. At least 1, at most 255 (15 in a 32-bit
+    /// word). After a [lost](Self::probe_lease) round it is one at a time; the calls of lost probes may still be
+    /// running besides, one more with each round that is lost, and as many again after each further trip.
     #[doc(alias = "permitted calls in half-open")]
     pub const fn probes(mut self, probes: u32) -> Self {
         self.probes = half(probes);
         self
     }
 
-    /// How many probes must succeed in a row to close: the *success threshold*. At least
-    /// [`probes`](Self::probes), as a half-open breaker admits no more probes than it still needs; by
-    /// default as many.
+    /// How many probes must succeed in a row to close: the *success threshold*. At least [`probes`](Self::probes),
+    /// because a half-open breaker admits no more probes than it still needs; by default equal to it.
     #[doc(alias = "success_threshold")]
     pub const fn close_after(mut self, successes: u32) -> Self {
         self.close_after = Some(half(successes));
         self
     }
 
-    /// When no slot is free and the last probe was admitted this long ago, the probes in flight count as
-    /// lost: a new round starts with one new probe. Of the old ones a late failure changes nothing; a late success
-    /// shows that the resource answers now, and counts for the round that runs, unless five rounds or more have been
-    /// lost since, or the half-open time has ended. The lease should be longer than the longest call, and must not
-    /// be zero.
+    /// When no slot is free and the last probe was admitted this long ago, the probes in flight count as lost: a new
+    /// round starts with one new probe. A late failure of an old probe changes nothing; a late success shows that the
+    /// resource is responding now, and counts for the current round, unless five rounds or more have been lost since,
+    /// or the half-open time has ended. The lease should be longer than the longest call, and must not be zero.
     ///
-    /// It doubles with each round lost in a row, four times at most: to 8 minutes with the default of 30 s.
+    /// The lease doubles with each round lost in a row, four times at most: to 8 minutes with the default of 30 s.
     ///
     /// - **Healthy calls that take longer than the lease** close the breaker when the first one succeeds if they take
-    ///   less than 31 leases, and at most 16 leases later if they take less than 80; longer ones never close it.
-    ///   Where [`close_after`](Self::close_after) asks for more successes than there were probes in the first round,
-    ///   they must come within one round: calls of less than 16 leases close it.
-    /// - **After calls that hang and never return** the breaker may go on rejecting for the lease that runs, up to 16
-    ///   leases (8 minutes), though the resource has recovered: choose a lease that you can bear 16 times, or give
-    ///   the calls a timeout that is shorter than the lease, so that none hangs.
-    ///   [`probe_now`](crate::Breaker::probe_now) cuts it short.
+    ///   less than 31 leases, and at most 16 leases later if they take less than 80; longer ones never close it. If
+    ///   [`close_after`](Self::close_after) asks for more successes than there were probes in the first round, they
+    ///   must come within one round: then calls that take less than 16 leases close the breaker.
+    /// - **After calls that hang and never return** the breaker may keep rejecting until the current lease ends, up to
+    ///   16 leases (8 minutes), although the resource has recovered: choose a lease that you can tolerate 16 times
+    ///   over, or give the calls a timeout that is shorter than the lease, so that none hangs.
+    ///   [`probe_now`](crate::Breaker::probe_now) cuts the wait short.
     pub const fn probe_lease(mut self, lease: Duration) -> Self {
         self.probe_lease_ms = Some(ms(lease));
         self
     }
 
-    /// A probe that is dropped without a report after `limit` or later counts as failed: the breaker opens
-    /// again. One that is dropped sooner says nothing and gives its slot back. 250 ms by default; 0 counts
-    /// every one. In 32-bit words up to two ticks more.
+    /// A probe that is dropped without a report after `limit` or later counts as failed: the breaker opens again. One
+    /// that is dropped sooner says nothing and gives its slot back. 250 ms by default; with 0 every dropped probe
+    /// counts. In 32-bit words the limit may be up to two ticks longer.
     ///
-    /// Take it shorter than the time-outs around your calls, or a resource that hangs is probed again
-    /// as soon as a time-out has dropped the probe before.
+    /// Make it shorter than the timeouts around your calls; otherwise a resource that hangs is probed again as soon as
+    /// a timeout has dropped the previous probe.
     pub const fn cancel_limit(mut self, limit: Duration) -> Self {
         self.cancel_limit_ms = ms(limit);
         self
     }
 
-    /// Lets traffic come back gradually: after enough probes succeeded, a share of the calls passes,
-    /// from `first_percent` (1 to 100) to all of them after the time `over`; the rest is rejected, and
-    /// failures trip by the usual rules. At the end the breaker is closed. Off by default.
+    /// Lets traffic return gradually: after enough probes have succeeded, a share of the calls passes, growing from
+    /// `first_percent` (1 to 100) to all of them after the time `over`; the rest are rejected, and failures trip by the
+    /// usual rules. At the end the breaker is closed. Off by default.
     ///
-    /// For resources that break again when the whole load returns at once. The share grows in a straight
-    /// line. Calls that succeed count for the rules as ever; growth of the open time goes on if the
-    /// breaker trips meanwhile.
+    /// For resources that break again when the whole load returns at once. The share grows linearly. Calls that succeed
+    /// count for the rules as usual; the open time keeps growing if the breaker trips meanwhile.
     #[doc(alias = "slow start")]
     #[doc(alias = "ramp up")]
     pub const fn gradual_return(mut self, first_percent: u32, over: Duration) -> Self {

@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use super::{half, ms};
 
-/// The calls of which half must have been seen, or that must be seen within a time, if nothing is said.
+/// By default: how many last calls are looked at, of which half must have been seen; or how many must be seen
+/// within a time.
 const DEFAULT_CALLS: u32 = 20;
 
 /// 1 percent in basis points.
@@ -12,7 +13,7 @@ pub(crate) const PERCENT: u32 = 100;
 /// All, in basis points.
 pub(crate) const ALL: u32 = 10_000;
 
-/// When a share of failures trips: of the last calls, or of those within a time.
+/// The share of failures that trips: of the last calls, or of those within a time.
 ///
 /// ```
 /// use atomic_breaker::Ratio;
@@ -26,9 +27,9 @@ pub(crate) const ALL: u32 = 10_000;
 /// const RARELY: Ratio = Ratio::basis_points(10).within(Duration::from_secs(60)).min_calls(5_000);
 /// ```
 ///
-/// What is remembered is a matter of the [`Tally`](crate::Tally): [`LastCalls`](crate::LastCalls)
-/// remembers calls, `SlidingRatio` of atomic-breaker-std a time. A breaker whose tally does not fit is
-/// rejected when it is built.
+/// What is remembered depends on the [`Tally`](crate::Tally): [`LastCalls`](crate::LastCalls) remembers a number
+/// of calls, `SlidingRatio` of atomic-breaker-std a time. A breaker whose tally does not fit is rejected when it
+/// is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
@@ -46,10 +47,10 @@ pub struct Ratio {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) enum Of {
     Calls,
-    /// With a minimum of calls that was set.
+    /// With an explicit minimum of calls.
     CallsWithMin,
     Time,
-    /// With a minimum of calls that was set.
+    /// With an explicit minimum of calls.
     TimeWithMin,
 }
 
@@ -64,12 +65,12 @@ impl Of {
 }
 
 impl Ratio {
-    /// Trips when at least `percent` (1 to 100) of the last 20 calls failed, once 10 of them were seen.
+    /// Trips when at least `percent` (1 to 100) of the last 20 calls failed, once at least 10 have been seen.
     pub const fn percent(percent: u32) -> Self {
         Self::basis_points(percent.saturating_mul(PERCENT))
     }
 
-    /// [`percent`](Self::percent) in hundredths of a percent: 1 to 10,000, so 10 are one call in a thousand.
+    /// [`percent`](Self::percent) in hundredths of a percent: 1 to 10,000, so 10 means one call in a thousand.
     pub const fn basis_points(points: u32) -> Self {
         Self {
             amount: DEFAULT_CALLS,
@@ -79,18 +80,16 @@ impl Ratio {
         }
     }
 
-    /// How many calls are looked at: at least 1; at most what the memory holds:
-    /// [`LastCalls`](crate::LastCalls) 59, or 27 in a 32-bit word. Takes the place of
-    /// [`within`](Self::within).
+    /// How many calls are looked at: at least 1, and at most what the memory holds, which for
+    /// [`LastCalls`](crate::LastCalls) is 59, or 27 in a 32-bit word. Replaces [`within`](Self::within).
     pub const fn of_last(self, calls: u32) -> Self {
         self.of(false, calls, calls.div_ceil(2))
     }
 
-    /// Among the calls within the last `time`, rounded up to milliseconds: at least 1 ms, at most 2³¹
-    /// ms (24.8 days), or what the memory holds if that is less. Takes the place of
-    /// [`of_last`](Self::of_last).
+    /// Among the calls within the last `time`, rounded up to milliseconds: at least 1 ms, at most 2³¹ ms
+    /// (24.8 days), or what the memory holds if that is less. Replaces [`of_last`](Self::of_last).
     ///
-    /// How exactly the time slides is a matter of the memory.
+    /// How precisely the time slides depends on the memory.
     #[doc(alias = "sliding window")]
     #[doc(alias = "rolling window")]
     pub const fn within(self, time: Duration) -> Self {
@@ -115,7 +114,7 @@ impl Ratio {
     /// default half as many, rounded up. Within a time: at most 65,534, by
     /// default 20.
     ///
-    /// A resource that sees fewer calls than that within the time never trips by the share: join it with
+    /// A resource that sees fewer calls than that within the time never trips by its share: combine it with
     /// [`consecutive_failures`](crate::Config::consecutive_failures).
     #[doc(alias = "minimum number of calls")]
     pub const fn min_calls(mut self, calls: u32) -> Self {
@@ -140,7 +139,7 @@ impl Ratio {
         points.is_multiple_of(PERCENT).then_some(points / PERCENT)
     }
 
-    /// How many calls are looked at, where it is a share of the last calls.
+    /// How many calls are looked at, if it is a share of the last calls.
     pub const fn calls(self) -> Option<u32> {
         match self.of {
             Of::Calls | Of::CallsWithMin => Some(self.amount),
@@ -148,7 +147,7 @@ impl Ratio {
         }
     }
 
-    /// The milliseconds that are looked at, where it is a share within a time.
+    /// How many milliseconds are looked at, if it is a share within a time.
     pub const fn within_ms(self) -> Option<u32> {
         match self.of {
             Of::Calls | Of::CallsWithMin => None,
@@ -161,7 +160,7 @@ impl Ratio {
         self.min_calls as u32
     }
 
-    /// Whether so many failures among so many calls trip.
+    /// Whether this many failures among this many calls trip.
     pub const fn is_reached(self, seen: u32, failed: u32) -> bool {
         seen >= self.needed_calls()
             && failed as u64 * ALL as u64 >= seen as u64 * self.points as u64

@@ -7,8 +7,8 @@ use crate::word::{Bits, NativeBits};
 
 /// A [`Config`] that was checked against the layout of a word: what a breaker follows.
 ///
-/// A breaker owns its rules, or borrows them: a million breakers share one set, and each costs no more
-/// memory than its word.
+/// A breaker owns its rules, or borrows them: a million breakers can share one set, and each costs no more memory than
+/// its word.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Rules, word::NativeWord};
@@ -29,17 +29,15 @@ use crate::word::{Bits, NativeBits};
 ///
 /// # Other rules while running
 ///
-/// The rules can be replaced at any time, for any others: the state is in the word and stays, the new
-/// rules apply from the next event on, and a running open time stays as it is. Build the breaker with
-/// [`build_adjustable`](crate::Builder::build_adjustable), take up the same word
-/// with the new rules, or see the same breaker under them by
-/// [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under the old rules counts
-/// under the new ones: four failures in a row are four of three, so the next one trips. (Under
-/// [`tally_only`](Config::tally_only) a success ends them, as it does under rules of failures in a row.) Failures in a
-/// row have no time of their own: to a [window](Config::failures_within) that takes over they came when
-/// the clock read 0. Where several
-/// probes are in flight and the new rules allow one, the last to report may be taken for lost, if it was
-/// not the last one admitted: its slot then comes back with the lease.
+/// The rules can be replaced at any time, by any others: the state is in the word and stays, the new rules apply from
+/// the next event on, and a running open time stays as it is. Build the breaker with
+/// [`build_adjustable`](crate::Builder::build_adjustable), make a breaker with the new rules over the same word, or
+/// view the same breaker under them with [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under
+/// the old rules counts under the new ones: with four failures in a row and a new limit of three, the next failure
+/// trips. (Under [`tally_only`](Config::tally_only) a success clears them, as it does under rules of failures in a
+/// row.) Failures in a row carry no time: a [window](Config::failures_within) that takes over treats them as if they
+/// had come when the clock read 0. If several probes are in flight and the new rules allow one, the last to report may
+/// be presumed lost, unless it was the last one admitted: its slot is then free again when the lease ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 #[repr(transparent)]
@@ -53,7 +51,7 @@ impl<B: Bits> Rules<B> {
     ///
     /// # Panics
     /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
-    /// configurations that are not known to be right there is [`try_new`](Self::try_new).
+    /// configurations that may be invalid, use [`try_new`](Self::try_new).
     pub const fn new(config: Config) -> Self {
         match Self::try_new(config) {
             Ok(rules) => rules,
@@ -61,7 +59,7 @@ impl<B: Bits> Rules<B> {
         }
     }
 
-    /// [`new`](Self::new) for configurations that are not known to be right.
+    /// [`new`](Self::new) for configurations that may be invalid.
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit the word, and what to do.
@@ -81,8 +79,8 @@ impl<B: Bits> Rules<B> {
     }
 }
 
-/// Where a breaker finds its rules: [`Rules`] of its own, or a reference, an `Arc`, a handle of yours
-/// that leads to shared ones.
+/// Where a breaker finds its rules: [`Rules`] of its own, or a reference, an `Arc` or your own handle that leads to
+/// shared ones.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to rules for words of `{B}`",
     note = "check a `Config` first: `Rules::new(config)`; its word must be the breaker's"

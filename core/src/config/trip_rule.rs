@@ -1,4 +1,4 @@
-//! What trips by what the word counts.
+//! The rules that trip on what the word counts.
 
 /// What the word counts while closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@
 pub(crate) enum TripRule {
     /// Failures with no success between them.
     Consecutive { failures: u32 },
-    /// Failures since the first one of a window, successes between them or not.
+    /// Failures since the first one of a window, even with successes between them.
     Within { failures: u32, window_ms: u32 },
     /// Nothing: the tally alone decides.
     TallyOnly,

@@ -10,7 +10,7 @@ use crate::word::{Bits, is_valid};
 
 impl<B: Bits> Machine<'_, B> {
     /// Rejects a call if the word is open and its time not over: all that most calls need during an
-    /// outage. Whatever else the word says is left to [`admit`](Self::admit).
+    /// outage. Everything else is left to [`admit`](Self::admit).
     #[inline]
     pub(crate) fn reject(word: B, clock: &impl Clock) -> Option<Rejected> {
         let circuit = Circuit::of_valid(word);
@@ -39,7 +39,7 @@ impl<B: Bits> Machine<'_, B> {
             return match circuit.state() {
                 State::Returning => self.admit_share(circuit, now),
                 State::ForcedOpen => Err(Rejected::until(State::ForcedOpen, 0)),
-                // The last two were looked at above.
+                // The last two were handled above.
                 State::Closed | State::Disabled | State::Open | State::HalfOpen => Ok(Step::Keep),
             };
         };

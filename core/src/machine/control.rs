@@ -10,7 +10,7 @@ use crate::word::Bits;
 /// What an operator wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// For at least so many milliseconds.
+    /// For at least this many milliseconds.
     Trip(u32),
     ForceOpen,
     Release,
@@ -38,7 +38,8 @@ impl<B: Bits> Machine<'_, B> {
             (Command::Trip(shortest_ms), _) => {
                 return self.trip(circuit, shortest_ms, now, Cause::Manual);
             }
-            // Trips in a row are kept, so the open time grows if the probe fails. Half-open, a new round.
+            // Trips in a row are kept, so the open time grows if the probe fails. If half-open, a new
+            // round begins.
             (Command::ProbeNow, State::Open | State::HalfOpen) => Self::probe(circuit),
             (Command::ProbeEarly, State::Open) if !circuit.is_demanded() => Self::probe(circuit),
             (Command::Reset, _) => circuit.enter(State::Closed),
@@ -65,7 +66,7 @@ impl<B: Bits> Machine<'_, B> {
             Command::ForceOpen if is_disabled => circuit.force_open_over_disabled(),
             Command::Disable if !is_disabled => circuit.disable_over_forced_open(),
             Command::Release if circuit.is_held_twice() => circuit.enter(State::Disabled),
-            // Nobody knows how the resource is: the next call finds out.
+            // The state of the resource is unknown: the next call finds out.
             Command::Release if !is_disabled => circuit.enter(State::HalfOpen),
             Command::Enable if circuit.is_held_twice() => circuit.enter(State::ForcedOpen),
             Command::Enable if is_disabled => circuit.enter(State::Closed),

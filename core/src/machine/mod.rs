@@ -2,10 +2,10 @@
 //!
 //! Each arrow of the [life cycle](crate::state) is one function here, and nothing here touches an
 //! atomic: [`Breaker`](crate::Breaker) applies the functions in one compare-and-swap loop, in
-//! `apply`. The law: a step that changes the state, or begins a new round of probes, raises the epoch
-//! by one and names a cause; any other step keeps the epoch.
+//! `apply`. The rule: a step that changes the state, or begins a new round of probes, raises the
+//! epoch by one and names a cause; any other step keeps the epoch.
 //!
-//! [`Now`](crate::clock::Now) is read when asked, so that a step that needs no time reads no clock.
+//! [`Now`](crate::clock::Now) is read on demand, so that a step that needs no time reads no clock.
 
 mod acquire;
 mod control;
@@ -24,7 +24,7 @@ use crate::config::{Config, Rules};
 use crate::observer::Cause;
 use crate::word::Bits;
 
-/// What every step may look at: the rules, and by its type the shape of the word.
+/// What every step may look at: the rules and, through its type, the shape of the word.
 pub(crate) struct Machine<'a, B> {
     pub(crate) config: &'a Config,
     bits: PhantomData<B>,

@@ -1,8 +1,8 @@
 //! Tripping, and for how long: growth, minimum, jitter.
 //!
-//! A demanded open time is not ended by early probes. There is one bit to say so, for the whole of an open
-//! time, so a demand for a part of it keeps a `Prober` from its work for the rest as well: rather that than a ping
-//! before the time that a server asked for.
+//! A demanded open time is not ended by early probes. One bit marks the whole of an open time as demanded, so a
+//! demand for a part of it keeps a `Prober` from pinging for the rest as well: better that than a ping before the
+//! time that a server asked for.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
@@ -15,8 +15,8 @@ use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
     /// Opens, one trip further in a row.
-    // A function of its own would take the clock's address, and with it the rules could not vanish
-    // into the code where they are known at compile time.
+    // As a separate function this would take the clock's address, and rules that are known at compile time could
+    // not be folded into the code.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "see above")]
     pub(super) fn trip(
@@ -36,7 +36,7 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(Self::open_until(next, wanted, now.ms()), cause)
     }
 
-    /// Trips an open breaker again: its deadline only moves later, and nothing tripped.
+    /// Trips an open breaker again: its deadline can only move later, and this is no further trip in a row.
     pub(super) fn trip_again(
         self,
         circuit: Circuit<B>,
@@ -55,7 +55,7 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(Self::open_until(next, wanted, now.ms()), Cause::Manual)
     }
 
-    /// A demand that comes when the breaker has just opened: the deadline only moves later.
+    /// A demand that arrives when the breaker has just opened: the deadline can only move later.
     pub(super) fn extend(
         self,
         circuit: Circuit<B>,
@@ -70,7 +70,7 @@ impl<B: Bits> Machine<'_, B> {
         Step::Update(Self::open_until(demanded, wanted, now.ms()))
     }
 
-    /// A demand that ends no later than the open time that runs.
+    /// A demand that ends no later than the current open time.
     fn demand(circuit: Circuit<B>, shortest_ms: u32) -> Step<B> {
         if shortest_ms > 0 && !circuit.is_demanded() {
             Step::Update(circuit.with_demanded(true))
@@ -79,13 +79,13 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// A minimum that a failure asks for, cut to what may be asked for.
+    /// A minimum that a failure asks for, cut to the longest that is allowed.
     pub(super) fn allowed(self, shortest_ms: u32) -> u32 {
         shortest_ms.min(self.config.longest_retry_after(B::LAYOUT.max_ms()))
     }
 
-    /// Open until `wanted` ticks from now, exactly: what the stored open time is longer by is taken off
-    /// the stored time.
+    /// Open until exactly `wanted` ticks from now: the amount by which the stored open time is longer is
+    /// subtracted from the stored time.
     fn open_until(circuit: Circuit<B>, wanted: u32, now_ms: u32) -> Circuit<B> {
         let (next, stored) = circuit.with_open_for(wanted);
         let stamp = B::stamp(now_ms);
@@ -98,14 +98,14 @@ impl<B: Bits> Machine<'_, B> {
         B::left_from(stamp, circuit.time(), circuit.open_for())
     }
 
-    /// The milliseconds for which a breaker that has opened just now is open.
+    /// The milliseconds for which a breaker that has just opened is open.
     pub(crate) fn opened_for(circuit: Circuit<B>, now_ms: u32) -> u32 {
         let stamp = B::stamp(now_ms);
         let left = B::left_from(stamp, circuit.time(), circuit.open_for());
         B::ms(left)
     }
 
-    /// The open time that nobody demanded: `open_for`, grown with each trip in a row.
+    /// The open time without any demand: `open_for`, grown with each trip in a row.
     #[inline]
     fn own_open_ms(self, trips: u32) -> u32 {
         let open_ms = self.config.open_for_ms;
@@ -116,20 +116,21 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// So many milliseconds in ticks, and a random part of up to the configured percentage, without a
-    /// division. Stays within what the word holds: `Config::check` sees to it for everything configured,
-    /// the minimum for what is demanded.
+    /// This many milliseconds in ticks, plus a random part of up to the configured percentage, without a division.
+    /// Stays within what the word holds: `Config::check` ensures it for everything configured, the `min` for what
+    /// is demanded.
     #[inline]
     fn open_time(self, circuit: Circuit<B>, open_ms: u32, now: &Now<'_, impl Clock>) -> u32 {
         let open = B::ticks(open_ms);
         if self.config.jitter_percent == 0 {
             return open;
         }
-        // The epoch goes where milliseconds rarely reach, so that two trips within one millisecond differ.
+        // The epoch goes into bits that milliseconds rarely reach, so that two trips within one millisecond
+        // differ.
         let since = now.ms() ^ circuit.epoch() << 23;
         let seed = match self.config.seed {
             Some(seed) => seed,
-            // Another number for each trip, also of breakers that trip together.
+            // A different number for each trip, even of breakers that trip together.
             None => now.entropy() ^ now.random(),
         };
         let dice = scramble(seed ^ scramble(since));

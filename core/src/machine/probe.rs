@@ -24,8 +24,8 @@ impl<B: Bits> Machine<'_, B> {
         })
     }
 
-    /// The slots that a half-open breaker has: no more probes than it still needs, and one after a lost
-    /// round. At least one: a smaller `close_after` may have been taken over.
+    /// The slots that a half-open breaker has: no more probes than it still needs, and one after a lost round. At
+    /// least one, because rules that took over may have a smaller `close_after`.
     fn slots(self, circuit: Circuit<B>) -> u32 {
         if circuit.has_lost() {
             return 1;
@@ -44,15 +44,15 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// The milliseconds until the probes in flight count as lost. Measured from the last admission,
-    /// so that in sparse traffic no fresh probe is taken away.
+    /// The milliseconds until the probes in flight count as lost. Measured from the last admission, so that in
+    /// sparse traffic a fresh probe keeps its slot.
     fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
         let lease = self.lease(circuit.lost());
         B::left(now_ms, circuit.time(), lease)
     }
 
-    /// The lease in ticks: doubled with each round lost in a row, so that calls that are healthy but
-    /// slow report in time at last.
+    /// The lease in ticks: doubled with each round lost in a row, so that healthy but slow calls eventually report
+    /// in time.
     pub(super) fn lease(self, lost: u32) -> u32 {
         let lease = B::ticks(self.config.lease(B::LAYOUT.max_ms()));
         let most = B::LAYOUT.max_ticks();
@@ -63,11 +63,11 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// Another round, after so many lost ones, with one probe in flight.
+    /// Another round, after this many lost ones, with one probe in flight.
     pub(super) fn round(circuit: Circuit<B>, lost: u32, now_ms: u32) -> Step<B> {
         let next = circuit
             .enter_round(lost)
-            // What tells a round after lost ones from a word that is held.
+            // This distinguishes a round after lost ones from a word that is held.
             .with_trips(circuit.trips().max(1))
             .with_time(B::stamp(now_ms));
         let cause = match lost {
@@ -77,7 +77,7 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(next, cause)
     }
 
-    /// A probe that succeeded, and leaves so many others in flight.
+    /// A probe that succeeded, leaving this many others in flight.
     pub(super) fn probe_succeeded(
         self,
         circuit: Circuit<B>,
@@ -98,10 +98,9 @@ impl<B: Bits> Machine<'_, B> {
         Step::Update(circuit.with_probes(others, successes))
     }
 
-    /// Whether the permit is of a probe that lost its slot in the half-open time that still runs. Each of the rounds
-    /// that the word counts as lost began one epoch after the other, and no more are counted than there were, so
-    /// this is sure unless the epochs have wrapped; then the trips in a row mostly differ. Only asked while
-    /// half-open.
+    /// Whether the permit belongs to a probe that lost its slot during the current half-open time. The rounds that
+    /// the word counts as lost began in consecutive epochs, and no more are counted than there were, so this is
+    /// certain unless the epochs have wrapped; then the trips in a row usually differ. Only called while half-open.
     pub(super) fn is_of_a_lost_round(circuit: Circuit<B>, granted: B) -> bool {
         let rounds_since = circuit
             .epoch()
@@ -115,13 +114,13 @@ impl<B: Bits> Machine<'_, B> {
         if !circuit.is_half_open() {
             return Step::Keep;
         }
-        // A token that is resumed twice reports twice: not below none.
+        // A token that is resumed twice reports twice, so do not go below zero.
         let others = circuit.in_flight().saturating_sub(1);
         Step::Update(circuit.with_probes(others, circuit.successes()))
     }
 
-    /// A permit that is dropped, in the current epoch. A probe that was dropped young says nothing; one
-    /// that hung until somebody lost patience has failed.
+    /// A permit that is dropped, in the current epoch. A probe that was dropped young says nothing; one that hung
+    /// until its caller gave up has failed.
     pub(crate) fn cancel(
         self,
         circuit: Circuit<B>,

@@ -14,23 +14,22 @@ impl<B: Bits> Machine<'_, B> {
     /// Whether the circuit is still in the epoch in which the permit was granted. `granted` is the
     /// word at that time.
     ///
-    /// Epochs wrap, so a permit that lives through exactly 512 transitions (16 in a 32-bit word),
-    /// or a multiple, may be taken for a new one, if the trips in a row are the same again. A probe
-    /// must also fit in time: where one probe is in flight at a time, it must have been admitted in
-    /// the very tick of the last admission, so an old one passes for a new one only if the time has
-    /// come round, too.
-    // A microcontroller has more time than flash.
+    /// Epochs wrap, so a permit that outlives exactly 512 transitions (16 in a 32-bit word), or a multiple, may be
+    /// mistaken for a current one, if the trips in a row are the same again. A probe must also match in time: where
+    /// one probe is in flight at a time, it must have been admitted in the very tick of the last admission, so an
+    /// old one is mistaken for a current one only if the time has wrapped to the same value, too.
+    // On a microcontroller flash is scarcer than time.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn holds(self, circuit: Circuit<B>, granted: B) -> bool {
         circuit.bits().is_same_epoch(granted)
             && (circuit.counts_failures()
                 || circuit.is_same_time(granted)
-                // Several may be out by rules that were replaced since.
+                // Several may be in flight under rules that have been replaced since.
                 || !circuit.has_lost() && (self.config.probes > 1 || circuit.in_flight() > 1))
     }
 
-    /// Whether the permit was granted in the epoch before this one, and that ended by opening.
+    /// Whether the permit was granted in the epoch before this one, and that epoch ended by opening.
     pub(crate) fn has_just_opened(circuit: Circuit<B>, granted: B) -> bool {
         let before = B::LAYOUT.epoch.get(granted.to_u64()) + 1;
         circuit.is_open()
@@ -45,8 +44,9 @@ impl<B: Bits> Machine<'_, B> {
             })
     }
 
-    /// A success of a permit that holds, or of one that has ended. Of those only that of a probe which lost its slot
-    /// says something: the resource answers now. It counts for the round that runs, and frees no slot.
+    /// A success of a permit that holds, or of one that has ended. Of the latter, only a success of a probe that
+    /// lost its slot says something: the resource is responding now. It counts for the current round, and frees no
+    /// slot.
     pub(crate) fn succeed(
         self,
         circuit: Circuit<B>,
@@ -58,7 +58,7 @@ impl<B: Bits> Machine<'_, B> {
             if !holds && !Self::is_of_a_lost_round(circuit, granted) {
                 return Step::Keep;
             }
-            // A token that is resumed twice reports twice: not below none.
+            // A token that is resumed twice reports twice, so do not go below zero.
             let others = circuit.in_flight().saturating_sub(holds.into());
             return self.probe_succeeded(circuit, others, now);
         }
@@ -67,9 +67,9 @@ impl<B: Bits> Machine<'_, B> {
         }
         let is_returning = circuit.trips() != 0;
         let is_over = match self.config.trip {
-            // What is counted beside a tally is left from rules that were replaced.
+            // Failures counted beside a tally are left over from rules that were replaced.
             TripRule::Consecutive { .. } | TripRule::TallyOnly => true,
-            // What stays would look fresh again when the time comes round.
+            // Failures that stayed would look recent again after the time wraps.
             TripRule::Within { window_ms, .. } => {
                 !is_returning && B::age(now.ms(), circuit.time()) >= B::ticks(window_ms)
             }
@@ -77,7 +77,7 @@ impl<B: Bits> Machine<'_, B> {
         let cleared = circuit.with_failures(0);
         match is_over {
             false => Step::Keep,
-            // The time is that of the return.
+            // The stored time is the start of the return.
             true if is_returning => Step::Update(cleared),
             true => Step::Update(cleared.with_time(0)),
         }
@@ -103,7 +103,7 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// A failure whose permit has ended: what it demands counts on if the breaker has just opened.
+    /// A failure whose permit has ended: its demand still counts if the breaker has just opened.
     pub(crate) fn demand_late(
         self,
         circuit: Circuit<B>,
@@ -133,7 +133,7 @@ impl<B: Bits> Machine<'_, B> {
         } else if !circuit.counts_failures() || weight == 0 {
             return Step::Keep;
         } else if self.config.trip == TripRule::TallyOnly {
-            // The word counts nothing: not to be written for nothing.
+            // The word counts nothing, so it is not written needlessly.
             if !ratio_reached {
                 return Step::Keep;
             }
@@ -163,7 +163,7 @@ impl<B: Bits> Machine<'_, B> {
             TripRule::Consecutive { failures: limit } => {
                 (failures, circuit.time(), failures >= limit)
             }
-            // While traffic returns, the time is that of its beginning.
+            // While traffic returns, the stored time is the start of the return.
             TripRule::Within {
                 failures: limit,
                 window_ms,
@@ -188,8 +188,8 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// Whether so many failures since traffic began to return are the limit or more for each window that the return
-    /// has lasted, one at least, or all that the word can count.
+    /// Whether this many failures since traffic began to return reach the limit times the number of windows that the
+    /// return has lasted (at least one), or are all that the word can count.
     fn is_reached_while_returning(
         self,
         circuit: Circuit<B>,

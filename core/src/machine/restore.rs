@@ -10,7 +10,7 @@ use crate::time::TimeBase;
 use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
-    /// Restarts every running time now, and assumes that nobody is probing.
+    /// Restarts every running time now, and assumes that no probe is in flight.
     pub(crate) fn restore(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
         let state = circuit.state();
         let kept = circuit.enter(state).with_trips(circuit.trips());
@@ -38,7 +38,7 @@ impl<B: Bits> Machine<'_, B> {
     /// Closed and fresh, whatever the word says.
     pub(crate) fn start_over(circuit: Circuit<B>) -> Step<B> {
         if circuit.bits().is_closed_and_clear() {
-            // Healed by now, or zeroed: nothing was taken for a state.
+            // Already healed, or zeroed: nothing was mistaken for a state.
             return Step::Keep;
         }
         Step::Transition(circuit.enter(State::Closed), Cause::CorruptWord)

@@ -1,4 +1,4 @@
-//! Traffic that comes back gradually.
+//! Traffic that returns gradually.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
@@ -13,7 +13,7 @@ use crate::word::Bits;
 const PERCENT_UP: u64 = (1 << u32::BITS) / 100 + 1;
 
 impl<B: Bits> Machine<'_, B> {
-    /// Lets a call pass, if it is among those that may by now; closes when all may.
+    /// Lets a call pass if it falls within the current share; closes when all calls may pass.
     pub(super) fn admit_share(
         self,
         circuit: Circuit<B>,

@@ -9,11 +9,11 @@ use crate::observer::Transition;
 use crate::outcome::{Failure, Outcome};
 
 /// The right to one call that counts as failed when it is dropped without a report: what
-/// [`Breaker::attempt`](crate::Breaker::attempt) gives, for code that leaves by `?`.
+/// [`Breaker::attempt`](crate::Breaker::attempt) returns, for code that returns early with `?`.
 ///
-/// In an `async` function, a drop is also what becomes of it when the future is dropped, be it by a
-/// time-out or because nobody wants the answer any more: both count as failures then.
-/// [`Breaker::call_async`](crate::Breaker::call_async) tells them apart from errors.
+/// In an `async` function, dropping the future drops the attempt, too, whether because of a timeout or
+/// because the result is no longer wanted: both then count as failures.
+/// [`Breaker::call_async`](crate::Breaker::call_async) tells such drops apart from errors.
 #[must_use = "say that the call succeeded: an attempt that is dropped counts as failed"]
 pub struct Attempt<H: AnyBreaker> {
     permit: Permit<H>,
@@ -25,8 +25,8 @@ impl<H: AnyBreaker> Attempt<H> {
         Self { permit }
     }
 
-    /// [`Breaker::attempt`](crate::Breaker::attempt) that owns its way to the breaker, as
-    /// [`Permit::acquire`] does.
+    /// [`Breaker::attempt`](crate::Breaker::attempt) for an attempt that owns its handle to the breaker,
+    /// like [`Permit::acquire`].
     ///
     /// # Errors
     /// [`Rejected`] says how long to wait.
@@ -35,27 +35,28 @@ impl<H: AnyBreaker> Attempt<H> {
         Permit::acquire(handle).map(Self::new)
     }
 
-    /// The call succeeded. Returns the transition that this made, if any.
+    /// The call succeeded. Returns the transition that this caused, if any.
     #[inline]
     pub fn success(self) -> Option<Transition> {
         self.into_permit().success()
     }
 
     /// The call failed: a failure of weight 1, as when the attempt is dropped. Returns the transition that
-    /// this made, if any.
+    /// this caused, if any.
     #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.into_permit().failure()
     }
 
     /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition
-    /// that this made, if any.
+    /// that this caused, if any.
     #[inline]
     pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
         self.into_permit().record(result)
     }
 
-    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this made, if any.
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this caused, if
+    /// any.
     #[inline]
     pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
         self.into_permit().report(outcome)

@@ -15,8 +15,8 @@ use crate::ticket::Ticket;
 
 /// The right to one call. Report how it went; dropping it cancels, and gives a probe's slot back.
 ///
-/// `H` leads to the breaker: a reference, or with the feature `alloc` an `Arc`, for permits that are
-/// owned, as by a spawned task. Two registers besides.
+/// `H` leads to the breaker: a reference, or with the feature `alloc` an `Arc`, for permits that are owned, for example
+/// by a spawned task. The rest takes two registers.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, Failure, ManualClock};
@@ -34,19 +34,18 @@ use crate::ticket::Ticket;
 ///
 /// # Dropped
 ///
-/// A permit that is dropped without a report, or [cancelled](Self::cancel), says nothing about the
-/// resource, so long as it is young. A probe that is dropped after the
-/// [`cancel_limit`](crate::Config::cancel_limit) has failed, and where
-/// [`slow_call`](crate::Config::slow_call) is set, a call that is dropped after it counts as slow.
+/// A permit that is dropped without a report, or [cancelled](Self::cancel), says nothing about the resource, as long as
+/// it is young. A probe that is dropped after the [`cancel_limit`](crate::Config::cancel_limit) has failed, and if
+/// [`slow_call`](crate::Config::slow_call) is set, a call that is dropped after that limit counts as slow.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct Permit<H: AnyBreaker> {
-    /// Taken when the permit ends, so that the drop finds it only where nothing was reported.
+    /// Taken when the permit ends, so that the drop finds it only if nothing was reported.
     handle: Option<H>,
     ticket: Ticket<BitsOf<H>>,
 }
 
 impl<H: AnyBreaker> Permit<H> {
-    /// [`Breaker::acquire`](crate::Breaker::acquire) for a permit that owns its way to the breaker.
+    /// [`Breaker::acquire`](crate::Breaker::acquire) for a permit that owns its handle to the breaker.
     ///
     /// # Errors
     /// [`Rejected`] says how long to wait.
@@ -80,22 +79,22 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// The call succeeded. Returns the transition that this made, if any.
+    /// The call succeeded. Returns the transition that this caused, if any.
     ///
-    /// Closed with no failures counted: one load. Otherwise clears the count of consecutive failures, or
-    /// counts the success of a probe, which closes when it is the last one needed.
+    /// Closed with no failures counted: one load. Otherwise clears the count of consecutive failures, or counts the
+    /// success of a probe, which closes the breaker if it is the last one needed.
     #[inline]
     pub fn success(self) -> Option<Transition> {
         self.report(Outcome::Success)
     }
 
-    /// The call failed: a failure of weight 1. Returns the transition that this made, if any.
+    /// The call failed: a failure of weight 1. Returns the transition that this caused, if any.
     #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.report(Failure::new())
     }
 
-    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this made, if any.
+    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this caused, if any.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -107,8 +106,8 @@ impl<H: AnyBreaker> Permit<H> {
         breaker.answer(breaker.report(ticket, outcome.into()))
     }
 
-    /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Answers the
-    /// transition that this made.
+    /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition that this
+    /// caused, if any.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -126,8 +125,8 @@ impl<H: AnyBreaker> Permit<H> {
         self.report(AnyError.classify(result))
     }
 
-    /// Ends the permit without a report, as dropping it does. Answers the transition that this made:
-    /// one that was held for too long may count as a failure.
+    /// Ends the permit without a report, as dropping it does. Returns the transition that this caused, if any: a permit
+    /// that was held for too long may count as a failure.
     #[inline]
     pub fn cancel(self) -> Option<Transition> {
         let (handle, ticket) = self.into_parts()?;
@@ -141,12 +140,12 @@ impl<H: AnyBreaker> Permit<H> {
         Attempt::new(self)
     }
 
-    /// Starts the permit again, as if it had just been granted: for those who are admitted some time before
-    /// their call begins. A probe keeps its slot for another lease, and what
-    /// [`slow_call`](crate::Config::slow_call) and [`cancel_limit`](crate::Config::cancel_limit) measure
-    /// starts now. Returns `false`, and changes nothing, if what the permit says would not count any more:
-    /// the breaker has changed its state since, or the slot has gone to another probe. While disabled nothing
-    /// counts, and it is renewed all the same.
+    /// Starts the permit again, as if it had just been granted: for callers that are admitted some time before their
+    /// call begins. A probe keeps its slot for another lease, and the times that
+    /// [`slow_call`](crate::Config::slow_call) and [`cancel_limit`](crate::Config::cancel_limit) measure start now.
+    /// Returns `false`, and changes nothing, if the permit's report would no longer count: the breaker has changed its
+    /// state since, or the slot has gone to another probe. While disabled nothing counts, but the permit is renewed all
+    /// the same.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -178,11 +177,12 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// Whether the breaker's word is still what it was when the permit was granted: one load. No transition was made
-    /// since, and no failure counted that has not been cleared; failures that a tally alone remembers do not show.
+    /// Whether the breaker's word is still what it was when the permit was granted: one load. Then there has been no
+    /// transition since, and no failure was counted that has not been cleared; failures that only a tally remembers do
+    /// not show.
     ///
-    /// For failures that several calls share, such as the loss of their connection: of the calls in flight the first one
-    /// that reports still finds the word unchanged, the others find its failure.
+    /// For failures that several calls share, such as the loss of their connection: of the calls in flight, the first
+    /// one that reports still finds the word unchanged; the others find its failure.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -206,14 +206,14 @@ impl<H: AnyBreaker> Permit<H> {
         self.ticket.is_probe()
     }
 
-    /// Ends the permit without telling anybody.
+    /// Ends the permit without a report.
     #[inline]
     pub(crate) fn into_ticket(mut self) -> Ticket<BitsOf<H>> {
         self.handle = None;
         self.ticket
     }
 
-    /// [`report`](Self::report) where nobody asks what it did.
+    /// [`report`](Self::report) if its result is not needed.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -234,7 +234,7 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// Without a call of the drop, which would find nothing to do.
+    /// Without calling the drop, which would find nothing to do.
     #[inline]
     fn into_parts(self) -> Option<(H, Ticket<BitsOf<H>>)> {
         ManuallyDrop::new(self).take()

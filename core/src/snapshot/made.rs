@@ -6,7 +6,7 @@ use super::Snapshot;
 use crate::number::ms;
 use crate::state::State;
 
-/// Snapshots for tests of what handles them.
+/// Snapshots for tests of code that handles them.
 ///
 /// ```
 /// use atomic_breaker::{Snapshot, State, Wait};
@@ -25,7 +25,7 @@ use crate::state::State;
 /// assert_eq!(lamp(&open.with_wait(Duration::from_secs(5))), "yellow");
 /// ```
 ///
-/// A real one of any state comes from a breaker with a [`ManualClock`](crate::ManualClock).
+/// For a real one in any state, use a breaker with a [`ManualClock`](crate::ManualClock).
 impl Snapshot {
     /// One with this state; everything else is 0, `None` or `false`.
     pub const fn new(state: State) -> Self {
@@ -53,21 +53,21 @@ impl Snapshot {
         self
     }
 
-    /// With so many failures counted.
+    /// With this many failures counted.
     #[must_use]
     pub const fn with_failures(mut self, failures: u16) -> Self {
         self.failures = failures;
         self
     }
 
-    /// With so many trips in a row.
+    /// With this many trips in a row.
     #[must_use]
     pub const fn with_trips(mut self, trips: u8) -> Self {
         self.trips = trips;
         self
     }
 
-    /// With so many probes in flight, successes in this round, and rounds lost before it.
+    /// With this many probes in flight, successes in this round, and rounds lost before it.
     #[must_use]
     pub const fn with_probes(mut self, in_flight: u8, successes: u8, lost_rounds: u8) -> Self {
         self.probes_in_flight = in_flight;

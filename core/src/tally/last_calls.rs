@@ -12,18 +12,18 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// └──────────────────────────────────────────┴───────┘
 /// ```
 ///
-/// Each call shifts one bit in (1 = failed). Next to the history stand the low four bits of the
-/// epoch. A call of another epoch begins a new history, so one compare-and-swap both forgets what
-/// was learned before a trip and records. The breaker clears it besides, before it closes, so that no
-/// history comes back after 16 transitions. (Another breaker over the same word that has another tally, or
-/// none, does not clear this one.) A late outcome never mixes with newer ones; at worst, if
-/// a transition comes between its look at the word and its record here, it makes the newer history
-/// begin again. That leaves room for the last 59 calls (27 in a 32-bit word).
+/// Each call shifts one bit in (1 = failed). Next to the history are the low four bits of the epoch. A
+/// call of another epoch begins a new history, so one compare-and-swap both forgets what was learned
+/// before a trip and records. The breaker also clears it before it closes, so that no history reappears
+/// after 16 transitions. (Another breaker over the same word that has another tally, or none, does not
+/// clear this one.) A late outcome never mixes with newer ones; at worst, if a transition comes between
+/// reading the word and recording here, the newer history begins again. This layout leaves room for the
+/// last 59 calls (27 in a 32-bit word).
 ///
-/// It is memory only; which share trips is said by the rules: [`Config::failure_ratio`]. Where none of
-/// the last calls failed, one more success changes nothing, so recording it only reads. As long as a
-/// failure is remembered, recording costs a compare-and-swap per closed call, on memory that all callers
-/// share; take the word's own rules where that matters.
+/// It is only memory; the rules say which share trips: [`Config::failure_ratio`]. If none of the last
+/// calls failed, one more success changes nothing, so recording it only reads. As long as a failure is
+/// remembered, recording costs a compare-and-swap per closed call, on memory that all callers share; use
+/// the word's own rules where that matters.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio};
@@ -81,7 +81,7 @@ impl<W: Word> LastCalls<W> {
         History::unpack(word::load_acquire(&self.0)).seen_and_failed()
     }
 
-    /// Takes a step until nobody else was faster.
+    /// Takes a step, again if another caller was faster.
     fn apply(&self, step: impl Fn(History) -> Option<History>) -> Option<History> {
         let mut bits = word::load_acquire(&self.0);
         loop {
@@ -111,7 +111,7 @@ impl<W: Word> Tally for LastCalls<W> {
             return Verdict::Keep;
         };
         let Some(calls) = ratio.calls() else {
-            // Of a time: this tells none. No rules of a breaker ask for it.
+            // A ratio within a time, but this remembers no times. The rules of a breaker never ask for it.
             return Verdict::Keep;
         };
         let epoch = u64::from(call.epoch) & EPOCH_MASK;
@@ -134,7 +134,7 @@ impl<W: Word> ConstTally for LastCalls<W> {
     const MAX_WITHIN_MS: u32 = 0;
 }
 
-/// The unpacked word. Total: every pattern is a history, if not always one that was recorded.
+/// The unpacked word. Total: every pattern is a history, though not always one that was recorded.
 #[derive(Clone, Copy)]
 struct History {
     epoch: u64,
@@ -180,7 +180,7 @@ impl History {
 
     fn seen_and_failed(self) -> (u32, u32) {
         let seen = self.calls.max(1).ilog2();
-        // Less the leading one, which an empty history may lack.
+        // Without the leading one, which an empty history may lack.
         (seen, self.calls.count_ones().saturating_sub(1))
     }
 }

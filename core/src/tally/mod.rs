@@ -9,27 +9,27 @@ use crate::config::Ratio;
 /// Remembers outcomes of closed calls and says when they trip the breaker. `()` remembers nothing
 /// and costs nothing.
 ///
-/// The word decides, the tally informs: the verdict and the word's own rule are joined by "or", and
-/// the word makes the transition. Which share of failures trips is said by the rules
-/// ([`Config::failure_ratio`](crate::Config::failure_ratio)); a tally may have a
-/// [rule of its own](Self::has_rule) besides.
+/// The word decides, the tally informs: the verdict and the word's own rule are joined by "or", and the
+/// word makes the transition. The rules say which share of failures trips
+/// ([`Config::failure_ratio`](crate::Config::failure_ratio)); a tally may also have a [rule of its
+/// own](Self::has_rule).
 ///
 /// # What an implementation must do
 ///
 /// - Never mix outcomes of different epochs: nothing learned before a trip counts after it. It is
-///   [cleared](Self::clear) before the breaker closes, and shown the epoch of each call, so that a
-///   call whose report comes late begins a new history at worst.
+///   [cleared](Self::clear) before the breaker closes, and shown the epoch of each call, so that a call
+///   whose report comes late at worst begins a new history.
 /// - Be shared without blocking, by any number of threads and handlers.
-/// - Answer [`Verdict::Trip`] only to failures; the verdict on a success is not asked for.
+/// - Return [`Verdict::Trip`] only for failures; the verdict on a success is ignored.
 pub trait Tally {
     /// How many calls it remembers at most, for a failure ratio to look at. Always the same. Rules that ask
     /// for more are rejected when the breaker is built. Where it is 0, and there is neither
     /// [a time](Self::max_within_ms) nor a [rule](Self::has_rule), nothing is recorded.
     fn max_calls(&self) -> u32;
 
-    /// The longest time in milliseconds for which it remembers calls, for a failure ratio
-    /// [within a time](Ratio::within) to look at; 0 where it tells no time. Always the same. Rules that ask
-    /// for more are rejected when the breaker is built.
+    /// The longest time in milliseconds for which it remembers calls, for a failure ratio [within a
+    /// time](Ratio::within) to look at; 0 if it remembers no times. Always the same. Rules that ask for
+    /// more are rejected when the breaker is built.
     #[inline]
     fn max_within_ms(&self) -> u32 {
         0
@@ -48,14 +48,14 @@ pub trait Tally {
     fn clear(&self);
 }
 
-/// A [`Tally`] whose type alone says what it remembers: what a breaker in a `static` may have, by
-/// [`Builder::const_tally`](crate::Builder::const_tally).
+/// A [`Tally`] whose type alone says what it remembers: the kind that a breaker in a `static` may have,
+/// through [`Builder::const_tally`](crate::Builder::const_tally).
 pub trait ConstTally: Tally {
-    /// What [`Tally::max_calls`] answers.
+    /// What [`Tally::max_calls`] returns.
     const MAX_CALLS: u32;
-    /// What [`Tally::max_within_ms`] answers.
+    /// What [`Tally::max_within_ms`] returns.
     const MAX_WITHIN_MS: u32;
-    /// What [`Tally::has_rule`] answers.
+    /// What [`Tally::has_rule`] returns.
     const HAS_RULE: bool = false;
 }
 
@@ -88,7 +88,7 @@ impl Call {
     }
 }
 
-/// What a [`Tally`] says to a failure.
+/// What a [`Tally`] says about a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
@@ -152,7 +152,7 @@ forward_tally! {
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] impl<T> alloc::sync::Arc<T>;
 }
 
-/// A tally where there is one.
+/// A tally, if there is one.
 impl<T: Tally> Tally for Option<T> {
     #[inline]
     fn max_calls(&self) -> u32 {

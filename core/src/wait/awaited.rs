@@ -10,8 +10,8 @@ use crate::observer::Observer;
 use crate::snapshot::Snapshot;
 use crate::word::Peek;
 
-/// What can be waited for: every breaker, and whatever leads to one in a way of its own, such as a key of a
-/// registry. [`admitted`] and [`Tries`](super::Tries) take one.
+/// What can be waited for: every breaker, and anything that leads to one in its own way, such as a key of a registry.
+/// [`admitted`] and [`Tries`](super::Tries) take one.
 ///
 /// ```
 /// use atomic_breaker::wait::{self, Awaited, Timer};
@@ -67,7 +67,7 @@ pub trait Awaited {
     /// Whether there was a transition since this look.
     fn has_changed_since(&self, seen: Self::Seen) -> bool;
 
-    /// What a caller would meet now. Asking changes nothing and notifies nobody.
+    /// What a caller would meet now. Asking changes nothing and notifies no observer.
     fn snapshot(&self) -> Snapshot;
 
     /// Wakes this task at the next transition, if it can, and returns whether it will:
@@ -112,11 +112,11 @@ impl<B: AnyBreaker> Awaited for B {
     }
 }
 
-/// Sleeps until `admit` returns something: [`acquire`](super::acquire) for whatever can be [awaited](Awaited).
+/// Sleeps until `admit` returns something: [`acquire`](super::acquire) for anything that can be [awaited](Awaited).
 ///
 /// `admit` is called at once if the [snapshot](Awaited::snapshot) says that a call would be admitted, otherwise when
 /// [the module](super) says; again if another caller was faster, and while traffic returns. It must agree with the
-/// snapshot: a call that is refused although its snapshot has no [wait](Snapshot::wait) is asked for again without a pause.
+/// snapshot: a call that is refused although its snapshot has no [wait](Snapshot::wait) is tried again without a pause.
 pub async fn admitted<A, T, P>(awaited: &A, timer: T, mut admit: impl FnMut() -> Option<P>) -> P
 where
     A: Awaited,
@@ -125,7 +125,7 @@ where
     let mut waiter = Waiter::trying(timer);
     loop {
         waiter.turn(awaited).await;
-        // Rejected nevertheless when somebody else was faster, or while traffic returns.
+        // Still rejected if another caller was faster, or while traffic returns.
         if let Some(permit) = admit() {
             return permit;
         }

@@ -1,8 +1,8 @@
-//! Waiting for a breaker, trying again, pinging, and calls that may not take for ever: all that needs a
-//! timer, over whatever [`Timer`] there is.
+//! Waiting for a breaker, retries, pings, and calls with a time limit: everything that needs a timer, over any
+//! [`Timer`].
 //!
-//! The adapters offer it as methods of every breaker, by the timer of their runtime; for another
-//! runtime, implement [`Timer`] and call these functions. Nothing here allocates or spawns.
+//! The adapters offer it as methods of every breaker, using the timer of their runtime; for another runtime, implement
+//! [`Timer`] and call these functions. Nothing here allocates or spawns.
 //!
 //! | what | |
 //! |---|---|
@@ -10,28 +10,28 @@
 //! | [`call_timeout`], [`call_timeout_with`] | a call with a [`TimeLimit`] |
 //! | [`retry`], [`retry_with`] | a call that is tried again, as a [`Retry`] says; for spawned tasks [`retry_fn`], [`retry_fn_with`] |
 //! | [`Prober`] | pings, so that no real call is risked |
-//! | [`admitted`], [`Tries`] | waiting and trying again for whatever is [`Awaited`], such as a key of a registry |
+//! | [`admitted`], [`Tries`] | waiting and trying again for anything that is [`Awaited`], such as a key of a registry |
 //!
 //! # How a waiter waits
 //!
 //! | the breaker is | a waiter looks again |
 //! |---|---|
-//! | open | when the time is over, and its share of the spread later; until then as while forced open |
+//! | open | after the open time plus its share of the spread; until then as while forced open |
 //! | half-open, every slot taken | soon: after 5 to 10 ms, 10 to 20 ms, and so on, up to half a second to a second |
 //! | returning | after half a second to a second, to try; the breaker decides at random |
 //! | forced open | after a second, or after ten where the observer wakes it |
 //!
-//! - A look is a few loads of the word and one reading of each clock. A waiter takes at most eight in its
-//!   first second of half-open, and at most two in each further one, so 32 waiters are no load; in the other
-//!   states it is one a second, or two while traffic returns.
+//! - A look is a few loads of the word and one reading of each clock. A waiter takes at most eight in its first second
+//!   of half-open, and at most two in each further one, so 32 waiters are a negligible load; in the other states it is
+//!   one a second, or two while traffic returns.
 //! - Where the observer [wakes](crate::Observer::wake_on_change) tasks, a transition made here ends the sleep at once.
-//!   Transitions made elsewhere (by another breaker over the same word, on another core or in another
-//!   process) are noticed by the looks: within ten seconds, or within one if nobody wakes. Nobody
-//!   ever waits without a timer.
-//! - **Spread**: waiters that became ready together come back over an eighth of the time for which they
-//!   waited, or the breaker was open if that is longer, a second at most, each at a share of its own,
-//!   another one in each process whose clock has an [entropy](crate::Clock::entropy) of its own. Somebody
-//!   who never had to wait is not held up.
+//!   Transitions made elsewhere (by another breaker over the same word, on another core or in another process) are
+//!   noticed at the next look: within ten seconds, or within one if the observer does not wake tasks. No waiter ever
+//!   waits without a timer.
+//! - **Spread**: waiters that become ready together return over an eighth of the time for which they waited, or for
+//!   which the breaker was open if that is longer, a second at most. Each returns at its own share of that time, which
+//!   also differs between processes whose clocks have an [entropy](crate::Clock::entropy) of their own. A caller that
+//!   never had to wait is not held up.
 
 mod awaited;
 mod pause;
@@ -78,8 +78,7 @@ use core::time::Duration;
 /// # let _ = MyTimer.sleep(1);
 /// ```
 pub trait Timer {
-    /// The future of [`sleep`](Self::sleep). Named, so that a caller who needs it to be `Send` can say
-    /// so.
+    /// The future of [`sleep`](Self::sleep). Named, so that callers who need it to be `Send` can say so.
     type Sleep: Future<Output = ()>;
 
     /// Milliseconds since any fixed origin. Never goes back.
@@ -102,7 +101,7 @@ impl<T: Timer + ?Sized> Timer for &T {
     }
 }
 
-/// Milliseconds of a duration, rounded up. What does not fit is `u64::MAX`: for ever.
+/// Milliseconds of a duration, rounded up. A value that does not fit becomes `u64::MAX`: forever.
 const fn ms(time: Duration) -> u64 {
     let below_a_second = time.subsec_nanos().div_ceil(1_000_000) as u64;
     time.as_secs()

@@ -6,12 +6,12 @@ use crate::number::scramble;
 use crate::state::State;
 use crate::word::{self, AtomicU32};
 
-/// How often a waiter looks whom nobody wakes.
+/// How often a waiter looks that the observer does not wake.
 const LOOK_MS: u64 = 1_000;
-/// How often a waiter looks who is woken by what happens here, but not by what happens elsewhere.
+/// How often a waiter looks that is woken by transitions made here, but not by those made elsewhere.
 pub(super) const LOOK_WHEN_HEARD_MS: u64 = 10_000;
 
-/// Of the time that they were away, waiters come back over this part.
+/// Waiters return over this part (one eighth) of the time that they were away.
 const SPREAD_PART: u64 = 8;
 const LONGEST_SPREAD_MS: u64 = 1_000;
 
@@ -29,8 +29,9 @@ static DRAWN: AtomicU32 = AtomicU32::new(0);
 const GOLDEN: u32 = 0x9E37_79B9;
 
 impl Spread {
-    /// The multiples of 2³² divided by the golden ratio fall evenly between each other however many there
-    /// are (Weyl's equidistribution; Knuth, TAOCP 3, 6.4); each process begins elsewhere.
+    /// The multiples of 2³² divided by the golden ratio fall evenly between each other, however many
+    /// there are (Weyl's equidistribution; Knuth, TAOCP 3, 6.4); each process begins at a different
+    /// point.
     pub(super) fn draw(awaited: &impl Awaited) -> Self {
         let begin = scramble(awaited.entropy());
         Self(word::draw(&DRAWN, GOLDEN).wrapping_add(begin))
@@ -46,13 +47,13 @@ impl Spread {
         ms - self.of(ms / 2)
     }
 
-    /// How much later a waiter comes back than others who were away as long.
+    /// How much later a waiter returns than others that were away as long.
     pub(super) fn of_spread_after(self, away_ms: u64) -> u64 {
         self.of((away_ms / SPREAD_PART).min(LONGEST_SPREAD_MS))
     }
 }
 
-/// How long a waiter sleeps who is rejected.
+/// How long a rejected waiter sleeps.
 pub(super) fn after(
     rejected: Rejected,
     away_ms: u64,

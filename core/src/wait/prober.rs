@@ -11,20 +11,19 @@ use crate::breaker::AnyBreaker;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 
-/// A task that pings the resource while the breaker is open, and closes it as soon as the resource
-/// answers.
+/// A task that pings the resource while the breaker is open, and closes the breaker as soon as the resource answers.
 ///
-/// Real calls are rejected until the open time is over, whatever the pings say; so give the breaker a long
-/// one, and let pings find out, which cost nothing when they fail: they neither count nor make the open time
-/// grow.
+/// Real calls are rejected until the open time is over or enough pings were answered; so give the breaker a long open
+/// time, and let the pings find out. A failed ping costs nothing: it neither counts nor makes the open time grow.
 ///
 /// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is over. A
-///   shorter demand, a second of ten minutes, keeps the pings off for the ten minutes, as the word has one bit to say
-///   that a time was demanded. Where servers ask for short pauses, take an open time that is not much longer.
+///   shorter demand, such as one second within ten minutes, keeps the pings off for all ten minutes, because the word
+///   has only one bit to say that a time was demanded. If servers ask for short pauses, choose an open time that is
+///   not much longer.
 /// - A half-open breaker is pinged, too, while it has a free slot; when real calls hold all of them, they decide,
 ///   or their lease runs out. A ping holds no slot, so real calls may probe meanwhile.
-/// - While the breaker is closed it looks at the state with the same pauses, but no more often than every
-///   ten seconds where the observer [wakes](crate::Observer::wake_on_change) it.
+/// - While the breaker is closed, the prober looks at the state with the same pauses, but no more often than every
+///   ten seconds if the observer [wakes](crate::Observer::wake_on_change) it.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, ManualClock, wait::Prober};
@@ -66,21 +65,20 @@ impl Prober {
         }
     }
 
-    /// How many answers in a row it takes to convince it, 1 unless set. 0 is taken for 1.
+    /// How many answers in a row it takes to convince the prober, 1 unless set. 0 counts as 1.
     pub const fn answers(mut self, answers: u32) -> Self {
         self.answers = answers;
         self
     }
 
-    /// How long a ping may take, 10 s unless set: one that takes longer is dropped, and was not
-    /// answered.
+    /// How long a ping may take, 10 s unless set: one that takes longer is dropped and counts as unanswered.
     pub const fn ping_limit(mut self, limit: Duration) -> Self {
         self.ping_limit_ms = ms(limit);
         self
     }
 
-    /// Watches over the breaker, for ever. Once convinced, ends the open time and reports as many
-    /// successful probes as the breaker wants in order to close, or to let traffic return.
+    /// Watches over the breaker; runs forever. Once convinced, it ends the open time and reports as many successful
+    /// probes as the breaker wants in order to close, or to let traffic return.
     pub async fn run<B, T, V, E>(
         self,
         breaker: B,
@@ -99,8 +97,8 @@ impl Prober {
         }
     }
 
-    /// [`run`](Self::run) for tasks that must be `Send`, as spawned ones: of an `async` closure that borrows,
-    /// today's compiler cannot show that, so this takes any closure that returns a future.
+    /// [`run`](Self::run) for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for
+    /// an `async` closure that borrows, so this takes any closure that returns a future.
     pub async fn run_fn<B, T, V, E, F>(self, breaker: B, timer: T, mut ping: impl FnMut() -> F) -> !
     where
         B: AnyBreaker,
@@ -115,13 +113,13 @@ impl Prober {
         }
     }
 
-    /// Sleeps until a ping may end something.
+    /// Sleeps until a ping could end an outage.
     async fn until_wanted<B, T>(self, breaker: &B, timer: &T, answered: &mut u32)
     where
         B: AnyBreaker,
         T: Timer,
     {
-        // A pause of nothing would leave the others no turn.
+        // With a pause of zero, other tasks would get no turn.
         let pause_ms = self.pause_ms.max(1);
         loop {
             let seen = breaker.as_breaker().to_bits();
@@ -163,7 +161,7 @@ const fn is_down(state: State) -> bool {
     matches!(state, State::Open | State::HalfOpen)
 }
 
-/// Whether a ping could end this.
+/// Whether a ping could end this outage.
 fn is_wanted(snapshot: &Snapshot) -> bool {
     match snapshot.state() {
         State::Open => !snapshot.is_demanded() || snapshot.is_due(),
@@ -172,8 +170,7 @@ fn is_wanted(snapshot: &Snapshot) -> bool {
     }
 }
 
-/// The successes that the breaker wants, as those of probes. Does nothing if it is not open or half-open
-/// any more.
+/// Reports the successes that the breaker wants, as probes do. Does nothing if it is no longer open or half-open.
 fn recover<B: AnyBreaker>(breaker: &B) {
     let breaker = breaker.as_breaker();
     breaker.probe_early();
@@ -182,7 +179,7 @@ fn recover<B: AnyBreaker>(breaker: &B) {
             Ok(probe) => {
                 probe.success();
             }
-            // Real calls are probing already, or somebody has demanded a pause meanwhile.
+            // Real calls are probing already, or a pause has been demanded meanwhile.
             Err(_) => return,
         }
     }

@@ -7,9 +7,9 @@ use crate::permit::Permit;
 
 /// Sleeps until the breaker can admit the caller.
 ///
-/// Closed, disabled, or with a slot free: at once. Otherwise as [the module](super) says; while
-/// traffic returns, that is half a second to a second, and then the call may be rejected nevertheless.
-/// Somebody else may be faster, too: [`acquire`] goes on until it has a permit.
+/// Returns at once if the breaker is closed, disabled, or has a free slot. Otherwise waits as [the
+/// module](super) says; while traffic returns, that is half a second to a second, and the call may still
+/// be rejected then. Another caller may be faster, too: [`acquire`] goes on until it has a permit.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, ManualClock, wait};
@@ -41,18 +41,18 @@ where
 /// Sleeps until the breaker admits the caller, and returns the permit. `handle` is a reference to the
 /// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
 ///
-/// A caller who waits is not rejected, so observers are not notified; only while traffic returns, when the
-/// breaker decides at random, each of its tries may be.
+/// A waiting caller is not rejected, so observers are not notified. Only while traffic returns, when the
+/// breaker decides at random, may its tries be rejected.
 pub async fn acquire<H, T>(handle: H, timer: T) -> Permit<H>
 where
     H: AnyBreaker,
     T: Timer,
 {
-    // Not by way of `admitted`: a future within a future costs flash.
+    // Not through `admitted`: a future within a future costs flash.
     let mut waiter = Waiter::trying(timer);
     let ticket = loop {
         waiter.turn(&handle).await;
-        // Rejected nevertheless when somebody else was faster, or while traffic returns.
+        // Still rejected if another caller was faster, or while traffic returns.
         if let Ok(ticket) = handle.as_breaker().admit() {
             break ticket;
         }

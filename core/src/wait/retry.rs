@@ -1,4 +1,4 @@
-//! Trying again.
+//! Retries.
 
 use core::convert::Infallible;
 use core::time::Duration;
@@ -35,8 +35,8 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Three tries, 50 to 100 ms and then 100 to 200 ms apart; with more tries up to 10 s apart. None begins
-    /// later than 30 s after the first.
+    /// Three tries, 50 to 100 ms and then 100 to 200 ms apart; with more tries up to 10 s apart. None begins later
+    /// than 30 s after the call of `retry`.
     pub const fn new() -> Self {
         Self {
             tries: 3,
@@ -46,14 +46,14 @@ impl Retry {
         }
     }
 
-    /// The most times that the operation is run. A rejected call does not count: the operation was not run. 0
-    /// is taken for 1.
+    /// How many times the operation is run at most. A rejected call does not count: the operation was not run.
+    /// 0 counts as 1.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.tries = tries;
         self
     }
 
-    /// The longest pause before the second try; it doubles with each try. Up to half of it is taken off, a
+    /// The longest pause before the second try; it doubles with each try. Up to half of it is subtracted, a
     /// different part each time, so that callers spread out. Rounded up to milliseconds.
     pub const fn first_pause(mut self, pause: Duration) -> Self {
         self.first_ms = ms(pause);
@@ -66,10 +66,9 @@ impl Retry {
         self
     }
 
-    /// No try begins later than this after the call of `retry`, and when it is clear that the next one
-    /// would, the wait for it is saved. With [`Duration::ZERO`] a rejected call is not waited for. A try that
-    /// is under way is not cut short: that is for [`call_timeout`](super::call_timeout), or a time
-    /// limit inside the operation.
+    /// No try begins later than this after the call of `retry`, and if it is clear that the next one would, there
+    /// is no wait for it. With [`Duration::ZERO`] there is no wait after a rejection. A try that is under way is
+    /// not cut short: for that use [`call_timeout`](super::call_timeout), or a time limit inside the operation.
     pub const fn within(mut self, time: Duration) -> Self {
         self.within_ms = ms(time);
         self
@@ -88,12 +87,12 @@ impl Default for Retry {
     }
 }
 
-/// [`Breaker::call_async`](crate::Breaker::call_async), again and again as the [`Retry`] says.
+/// [`Breaker::call_async`](crate::Breaker::call_async) with retries, as the [`Retry`] says.
 ///
-/// While the breaker would reject, it waits as [the module](super) says: never asks before the
-/// breaker's time, comes back spread and notices a breaker that closes early. It gives up when the tries
-/// are used up or the time is over, and at once while the breaker is forced open, or open for longer
-/// than there is time left.
+/// While the breaker would reject, it waits as [the module](super) says: it never asks before the time that the
+/// breaker gives, spreads its returns and notices a breaker that closes early. It gives up when the tries are used
+/// up or the time is over, and at once while the breaker is forced open, or open for longer than there is time
+/// left.
 ///
 /// # Errors
 /// The error of the last try; the rejection if none was made.
@@ -116,7 +115,7 @@ impl Default for Retry {
 /// # let _ = measure;
 /// ```
 ///
-/// Tasks that must be `Send`, as spawned ones, take [`retry_fn`].
+/// For tasks that must be `Send`, such as spawned ones, use [`retry_fn`].
 pub fn retry<B, T, V, E>(
     breaker: B,
     timer: T,
@@ -130,12 +129,12 @@ where
     retry_with(breaker, timer, policy, AnyError, operation)
 }
 
-/// [`retry`] with a classifier that says what a result means, to the breaker and to the retry: only an
-/// error that is a [failure](Outcome::Failure) is tried again; one that is ignored, as the caller's own
-/// fault, or taken for a success is answered at once.
+/// [`retry`] with a classifier that says what a result means, to the breaker and to the retry: only a result that
+/// is a [failure](Outcome::Failure) is tried again; one that is ignored, such as the caller's own mistake, or
+/// counts as a success is returned at once.
 ///
 /// # Errors
-/// As [`retry`].
+/// Same as [`retry`].
 pub async fn retry_with<B, T, V, E>(
     breaker: B,
     timer: T,
@@ -159,11 +158,11 @@ where
     }
 }
 
-/// [`retry`] for tasks that must be `Send`, as spawned ones: of an `async` closure that borrows, today's
-/// compiler cannot show that, so this takes any closure that returns a future.
+/// [`retry`] for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for an `async`
+/// closure that borrows, so this takes any closure that returns a future.
 ///
 /// # Errors
-/// As [`retry`].
+/// Same as [`retry`].
 pub fn retry_fn<B, T, V, E, F>(
     breaker: B,
     timer: T,
@@ -178,10 +177,10 @@ where
     retry_fn_with(breaker, timer, policy, AnyError, operation)
 }
 
-/// [`retry_with`] for tasks that must be `Send`, as [`retry_fn`].
+/// [`retry_with`] for tasks that must be `Send`, like [`retry_fn`].
 ///
 /// # Errors
-/// As [`retry`].
+/// Same as [`retry`].
 pub async fn retry_fn_with<B, T, V, E, F>(
     breaker: B,
     timer: T,
@@ -210,11 +209,11 @@ where
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Tried<V, X> {
-    /// It was rejected: the operation was not run, and this is no try.
+    /// It was rejected: the operation was not run, and this does not count as a try.
     Rejected(X),
-    /// It failed, as the breaker counts it. Tried again; if that is vain, this is the end.
+    /// It failed, as the breaker counts it. It is tried again; if that is pointless, this is the final result.
     Failed(Result<V, X>),
-    /// Anything else: the end.
+    /// Anything else: the final result.
     Done(Result<V, X>),
 }
 
@@ -228,7 +227,7 @@ impl<V, X> Tried<V, X> {
     }
 }
 
-/// What comes between the tries: [`retry`] for whatever can be [awaited](Awaited), one step at a time.
+/// What comes between the tries: [`retry`] for anything that can be [awaited](Awaited), one step at a time.
 ///
 /// ```
 /// use atomic_breaker::wait::{Awaited, Retry, Timer, Tried, Tries};
@@ -268,7 +267,7 @@ pub struct Tries<T, V, X> {
 }
 
 impl<T: Timer, V, X> Tries<T, V, X> {
-    /// Before the first try. The time of the policy begins now.
+    /// The state before the first try. The time of the policy begins now.
     pub fn new(timer: T, policy: Retry) -> Self {
         Self {
             waiter: Waiter::trying(timer).giving_up_after(policy.within_ms),
@@ -279,14 +278,15 @@ impl<T: Timer, V, X> Tries<T, V, X> {
         }
     }
 
-    /// Waits until a try is worthwhile; the end, if none is any more. A call that never had its turn is to be made
-    /// nevertheless, and rejected like any other.
+    /// Waits until a try is worthwhile, or returns the final result if none is worthwhile any more. If the
+    /// operation was never run, it returns `None` even then: make the call nevertheless; it is rejected like any
+    /// other.
     pub async fn turn(&mut self, awaited: &impl Awaited) -> Option<Result<V, X>> {
         self.gave_up = !self.waiter.turn(awaited).await;
         if self.gave_up { self.last.take() } else { None }
     }
 
-    /// Takes note of how a try ended, and pauses before the next one; the end, if there is none.
+    /// Takes note of how a try ended, and pauses before the next one; returns the final result if there is none.
     pub async fn judge(
         &mut self,
         awaited: &impl Awaited,

@@ -1,4 +1,4 @@
-//! Calls that may not take for ever.
+//! Calls with a time limit.
 
 use core::fmt;
 use core::future::poll_fn;
@@ -12,8 +12,8 @@ use crate::error::CallError;
 use crate::outcome::{Classify, Failure, Outcome};
 use crate::permit::Permit;
 
-/// How long a call may take, and what it means when it takes longer. A [`Duration`] is one whose
-/// time-outs weigh 1.
+/// How long a call may take, and what it means if it takes longer. A [`Duration`] is a limit whose
+/// timeouts have weight 1.
 ///
 /// ```
 /// use atomic_breaker::{Failure, wait::TimeLimit};
@@ -52,13 +52,13 @@ impl TimeLimit {
         }
     }
 
-    /// The failure that a time-out counts as.
+    /// The failure that a timeout counts as.
     pub const fn counting_as(mut self, failure: Failure) -> Self {
         self.failure = failure;
         self
     }
 
-    /// The failure that a time-out counts as: for classifiers.
+    /// The failure that a timeout counts as: for classifiers.
     pub const fn failure(self) -> Failure {
         self.failure
     }
@@ -99,12 +99,12 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
     }
 }
 
-/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A time-out is a
-/// failure, of weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running.
-/// An answer that comes with the limit is in time. Dropping the future of the call itself cancels.
+/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A timeout is a
+/// failure, of weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running. A
+/// result that comes exactly at the limit is in time. Dropping the future of the call itself cancels it.
 ///
-/// The future is as large as the operation's and some words more; what is moved into `operation` counts
-/// twice, so borrow it, or make it inside.
+/// The future is some words larger than the operation's; values moved into `operation` count twice, so
+/// borrow them, or create them inside.
 ///
 /// # Errors
 /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
@@ -149,10 +149,10 @@ where
     call_timeout_with(breaker, timer, limit, classify, operation)
 }
 
-/// [`call_timeout`] with a classifier that says what results and time-outs mean; it decides alone.
+/// [`call_timeout`] with a classifier that says what results and timeouts mean; it decides alone.
 ///
 /// # Errors
-/// As [`call_timeout`].
+/// Same as [`call_timeout`].
 pub fn call_timeout_with<B, T, V, E, F>(
     breaker: B,
     timer: T,
@@ -168,7 +168,7 @@ where
     run(breaker, timer, limit.into().limit_ms, classify, operation)
 }
 
-/// One function, as each layer of futures would hold the operation once more.
+/// One function, because each layer of futures would hold the operation once more.
 async fn run<B, T, V, E, F>(
     breaker: B,
     timer: T,
@@ -195,7 +195,8 @@ where
             })
         })
         .await
-        // Dropped before the report, so that whoever it wakes finds what it held free.
+        // The future is dropped before the report, so that tasks woken by the report find free what it
+        // held.
     };
     let result = match answer {
         Some(result) => result.map_err(Timed::Failed),

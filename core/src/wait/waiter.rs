@@ -15,16 +15,16 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Waiter<T> {
     pub(super) timer: T,
-    /// Since when those who wait have been away: the start of its own wait, or of the open time that it
+    /// Since when this waiter counts as away: the start of its own wait, or of the open time that it
     /// found.
     away_since_ms: u64,
     /// When it gives up.
     deadline_ms: u64,
-    /// Whether it waits though nobody knows when its turn comes, or would only come after the deadline.
+    /// Whether it waits even if the time of its turn is unknown, or after the deadline.
     is_patient: bool,
     /// How often it has looked in a row and found the breaker half-open.
     looked_half_open: u32,
-    /// While traffic returns somebody may pass at any time: whether it is this waiter's time to try.
+    /// While traffic returns, a call may pass at any time: whether it is this waiter's time to try.
     may_try: bool,
 }
 
@@ -40,7 +40,7 @@ impl<T: Timer> Waiter<T> {
         }
     }
 
-    /// The first try need not wait, as somebody else than this waiter decides.
+    /// The first try need not wait, because the decision is not this waiter's.
     pub(super) fn trying(timer: T) -> Self {
         Self {
             may_try: true,
@@ -48,7 +48,7 @@ impl<T: Timer> Waiter<T> {
         }
     }
 
-    /// One that gives up so long after it began.
+    /// A waiter that gives up this long after it began.
     pub(super) fn giving_up_after(self, ms: u64) -> Self {
         Self {
             deadline_ms: self.away_since_ms.saturating_add(ms),
@@ -64,7 +64,7 @@ impl<T: Timer> Waiter<T> {
         self.may_try = true;
     }
 
-    /// Waits until a try is worth while; `false` when it gives up.
+    /// Waits until a try is worthwhile; `false` when it gives up.
     pub(super) async fn turn<A>(&mut self, awaited: &A) -> bool
     where
         A: Awaited,
@@ -83,7 +83,7 @@ impl<T: Timer> Waiter<T> {
             let is_changed = doze(awaited, &self.timer, seen, pause_ms).await;
             self.may_try = rejected.state() == State::Returning && !is_changed;
             if is_changed {
-                // Others who wait find out now, too.
+                // Other waiters find out now, too.
                 let spread_ms = self.spread_ms(awaited);
                 self.sleep(spread_ms).await;
             }
@@ -99,7 +99,7 @@ impl<T: Timer> Waiter<T> {
             let opened_ms = self.timer.now_ms().saturating_sub(since_ms);
             self.away_since_ms = self.away_since_ms.min(opened_ms);
         }
-        // While traffic returns, everybody is rejected or not as the dice say.
+        // While traffic returns, calls are rejected at random.
         match rejected {
             Some(rejected) if rejected.state() == State::Returning && self.may_try => {}
             Some(rejected) => return Some(rejected),
@@ -109,7 +109,7 @@ impl<T: Timer> Waiter<T> {
         None
     }
 
-    /// Whether nobody can say that its turn comes in time.
+    /// Whether its turn is not known to come in time.
     pub(super) fn gives_up(&self, rejected: Rejected) -> bool {
         let earliest_ms = match (rejected.state(), rejected.retry_in_ms()) {
             _ if self.is_patient => return false,
@@ -134,7 +134,7 @@ impl<T: Timer> Waiter<T> {
         pause::after(rejected, self.away_ms(), looked, is_heard, share).min(self.left_ms())
     }
 
-    /// How much later than the others it comes back, if there is something to come back to.
+    /// How much later than the others it returns, if a call would be admitted now.
     fn spread_ms(&self, awaited: &impl Awaited) -> u64 {
         match rejection(&awaited.snapshot()) {
             Some(_) => 0,
@@ -166,7 +166,7 @@ impl<T: Timer> Waiter<T> {
 }
 
 /// How a caller would be rejected, without asking: an observer is notified of calls that are rejected, not
-/// of those who wait.
+/// of those that wait.
 pub(super) fn rejection(snapshot: &Snapshot) -> Option<Rejected> {
     snapshot.wait()?;
     let left_ms = snapshot.retry_in_ms().unwrap_or(0);
@@ -181,7 +181,7 @@ where
     poll_fn(|context| Poll::Ready(awaited.wake_on_change(context.waker()))).await
 }
 
-/// Sleeps for so long, or until the breaker is in another epoch, and returns whether it is.
+/// Sleeps for this long, or until the breaker is in another epoch, and returns whether it is.
 pub(super) async fn doze<A>(awaited: &A, timer: &impl Timer, seen: A::Seen, ms: u64) -> bool
 where
     A: Awaited,

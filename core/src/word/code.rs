@@ -1,4 +1,4 @@
-//! The numbers in the fields of a word that stand for something.
+//! The codes in the fields of a word.
 
 // In `state`.
 pub(crate) const CLOSED: u32 = 0;
@@ -7,7 +7,7 @@ pub(crate) const HALF_OPEN: u32 = 2;
 /// Half-open after lost rounds, or held by an operator: the trips say which.
 pub(crate) const OTHER: u32 = 3;
 
-// Of a held word, in `load`. The later command is the one that shows; the other waits below it.
+// For a held word, in `load`. The later command is the one that shows; the other waits below it.
 pub(crate) const FORCED_OPEN: u32 = 1;
 pub(crate) const DISABLED: u32 = 2;
 pub(crate) const DISABLED_OVER_FORCED_OPEN: u32 = 3;

@@ -12,7 +12,7 @@ use super::Word;
 ///
 /// Each access turns interrupts off for a few instructions (what exactly happens is up to the
 /// critical section that the application provides), so it is safe in handlers and cannot deadlock
-/// with the code they interrupted. Take it when millisecond ticks, long open times or many epochs
+/// with the code they interrupted. Use it when millisecond ticks, long open times or many epochs
 /// are worth more than the speed of a 32-bit load.
 ///
 /// ```

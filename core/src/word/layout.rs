@@ -51,8 +51,8 @@ struct Widths {
     epoch: u32,
 }
 
-/// Where the fields of a word lie, lowest first. State and trips side by side, as together they say
-/// "closed"; the epoch at the top, where it wraps by itself and where one shift takes it off.
+/// Where the fields of a word lie, lowest first. State and trips are side by side, because together they say
+/// "closed"; the epoch is at the top, where it wraps by itself and one shift removes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The state code.
@@ -81,8 +81,8 @@ pub struct Layout {
     pub(crate) epoch: Field,
     /// Significant bits of the open time, the leading one included.
     pub(crate) precision: u32,
-    /// Clock readings that lie behind a stored time by up to this many ticks are taken as a step
-    /// back of the clock, not as great age.
+    /// Clock readings that lie behind a stored time by up to this many ticks are treated as a step back of the
+    /// clock, not as great age.
     pub(crate) guard: u32,
     /// The most rounds lost in a row that are counted.
     pub(crate) max_lost: u32,
@@ -188,8 +188,8 @@ impl Layout {
         self.time.width == u32::BITS
     }
 
-    /// What must agree for a permit to be of the present epoch: trips do not change within one, and
-    /// tell epochs apart that look alike.
+    /// What must agree for a permit to belong to the current epoch: trips do not change within an epoch, and tell
+    /// apart epochs that look alike.
     #[inline]
     pub(crate) const fn identity(self) -> u64 {
         self.state.mask() | self.epoch.mask() | self.trips.mask()
@@ -221,7 +221,7 @@ const _: () = {
     assert!(sound(Layout::NARROW, u32::BITS));
 };
 
-/// What the fast paths ask of a word: answered from the bits, without unpacking.
+/// What the fast paths ask of a word, read from the bits without unpacking.
 pub(crate) trait Peek: Bits {
     /// The bits that are all zero while closed.
     const IS_CLOSED: u64 = Self::LAYOUT.state.mask() | Self::LAYOUT.trips.mask();
@@ -251,8 +251,8 @@ pub(crate) trait Peek: Bits {
         (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
     }
 
-    /// As far as state and trips tell, `granted` is of the half-open time in which this word is: the trips do not
-    /// change within one, but for the lowest bit, when a breaker that was released loses its first round.
+    /// As far as state and trips tell, `granted` is from the same half-open time as this word: the trips do not
+    /// change within it, except for the lowest bit, when a breaker that was released loses its first round.
     #[inline]
     fn is_same_half_open_time(self, granted: Self) -> bool {
         let lowest = Self::LAYOUT.trips.put(1);
@@ -260,8 +260,8 @@ pub(crate) trait Peek: Bits {
         (self.to_u64() ^ granted.to_u64()) & same == 0
     }
 
-    /// A closed word that counts failures, or is clear: not one that has a window without failures,
-    /// which no breaker makes.
+    /// A closed word that counts failures, or is clear: not one that has a window without failures, which no
+    /// breaker writes.
     #[inline]
     fn is_closed_and_valid(self) -> bool {
         self.is_closed() && (self.counts() || self.is_closed_and_clear())

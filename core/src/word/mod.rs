@@ -22,8 +22,8 @@
 //! | 3 | trips in a row | half-open after lost rounds | top bit: the probe is in flight; then rounds lost, less one; low half: successes so far | last probe admitted at |
 //! | 3 | 0 | forced open or disabled | 1 forced open, 2 disabled, 3 disabled while forced open, 4 forced open while disabled | 0 |
 //!
-//! All bits zero is a fresh, closed breaker, so `.bss` and a zeroed page are valid words. Who may
-//! change what, always by one compare-and-swap of the whole word:
+//! All bits zero is a fresh, closed breaker, so `.bss` and a zeroed page are valid words. What may be changed by whom,
+//! always with one compare-and-swap of the whole word:
 //!
 //! | change | epoch | made by |
 //! |---|---|---|
@@ -35,20 +35,19 @@
 //!
 //! # Orderings
 //!
-//! The word is the only shared memory of a breaker, and every change of it is a compare-and-swap,
-//! so its history is one line and `Relaxed` is enough for the breaker's own correctness.
+//! The word is the only shared memory of a breaker, and every change of it is a compare-and-swap, so its history is
+//! linear and `Relaxed` is enough for the breaker's own correctness.
 //!
 //! - The closed path loads `Relaxed`: it reads nothing else that another thread wrote.
-//! - Everything off the closed path loads `Acquire` and swaps `AcqRel`. This buys one promise: what
-//!   a caller did before a report that changed the word is visible to whoever is rejected, probes or
-//!   reports because of it. An adapter that keeps the last error in a cell beside the breaker, and
-//!   hands it out with the rejection, relies on it.
-//! - Each of the four is needed: the load and the failed exchange acquire for those who are rejected
-//!   by what they saw, the exchange releases for them. It acquires, too, as the word may have changed
-//!   and changed back since it was loaded: the bits are the same, the report behind them is not.
+//! - Everything off the closed path loads `Acquire` and swaps `AcqRel`. This buys one promise: what a caller did before
+//!   a report that changed the word is visible to any caller that is rejected, probes or reports because of it. An
+//!   adapter that keeps the last error in a cell beside the breaker, and hands it out with the rejection, relies on it.
+//! - Each of the four is needed: the load and the failed exchange acquire for callers that are rejected because of what
+//!   they saw, the exchange releases for them. The exchange also acquires, because the word may have changed and
+//!   changed back since it was loaded: the bits are the same, the report behind them is not.
 //!
-//! Loom models (`races` of the tests) show the promise to hold, and to break with each of the four
-//! weakened by itself.
+//! Loom models (`races` of the tests) show that the promise holds, and that it breaks if any one of the four is
+//! weakened.
 //!
 //! The orderings are arguments of [`Word`], so the models run the shipped code over loom's atomics.
 
@@ -75,9 +74,8 @@ use core::sync::atomic::Ordering;
 
 /// An atomic word that holds the state of a breaker.
 ///
-/// Implemented for `AtomicU32`, for `AtomicU64` where the target has 64-bit atomics, and for
-/// references to any word. Implement it for memory of your own (retained RAM, a mapped file, a
-/// model checker's atomic) by forwarding to an atomic.
+/// Implemented for `AtomicU32`, for `AtomicU64` where the target has 64-bit atomics, and for references to any word.
+/// Implement it for your own memory (retained RAM, a mapped file, a model checker's atomic) by forwarding to an atomic.
 ///
 /// # What an implementation must do
 ///
@@ -122,7 +120,7 @@ pub trait Word {
     /// Reads the word.
     fn load(&self, order: Ordering) -> Self::Bits;
 
-    /// Replaces `current` by `new`, or answers what was there instead.
+    /// Replaces `current` with `new`, or returns what was there instead.
     ///
     /// # Errors
     /// The value found, when it was not `current` or when the exchange failed spuriously.
@@ -137,8 +135,8 @@ pub trait Word {
     /// Whether the memory still holds what a breaker with this tick wrote: whether the
     /// [mark](Self::set_mark) is there. Memory without a mark cannot tell.
     ///
-    /// Asked by [`Breaker::restore`](crate::Breaker::restore). A word of yours around [`Retained`]
-    /// forwards this and `set_mark`.
+    /// Asked by [`Breaker::restore`](crate::Breaker::restore). If you wrap [`Retained`] in your own word, forward this
+    /// and `set_mark`.
     fn has_mark(&self, tick_log2: u32) -> bool {
         let _ = tick_log2;
         true
@@ -226,7 +224,7 @@ pub use portable_atomic::AtomicU64;
 #[cfg(target_has_atomic = "64")]
 word_of_atomic!(AtomicU64 => u64);
 
-// The accesses of this crate. `Ordering::` stands nowhere else.
+// The atomic accesses of this crate. `Ordering::` appears nowhere else.
 
 /// The load of the closed path.
 #[inline]
@@ -251,7 +249,7 @@ pub(crate) fn compare_exchange<W: Word>(
         .map(drop)
 }
 
-/// Stores what stands beside a word, before anybody shares it.
+/// Stores a value beside a word, before it is shared.
 pub(crate) fn store(word: &AtomicU32, bits: u32) {
     word.store(bits, Ordering::Relaxed);
 }

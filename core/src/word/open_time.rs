@@ -3,14 +3,16 @@
 //! A code is `exponent · 2^(p-1) + mantissa` with `p` significant bits, the leading one implied, as
 //! in IEEE 754 without sign: up to `2^p - 1` ticks every value is exact; above, values are rounded
 //! **up** by less than one part in `2^(p-1)` (0.1 % in the 64-bit word, 12.5 % in the 32-bit word).
-//! What rounding adds is taken off the stored time, so that the deadline, their sum, is exact.
+//! What rounding adds is subtracted from the stored time, so that the deadline, their sum, is
+//! exact.
 
 /// The smallest code whose time is at least `ticks`, and that time.
 pub(crate) const fn encode(precision: u32, ticks: u32) -> (u32, u32) {
     let stored = precision - 1;
     let mut mantissa = ticks;
     let mut halvings = 0;
-    // A loop, as counting leading zeros takes more code on a chip without an instruction for it.
+    // A loop, because counting leading zeros takes more code on a chip without an instruction for
+    // it.
     while mantissa >> precision != 0 {
         mantissa = mantissa.div_ceil(2);
         halvings += 1;

@@ -5,10 +5,10 @@ use core::sync::atomic::Ordering;
 use super::{AtomicU32, Word, load_acquire, store};
 
 /// A word with a mark beside it, for RAM that keeps its content over a reset but not over a loss of
-/// power: there it starts with random bits, many of which look like the state of a breaker.
+/// power: then it starts with random bits, many of which look like the state of a breaker.
 ///
-/// Put it where the start-up code does not clear, and call [`Breaker::restore`] once after each
-/// reset, before anything else: it believes the word only if the mark is there, and lets running
+/// Put it where the start-up code does not clear memory, and call [`Breaker::restore`] once after
+/// each reset, before anything else: it trusts the word only if the mark is there, and lets running
 /// times start over, as the clock did.
 ///
 /// ```
@@ -26,7 +26,7 @@ use super::{AtomicU32, Word, load_acquire, store};
 /// assert!(RADIO.acquire().is_ok());
 /// ```
 ///
-/// The mark is 64 bits, so random bits pass for it once in 2⁶⁴ losses of power. The word and the mark
+/// The mark is 64 bits, so random bits match it once in 2⁶⁴ losses of power. The word and the mark
 /// take 12 bytes with a 32-bit word.
 ///
 /// [`Breaker::restore`]: crate::Breaker::restore
@@ -37,8 +37,8 @@ pub struct Retained<W = AtomicU32> {
     mark: [AtomicU32; 2],
 }
 
-/// "atomic-breaker 2": the second layout of the word. Another layout has another mark, so that a new
-/// firmware does not take up the word of an old one.
+/// "atomic-breaker 2": the second layout of the word. Another layout has another mark, so that new
+/// firmware does not take up the word of old firmware.
 const MARK: [u32; 2] = [0xA70B_4EAC, 0x5EC0_2D02];
 
 impl Retained {
@@ -96,7 +96,7 @@ impl<W: Word> Word for Retained<W> {
     }
 }
 
-/// The tick is part of the mark, as words of different ticks do not understand each other.
+/// The tick is part of the mark, because words with different ticks are not compatible.
 const fn mark(tick_log2: u32) -> [u32; 2] {
     [MARK[0] ^ tick_log2, MARK[1]]
 }

@@ -7,10 +7,10 @@ use super::{AtomicU32, TickBits, Word};
 /// A 32-bit word with ticks of 2ᴺ milliseconds instead of 64: longer ticks reach further, shorter
 /// ones are finer.
 ///
-/// The tick belongs to the type, so that all who share a word agree on it. Choose it by the **longest
-/// silence**: how long nobody may call the breaker. A call that comes after a silence of about a
-/// multiple of the wrap meets a time that looks recent, and may be rejected for the open time, or by the share of a
-/// gradual return, once more; see [the limits](crate#limits).
+/// The tick belongs to the type, so that all breakers that share a word agree on it. Choose it by the **longest
+/// silence**: how long the breaker may go without a call. After a silence of about a multiple of the wrap a stored
+/// time looks recent, and a call may once more be rejected for the open time, or by the share of a gradual return;
+/// see [the limits](crate#limits).
 ///
 /// | `N` | tick | longest open time, window, lease, gradual return | time wraps after |
 /// |---:|---:|---:|---:|

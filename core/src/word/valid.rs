@@ -4,7 +4,7 @@ use super::code::{CLOSED, FORCED_OPEN_OVER_DISABLED, OPEN, OTHER};
 use super::{Bits, Layout, Peek, open_time};
 use crate::error::Fault;
 
-/// Whether any breaker makes such a word: whether it has no [`fault`], in few instructions.
+/// Whether a breaker could have written such a word: whether it has no [`fault`], in few instructions.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn is_valid<B: Bits>(word: B) -> bool {
     let (layout, bits) = (B::LAYOUT, word.to_u64());
@@ -22,7 +22,7 @@ pub(crate) fn is_valid<B: Bits>(word: B) -> bool {
     }
 }
 
-/// What no breaker makes about such a word.
+/// What is wrong with such a word, if no breaker could have written it.
 pub(crate) fn fault<B: Bits>(word: B) -> Option<Fault> {
     let (layout, bits) = (B::LAYOUT, word.to_u64());
     let (load, trips) = (layout.load.get(bits), layout.trips.get(bits));
@@ -36,7 +36,7 @@ pub(crate) fn fault<B: Bits>(word: B) -> Option<Fault> {
         OTHER if trips != 0 => {
             (layout.lost.get(bits) >= layout.max_lost).then_some(Fault::LostTooOften)
         }
-        // 0 is no command, and comes out above all of them.
+        // 0 is no command, and wraps to a number above all of them.
         OTHER if has_time || load.wrapping_sub(1) >= FORCED_OPEN_OVER_DISABLED => {
             Some(Fault::NotHeld)
         }
