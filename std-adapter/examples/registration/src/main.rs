@@ -129,7 +129,7 @@ async fn play(
     }
     let events = events::read(folder)?;
     let lives = Lives::of(&events);
-    let report = report::of(folder, &events, &lives)?;
+    let report = report::of(folder, &events, &lives, &store.counts().await?)?;
     say(&format!("\n{}", report.text))?;
     picture::draw(&settings.picture, &events, &lives)?;
     say(&format!(

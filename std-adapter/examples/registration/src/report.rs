@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::path::Path;
 
+use atomic_breaker_std::steps::{Counts, Status};
+
 use super::events::Event;
 use super::lives::{Doing, Lives};
 use super::scene::{REGISTRATIONS, SERVICES};
@@ -15,7 +17,14 @@ pub(crate) struct Report {
 }
 
 /// From all that was written down.
-pub(crate) fn of(folder: &Path, events: &[Event], lives: &Lives) -> Result<Report, Box<dyn Error>> {
+///
+/// How jobs ended is asked of the store: a worker that is killed after it has saved does not note that.
+pub(crate) fn of(
+    folder: &Path,
+    events: &[Event],
+    lives: &Lives,
+    counts: &Counts,
+) -> Result<Report, Box<dyn Error>> {
     let (mut effects, mut repeated, mut twice) = (0, 0, 0);
     for (name, _) in SERVICES {
         let mut seen = std::collections::HashSet::new();
@@ -40,17 +49,14 @@ pub(crate) fn of(folder: &Path, events: &[Event], lives: &Lives) -> Result<Repor
             .filter(|event| event.is(what).is_some())
             .count()
     };
-    let ended = |how: &str| {
-        let ends = lives.by_job.values().filter_map(|life| life.end.as_ref());
-        ends.filter(|(_, end)| end == how).count()
-    };
     let seconds = |doing: Doing| {
         let spans = lives.by_job.values().flat_map(|life| &life.spans);
         let of = spans.filter(|(.., each)| *each == doing);
         let us: u64 = of.map(|(from, until, _)| until.saturating_sub(*from)).sum();
         format!("{:.1} s", us as f64 / 1e6)
     };
-    let (welcome, done) = (answered("welcome"), ended("done"));
+    let welcome = answered("welcome") as u64;
+    let (done, dead) = (counts.of(Status::Done), counts.of(Status::Dead));
     let rows = [
         ("registrations", REGISTRATIONS.to_string()),
         ("  done in the request", welcome.to_string()),
@@ -58,10 +64,7 @@ pub(crate) fn of(folder: &Path, events: &[Event], lives: &Lives) -> Result<Repor
             "  accepted, and done later",
             done.saturating_sub(welcome).to_string(),
         ),
-        (
-            "  rejected for good, by a service",
-            ended("dead").to_string(),
-        ),
+        ("  rejected for good, by a service", dead.to_string()),
         ("persons told", times("told").to_string()),
         ("workers killed", times("killed").to_string()),
         ("tries of steps", lives.tries.to_string()),
@@ -91,8 +94,6 @@ pub(crate) fn of(folder: &Path, events: &[Event], lives: &Lives) -> Result<Repor
     }
     Ok(Report {
         text,
-        is_wrong: twice > 0
-            || lives.saved_twice > 0
-            || done + ended("dead") != REGISTRATIONS as usize,
+        is_wrong: twice > 0 || lives.saved_twice > 0 || done + dead != REGISTRATIONS,
     })
 }
