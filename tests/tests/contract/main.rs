@@ -22,6 +22,8 @@
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
 //! | `config`, `parts`, `files` | what does not fit, and the message; configurations from a file |
 
+// Needs the std adapter.
+#[cfg(target_pointer_width = "64")]
 mod adjusted;
 mod attempt;
 mod basis_points;
