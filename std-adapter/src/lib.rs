@@ -166,7 +166,7 @@ pub use coarse_clock::CoarseClock;
 pub use resource::{
     Admit, AnyPermit, AnyResource, AtOnce, Enforcement, InFlightLimit, InFlightPermit, LastFailure,
     LastFailureCell, OneBreaker, PercentError, Rejection, Report, Resource, ResourcePermit,
-    ServiceError, call_reported,
+    ServiceError, call_reported, printable,
 };
 pub use rules::KeptRules;
 #[cfg(feature = "tokio")]

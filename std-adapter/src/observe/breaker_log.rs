@@ -8,9 +8,9 @@ use atomic_breaker::{Clock, Observer, Rejected, State, Transition};
 
 use super::event::{self, Whose};
 use super::sampler::{Sampler, whole_ms};
-use super::text::{Mode, printable};
+use super::text::Mode;
 use crate::Enforcement;
-use crate::StdClock;
+use crate::{StdClock, printable};
 
 /// Logs the transitions of a breaker, and a sample of its rejections, as events of `tracing`.
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::job_meter::JobMeter;
-use super::text::printable;
+use crate::printable;
 
 /// Counts what happens to jobs of durable [steps](crate::steps), and how many there are, for the `metrics` facade. Pass
 /// it to [`StepsBuilder::metrics`](crate::steps::StepsBuilder::metrics).

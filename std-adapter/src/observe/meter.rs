@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use atomic_breaker::{Cause, State, Transition};
 
 use super::counts::Counts;
-use super::text::{Mode, cause_index, printable, state_index};
+use super::text::{Mode, cause_index, state_index};
+use crate::printable;
 
 /// The label of keys that have none of their own.
 pub(super) const OTHER: &str = "other";

@@ -13,7 +13,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `text` | names that may come from outside, and the words for states and causes |
+//! | `text` | the words for states and causes |
 //! | `sampler`, `event` | which rejections are logged; the events themselves |
 //! | `breaker_log`, `registry_log` | the observers that log |
 //! | `lane`, `counts` | one lane per thread, to count in; the counters |
@@ -60,8 +60,6 @@ mod text;
 
 #[cfg(all(feature = "metrics", feature = "steps"))]
 pub(crate) use job_meter::JobMeter;
-#[cfg(all(feature = "tracing", any(feature = "admin", feature = "steps")))]
-pub(crate) use text::printable;
 
 #[cfg(feature = "tracing")]
 pub use breaker_log::BreakerLog;

@@ -4,7 +4,7 @@ use metrics::{Recorder, SharedString};
 
 use super::job_meter::{ENDS, JobMeter, STANDS};
 use super::series::{self, Series};
-use super::text::printable;
+use crate::printable;
 use crate::steps::{Asked, Tried};
 
 fn shown(name: &'static str) -> SharedString {

@@ -8,7 +8,8 @@ use atomic_breaker::{Outcome, Rejected, State, Transition};
 
 use super::counts::End;
 use super::meter::{Meter, OTHER, OfKey, Seen, Watch};
-use super::text::{Mode, printable, state_index};
+use super::text::{Mode, state_index};
+use crate::printable;
 use crate::registry::{AnyRegistry, KeyedObserver};
 
 /// Counts the calls, rejections and transitions of a registry for the `metrics` facade, and shows which keys are open.

@@ -8,7 +8,7 @@
 //! | `admit`, `report` | where the permit of a request comes from, and how the response ends it |
 //! | `rejection`, `last_failure` | what a rejected caller learns |
 //! | `loss` | failures that several calls share |
-//! | `words` | the words of a failure, without secrets |
+//! | `words` | the words of a failure, without secrets; text from outside, in a safe form |
 //! | `enforcement` | shadow mode: everything happens as usual, but calls pass |
 //! | `in_flight` | a limit on calls in flight, which trips the breaker |
 //! | `one`, `held` | all of that around one breaker: [`Resource`], and its [`ResourcePermit`] |
@@ -52,6 +52,7 @@ pub use permit::AnyPermit;
 pub(crate) use rejection::NoKey;
 pub use rejection::{Rejection, ServiceError};
 pub use report::{AtOnce, Report};
+pub use words::printable;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub(crate) use words::too_slow;
 #[cfg(any(feature = "http", feature = "registry", feature = "steps"))]

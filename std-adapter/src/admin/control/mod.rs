@@ -283,7 +283,7 @@ pub(super) fn problem(refused: Refused) -> Problem {
 
 #[cfg(feature = "tracing")]
 fn log(operator: &Operator, request: &Request, text: &str) {
-    use crate::observe::printable;
+    use crate::printable;
     let key = request.key.as_deref().map(printable);
     tracing::event!(
         target: "atomic_breaker::admin",

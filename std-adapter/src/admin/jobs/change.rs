@@ -157,7 +157,7 @@ fn refused(command: Command, status: Status) -> Problem {
 
 #[cfg(feature = "tracing")]
 fn log(operator: &Operator, request: &Request, job: &Job, what: &str) {
-    use crate::observe::printable;
+    use crate::printable;
     tracing::event!(
         target: "atomic_breaker::admin",
         tracing::Level::INFO,

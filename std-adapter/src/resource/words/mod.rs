@@ -1,10 +1,13 @@
-//! The words of a failure, without secrets.
+//! Text that is kept or shown: the words of a failure without secrets, and text from outside in a safe form.
 
 mod names;
+mod printable;
 mod urls;
 mod value;
 
 use std::time::Duration;
+
+pub use printable::printable;
 
 /// How much of a text is read, in bytes: more than is ever kept of it.
 const LONGEST: usize = 16 * 1024;

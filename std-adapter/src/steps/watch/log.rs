@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::super::{Job, Status, Stuck};
 use super::Asked;
-use crate::observe::printable;
+use crate::printable;
 
 /// How many events of one kind are logged per second.
 const MOST: u64 = 10;
