@@ -1,8 +1,6 @@
 //! What users write first, with threads and real time: each does what its author meant, or what the
 //! documentation warns of.
 
-mod support;
-
 use std::error::Error;
 use std::future::pending;
 use std::sync::Arc;
@@ -15,7 +13,7 @@ use atomic_breaker_std::{
     Attempt, Breaker, CallError, Cause, Config, Permit, Rejected, State, StdClock, Transition,
     breaker,
 };
-use support::{TimedOut, block_on, sleep, timeout};
+use test_support::runtime::{TimedOut, block_on, sleep, timeout};
 
 const LONG: Duration = Duration::from_secs(3_600);
 const RULES: Config = Config::new().consecutive_failures(3).open_for(LONG);

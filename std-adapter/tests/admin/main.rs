@@ -21,9 +21,6 @@ mod attacked;
 mod control;
 mod docs;
 mod events;
-#[cfg(feature = "steps")]
-#[path = "../support/faulty_store.rs"]
-mod faulty_store;
 #[cfg(feature = "fleet")]
 mod fleets;
 mod forged;

@@ -18,9 +18,6 @@
 mod access;
 mod browser;
 mod commands;
-#[cfg(feature = "steps")]
-#[path = "../support/faulty_store.rs"]
-mod faulty_store;
 mod hostile;
 #[cfg(feature = "steps")]
 mod jobs;

@@ -17,8 +17,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use super::http2::Http2;
 use super::server::{Server, start};
+use test_support::http2::Http2;
 
 type Guard = &'static ClientGuard<StdClock, (), AtEndOfBody>;
 type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;

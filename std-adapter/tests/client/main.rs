@@ -21,10 +21,6 @@
 mod bodies;
 mod clocks;
 mod errors;
-#[path = "../support/host.rs"]
-mod host;
-#[path = "../support/http2.rs"]
-mod http2;
 mod in_flight;
 mod leaving;
 mod liveness;

@@ -16,9 +16,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tower::{ServiceBuilder, ServiceExt};
 
-use super::host::Server;
-use super::http2::{NO_ERROR, REFUSED_STREAM};
 use super::streams::{goes_away, refuses, serve_after};
+use test_support::host::Server;
+use test_support::http2::{NO_ERROR, REFUSED_STREAM};
 
 /// The default rules, and no time in which anything is over.
 const RULES: Config = Config::new().open_for(Duration::from_secs(3_600));

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-pub(crate) use super::host::{Down, Server};
+pub(crate) use test_support::host::{Down, Server};
 
 /// Keeps its connections; each request comes in one piece.
 pub(crate) fn start() -> Server {

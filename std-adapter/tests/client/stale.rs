@@ -14,8 +14,8 @@ use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 
-use super::host::Server;
 use super::streams::{Hyper, PLAN, origin, send};
+use test_support::host::Server;
 
 /// Answers the first request of each connection once so many have come, and ends the first connections at their second
 /// request, after reading it; later ones work.

@@ -14,8 +14,8 @@ use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::TokioExecutor;
 use tower::{ServiceBuilder, ServiceExt};
 
-use super::host::Server;
-use super::http2::{ENHANCE_YOUR_CALM, Http2, NO_ERROR, REFUSED_STREAM};
+use test_support::host::Server;
+use test_support::http2::{ENHANCE_YOUR_CALM, Http2, NO_ERROR, REFUSED_STREAM};
 
 pub(super) type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
 

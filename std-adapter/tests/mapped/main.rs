@@ -8,8 +8,6 @@ mod creation;
 mod errors;
 mod forks;
 mod hostile;
-#[path = "../support/mount.rs"]
-mod mount;
 mod natural;
 mod replaced;
 mod room;

@@ -6,8 +6,8 @@ use std::process::Stdio;
 use atomic_breaker_std::Config;
 use atomic_breaker_std::mapped::MappedSlab;
 
-use super::mount::with_room;
 use super::support::{Dir, command, heard, part, say};
+use test_support::mount::with_room;
 
 fn open_as_told(part: &[String]) -> ! {
     let hosts = MappedSlab::builder(Config::new()).open(&part[0]);

@@ -17,9 +17,6 @@ mod attacked;
 mod counted;
 #[cfg(feature = "steps")]
 mod dashboard;
-#[cfg(feature = "steps")]
-#[path = "../support/faulty_store.rs"]
-mod faulty_store;
 #[cfg(feature = "fleet")]
 mod fleets;
 #[cfg(feature = "steps")]
@@ -30,5 +27,3 @@ mod logs;
 mod published;
 mod support;
 mod week;
-#[path = "../week/world.rs"]
-mod world;

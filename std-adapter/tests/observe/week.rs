@@ -14,7 +14,7 @@ use atomic_breaker_std::{
 use tokio::time::timeout;
 
 use crate::support::{Logged, Page, SECOND, logged};
-use crate::world::{Host, config, protects, week, week_by_hand};
+use test_support::week::{Host, config, protects, week, week_by_hand};
 
 /// What a program saw itself.
 #[derive(Debug, Default)]

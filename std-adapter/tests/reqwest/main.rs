@@ -13,8 +13,6 @@
 mod bodies;
 mod errors;
 mod guarded;
-#[path = "../support/host.rs"]
-mod host;
 #[cfg(feature = "reqwest-middleware")]
 mod impatient;
 #[cfg(feature = "reqwest-middleware")]

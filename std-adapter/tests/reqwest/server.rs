@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::Client;
 
-pub(crate) use super::host::{Down, Server};
+pub(crate) use test_support::host::{Down, Server};
 
 /// Longer than any test waits.
 const FOR_EVER: Duration = Duration::from_secs(3_600);

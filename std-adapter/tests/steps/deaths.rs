@@ -9,8 +9,8 @@ use atomic_breaker_std::steps::{
 };
 use tokio::time::sleep;
 
-use super::faulty_store::{Fault, FaultyStore};
 use super::support::{Do, Mailbox, Script, builder, only_job, schedule};
+use test_support::faulty_store::{Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(60);

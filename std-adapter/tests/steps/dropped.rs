@@ -6,8 +6,8 @@ use atomic_breaker_std::steps::{MemoryStore, Ran, Status, Store};
 use futures_util::FutureExt;
 use tokio::time::{sleep, timeout};
 
-use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::support::{Do, Script, builder, only_job};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use atomic_breaker_std::steps::{MemoryStore, Ran, Status, Store};
 use tokio::time::{Instant, sleep};
 
-use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::support::{Do, Script, builder, done, only_job};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 

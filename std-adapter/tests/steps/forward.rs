@@ -8,8 +8,8 @@ use atomic_breaker_std::steps::{
 use atomic_breaker_std::{Breaker, Config, breaker};
 use tokio::time::{Instant, sleep};
 
-use super::faulty_store::{Asked, FaultyStore};
 use super::support::{Do, Script, builder, done, only_job, schedule};
+use test_support::faulty_store::{Asked, FaultyStore};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -9,8 +9,8 @@ use atomic_breaker_std::steps::{
 use atomic_breaker_std::{Breaker, Config, TokioClock};
 use tokio::time::sleep;
 
-use super::faulty_store::{Asked, FaultyStore};
 use super::support::{Mailbox, builder, only_job, schedule};
+use test_support::faulty_store::{Asked, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);

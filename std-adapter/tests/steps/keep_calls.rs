@@ -11,8 +11,8 @@ use atomic_breaker_std::steps::{
 use atomic_breaker_std::{Breaker, Config, Rejection, State, TokioClock, breaker};
 use tokio::time::sleep;
 
-use super::faulty_store::{Fault, FaultyStore};
 use super::support::{Do, Script, builder, only_job, schedule};
+use test_support::faulty_store::{Fault, FaultyStore};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

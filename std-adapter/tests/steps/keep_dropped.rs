@@ -6,9 +6,9 @@ use atomic_breaker_std::steps::{MemoryStore, Status, Steps, Store};
 use futures_util::FutureExt;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::keep_calls::one_step;
 use super::support::{Do, Script, builder, only_job, schedule, with_mailbox};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);

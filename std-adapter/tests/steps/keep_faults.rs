@@ -10,9 +10,9 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, ServiceExt};
 
-use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::keep_server::{Say, Server, kept, post, rules};
 use super::support::{only_job, schedule};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 

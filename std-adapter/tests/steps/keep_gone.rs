@@ -8,9 +8,9 @@ use futures_util::FutureExt;
 use tokio::time::{sleep, timeout};
 use tower::{Layer, ServiceExt};
 
-use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::keep_server::{Process, Say, Server, post};
 use super::support::{Mailbox, only_job, schedule};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);

@@ -15,8 +15,8 @@ use http::{Request, Response};
 use tokio::time::{sleep, timeout};
 use tower::{Layer, ServiceExt, service_fn};
 
-use super::faulty_store::FaultyStore;
 use super::keep_server::{kept, now, post};
+use test_support::faulty_store::FaultyStore;
 
 const SECOND: Duration = Duration::from_secs(1);
 

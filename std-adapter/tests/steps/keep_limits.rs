@@ -15,8 +15,8 @@ use http_body::Body;
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt, service_fn};
 
-use super::faulty_store::{Asked, Fault, FaultyStore};
 use super::keep_server::{Process, Say, Server, kept, now, post};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -29,8 +29,6 @@ mod contract;
 mod deaths;
 mod dropped;
 mod faults;
-#[path = "../support/faulty_store.rs"]
-mod faulty_store;
 mod forward;
 mod held_up;
 #[cfg(feature = "keep")]

@@ -10,7 +10,7 @@ use atomic_breaker_std::steps::{
 use atomic_breaker_std::{Breaker, Config, State, TokioClock};
 use tokio::time::sleep;
 
-use super::faulty_store::{Asked, Fault, FaultyStore};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 

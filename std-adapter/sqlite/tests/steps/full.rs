@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::folder::Folder;
-use crate::mount::with_room;
+use test_support::mount::with_room;
 
 const PLACE: &str = "ATOMIC_BREAKER_FULL";
 

@@ -16,9 +16,6 @@ mod files;
 mod folder;
 #[cfg(target_os = "linux")]
 mod full;
-#[cfg(target_os = "linux")]
-#[path = "../../../tests/support/mount.rs"]
-mod mount;
 mod sharing;
 
 use atomic_breaker_sqlite::SqliteStore;

@@ -8,8 +8,8 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::{Office, keys};
-use crate::faulty_store::{Asked, Fault, FaultyStore};
 use crate::support::App;
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 

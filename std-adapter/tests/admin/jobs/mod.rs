@@ -18,8 +18,8 @@ use atomic_breaker_std::steps::{
 };
 use serde_json::Value;
 
-use crate::faulty_store::FaultyStore;
 use crate::support::{Answer, App};
+use test_support::faulty_store::FaultyStore;
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -151,7 +151,7 @@ async fn in_slow_time(office: &Office, key: &str) -> (JobId, Value) {
     tokio::time::pause();
     office
         .store
-        .set(Some(crate::faulty_store::Fault::Late(SECOND)));
+        .set(Some(test_support::faulty_store::Fault::Late(SECOND)));
     let change = serde_json::json!({ "of": "office", "id": id.get(), "do": "cancel" });
     (id, change)
 }
@@ -178,7 +178,9 @@ pub(crate) async fn cancel_in_doubt(key: &str) {
     let (_, change) = in_slow_time(&office, key).await;
     let (answer, ()) = tokio::join!(app.change_job(&change), async {
         tokio::time::sleep(SECOND / 2).await;
-        office.store.set(Some(crate::faulty_store::Fault::Silence));
+        office
+            .store
+            .set(Some(test_support::faulty_store::Fault::Silence));
     });
     tokio::time::resume();
     assert!(

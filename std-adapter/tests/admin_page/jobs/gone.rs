@@ -4,8 +4,8 @@ use atomic_breaker_std::State;
 
 use super::{Shop, row};
 use crate::browser::browser;
-use crate::faulty_store::Fault;
 use crate::site::row as breaker;
+use test_support::faulty_store::Fault;
 
 #[test]
 fn a_store_that_is_gone_is_said_on_its_tab_and_breakers_go_on() {

@@ -27,8 +27,8 @@ use atomic_breaker_std::steps::{
 use tokio::runtime::Runtime;
 
 use crate::browser::Browser;
-use crate::faulty_store::FaultyStore;
 use crate::site::Site;
+use test_support::faulty_store::FaultyStore;
 
 const LEASE: Duration = Duration::from_secs(600);
 

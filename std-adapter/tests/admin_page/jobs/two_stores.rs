@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::{Shop, manage, orders, result, row};
 use crate::browser::{Browser, browser};
-use crate::faulty_store::{Fault, FaultyStore};
+use test_support::faulty_store::{Fault, FaultyStore};
 
 /// The first job of each store, of the same number.
 const FIRST: JobId = JobId::new(1);

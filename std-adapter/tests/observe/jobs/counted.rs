@@ -6,8 +6,8 @@ use atomic_breaker_std::observe::JobMetrics;
 use atomic_breaker_std::steps::{Lane, Status, StepError, Steps, Store, Workflow};
 
 use super::{Person, builder, pass, run, workflow};
-use crate::faulty_store::{Fault, FaultyStore};
 use crate::support::{Page, SECOND};
+use test_support::faulty_store::{Fault, FaultyStore};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const TRIES: [&str; 5] = ["success", "failure", "rejected", "lapsed", "given_back"];

@@ -6,8 +6,8 @@ use atomic_breaker_std::observe::JobMetrics;
 use atomic_breaker_std::steps::{Change, Save, Status, StepError, Store, Workflow};
 
 use super::{builder, pass, run, workflow};
-use crate::faulty_store::{Fault, FaultyStore};
 use crate::support::{Page, SECOND};
+use test_support::faulty_store::{Fault, FaultyStore};
 
 const STANDS: [&str; 5] = ["due", "waiting", "running", "parked", "dead"];
 

@@ -7,8 +7,8 @@ use atomic_breaker_std::{Breaker, Config, Permit, TokioClock};
 use tracing::Level;
 
 use super::{Person, builder, pass, run, workflow};
-use crate::faulty_store::{Fault, FaultyStore};
 use crate::support::{Logged, SECOND, logged};
+use test_support::faulty_store::{Fault, FaultyStore};
 
 /// Fails after a second.
 fn workflow_of_one() -> Workflow<String> {

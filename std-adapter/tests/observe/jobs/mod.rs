@@ -19,8 +19,8 @@ use atomic_breaker_std::steps::{
 };
 use atomic_breaker_std::{Breaker, Config, breaker};
 
-use crate::faulty_store::FaultyStore;
 use crate::support::{Page, SECOND};
+use test_support::faulty_store::FaultyStore;
 
 static REJECTING: Breaker = breaker(Config::new());
 

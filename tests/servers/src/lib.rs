@@ -1,0 +1,7 @@
+//! Tests of the packages for servers together.
+//!
+//! | program in `tests` | what it shows |
+//! |---|---|
+//! | `liveness` | whatever happens, a dead resource trips and a healthy one is served again, within stated bounds |
+//! | `week` | what users write first, over a week of virtual time |
+//! | `peers` | what the test suites of other circuit breakers check |

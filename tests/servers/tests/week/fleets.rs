@@ -1,0 +1,220 @@
+//! Processes that have joined a fleet, with the hosts of a guarded client or the keys of a registry.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
+use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined, Seats};
+use atomic_breaker_std::http::Origin;
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::{State, TokioClock};
+use futures_util::future::join_all;
+use http::{Request, Response};
+use tokio::time::sleep;
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+use super::SECOND;
+use test_support::week::{Host, config, protects, week};
+
+/// As the page on fleets shows it.
+fn client(
+    fleet: &Joined,
+    host: Host,
+) -> impl Service<Request<()>, Response = Response<u32>, Error = RequestError<io::Error>> + Clone + use<>
+{
+    let seats = fleet.seats("hosts").unwrap();
+    let guard: &'static ClientGuard<TokioClock, Seats<Origin>> =
+        ClientGuard::with(ClientConfig::new(), TokioClock, seats.clone())
+            .unwrap()
+            .leak();
+    assert!(seats.take(guard.hosts()));
+    guard.layer().layer(service_fn(move |_: Request<()>| {
+        let host = host.clone();
+        async move { host.answer().await.map(Response::new) }
+    }))
+}
+
+fn request() -> Request<()> {
+    Request::get("http://a.example/").body(()).unwrap()
+}
+
+fn join(engine: &InProcess) -> Joined {
+    Joined::new(engine.clone(), FleetConfig::new(2)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_of_guarded_clients() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let fleet: Vec<Joined> = (0..3).map(|_| join(&engine)).collect();
+    let clients: Vec<_> = fleet
+        .iter()
+        .map(|fleet| client(fleet, host.clone()))
+        .collect();
+    sleep(SECOND).await;
+    let ask = || async {
+        let asked = clients
+            .iter()
+            .map(|client| client.clone().oneshot(request()));
+        join_all(asked).await.iter().all(Result::is_ok)
+    };
+    let seen = week(&host, ask).await;
+    // Three on their own: 390. Two probes a period, as a longer one takes two witnesses.
+    protects(&seen, 230);
+    for fleet in &fleet {
+        let status = fleet.status();
+        assert_eq!(
+            (status.open, status.overflows, status.left_alone),
+            (0, 0, 0),
+            "{status:?}"
+        );
+        assert_eq!((status.breakers, status.unanswered), (0, 0), "{status:?}");
+    }
+}
+
+/// Each 1,000 requests a process leaves, and another one joins.
+#[tokio::test(start_paused = true)]
+async fn processes_that_come_and_go() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let process = || {
+        let fleet = join(&engine);
+        let client = client(&fleet, host.clone());
+        (fleet, client)
+    };
+    let fleet = std::sync::Mutex::new([process(), process(), process()]);
+    let number = AtomicU32::new(0);
+    let ask = || {
+        let number = number.fetch_add(1, Relaxed);
+        if number % 1_000 == 999 {
+            let mut fleet = fleet.lock().unwrap();
+            fleet[number as usize / 1_000 % 3] = process();
+        }
+        let clients = fleet
+            .lock()
+            .unwrap()
+            .each_ref()
+            .map(|(_, client)| client.clone());
+        async {
+            let asked = clients.into_iter().map(|client| client.oneshot(request()));
+            join_all(asked).await.iter().all(Result::is_ok)
+        }
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 260);
+}
+
+/// Each 700 requests a process starts again; each 900 the engine falls back to what it knew 300 before.
+#[tokio::test(start_paused = true)]
+async fn processes_that_start_again_while_their_engine_falls_back() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let process = |name| {
+        let fleet = FleetConfig::new(2).instance(["a", "b", "c"][name]);
+        let fleet = Joined::new(engine.clone(), fleet).unwrap();
+        let client = client(&fleet, host.clone());
+        (fleet, client)
+    };
+    let fleet = std::sync::Mutex::new([0, 1, 2].map(process));
+    let (number, older) = (AtomicU32::new(0), std::sync::Mutex::new(engine.replica()));
+    let ask = || {
+        let number = number.fetch_add(1, Relaxed);
+        if number % 700 == 699 {
+            let name = number as usize / 700 % 3;
+            // It leaves before it comes back.
+            let mut fleet = fleet.lock().unwrap();
+            fleet[name] = process(name);
+        }
+        match number % 900 {
+            500 => *older.lock().unwrap() = engine.replica(),
+            800 => engine.fail_over(older.lock().unwrap().clone()),
+            _ => {}
+        }
+        let clients = fleet
+            .lock()
+            .unwrap()
+            .each_ref()
+            .map(|(_, client)| client.clone());
+        async {
+            let asked = clients.into_iter().map(|client| client.oneshot(request()));
+            join_all(asked).await.iter().all(Result::is_ok)
+        }
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 260);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_of_registries_with_many_hosts_that_are_well() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let process = || {
+        let fleet = join(&engine);
+        let seats = fleet.seats("hosts").unwrap();
+        let hosts = Registry::<String>::builder(config())
+            .capacity(64)
+            .clock(TokioClock)
+            .observer(seats.clone())
+            .build();
+        let hosts = Arc::new(hosts.unwrap());
+        assert!(seats.take(Arc::clone(&hosts)));
+        (fleet, hosts)
+    };
+    let fleet = [process(), process(), process()];
+    sleep(SECOND).await;
+    let number = AtomicU32::new(0);
+    let ask = || async {
+        let number = number.fetch_add(1, Relaxed);
+        let mut is_ok = true;
+        for (_, hosts) in &fleet {
+            // Each fails once in a while.
+            let well = format!("{}.example", number % 200);
+            let answer = if number.is_multiple_of(50) {
+                Err("down")
+            } else {
+                Ok(())
+            };
+            let _ = hosts.call(well, || answer);
+            let answer = hosts.call_async("a.example".to_owned(), || host.answer());
+            is_ok &= answer.await.is_ok();
+        }
+        is_ok
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 150);
+    for (fleet, hosts) in &fleet {
+        let status = fleet.status();
+        assert_eq!(
+            (status.open, status.breakers, status.left_alone),
+            (0, 0, 0),
+            "{status:?}"
+        );
+        assert_eq!(hosts.state(&"a.example".to_owned()), State::Closed);
+    }
+}
+
+/// Each of three is called once in ten seconds while the host is down, and once in ten minutes otherwise: so who is to
+/// probe often is not called in time.
+#[tokio::test(start_paused = true)]
+async fn processes_that_are_called_seldom() {
+    let (engine, host) = (InProcess::new(), Host::default());
+    let fleet: Vec<Joined> = (0..3).map(|_| join(&engine)).collect();
+    let clients: Vec<_> = fleet
+        .iter()
+        .map(|fleet| client(fleet, host.clone()))
+        .collect();
+    sleep(SECOND).await;
+    let (number, was_ok) = (AtomicU32::new(0), AtomicBool::new(true));
+    let ask = || async {
+        let number = number.fetch_add(1, Relaxed) as usize % 10;
+        if let Some(client) = clients.get(number / 3).filter(|_| number.is_multiple_of(3)) {
+            let answer = client.clone().oneshot(request()).await;
+            was_ok.store(answer.is_ok(), Relaxed);
+        }
+        was_ok.load(Relaxed)
+    };
+    let seen = week(&host, ask).await;
+    protects(&seen, 260);
+    for fleet in &fleet {
+        let status = fleet.status();
+        let left = (status.open, status.overflows, status.breakers);
+        assert_eq!(left, (0, 0, 0), "{status:?}");
+    }
+}

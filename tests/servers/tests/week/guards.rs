@@ -1,0 +1,250 @@
+//! Guarded clients that wait for the end of the body; rules of one host; waiting for a breaker.
+
+use std::error::Error;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::task::{Context, Poll};
+
+use atomic_breaker_std::client::{AtEndOfBody, ClientConfig, ClientGuard, RequestError};
+use atomic_breaker_std::http::Origin;
+use atomic_breaker_std::{State, TokioClock};
+use http::{Request, Response, Uri};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use tokio::time::{Instant, sleep, timeout};
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+use super::SECOND;
+use test_support::week::{Host, protects, week};
+
+type AtEnd = &'static ClientGuard<TokioClock, (), AtEndOfBody>;
+type AtHead = &'static ClientGuard<TokioClock>;
+
+fn at_end(config: ClientConfig) -> AtEnd {
+    let guard = ClientGuard::with(config.at_end_of_body(), TokioClock, ());
+    guard.unwrap().leak()
+}
+
+fn at_head(config: ClientConfig) -> AtHead {
+    ClientGuard::with(config, TokioClock, ()).unwrap().leak()
+}
+
+/// The length of a body that says it.
+const KNOWN: Option<u64> = Some(5);
+
+fn request() -> Request<()> {
+    Request::get("http://a.example/").body(()).unwrap()
+}
+
+fn origin() -> Origin {
+    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+}
+
+type Part = io::Result<Frame<&'static [u8]>>;
+
+/// A body of five bytes: it comes, or breaks off after two, or hangs.
+struct Hello {
+    last: Pin<Box<dyn Future<Output = Part> + Send>>,
+    frames: u32,
+    length: Option<u64>,
+}
+
+impl Body for Hello {
+    type Data = &'static [u8];
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Part>> {
+        let frames = self.frames;
+        self.frames += 1;
+        match frames {
+            0 => Poll::Ready(Some(Ok(Frame::data(b"he")))),
+            1 => {
+                let last = self.last.as_mut().poll(context);
+                if last.is_pending() {
+                    self.frames = 1;
+                }
+                last.map(Some)
+            }
+            _ => Poll::Ready(None),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.length.map_or_else(SizeHint::new, SizeHint::with_exact)
+    }
+}
+
+/// Answers with a head at once; a body that breaks off takes a tenth of a second.
+fn client_at_end(
+    guard: AtEnd,
+    host: Host,
+    length: Option<u64>,
+) -> impl Service<
+    Request<()>,
+    Response = Response<impl Body<Data = &'static [u8], Error = io::Error> + Send>,
+    Error = RequestError<io::Error>,
+    Future: Send,
+> + Clone {
+    guard.layer().layer(service_fn(move |_: Request<()>| {
+        let host = host.clone();
+        let last = async move {
+            let answer = host.answer().await;
+            if answer.is_err() {
+                sleep(SECOND / 10).await;
+            }
+            answer.map(|_| Frame::data(&b"llo"[..]))
+        };
+        let body = Hello {
+            last: Box::pin(last),
+            frames: 0,
+            length,
+        };
+        async { Ok(Response::new(body)) }
+    }))
+}
+
+async fn get<B>(
+    client: impl Service<Request<()>, Response = Response<B>, Error = RequestError<io::Error>>,
+) -> Result<usize, Box<dyn Error + Send + Sync>>
+where
+    B: Body<Data = &'static [u8], Error = io::Error>,
+{
+    let response = client.oneshot(request()).await?;
+    let body = response.into_body().collect().await?;
+    Ok(body.to_bytes().len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_is_left_by_the_question_mark() {
+    let host = Host::default();
+    let client = client_at_end(at_end(ClientConfig::new()), host.clone(), KNOWN);
+    let ask = || async { get(client.clone()).await.is_ok_and(|length| length == 5) };
+    // Open for half a minute at most, here and below.
+    protects(&week(&host, ask).await, 130);
+}
+
+/// A probe waits for the end of its body only where that is known to come, or if it is told to.
+#[tokio::test(start_paused = true)]
+async fn bodies_of_unknown_length() {
+    let host = Host::default();
+    let config = ClientConfig::new().at_end_of_body().probes_at_end();
+    let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
+    let client = client_at_end(guard, host.clone(), None);
+    let ask = || async { get(client.clone()).await.is_ok() };
+    protects(&week(&host, ask).await, 130);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clones_of_a_client_in_tasks() {
+    let host = Host::default();
+    let client = client_at_end(at_end(ClientConfig::new()), host.clone(), KNOWN);
+    let ask = || {
+        let answer = tokio::spawn(get(client.clone()));
+        async { answer.await.unwrap().is_ok() }
+    };
+    protects(&week(&host, ask).await, 130);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_clients_of_one_guard() {
+    let host = Host::default();
+    let guard = at_end(ClientConfig::new());
+    let clients = [(); 2].map(|()| client_at_end(guard, host.clone(), KNOWN));
+    let number = AtomicU32::new(0);
+    let ask = || {
+        let client = &clients[number.fetch_add(1, Relaxed) as usize % 2];
+        async { get(client.clone()).await.is_ok() }
+    };
+    protects(&week(&host, ask).await, 130);
+}
+
+/// The limits end with the head, so a body that hangs counts where slow calls do, as the documentation says.
+#[tokio::test(start_paused = true)]
+async fn a_time_out_around_a_body_that_hangs() {
+    let host = Host::hanging();
+    let rules = ClientConfig::new().get_breaker().slow_call(SECOND);
+    let client = client_at_end(
+        at_end(ClientConfig::new().breaker(rules)),
+        host.clone(),
+        KNOWN,
+    );
+    let ask = || async {
+        let answer = timeout(2 * SECOND, get(client.clone())).await;
+        answer.is_ok_and(|answer| answer.is_ok())
+    };
+    protects(&week(&host, ask).await, 200);
+}
+
+/// Every third reader leaves at once if the body of a host that is down does not come.
+#[tokio::test(start_paused = true)]
+async fn bodies_that_are_dropped_in_the_middle() {
+    let host = Host::default();
+    let client = client_at_end(at_end(ClientConfig::new()), host.clone(), KNOWN);
+    let number = AtomicU32::new(0);
+    let ask = || {
+        let leaves = number.fetch_add(1, Relaxed).is_multiple_of(3);
+        let patience = if leaves { SECOND / 20 } else { SECOND };
+        let answer = timeout(patience, get(client.clone()));
+        async { answer.await.is_ok_and(|answer| answer.is_ok()) }
+    };
+    protects(&week(&host, ask).await, 200);
+}
+
+/// Answers at the head.
+fn client_at_head(
+    guard: AtHead,
+    host: Host,
+) -> impl Service<Request<()>, Response = Response<u32>, Error = RequestError<io::Error>> + Clone {
+    guard.layer().layer(service_fn(move |_: Request<()>| {
+        let host = host.clone();
+        async move { host.answer().await.map(Response::new) }
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_with_a_gradual_return() {
+    let host = Host::default();
+    let guard = at_head(ClientConfig::new());
+    let rules = guard.config().get_breaker();
+    let rules = rules.gradual_return(10, 60 * SECOND);
+    guard.set_breaker_of(&origin(), rules).unwrap();
+    let client = client_at_head(guard, host.clone());
+    let returning = AtomicU32::new(0);
+    let ask = || async {
+        let answer = client.clone().oneshot(request()).await;
+        if let Err(RequestError::Rejected(rejection)) = &answer {
+            let is_returning = rejection.state() == State::Returning;
+            returning.fetch_add(is_returning.into(), Relaxed);
+        }
+        answer.is_ok()
+    };
+    protects(&week(&host, ask).await, 130);
+    assert_eq!(guard.hosts().state(&origin()), State::Closed);
+    // Half of sixty on average, after each of 14 outages.
+    let returning = returning.into_inner() / 14;
+    assert!((15..45).contains(&returning), "{returning}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejection_is_answered_at_once_unless_waiting_is_asked_for() {
+    for waits in [None, Some(1)] {
+        let host = Host::default();
+        let config = ClientConfig::new().tries(1);
+        let config = waits.map_or(config, |waits| config.rejection_waits(waits));
+        let client = client_at_head(at_head(config), host.clone());
+        let (waited, rejected) = (AtomicU32::new(0), AtomicU32::new(0));
+        let ask = || async {
+            let begin = Instant::now();
+            let answer = client.clone().oneshot(request()).await;
+            waited.fetch_add((!begin.elapsed().is_zero()).into(), Relaxed);
+            let is_rejected = matches!(answer, Err(RequestError::Rejected(_)));
+            rejected.fetch_add(is_rejected.into(), Relaxed);
+            answer.is_ok()
+        };
+        protects(&week(&host, ask).await, 500);
+        let (waited, rejected) = (waited.into_inner(), rejected.into_inner());
+        assert!(rejected > 14 * 2_000, "{rejected}");
+        assert_eq!(waited > 0, waits.is_some(), "{waited}");
+    }
+}

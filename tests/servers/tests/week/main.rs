@@ -1,0 +1,48 @@
+//! What users write first, over a week of virtual time: a host that is down for an hour, twice a day.
+//!
+//! Each program is written the way someone would who has read no further than the example. It must open soon
+//! after the host went down, waste little while it is down, and let requests through again soon after it came
+//! back. Those that log and count are in `observe`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `layers` | layers, registries, a guarded client |
+//! | `guards` | guarded clients that wait for the end of the body; rules of one host; waiting for a breaker |
+//! | `middleware` | reqwest-middleware |
+//! | `sliding` | a share of failures within a sliding time, calls in flight |
+//! | `mapped` | breakers that processes share |
+//! | `fleets` | processes that have joined a fleet |
+//! | `operators` | an operator who commands a key while it is called |
+//! | `leaving` | guarded clients whose callers leave, bring deadlines and read streams |
+//! | `crowd` | more keys than slots, of which a few die |
+//! | `long` | calls that are longer than the lease of a probe |
+//! | `pings` | a breaker that is pinged, and a host that says when to come back |
+//! | `calls` | calls that are kept if they do not succeed |
+//! | `requests` | HTTP requests that are kept |
+//! | `responses` | steps that ask what an HTTP response says |
+//! | `troubled` | jobs that are held up, unknown or unreadable; a slow store |
+//! | `shop`, `steps` | jobs of several steps, and the resource that they need |
+#![cfg(target_has_atomic = "64")]
+
+mod calls;
+mod crowd;
+mod fleets;
+mod guards;
+mod layers;
+mod leaving;
+mod long;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod mapped;
+mod middleware;
+mod operators;
+mod pings;
+mod requests;
+mod responses;
+mod shop;
+mod sliding;
+mod steps;
+mod troubled;
+
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);

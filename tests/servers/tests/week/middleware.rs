@@ -1,0 +1,173 @@
+//! Through reqwest-middleware. The host is a middleware as well: what is attached last stands for the network.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use atomic_breaker_std::client::{ClientConfig, ClientGuard};
+use atomic_breaker_std::http::Origin;
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::reqwest::BreakerMiddleware;
+use atomic_breaker_std::{Breaker, Config, TokioClock};
+use http::Extensions;
+use reqwest::{Request, Response};
+use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Error, Middleware, Next, Result};
+use tokio::time::timeout;
+
+use super::SECOND;
+use test_support::week::{Host, config, protects, week};
+
+/// How a host that is down says so.
+#[derive(Clone, Copy)]
+enum Down {
+    By503,
+    ByNoConnection,
+}
+
+struct Network(Host, Down);
+
+impl Middleware for Network {
+    fn handle<'a, 'b, 'c, 'd>(
+        &'a self,
+        _: Request,
+        _: &'b mut Extensions,
+        _: Next<'c>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response>> + Send + 'd>>
+    where
+        'a: 'd,
+        'b: 'd,
+        'c: 'd,
+    {
+        Box::pin(async move {
+            let status = match (self.0.answer().await, self.1) {
+                (Ok(_), _) => 200,
+                (Err(_), Down::By503) => 503,
+                (Err(error), Down::ByNoConnection) => return Err(Error::middleware(error)),
+            };
+            let response = http::Response::builder().status(status).body("7");
+            Ok(response.unwrap().into())
+        })
+    }
+}
+
+fn client(guard: impl Middleware, host: &Host, down: Down) -> ClientWithMiddleware {
+    ClientBuilder::new(reqwest::Client::new())
+        .with(guard)
+        .with(Network(host.clone(), down))
+        .build()
+}
+
+fn hosts(config: Config) -> Arc<Registry<Origin, TokioClock>> {
+    let hosts = Registry::builder(config).clock(TokioClock).build();
+    Arc::new(hosts.unwrap())
+}
+
+const URL: &str = "http://a.example/";
+
+async fn get(client: ClientWithMiddleware) -> Result<String> {
+    let response = client.get(URL).send().await?.error_for_status()?;
+    Ok(response.text().await?)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_left_by_the_question_mark() {
+    for down in [Down::By503, Down::ByNoConnection] {
+        let host = Host::default();
+        let client = client(BreakerMiddleware::per_host(hosts(config())), &host, down);
+        let ask = || async { get(client.clone()).await.is_ok() };
+        protects(&week(&host, ask).await, 70);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_out_around_the_requests_of_a_guard() {
+    let host = Host::hanging();
+    let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ())
+        .unwrap()
+        .leak();
+    let client = client(guard.middleware(), &host, Down::By503);
+    let ask = || async {
+        let answer = timeout(2 * SECOND, get(client.clone())).await;
+        answer.is_ok_and(|answer| answer.is_ok())
+    };
+    // Open for half a minute at most, so twice as often as the others.
+    protects(&week(&host, ask).await, 200);
+}
+
+/// The time limit is longer than the time-out, which cuts calls short: that counts where slow calls do.
+#[tokio::test(start_paused = true)]
+async fn a_time_out_around_that_is_shorter_than_the_limit() {
+    let host = Host::hanging();
+    let guard = BreakerMiddleware::per_host(hosts(config().slow_call(SECOND)));
+    let client = client(guard.time_limit(3 * SECOND), &host, Down::By503);
+    let ask = || async {
+        let answer = timeout(2 * SECOND, get(client.clone())).await;
+        answer.is_ok_and(|answer| answer.is_ok())
+    };
+    protects(&week(&host, ask).await, 130);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clones_of_a_client_in_tasks() {
+    let host = Host::default();
+    let client = client(
+        BreakerMiddleware::per_host(hosts(config())),
+        &host,
+        Down::By503,
+    );
+    let ask = || {
+        let answer = tokio::spawn(get(client.clone()));
+        async { answer.await.unwrap().is_ok() }
+    };
+    protects(&week(&host, ask).await, 70);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_breaker_in_two_clients() {
+    let host = Host::default();
+    let breaker = Arc::new(Breaker::new(config(), TokioClock));
+    let clients = [(); 2].map(|()| {
+        let guard = BreakerMiddleware::new(Arc::clone(&breaker));
+        client(guard, &host, Down::ByNoConnection)
+    });
+    let number = AtomicU32::new(0);
+    let ask = || {
+        let client = &clients[number.fetch_add(1, Relaxed) as usize % 2];
+        async { get(client.clone()).await.is_ok() }
+    };
+    protects(&week(&host, ask).await, 70);
+}
+
+/// A time limit, and callers that leave in the middle of every third request.
+#[tokio::test(start_paused = true)]
+async fn requests_that_are_dropped_in_the_middle() {
+    let host = Host::hanging();
+    let guard = BreakerMiddleware::per_host(hosts(config())).time_limit(SECOND / 2);
+    let client = client(guard, &host, Down::By503);
+    let number = AtomicU32::new(0);
+    let ask = || {
+        let leaves = number.fetch_add(1, Relaxed).is_multiple_of(3);
+        let patience = if leaves { SECOND / 10 } else { SECOND };
+        let answer = timeout(patience, get(client.clone()));
+        async { answer.await.is_ok_and(|answer| answer.is_ok()) }
+    };
+    // A probe that is left young says nothing, and the next second another one is made.
+    protects(&week(&host, ask).await, 160);
+}
+
+/// Once more below retries, as their documentation has it.
+#[tokio::test(start_paused = true)]
+async fn below_retries() {
+    use reqwest_retry::{RetryTransientMiddleware, policies::ExponentialBackoff};
+
+    let host = Host::default();
+    let retries = ExponentialBackoff::builder().build_with_max_retries(3);
+    let client = ClientBuilder::new(reqwest::Client::new())
+        .with(RetryTransientMiddleware::new_with_policy(retries))
+        .with(BreakerMiddleware::per_host(hosts(config())))
+        .with(Network(host.clone(), Down::By503))
+        .build();
+    let ask = || async { get(client.clone()).await.is_ok() };
+    protects(&week(&host, ask).await, 70);
+    assert!(get(client).await.is_ok_and(|text| text == "7"));
+}

@@ -1,0 +1,28 @@
+//! What the tests of several packages share.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `runtime` | as much of an async runtime as tests with threads and real time need |
+//! | `host`, `http2` | servers on loopback, and one that is down; HTTP/2 that breaks off |
+//! | `mount` | a small file system in memory, which can fill up |
+//! | `week` | a host that is down for an hour, twice a day, and its requests (feature `week`) |
+//! | `faulty_store` | a store of jobs that fails when a test tells it to (feature `jobs`) |
+#![allow(
+    missing_docs,
+    missing_debug_implementations,
+    reason = "only tests use it"
+)]
+#![allow(
+    clippy::missing_panics_doc,
+    clippy::missing_errors_doc,
+    reason = "a test that fails"
+)]
+
+#[cfg(feature = "jobs")]
+pub mod faulty_store;
+pub mod host;
+pub mod http2;
+pub mod mount;
+pub mod runtime;
+#[cfg(feature = "week")]
+pub mod week;
