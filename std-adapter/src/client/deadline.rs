@@ -8,7 +8,7 @@ use tower::util::Oneshot;
 use tower_service::Service;
 
 use crate::Timed;
-use crate::retry::Deadline;
+use crate::http::Deadline;
 use crate::tower::TimeLimitFuture;
 
 /// Ends a request at the deadline of all requests, or at [its own](Deadline) if that is sooner.

@@ -11,8 +11,9 @@ use tower::util::Oneshot;
 use tower_service::Service;
 
 use super::budget::BudgetOfHost;
+use crate::http::ByMethod;
 use crate::http::{Loss, loss_of};
-use crate::retry::{AnyBudget, ByMethod, Idempotent};
+use crate::retry::{AnyBudget, Idempotent};
 
 /// How many connections of a pool may turn out to be broken within one try.
 pub(super) const FRESH_CONNECTIONS: u32 = 8;

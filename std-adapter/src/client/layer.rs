@@ -15,9 +15,11 @@ use super::deadline::DeadlineService;
 use super::fresh::Fresh;
 use super::outlive::TryService;
 use super::{AtHead, ClientGuard, Ending, Hosts, RequestError, Tried};
-use crate::http::{HttpClassifier, Origin, PerHost, UsualErrors, UsualStatuses, WithCauses};
+use crate::http::{
+    ByMethod, HttpClassifier, Origin, PerHost, UsualErrors, UsualStatuses, WithCauses,
+};
 use crate::registry::KeyedObserver;
-use crate::retry::{ByMethod, RetryLayer, RetryPolicy, RetryService};
+use crate::retry::{RetryLayer, RetryPolicy, RetryService};
 use crate::tower::{BreakerLayer, TimeLimitLayer, TimeLimitService};
 use crate::{Admit, Rejection, Report, ServiceError, StdClock, Timed};
 
@@ -149,7 +151,13 @@ where
         let by_host = OfRequests(by_host, PhantomData);
         let http = || HttpClassifier::with_rules(UsualStatuses, Tried(self.errors.clone()));
         let budget = BudgetOfHost::new(&guard.budgets, self.origin.clone());
-        let retry = RetryPolicy::http(config.retry(), budget.clone());
+        let retry = RetryPolicy::from_parts(
+            config.retry(),
+            budget.clone(),
+            ByMethod,
+            http(),
+            HttpClassifier::new(),
+        );
         let service = Fresh::new(client, budget);
         let service = MapErr::new(service, WithCauses as fn(_) -> _);
         let service = TimeLimitLayer::new(config.try_limit).layer(service);
@@ -157,7 +165,7 @@ where
             .report(R::report(http(), config.probes_at_end))
             .layer(service);
         let service = TryService::new(service, &guard.rooms, guard.in_flight.as_ref());
-        let service = RetryLayer::new(retry.classify(http())).layer(service);
+        let service = RetryLayer::new(retry).layer(service);
         let service = DeadlineService::new(service, config.deadline);
         MapErr::new(service, RequestError::flatten)
     }

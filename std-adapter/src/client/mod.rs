@@ -73,4 +73,4 @@ pub use guard::{ClientGuard, Hosts};
 pub use layer::{ClientLayer, ClientService};
 pub use outlive::{TryFuture, TryService};
 
-pub use crate::retry::Deadline;
+pub use crate::http::Deadline;

@@ -206,14 +206,3 @@ impl<S, X> fmt::Debug for HttpClassifier<S, X> {
             .finish_non_exhaustive()
     }
 }
-
-/// The `Retry-After` of a 429 or 503: delays this caller's retry.
-#[cfg(feature = "retry")]
-impl<T: ResponseHead, E> crate::retry::RetryHint<T, E> for HttpClassifier {
-    fn retry_hint(&self, result: &Result<T, E>) -> Option<Duration> {
-        result
-            .as_ref()
-            .ok()
-            .and_then(|response| HttpClassifier::retry_hint(self, response))
-    }
-}

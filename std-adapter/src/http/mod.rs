@@ -55,6 +55,8 @@
 
 mod at_end;
 mod body;
+#[cfg(all(feature = "retry", target_has_atomic = "64"))]
+mod by_method;
 mod causes;
 #[cfg(any(feature = "client", feature = "keep", feature = "reqwest"))]
 mod chain;
@@ -66,6 +68,8 @@ mod origin;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 mod per_host;
 mod reason;
+#[cfg(all(feature = "retry", target_has_atomic = "64"))]
+mod retry;
 mod retry_after;
 mod rules;
 mod scope;
@@ -76,6 +80,10 @@ mod usual_errors;
 pub(crate) use at_end::OwnLimit;
 pub use at_end::{AtEnd, HttpBodyRule};
 pub use body::{BodyRule, ReportingBody};
+#[cfg(feature = "keep")]
+pub(crate) use by_method::idempotency_key;
+#[cfg(all(feature = "retry", target_has_atomic = "64"))]
+pub use by_method::{ByMethod, Deadline, MayRepeat};
 pub use causes::WithCauses;
 #[cfg(any(all(feature = "keep", target_has_atomic = "64"), feature = "reqwest"))]
 pub(crate) use causes::text_of;
@@ -91,6 +99,8 @@ pub use origin::{Origin, OriginError};
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub use per_host::PerHost;
 pub use reason::Reason;
+#[cfg(all(feature = "retry", target_has_atomic = "64"))]
+pub use retry::HttpRetryPolicy;
 pub use retry_after::{PushBack, RetryAfter};
 pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};
 pub use scope::Scope;

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Whether a request may be sent again after it failed: it may have had its effect nevertheless, with only the answer
 /// lost.
 ///
-/// [`ByMethod`](super::ByMethod) knows HTTP requests; for others use a closure. Asked before the first try. A request
+/// `http::ByMethod` knows HTTP requests; for others use a closure. Asked before the first try. A request
 /// that the breaker rejected was never sent, and may be sent in any case.
 ///
 /// ```

@@ -21,7 +21,7 @@
 //! | `backoff` | [`Backoff`]: how long to pause |
 //! | `budget`, `budget_config`, `tokens` | [`RetryBudget`]: how many retries all requests together may make |
 //! | `budgets` | [`RetryBudgets`]: one for each host or other key |
-//! | `idempotent`, `by_method` | [`Idempotent`]: which requests may be sent twice |
+//! | `idempotent` | [`Idempotent`]: which requests may be sent twice |
 //! | `hint` | [`RetryHint`]: how long the server asks to wait |
 //! | `error` | [`RetryConfigError`] |
 //!
@@ -68,7 +68,6 @@ mod backoff;
 mod budget;
 mod budget_config;
 mod budgets;
-mod by_method;
 mod config;
 mod course;
 mod error;
@@ -83,17 +82,10 @@ pub use backoff::Backoff;
 pub use budget::{AnyBudget, BudgetSnapshot, RetryBudget};
 pub use budget_config::BudgetConfig;
 pub use budgets::{BudgetByKey, RetryBudgets};
-pub use by_method::ByMethod;
-#[cfg(feature = "keep")]
-pub(crate) use by_method::idempotency_key;
-#[cfg(feature = "http")]
-pub use by_method::{Deadline, MayRepeat};
 pub use config::RetryConfig;
 pub use error::RetryConfigError;
 pub use future::RetryFuture;
 pub use hint::{NoHint, RetryHint};
 pub use idempotent::Idempotent;
 pub use layer::{RetryLayer, RetryService};
-#[cfg(feature = "http")]
-pub use policy::HttpRetryPolicy;
 pub use policy::RetryPolicy;

@@ -2,9 +2,7 @@
 
 use atomic_breaker::AnyError;
 
-use super::{AnyBudget, ByMethod, NoHint, RetryBudget, RetryConfig};
-#[cfg(feature = "http")]
-use crate::http::HttpClassifier;
+use super::{AnyBudget, NoHint, RetryConfig};
 
 /// When a request is retried: for a [`RetryLayer`](super::RetryLayer), which goes directly above a
 /// [`BreakerLayer`](crate::tower::BreakerLayer), so that the breaker is asked for each try. The types enforce that: the
@@ -67,48 +65,12 @@ use crate::http::HttpClassifier;
 /// # let _ = policy;
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct RetryPolicy<B = &'static RetryBudget, I = ByMethod, C = AnyError, H = NoHint> {
+pub struct RetryPolicy<B, I, C = AnyError, H = NoHint> {
     pub(super) config: RetryConfig,
     pub(super) budget: B,
     pub(super) idempotent: I,
     pub(super) classify: C,
     pub(super) hint: H,
-}
-
-/// A [`RetryPolicy`] for HTTP: [`RetryPolicy::http`].
-#[cfg(feature = "http")]
-pub type HttpRetryPolicy<B = &'static RetryBudget> =
-    RetryPolicy<B, ByMethod, HttpClassifier, HttpClassifier>;
-
-#[cfg(feature = "http")]
-impl<B: Clone> HttpRetryPolicy<B> {
-    /// A policy for HTTP requests: retries those that may be sent twice ([`ByMethod`] says which), after what
-    /// [`HttpClassifier`] counts as a failure, and not before a `Retry-After` has elapsed. Give the breaker below the
-    /// same classifier; if you use another one, pass it to [`classify`](RetryPolicy::classify) and
-    /// [`hint`](RetryPolicy::hint) as well.
-    ///
-    /// ```
-    /// use atomic_breaker_std::retry::{HttpRetryPolicy, RetryBudget, RetryConfig, RetryPolicy};
-    ///
-    /// static BUDGET: RetryBudget = RetryBudget::new();
-    /// const POLICY: HttpRetryPolicy = RetryPolicy::http(RetryConfig::new(), &BUDGET);
-    /// # let _ = POLICY;
-    /// ```
-    ///
-    /// # Panics
-    /// As [`new`](RetryPolicy::new).
-    pub const fn http(config: RetryConfig, budget: B) -> Self {
-        if let Err(error) = config.check() {
-            panic!("{}", error.message());
-        }
-        Self {
-            config,
-            budget,
-            idempotent: ByMethod,
-            classify: HttpClassifier::new(),
-            hint: HttpClassifier::new(),
-        }
-    }
 }
 
 impl<B, I> RetryPolicy<B, I> {
@@ -127,6 +89,23 @@ impl<B, I> RetryPolicy<B, I> {
         B: AnyBudget<Q>,
         I: Fn(&Q) -> bool,
     {
+        Self::from_parts(config, budget, idempotent, AnyError, NoHint)
+    }
+}
+
+impl<B, I, C, H> RetryPolicy<B, I, C, H> {
+    /// A policy of given parts, for crates that bring their own: what may be sent twice, what results mean, and how
+    /// long responses ask to wait.
+    ///
+    /// # Panics
+    /// As [`new`](RetryPolicy::new).
+    pub const fn from_parts(
+        config: RetryConfig,
+        budget: B,
+        idempotent: I,
+        classify: C,
+        hint: H,
+    ) -> Self {
         if let Err(error) = config.check() {
             panic!("{}", error.message());
         }
@@ -134,13 +113,11 @@ impl<B, I> RetryPolicy<B, I> {
             config,
             budget,
             idempotent,
-            classify: AnyError,
-            hint: NoHint,
+            classify,
+            hint,
         }
     }
-}
 
-impl<B, I, C, H> RetryPolicy<B, I, C, H> {
     /// What a result means, according to a [classifier](crate::Classify) like the breaker's: only a failure is tried
     /// again, and only a success deposits.
     pub fn classify<K>(self, classify: K) -> RetryPolicy<B, I, K, H> {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
+use atomic_breaker_std::http::MayRepeat;
 use atomic_breaker_std::http::{HttpClassifier, Origin, OriginError, PerHost};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::reqwest::{ClientError, HttpClient, repeatable};
-use atomic_breaker_std::retry::{Backoff, MayRepeat};
+use atomic_breaker_std::retry::Backoff;
 use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{Config, ServiceError, State, breaker};
 use http::{Request, StatusCode};

@@ -4,9 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::retry::{
-    ByMethod, Idempotent, MayRepeat, RetryConfig, RetryLayer, RetryPolicy,
-};
+use atomic_breaker_std::http::{ByMethod, MayRepeat};
+use atomic_breaker_std::retry::{Idempotent, RetryConfig, RetryLayer};
 use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{Breaker, TokioClock};
 use http::{HeaderValue, Method, Request, Response};
@@ -91,10 +90,9 @@ async fn a_post_is_sent_once_unless_it_has_a_key() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     // What everybody writes first.
     let client = ServiceBuilder::new()
-        .layer(RetryLayer::new(RetryPolicy::http(
-            RetryConfig::new(),
-            budget(),
-        )))
+        .layer(RetryLayer::new(
+            HttpClassifier::new().retry_policy(RetryConfig::new(), budget()),
+        ))
         .layer(BreakerLayer::new(&SERVER))
         .service(service_fn(|_: Request<&'static str>| async {
             CALLS.fetch_add(1, Ordering::Relaxed);
@@ -121,10 +119,9 @@ async fn responses_that_are_failures_are_tried_again_after_the_time_that_they_as
         (429, Some("100"), 1, 0),
     ] {
         let client = ServiceBuilder::new()
-            .layer(RetryLayer::new(RetryPolicy::http(
-                RetryConfig::new(),
-                budget(),
-            )))
+            .layer(RetryLayer::new(
+                HttpClassifier::new().retry_policy(RetryConfig::new(), budget()),
+            ))
             .layer(BreakerLayer::new(&SERVER).report(HttpClassifier::new()))
             .service(service_fn(move |_: Request<&'static str>| async move {
                 CALLS.fetch_add(1, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::retry::MayRepeat;
+use atomic_breaker_std::http::MayRepeat;
 use atomic_breaker_std::steps::requests::{Answer, KeepBody, KeepConfig, NotKept};
 use atomic_breaker_std::steps::{Lane, MemoryStore, Status, Steps, Store};
 use atomic_breaker_std::tower::BreakerLayer;

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
+use atomic_breaker_std::http::{ByMethod, MayRepeat};
 use atomic_breaker_std::http::{HttpClassifier, Origin, RetryAfter};
-use atomic_breaker_std::retry::{Backoff, ByMethod, Idempotent, MayRepeat};
+use atomic_breaker_std::retry::{Backoff, Idempotent};
 use atomic_breaker_std::{
     Breaker, Config, Failure, ManualClock, Outcome, Ratio, State, TokioClock,
 };

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::http::HttpClassifier;
 use atomic_breaker_std::registry::{ByKey, Registry};
-use atomic_breaker_std::retry::{
-    Backoff, BudgetConfig, RetryBudgets, RetryConfig, RetryLayer, RetryPolicy,
-};
+use atomic_breaker_std::retry::{Backoff, BudgetConfig, RetryBudgets, RetryConfig, RetryLayer};
 use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
 use atomic_breaker_std::{Clock, Config, Failure, Outcome, ServiceError};
 use http::{Request, Response};
@@ -127,7 +125,9 @@ impl Layers {
             .budgets
             .by_key(|request: &Request<u64>| Some(*request.body()));
         let stack = ServiceBuilder::new()
-            .layer(RetryLayer::new(RetryPolicy::http(self.retries, budgets)))
+            .layer(RetryLayer::new(
+                HttpClassifier::new().retry_policy(self.retries, budgets),
+            ))
             .layer(
                 BreakerLayer::new(ByKey::new(self.keys, |request: &Request<u64>| {
                     *request.body()

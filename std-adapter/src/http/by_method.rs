@@ -1,16 +1,13 @@
 //! Which HTTP requests may be sent twice.
 
-#[cfg(feature = "http")]
 use std::time::Duration;
 
-#[cfg(feature = "http")]
 use http::{HeaderMap, Method, Request};
 
-#[cfg(feature = "http")]
-use super::Idempotent;
+use crate::retry::Idempotent;
 
-/// HTTP requests may be sent twice if their method or their sender says so: the rule of `RetryPolicy::http`, with the
-/// feature `http`.
+/// HTTP requests may be sent twice if their method or their sender says so: the rule of
+/// [`HttpClassifier::retry_policy`](super::HttpClassifier::retry_policy) and of `ClientGuard`.
 ///
 /// In this order:
 ///
@@ -30,14 +27,14 @@ pub struct ByMethod;
 /// The caller's decision, among the extensions of a request: whether it may be sent twice, whatever its method.
 ///
 /// ```
-/// use atomic_breaker_std::retry::{ByMethod, Idempotent, MayRepeat};
+/// use atomic_breaker_std::http::{ByMethod, MayRepeat};
+/// use atomic_breaker_std::retry::Idempotent;
 /// use http::Request;
 ///
 /// // A POST that only searches.
 /// let search = Request::post("/search").extension(MayRepeat(true)).body(()).unwrap();
 /// assert!(ByMethod.is_idempotent(&search));
 /// ```
-#[cfg(feature = "http")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayRepeat(pub bool);
 
@@ -45,7 +42,7 @@ pub struct MayRepeat(pub bool);
 /// counts if it is shorter than the deadline of all requests.
 ///
 /// ```
-/// use atomic_breaker_std::retry::Deadline;
+/// use atomic_breaker_std::http::Deadline;
 /// use http::Request;
 /// use std::time::Duration;
 ///
@@ -55,11 +52,9 @@ pub struct MayRepeat(pub bool);
 ///
 /// A `ClientGuard` ends the request at that time. Other stacks begin no pause that would not end before it; ending the
 /// try that is under way needs a time limit above the retry.
-#[cfg(feature = "http")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
 
-#[cfg(feature = "http")]
 impl<B> Idempotent<Request<B>> for ByMethod {
     fn is_idempotent(&self, request: &Request<B>) -> bool {
         match request.extensions().get() {
@@ -74,7 +69,6 @@ impl<B> Idempotent<Request<B>> for ByMethod {
 }
 
 // Not `Method::is_idempotent`: which requests are tried again must not change with another crate's version.
-#[cfg(feature = "http")]
 fn is_idempotent(method: &Method) -> bool {
     matches!(
         *method,
@@ -83,7 +77,6 @@ fn is_idempotent(method: &Method) -> bool {
 }
 
 /// The `Idempotency-Key`, if there is exactly one that is usable.
-#[cfg(feature = "http")]
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Option<&str> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let (Some(key), None) = (keys.next(), keys.next()) else {
