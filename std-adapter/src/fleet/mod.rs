@@ -10,7 +10,6 @@
 //! | file | what |
 //! |---|---|
 //! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
-//! | `key` | [`FleetKey`]: how a fleet names the keys of a registry |
 //! | `config`, `name` | [`FleetConfig`]: the settings; [`Name`], [`InstanceId`] |
 //! | `member` | [`Member`]: the protocol of one breaker in one instance, pure |
 //! | `message` | what instances and the engine tell each other |
@@ -23,7 +22,6 @@ mod config;
 mod engine;
 mod in_process;
 mod joined;
-mod key;
 mod ledger;
 mod member;
 mod message;
@@ -35,7 +33,6 @@ pub use config::{FleetConfig, FleetConfigError};
 pub use engine::{EngineError, Fleet, Messages};
 pub use in_process::{InProcess, InProcessMessages};
 pub use joined::{FleetStatus, JoinError, Joined, Seat, Seats};
-pub use key::FleetKey;
 pub use ledger::{KEEP_MS, Ledger};
 pub use member::{Action, Context, Input, Local, Member};
 pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};

@@ -9,7 +9,7 @@
 //! | `granted`, `admission`, `permit`, `report`, `absent` | admitting a call of a key; its permit; what changes when it ends, including where the key had no slot when it began |
 //! | `full`, `cap` | when no slot is available; when too many keys are shut out |
 //! | `insertion`, `walk` | which keys get a slot, and which lose it; the order in which slots are looked at, and which keys stay longer |
-//! | `named` | keys with their hashes |
+//! | `named`, `key_name` | keys with their hashes; keys that can be read back from their text |
 //! | `operation`, `config` | what an operator sees and does; replacing rules |
 //! | `observer`, `explained` | observers, and the words they are given |
 //! | `wait` (`tokio`) | waiting for a key, and retrying |
@@ -32,6 +32,7 @@ mod handle;
 mod in_flight_by_key;
 mod in_flight_counts;
 mod insertion;
+mod key_name;
 mod named;
 mod observer;
 mod operation;
@@ -53,6 +54,7 @@ pub use handle::AnyRegistry;
 pub use in_flight_by_key::InFlightByKey;
 #[cfg(feature = "client")]
 pub(crate) use in_flight_counts::{InFlightCounts, limited};
+pub use key_name::KeyName;
 pub use observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;

@@ -158,3 +158,24 @@ fn what_no_name_of_a_host_can_be_is_no_key() {
         }
     }
 }
+
+#[cfg(feature = "registry")]
+#[test]
+fn origins_can_be_read_back_from_their_names() {
+    use atomic_breaker_std::registry::KeyName;
+
+    for uri in [
+        "https://API.example:443/x",
+        "http://[::1]:8080",
+        "http://a.example",
+    ] {
+        let origin = of(uri);
+        assert_eq!(
+            Origin::from_name(&origin.to_string()),
+            Some(origin),
+            "{uri}"
+        );
+    }
+    assert_eq!(Origin::from_name(""), None);
+    assert_eq!(Origin::from_name("http://a b"), None);
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use atomic_breaker_std::registry::{KeyedPermit, Registry, RegistryError};
+use atomic_breaker_std::registry::{KeyName, KeyedPermit, Registry, RegistryError};
 use atomic_breaker_std::{
     AnyPermit, Config, ConfigError, Failure, LastCalls, ManualClock, Outcome, Ratio, ServiceError,
     State,
@@ -217,4 +217,20 @@ fn errors_say_whether_the_call_was_made() {
     let rejected = keys.call(1, || -> Result<(), &str> { unreachable!() });
     let error = rejected.unwrap_err();
     assert_eq!(error.rejected().unwrap().state(), State::ForcedOpen);
+}
+
+#[test]
+fn keys_can_be_read_back_from_their_names() {
+    fn reads_back<K: KeyName + PartialEq + std::fmt::Debug>(key: K) {
+        assert_eq!(K::from_name(&key.to_string()), Some(key));
+    }
+
+    reads_back("a/b c".to_owned());
+    reads_back(String::new());
+    reads_back::<Arc<str>>("ä".into());
+    reads_back::<Box<str>>("\n".into());
+    reads_back(u8::MAX);
+    reads_back(i128::MIN);
+    reads_back::<std::net::SocketAddr>(([127, 0, 0, 1], 80).into());
+    assert_eq!(u8::from_name("256"), None);
 }

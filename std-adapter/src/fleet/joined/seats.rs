@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::hash::Hash;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Config, Rejected, Transition};
 
 use super::super::name::SEPARATOR;
-use super::super::{Action, FleetKey, Name};
+use super::super::{Action, Name};
 use super::seat::{Event, Queue};
 use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
-use crate::registry::{AnyRegistry, KeyedObserver};
+use crate::registry::{AnyRegistry, KeyName, KeyedObserver};
 
 /// The places of all keys of a [`Registry`](crate::registry::Registry) in its fleet. It [observes](KeyedObserver) the
 /// registry, and [takes](Self::take) it once it is built. Clones share the places.
@@ -87,7 +88,7 @@ impl<K: Hash + Eq> Seats<K> {
     pub fn take<H>(&self, registry: H) -> bool
     where
         H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
-        K: FleetKey + Clone + Send + Sync + 'static,
+        K: KeyName + Clone + Send + Sync + 'static,
     {
         self.0.queue.send(Event::Registry {
             name: self.0.registry.clone(),
@@ -104,17 +105,17 @@ impl<K: Hash + Eq> Seats<K> {
     }
 }
 
-impl<K: FleetKey> Seats<K> {
+impl<K: KeyName> Seats<K> {
     /// The name of a key in its fleet; `None` if it is too long.
     fn name_of(&self, key: &K) -> Option<Name> {
         let mut name = self.0.registry.as_bytes().to_vec();
         name.push(SEPARATOR);
-        name.extend(key.to_name());
+        write!(name, "{key}").ok()?;
         Name::new(name).ok()
     }
 }
 
-impl<K: FleetKey + Hash + Eq> KeyedObserver<K> for Seats<K> {
+impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
     fn transition(&self, key: &K, transition: &Transition) {
         if is_ours() {
             return;
@@ -166,7 +167,7 @@ struct KeysOf<K, H> {
 impl<K, H> Keys for KeysOf<K, H>
 where
     H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
-    K: FleetKey + Hash + Eq + Clone + Send + Sync + 'static,
+    K: KeyName + Hash + Eq + Clone + Send + Sync + 'static,
 {
     fn capacity(&self) -> usize {
         self.registry.as_registry().capacity()
@@ -174,7 +175,7 @@ where
 
     fn find(&self, name: &Name) -> Option<Box<dyn Steer>> {
         let prefix = self.seats.name().as_bytes().len() + 1;
-        let key = K::from_name(name.as_bytes().get(prefix..)?)?;
+        let key = K::from_name(str::from_utf8(name.as_bytes().get(prefix..)?).ok()?)?;
         // One key, one name: otherwise two names would command the same breaker.
         (self.seats.name_of(&key).as_ref() == Some(name)).then(|| {
             Box::new(OfKey {

@@ -168,3 +168,10 @@ impl fmt::Display for Origin {
         }
     }
 }
+
+#[cfg(all(feature = "registry", target_has_atomic = "64"))]
+impl crate::registry::KeyName for Origin {
+    fn from_name(name: &str) -> Option<Self> {
+        Self::of(&name.parse().ok()?).ok()
+    }
+}

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use atomic_breaker_std::fleet::Seat;
 use atomic_breaker_std::fleet::{
-    Answer, Ask, EngineError, Fleet, FleetConfig, FleetKey, InProcess, InProcessMessages,
-    InstanceId, Joined, Name, Reading,
+    Answer, Ask, EngineError, Fleet, FleetConfig, InProcess, InProcessMessages, InstanceId, Joined,
+    Name, Reading,
 };
-use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::registry::{KeyName, Registry};
 use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{Breaker, State, TokioClock};
 
@@ -143,13 +143,15 @@ async fn who_is_seated_while_a_reading_is_under_way_learns_by_the_next_at_once()
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Tenant(u32);
 
-impl FleetKey for Tenant {
-    fn to_name(&self) -> Vec<u8> {
-        self.0.to_name()
+impl std::fmt::Display for Tenant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
     }
+}
 
-    fn from_name(name: &[u8]) -> Option<Self> {
-        Some(Self(std::str::from_utf8(name).unwrap().parse().unwrap()))
+impl KeyName for Tenant {
+    fn from_name(name: &str) -> Option<Self> {
+        Some(Self(name.parse().unwrap()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_std::fleet::{FleetConfig, FleetKey, InProcess, Joined};
+use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{Breaker, State, TokioClock};
 
@@ -172,39 +172,4 @@ async fn a_registry_whose_name_has_a_slash_is_an_error_that_says_so() {
         let error = joined.seats::<String>(name).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
-}
-
-#[test]
-fn keys_come_back_from_their_names() {
-    fn comes_back<K: FleetKey + PartialEq + std::fmt::Debug>(key: K) {
-        assert_eq!(K::from_name(&key.to_name()), Some(key));
-    }
-
-    comes_back("a/b c".to_owned());
-    comes_back(String::new());
-    comes_back::<Arc<str>>("ä".into());
-    comes_back::<Box<str>>("\n".into());
-    comes_back(vec![0, 0xFF, b'/']);
-    comes_back::<Arc<[u8]>>([7].into());
-    comes_back(u8::MAX);
-    comes_back(u128::MAX);
-    assert_eq!(String::from_name(b"\xFF"), None);
-    assert_eq!(u8::from_name(b"256"), None);
-}
-
-#[cfg(feature = "http")]
-#[test]
-fn origins_come_back_from_their_names() {
-    use atomic_breaker_std::http::Origin;
-
-    for uri in [
-        "https://API.example:443/x",
-        "http://[::1]:8080",
-        "http://a.example",
-    ] {
-        let origin = Origin::of(&uri.parse().unwrap()).unwrap();
-        assert_eq!(Origin::from_name(&origin.to_name()), Some(origin), "{uri}");
-    }
-    assert_eq!(Origin::from_name(b""), None);
-    assert_eq!(Origin::from_name(b"http://a b"), None);
 }
