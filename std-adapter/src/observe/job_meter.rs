@@ -11,13 +11,14 @@ use crate::steps::{Asked, Counts, Status, Tried};
 
 /// What is counted of jobs under one name, for the life of the program: counters must not fall, whatever is dropped and
 /// created again. A job takes several database writes, so a lock is cheap in comparison.
-pub(crate) struct JobMeter {
+#[derive(Debug)]
+pub(super) struct JobMeter {
     pub(super) name: String,
     counted: Mutex<Counted>,
 }
 
 /// Counts by the names of the kinds and lanes in the program, and [`OTHER`].
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     pub(super) tries: BTreeMap<(&'static str, &'static str), [u64; Tried::ALL.len()]>,
     pub(super) lost: BTreeMap<(&'static str, &'static str), u64>,
@@ -33,7 +34,7 @@ pub(super) struct Counted {
 pub(super) const ENDS: [Status; 3] = [Status::Done, Status::Dead, Status::Parked];
 
 /// The store's reply.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Seen {
     counts: Counts,
     /// When the reply is no longer valid.
@@ -67,17 +68,11 @@ impl JobMeter {
         Arc::clone(meter)
     }
 
-    pub(super) fn register(
-        &self,
-        kinds: &[(&'static str, Vec<&'static str>)],
-        lanes: &[&'static str],
-    ) {
+    pub(super) fn register(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
         let mut counted = lock(&self.counted);
-        for (kind, its_lanes) in kinds {
-            for lane in its_lanes {
-                counted.tries.entry((kind, lane)).or_default();
-                counted.lost.entry((kind, lane)).or_default();
-            }
+        for (kind, lane) in kinds {
+            counted.tries.entry((kind, lane)).or_default();
+            counted.lost.entry((kind, lane)).or_default();
         }
         for kind in kinds.iter().map(|(kind, _)| *kind).chain([OTHER]) {
             counted.ended.entry(kind).or_default();
@@ -90,19 +85,19 @@ impl JobMeter {
         }
     }
 
-    pub(crate) fn tried(&self, kind: &str, lane: &str, how: Tried) {
+    pub(super) fn tried(&self, kind: &str, lane: &str, how: Tried) {
         let mut counted = lock(&self.counted);
         let pair = counted.pair(kind, lane);
         counted.tries.entry(pair).or_default()[how as usize] += 1;
     }
 
-    pub(crate) fn lost(&self, kind: &str, lane: &str) {
+    pub(super) fn lost(&self, kind: &str, lane: &str) {
         let mut counted = lock(&self.counted);
         let pair = counted.pair(kind, lane);
         *counted.lost.entry(pair).or_default() += 1;
     }
 
-    pub(crate) fn ended(&self, kind: &str, status: Status) {
+    pub(super) fn ended(&self, kind: &str, status: Status) {
         let Some(end) = ENDS.iter().position(|end| *end == status) else {
             return;
         };
@@ -111,18 +106,18 @@ impl JobMeter {
         counted.ended.entry(kind).or_default()[end] += 1;
     }
 
-    pub(crate) fn told(&self, kind: &str, is_told: bool) {
+    pub(super) fn told(&self, kind: &str, is_told: bool) {
         let mut counted = lock(&self.counted);
         let kind = counted.kind(kind);
         counted.told.entry(kind).or_default()[usize::from(!is_told)] += 1;
     }
 
-    pub(crate) fn store_failed(&self, asked: Asked) {
+    pub(super) fn store_failed(&self, asked: Asked) {
         lock(&self.counted).store_errors[asked as usize] += 1;
     }
 
     /// Notes the store's reply, which is shown for that long at most.
-    pub(crate) fn see(&self, counts: Counts, for_at_most: Duration) {
+    pub(super) fn see(&self, counts: Counts, for_at_most: Duration) {
         let until = Instant::now() + for_at_most;
         lock(&self.counted).seen = Some(Seen { counts, until });
     }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::job_meter::JobMeter;
 use crate::printable;
+use crate::steps::{Asked, Counts, Job, JobObserver, Status, Stuck, Tried};
 
 /// Counts what happens to jobs of durable [steps](crate::steps), and how many there are, for the `metrics` facade. Pass
-/// it to [`StepsBuilder::metrics`](crate::steps::StepsBuilder::metrics).
+/// it to [`StepsBuilder::observer`](crate::steps::StepsBuilder::observer).
 ///
 /// ```
 /// use atomic_breaker_std::observe::{self, JobMetrics};
@@ -24,7 +25,7 @@ use crate::printable;
 /// let steps = Steps::builder(MemoryStore::new())
 ///     .lane(Lane::new("mail"))
 ///     .workflow(&welcome)
-///     .metrics(JobMetrics::new("shop"))
+///     .observer(JobMetrics::new("shop"))
 ///     .build()?;
 /// let worker = steps.work();
 /// steps.run(&welcome, "user-7", &"ann@example.com".to_owned()).await?;
@@ -42,7 +43,7 @@ use crate::printable;
 /// for the cost, see `docs/observability.md` in the repository.
 #[derive(Clone, Debug)]
 pub struct JobMetrics {
-    name: String,
+    meter: Arc<JobMeter>,
     every: Option<Duration>,
 }
 
@@ -51,7 +52,7 @@ impl JobMetrics {
     /// `Steps` with the same name are counted together; of their stores, the one that was asked last is shown.
     pub fn new(name: impl fmt::Display) -> Self {
         Self {
-            name: printable(name),
+            meter: JobMeter::of(&printable(name)),
             every: Some(Duration::from_secs(10)),
         }
     }
@@ -69,22 +70,40 @@ impl JobMetrics {
         self.every = None;
         self
     }
+}
 
-    /// Whether the interval is within its range.
-    pub(crate) fn is_valid(&self) -> bool {
-        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-        self.every
-            .is_none_or(|every| (Duration::from_secs(1)..=DAY).contains(&every))
+impl JobObserver for JobMetrics {
+    fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
+        self.meter.register(kinds, lanes);
     }
 
-    /// The meter to count in, at zero for each of these kinds with their lanes.
-    pub(crate) fn meter(
-        &self,
-        kinds: &[(&'static str, Vec<&'static str>)],
-        lanes: &[&'static str],
-    ) -> (Arc<JobMeter>, Option<Duration>) {
-        let meter = JobMeter::of(&self.name);
-        meter.register(kinds, lanes);
-        (meter, self.every)
+    fn count_every(&self) -> Option<Duration> {
+        self.every
+    }
+
+    fn counted(&self, counts: &Counts, valid_for: Duration) {
+        if self.every.is_some() {
+            self.meter.see(counts.clone(), valid_for);
+        }
+    }
+
+    fn tried(&self, job: &Job, how: Tried) {
+        self.meter.tried(&job.kind, &job.lane, how);
+    }
+
+    fn ended(&self, job: &Job, status: Status, _: &str) {
+        self.meter.ended(&job.kind, status);
+    }
+
+    fn lost(&self, job: &Job) {
+        self.meter.lost(&job.kind, &job.lane);
+    }
+
+    fn told(&self, stuck: &Stuck, error: Option<&str>) {
+        self.meter.told(&stuck.job.kind, error.is_none());
+    }
+
+    fn store_failed(&self, asked: Asked, _: &str) {
+        self.meter.store_failed(asked);
     }
 }

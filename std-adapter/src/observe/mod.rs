@@ -6,6 +6,7 @@
 //! | `RegistryLog` | a registry | `tracing`, `registry` | the same, with the key |
 //! | `BreakerMetrics` | a breaker | `metrics` | counters, and a gauge of the state |
 //! | `RegistryMetrics` | a registry | `metrics`, `registry` | the same, and the keys that opened |
+//! | `JobLog` | durable steps | `tracing`, `steps` | what an operator must know of jobs |
 //! | `JobMetrics` | durable steps | `metrics`, `steps` | what happens to jobs, and how many there are |
 //!
 //! A pair is also an observer: `.observer((BreakerLog::new("payments"), BreakerMetrics::new("payments")))`. Fields of
@@ -19,7 +20,7 @@
 //! | `lane`, `counts` | one lane per thread, to count in; the counters |
 //! | `meter` | what is counted under one name |
 //! | `breaker_metrics`, `registry_metrics` | the observers that count |
-//! | `job_metrics`, `job_meter` | jobs of durable steps, counted |
+//! | `job_log`, `job_metrics`, `job_meter` | jobs of durable steps, logged and counted |
 //! | `series`, `publish`, `publish_jobs` | the metrics by name; how they reach the recorder |
 
 #[cfg(feature = "metrics")]
@@ -51,6 +52,8 @@ mod series;
 mod breaker_log;
 #[cfg(feature = "tracing")]
 mod event;
+#[cfg(all(feature = "tracing", feature = "steps"))]
+mod job_log;
 #[cfg(all(feature = "tracing", feature = "registry"))]
 mod registry_log;
 #[cfg(feature = "tracing")]
@@ -58,13 +61,12 @@ mod sampler;
 
 mod text;
 
-#[cfg(all(feature = "metrics", feature = "steps"))]
-pub(crate) use job_meter::JobMeter;
-
 #[cfg(feature = "tracing")]
 pub use breaker_log::BreakerLog;
 #[cfg(feature = "metrics")]
 pub use breaker_metrics::BreakerMetrics;
+#[cfg(all(feature = "tracing", feature = "steps"))]
+pub use job_log::JobLog;
 #[cfg(all(feature = "metrics", feature = "steps"))]
 pub use job_metrics::JobMetrics;
 #[cfg(feature = "metrics")]

@@ -13,14 +13,12 @@ use tokio::runtime::Handle;
 use super::engine::{Inner, Steps};
 use super::lane::Lane;
 use super::notifier::AnyNotifier;
+use super::observer::JobObserver;
 use super::room::Room;
 use super::saver::Saver;
 use super::under_way::UnderWay;
-use super::watch::Watch;
 use super::workflow::{AnyWorkflow, is_name};
 use super::{LONGEST_NAME, Notifier, ScheduleError, Store, Workflow};
-#[cfg(feature = "metrics")]
-use crate::observe::JobMetrics;
 
 /// What is to be run, and how: made by [`Steps::builder`].
 #[must_use]
@@ -29,8 +27,7 @@ pub struct StepsBuilder<D> {
     lanes: Vec<Lane>,
     workflows: Vec<Arc<dyn AnyWorkflow>>,
     notifier: Option<Arc<dyn AnyNotifier>>,
-    #[cfg(feature = "metrics")]
-    metrics: Option<JobMetrics>,
+    observer: Option<Arc<dyn JobObserver>>,
     times: Times,
 }
 
@@ -41,7 +38,6 @@ pub(super) struct Times {
     pub(super) poll: Duration,
     pub(super) retention: Duration,
     /// How often a worker asks how many jobs there are.
-    #[cfg(feature = "metrics")]
     pub(super) count: Option<Duration>,
 }
 
@@ -55,14 +51,12 @@ impl<D: Store> StepsBuilder<D> {
             lanes: Vec::new(),
             workflows: Vec::new(),
             notifier: None,
-            #[cfg(feature = "metrics")]
-            metrics: None,
+            observer: None,
             times: Times {
                 lease: MINUTE,
                 limit: Duration::from_secs(10 * 60),
                 poll: Duration::from_secs(1),
                 retention: Duration::from_secs(7 * 24 * 60 * 60),
-                #[cfg(feature = "metrics")]
                 count: None,
             },
         }
@@ -89,10 +83,9 @@ impl<D: Store> StepsBuilder<D> {
         self
     }
 
-    /// Counts jobs for the `metrics` facade.
-    #[cfg(feature = "metrics")]
-    pub fn metrics(mut self, metrics: JobMetrics) -> Self {
-        self.metrics = Some(metrics);
+    /// Who is notified of what happens to jobs, such as a log or metrics: a pair for two.
+    pub fn observer(mut self, observer: impl JobObserver + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
         self
     }
 
@@ -127,7 +120,7 @@ impl<D: Store> StepsBuilder<D> {
     /// # Errors
     /// [`StepsError`] says what is wrong.
     pub fn build(self) -> Result<Steps<D>, StepsError> {
-        let times = self.times;
+        let mut times = self.times;
         if times.lease < Duration::from_secs(1) || times.lease > DAY {
             return Err(StepsError::Time("a lease outside of 1 s to a day"));
         }
@@ -137,8 +130,12 @@ impl<D: Store> StepsBuilder<D> {
         if times.poll < Duration::from_millis(1) || times.poll > MINUTE * 60 {
             return Err(StepsError::Time("a poll outside of 1 ms to an hour"));
         }
-        #[cfg(feature = "metrics")]
-        if self.metrics.as_ref().is_some_and(|of| !of.is_valid()) {
+        let observer = self.observer.unwrap_or_else(|| Arc::new(()));
+        times.count = observer.count_every();
+        if times
+            .count
+            .is_some_and(|each| each < Duration::from_secs(1) || each > DAY)
+        {
             return Err(StepsError::Time(
                 "counting jobs outside of each 1 s to a day",
             ));
@@ -164,22 +161,11 @@ impl<D: Store> StepsBuilder<D> {
         }
         let runtime = Handle::try_current().map_err(|_| StepsError::NoRuntime)?;
         let store = Arc::new(self.store);
-        #[cfg(feature = "metrics")]
-        let (times, watch) = {
-            let meter = self.metrics.map(|of| meter(&of, &workflows, &lanes));
-            let (meter, count) = meter.map_or((None, None), |(meter, count)| (Some(meter), count));
-            let times = Times {
-                count,
-                ..self.times
-            };
-            (times, Arc::new(Watch::new(meter)))
-        };
-        #[cfg(not(feature = "metrics"))]
-        let (times, watch) = (self.times, Arc::new(Watch::new()));
+        built(&*observer, &workflows, &lanes);
         Ok(Steps(Arc::new(Inner {
             saver: Saver::new(
                 Arc::clone(&store),
-                Arc::clone(&watch),
+                Arc::clone(&observer),
                 times.lease,
                 &runtime,
             ),
@@ -188,27 +174,25 @@ impl<D: Store> StepsBuilder<D> {
             workflows,
             notifier: self.notifier,
             times,
-            watch,
+            observer,
             called: Arc::new(UnderWay::new()),
             telling: Arc::new(UnderWay::new()),
         })))
     }
 }
 
-/// Where jobs are counted, and how often a worker asks how many there are.
-#[cfg(feature = "metrics")]
-fn meter(
-    metrics: &JobMetrics,
+fn built(
+    observer: &dyn JobObserver,
     workflows: &HashMap<&'static str, Arc<dyn AnyWorkflow>>,
     lanes: &HashMap<&'static str, Arc<Room>>,
-) -> (Arc<crate::observe::JobMeter>, Option<Duration>) {
-    let kinds = workflows.iter().map(|(kind, workflow)| {
-        let steps = workflow.steps();
-        (*kind, steps.into_iter().map(|(_, lane)| lane).collect())
+) {
+    let kinds = workflows.iter().flat_map(|(kind, workflow)| {
+        let steps = workflow.steps().into_iter();
+        steps.map(|(_, lane)| (*kind, lane))
     });
     let mut lanes: Vec<_> = lanes.keys().copied().collect();
     lanes.sort_unstable();
-    metrics.meter(&kinds.collect::<Vec<_>>(), &lanes)
+    observer.built(&kinds.collect::<Vec<_>>(), &lanes);
 }
 
 fn check(

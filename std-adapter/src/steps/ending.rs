@@ -7,10 +7,10 @@ use tokio::time::sleep;
 
 use super::engine::Inner;
 use super::error::Kind;
+use super::observer::{JobObserver, Tried, text};
 use super::runner::{LOST, Now};
 use super::schedule::LONGEST;
 use super::store::{Change, Saved, Store};
-use super::watch::Tried;
 use super::workflow::AnyWorkflow;
 use super::{HeldUp, Job, Right, Schedule, Status, StepError, Stuck, kept};
 
@@ -54,7 +54,7 @@ impl<D: Store> Inner<D> {
         let due_in = Schedule::new().held_up(self.times.poll, job.held_up.times, NOT_KNOWN);
         let change = if is_lost {
             // A worker that knows it will end it if those were too many.
-            self.watch.tried(job, Tried::Lapsed);
+            self.observer.tried(job, Tried::Lapsed);
             let error = LOST.to_owned();
             Change::Again {
                 due_in,
@@ -135,7 +135,7 @@ impl<D: Store> Inner<D> {
         match self.save(right, job, change).await {
             Some(saved) if saved.is_held => {
                 if status != Status::Waiting {
-                    self.watch.ended(job, status, &error);
+                    self.observer.ended(job, status, &error);
                 }
                 if saved.tell {
                     self.tell(Stuck {
@@ -159,7 +159,7 @@ impl<D: Store> Inner<D> {
     pub(super) async fn save(&self, right: Right, job: &Job, change: Change) -> Option<Saved> {
         let saved = self.saver.save(right, change).await;
         if !saved.is_some_and(|saved| saved.is_held) {
-            self.watch.lost(job);
+            self.observer.lost(job);
         }
         saved
     }
@@ -176,17 +176,17 @@ impl<D: Store> Inner<D> {
         let Some(notifier) = self.notifier.clone() else {
             return;
         };
-        let watch = Arc::clone(&self.watch);
+        let observer = Arc::clone(&self.observer);
         let telling = self.telling.begin();
         tokio::spawn(async move {
             let _telling = telling;
             for pause in [Some(1), Some(10), None] {
                 let Err(error) = notifier.notify(&stuck).await else {
-                    return watch.told(&stuck, None);
+                    return observer.told(&stuck, None);
                 };
                 match pause {
                     Some(seconds) => sleep(Duration::from_secs(seconds)).await,
-                    None => watch.told(&stuck, Some(&error)),
+                    None => observer.told(&stuck, Some(&text(&error))),
                 }
             }
         });

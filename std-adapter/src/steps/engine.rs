@@ -11,12 +11,12 @@ use super::builder::{StepsBuilder, Times};
 use super::caught::answer;
 use super::job::unreadable;
 use super::notifier::AnyNotifier;
+use super::observer::{Asked, JobObserver, text};
 use super::room::{Room, Start};
 use super::runner::Now;
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
 use super::under_way::{One, UnderWay};
-use super::watch::{Asked, Watch};
 use super::worker::Worker;
 use super::workflow::AnyWorkflow;
 use super::{Claimed, EnqueueError, HeldUp, Job, JobId, NewJob, Right, Status, Workflow};
@@ -61,7 +61,7 @@ pub(super) struct Inner<D> {
     pub(super) times: Times,
     /// Work that was started at once.
     pub(super) called: Arc<UnderWay>,
-    pub(super) watch: Arc<Watch>,
+    pub(super) observer: Arc<dyn JobObserver>,
     /// Messages to a person that are under way.
     pub(super) telling: Arc<UnderWay>,
 }
@@ -228,7 +228,7 @@ impl<D: Store> Inner<D> {
         lease: Option<std::time::Duration>,
     ) -> Result<Put, StoreError> {
         let put = answer(|| self.store.put(job, lease)).await;
-        put.inspect_err(|error| self.watch.store_failed(Asked::Put, error))
+        put.inspect_err(|error| self.observer.store_failed(Asked::Put, &text(error)))
     }
 
     /// In a task of its own from the beginning, so that a job that is kept is also run.

@@ -18,7 +18,7 @@
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves the results |
 //! | `notifier` | [`Notifier`]: tells a person |
 //! | `keep` | work that is called first, and kept only if it did not succeed |
-//! | `watch` | what is counted and logged |
+//! | `observer` | [`JobObserver`]: is notified of what happens to jobs, to log or count it |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `caught` | a store, notifier or breaker that panics counts as failed |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
@@ -34,6 +34,7 @@ mod keep;
 mod lane;
 mod memory;
 mod notifier;
+mod observer;
 #[cfg(feature = "http")]
 mod response;
 mod room;
@@ -42,7 +43,6 @@ mod saver;
 mod schedule;
 mod store;
 mod under_way;
-mod watch;
 mod worker;
 mod workflow;
 
@@ -61,10 +61,9 @@ pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
 pub use notifier::{Notifier, Stuck};
+pub use observer::{Asked, JobObserver, Tried};
 pub use schedule::{Schedule, ScheduleError};
 pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
-#[cfg(feature = "metrics")]
-pub(crate) use watch::{Asked, Tried};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 

@@ -14,10 +14,10 @@ use super::ending::Unknown;
 use super::engine::Inner;
 use super::error::Kind;
 use super::lane::failed;
+use super::observer::{Asked, JobObserver, Tried, text};
 use super::room::Start;
 use super::store::{Change, Store};
 use super::under_way::until_given_up;
-use super::watch::{Asked, Tried};
 use super::workflow::{AnyWorkflow, Came, StepContext};
 use super::{Claimed, HeldUp, Job, Right, Status, StepError};
 
@@ -90,12 +90,12 @@ impl<D: Store> Inner<D> {
             let came = match step.await {
                 Ended::Came(came) => came,
                 Ended::Lost => {
-                    self.watch.lost(&job);
+                    self.observer.lost(&job);
                     return Now::Later;
                 }
                 Ended::GivenUp => {
                     let due_in = Duration::ZERO;
-                    self.watch.tried(&job, Tried::GivenBack);
+                    self.observer.tried(&job, Tried::GivenBack);
                     self.save(right, &job, Change::Back { due_in }).await;
                     return Now::Later;
                 }
@@ -106,14 +106,14 @@ impl<D: Store> Inner<D> {
                     return self.unknown(right, &job, false, what).await;
                 }
                 Came::Failed(error) => {
-                    self.watch.tried(&job, tried(error.kind));
+                    self.observer.tried(&job, tried(error.kind));
                     start
                         .admitted
                         .report(outcome_of(error.kind), &error.words());
                     return self.fail(&*workflow, right, &job, &error).await;
                 }
                 Came::Done(state) => {
-                    self.watch.tried(&job, Tried::Success);
+                    self.observer.tried(&job, Tried::Success);
                     start.admitted.report(Outcome::Success, "");
                     let change = Change::Done {
                         state: state.clone(),
@@ -121,14 +121,14 @@ impl<D: Store> Inner<D> {
                     let saved = self.save(right, &job, change).await;
                     return match saved {
                         Some(saved) if saved.is_held => {
-                            self.watch.ended(&job, Status::Done, "");
+                            self.observer.ended(&job, Status::Done, "");
                             Now::Done(state)
                         }
                         _ => Now::Later,
                     };
                 }
                 Came::Next { step, lane, state } => {
-                    self.watch.tried(&job, Tried::Success);
+                    self.observer.tried(&job, Tried::Success);
                     start.admitted.report(Outcome::Success, "");
                     step.clone_into(&mut job.step);
                     lane.clone_into(&mut job.lane);
@@ -199,7 +199,7 @@ impl<D: Store> Inner<D> {
 
     /// The previous worker let its lease run out.
     async fn lapsed(&self, workflow: &dyn AnyWorkflow, right: Right, job: &Job) -> Now {
-        self.watch.tried(job, Tried::Lapsed);
+        self.observer.tried(job, Tried::Lapsed);
         let lost = StepError::from(LOST);
         self.fail(workflow, right, job, &lost).await
     }
@@ -233,7 +233,7 @@ impl<D: Store> Inner<D> {
         };
         let failed = match came {
             Ok(Ok(Came::Failed(error))) if start.admitted.may_be_why(&error) => {
-                self.watch.in_its_own_way(job);
+                self.observer.in_its_own_way(job);
                 // Nothing was done, and the call is the probe now.
                 start.admitted.give_back();
                 return Box::pin(self.step(workflow, right, job, start, gives_up)).await;
@@ -269,10 +269,10 @@ impl<D: Store> Inner<D> {
         let renewed = answer(|| self.store.renew(&rights, self.times.lease));
         match timeout(self.times.lease / 3, renewed).await {
             Ok(Ok(held)) => return held == [false],
-            Ok(Err(error)) => self.watch.store_failed(Asked::Renew, &error),
+            Ok(Err(error)) => self.observer.store_failed(Asked::Renew, &text(error)),
             Err(_) => self
-                .watch
-                .store_failed(Asked::Renew, &"no answer within a third of the lease"),
+                .observer
+                .store_failed(Asked::Renew, "no answer within a third of the lease"),
         }
         false
     }

@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Right;
 use super::caught::answer;
+use super::observer::{Asked, JobObserver, text};
 use super::store::{Change, Save, Saved, Store};
-use super::watch::{Asked, Watch};
 
 /// How many are saved together at most.
 const TOGETHER: usize = 256;
@@ -39,12 +39,12 @@ pub(super) struct Saver {
 impl Saver {
     pub(super) fn new<D: Store>(
         store: Arc<D>,
-        watch: Arc<Watch>,
+        observer: Arc<dyn JobObserver>,
         lease: Duration,
         runtime: &Handle,
     ) -> Self {
         let (waiting, taken) = mpsc::channel(TOGETHER);
-        runtime.spawn(save_all(store, watch, taken));
+        runtime.spawn(save_all(store, observer, taken));
         Self { waiting, lease }
     }
 
@@ -65,7 +65,11 @@ impl Saver {
 }
 
 /// Saves that failed wait for their next try, and do not delay the others.
-async fn save_all<D: Store>(store: Arc<D>, watch: Arc<Watch>, mut taken: mpsc::Receiver<Waiting>) {
+async fn save_all<D: Store>(
+    store: Arc<D>,
+    observer: Arc<dyn JobObserver>,
+    mut taken: mpsc::Receiver<Waiting>,
+) {
     let mut waiting: Vec<Waiting> = Vec::new();
     let mut is_open = true;
     while is_open || !waiting.is_empty() {
@@ -84,7 +88,7 @@ async fn save_all<D: Store>(store: Arc<D>, watch: Arc<Watch>, mut taken: mpsc::R
         let now = Instant::now();
         let due = waiting.extract_if(.., |each| each.next <= now);
         let mut together: Vec<_> = due.take(TOGETHER).collect();
-        save(&*store, &watch, &mut together).await;
+        save(&*store, &observer, &mut together).await;
         let now = Instant::now();
         // Those that could not be saved yet, and still may be.
         for mut failed in together {
@@ -99,12 +103,12 @@ async fn save_all<D: Store>(store: Arc<D>, watch: Arc<Watch>, mut taken: mpsc::R
 
 /// Leaves those that could not be saved. If a save was done but its answer was lost, the right is no longer held when
 /// the save is repeated, as each save ends the right, except one that keeps it.
-async fn save<D: Store>(store: &D, watch: &Watch, together: &mut Vec<Waiting>) {
+async fn save<D: Store>(store: &D, observer: &dyn JobObserver, together: &mut Vec<Waiting>) {
     let Some(until) = together.iter().map(|each| each.until).max() else {
         return;
     };
     let saves: Vec<Save> = together.iter().map(|each| each.save.clone()).collect();
-    if let Some(all) = saved(store, watch, until, &saves).await {
+    if let Some(all) = saved(store, observer, until, &saves).await {
         for (each, saved) in together.drain(..).zip(all) {
             // The caller may have gone.
             let _ = each.answer.send(saved);
@@ -117,7 +121,7 @@ async fn save<D: Store>(store: &D, watch: &Watch, together: &mut Vec<Waiting>) {
     // One that the database does not accept must not block the others.
     for each in std::mem::take(together) {
         let one = std::slice::from_ref(&each.save);
-        match saved(store, watch, each.until, one).await.as_deref() {
+        match saved(store, observer, each.until, one).await.as_deref() {
             Some([came, ..]) => {
                 let _ = each.answer.send(*came);
             }
@@ -128,17 +132,17 @@ async fn save<D: Store>(store: &D, watch: &Watch, together: &mut Vec<Waiting>) {
 
 async fn saved<D: Store>(
     store: &D,
-    watch: &Watch,
+    observer: &dyn JobObserver,
     until: Instant,
     saves: &[Save],
 ) -> Option<Vec<Saved>> {
     match timeout_at(until, answer(|| store.save(saves))).await {
         Ok(Ok(all)) => {
-            watch.store_answered();
+            observer.store_answered();
             return Some(all);
         }
-        Ok(Err(error)) => watch.store_failed(Asked::Save, &error),
-        Err(_) => watch.store_failed(Asked::Save, &"no answer before the lease was over"),
+        Ok(Err(error)) => observer.store_failed(Asked::Save, &text(error)),
+        Err(_) => observer.store_failed(Asked::Save, "no answer before the lease was over"),
     }
     None
 }

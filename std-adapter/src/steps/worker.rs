@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::caught::answer;
 use super::engine::Inner;
+use super::observer::{Asked, JobObserver, text};
 use super::room::{Full, Room, Start};
 use super::store::Store;
 use super::under_way::{Before, UnderWay};
-use super::watch::Asked;
 use crate::resource::Rejection;
 
 /// How many are claimed at a time, at most.
@@ -61,9 +61,8 @@ impl Worker {
             stops,
             keep_house(Arc::clone(inner)),
         )));
-        #[cfg(feature = "metrics")]
-        if let (Some(meter), Some(each)) = (&inner.watch.meter, inner.times.count) {
-            let counts = count(Arc::clone(inner), Arc::clone(meter), each);
+        if let Some(each) = inner.times.count {
+            let counts = count(Arc::clone(inner), each);
             lanes.push(tokio::spawn(until_stopped(is_stopped.subscribe(), counts)));
         }
         Self {
@@ -230,8 +229,8 @@ async fn claim<D: Store>(
     let (lane, lease) = (room.lane.name, inner.times.lease);
     let claim = answer(|| inner.store.claim(lane, most as u32, lease)).await;
     let held = held.unwrap_or_else(|| room.take_back(most));
-    let claim = claim.map_err(|error| inner.watch.store_failed(Asked::Claim, &error))?;
-    inner.watch.store_answered();
+    let claim = claim.map_err(|error| inner.observer.store_failed(Asked::Claim, &text(error)))?;
+    inner.observer.store_answered();
     let fewer = claim.jobs.len() < most;
     let mut gave_back = false;
     let mut starts = held.into_iter().filter_map(|start| room.again(start).ok());
@@ -273,7 +272,7 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
 async fn forget<D: Store>(inner: &Inner<D>) -> u64 {
     let forgotten = answer(|| inner.store.forget(inner.times.retention, AT_A_TIME)).await;
     forgotten.unwrap_or_else(|error| {
-        inner.watch.store_failed(Asked::Forget, &error);
+        inner.observer.store_failed(Asked::Forget, &text(error));
         0
     })
 }
@@ -288,7 +287,7 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
             let kind = workflow.kind();
             let unparked = answer(|| inner.store.unpark(kind, &steps, before, AT_A_TIME)).await;
             unparked.unwrap_or_else(|error| {
-                inner.watch.store_failed(Asked::Unpark, &error);
+                inner.observer.store_failed(Asked::Unpark, &text(error));
                 0
             })
         };
@@ -296,18 +295,15 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
     }
 }
 
-/// Asks repeatedly how many jobs there are. An answer is shown until two have been missed.
-#[cfg(feature = "metrics")]
-async fn count<D: Store>(
-    inner: Arc<Inner<D>>,
-    meter: Arc<crate::observe::JobMeter>,
-    each: Duration,
-) {
+/// Asks repeatedly how many jobs there are. An answer is valid until two have been missed.
+async fn count<D: Store>(inner: Arc<Inner<D>>, each: Duration) {
     loop {
         let began = Instant::now();
         match answer(|| inner.store.counts()).await {
-            Ok(counts) => meter.see(counts, (each + began.elapsed()) * 3),
-            Err(error) => inner.watch.store_failed(Asked::Counts, &error),
+            Ok(counts) => inner
+                .observer
+                .counted(&counts, (each + began.elapsed()) * 3),
+            Err(error) => inner.observer.store_failed(Asked::Counts, &text(error)),
         }
         sleep(spread(each)).await;
     }

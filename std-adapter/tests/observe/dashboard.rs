@@ -31,7 +31,7 @@ fn emitted() -> BTreeSet<String> {
             let steps = Steps::builder(MemoryStore::new())
                 .lane(Lane::new("lane"))
                 .workflow(&workflow)
-                .metrics(JobMetrics::new("dashboard"))
+                .observer(JobMetrics::new("dashboard"))
                 .build()
                 .unwrap();
             let _worker = steps.work();

@@ -9,6 +9,7 @@
 //! | `held_up` | jobs that a breaker within the step rejects, or that nobody knows |
 //! | `parked` | jobs that nobody can run, for a while or for long |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
+//! | `observers` | what observers are notified of, and observers that panic |
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
@@ -54,6 +55,7 @@ mod keep_secrets;
 #[cfg(feature = "keep")]
 mod keep_server;
 mod lanes;
+mod observers;
 mod parked;
 #[cfg(feature = "http")]
 mod response;

@@ -9,11 +9,11 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{oneshot, watch};
 
 use super::super::engine::{Inner, Ran, Steps, claimed, ran_before, ran_to_end};
+use super::super::observer::{JobObserver, Tried};
 use super::super::room::{Full, Start};
 use super::super::runner::{Ended, outcome_of, tried};
 use super::super::store::{Store, StoreError};
 use super::super::under_way::One;
-use super::super::watch::Tried;
 use super::super::workflow::Came;
 use super::super::{EnqueueError, JobId, NewJob, Right, StepError, Workflow};
 use super::refused::{Kept, Refused};
@@ -34,9 +34,10 @@ impl<D: Store> Steps<D> {
     /// The step goes on in a task of its own even if this future is dropped, for example by a timeout around it: then
     /// it is done, or kept, and a step that ended without success is kept, too, as dead, so that a person is told. If
     /// the store fails after the caller has gone, it is asked again until a [lease](super::super::StepsBuilder::lease)
-    /// is over; what cannot be kept by then is logged. A [worker that stops](super::super::Worker::stop) waits for it,
-    /// and keeps what does not end within its time. Until it has failed nothing of it is kept: a call under way in a
-    /// process that dies is lost with its caller. [`run`](Self::run) keeps it first.
+    /// is over; the [observer](super::super::JobObserver::unkept) is notified of what cannot be kept by then. A [worker
+    /// that stops](super::super::Worker::stop) waits for it, and keeps what does not end within its time. Until it has
+    /// failed nothing of it is kept: a call under way in a process that dies is lost with its caller.
+    /// [`run`](Self::run) keeps it first.
     ///
     /// **Nothing looks for a job of the same key before the call**: if one waits, this call is made all the same, and
     /// the job runs later. Steps must tolerate that, as they may run again in any case. To have each key done in order
@@ -176,19 +177,19 @@ impl<D: Store> Inner<D> {
         let step = self.step(&*workflow, None, &job, &mut start, gives_up);
         Some(match step.await {
             Ended::Came(Came::Done(state) | Came::Next { state, .. }) => {
-                self.watch.tried(&job, Tried::Success);
+                self.observer.tried(&job, Tried::Success);
                 start.admitted.report(Outcome::Success, "");
                 Ok(state)
             }
             Ended::Came(Came::Failed(error)) => {
-                self.watch.tried(&job, tried(error.kind));
+                self.observer.tried(&job, tried(error.kind));
                 let outcome = outcome_of(error.kind);
                 start.admitted.report(outcome, &error.words());
                 Err(error)
             }
             Ended::Came(Came::Unreadable(why)) => Err(StepError::end(why)),
             Ended::Lost | Ended::GivenUp => {
-                self.watch.tried(&job, Tried::GivenBack);
+                self.observer.tried(&job, Tried::GivenBack);
                 return None;
             }
         })

@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use super::super::engine::{Inner, claimed};
+use super::super::observer::{JobObserver, text};
 use super::super::store::{Store, StoreError};
 use super::super::under_way::Part;
 use super::super::{JobId, NewJob, Right};
@@ -118,6 +119,7 @@ impl<D: Store> Inner<D> {
             id: JobId::new(0),
             fence: 0,
         };
-        self.watch.unkept(&claimed(job.clone(), nothing).job, error);
+        self.observer
+            .unkept(&claimed(job.clone(), nothing).job, &text(error));
     }
 }

@@ -224,7 +224,7 @@ fn an_interval_that_makes_no_sense_is_an_error_that_says_what_to_do() {
         for every in [Duration::ZERO, SECOND / 2, MINUTE * 60 * 25, Duration::MAX] {
             let steps = Steps::builder(FaultyStore::default())
                 .lane(Lane::new("a"))
-                .metrics(JobMetrics::new("jobs-wrong").count_every(every));
+                .observer(JobMetrics::new("jobs-wrong").count_every(every));
             let error = steps.build().unwrap_err().to_string();
             assert!(error.contains("1 s to a day"), "{error}");
         }

@@ -71,7 +71,7 @@ fn the_store_is_asked_as_often_as_set_however_many_jobs_there_are() {
     run(async || {
         let store = FaultyStore::default();
         let metrics = JobMetrics::new("jobs-asked").count_every(60 * SECOND);
-        let steps = builder(&store, "jobs-asked").metrics(metrics);
+        let steps = builder(&store, "jobs-asked").observer(metrics);
         let steps = steps.build().unwrap();
         let worker = steps.work();
         for number in 0..1_000 {
@@ -96,7 +96,7 @@ fn without_gauges_nobody_asks() {
     run(async || {
         let store = FaultyStore::default();
         let metrics = JobMetrics::new("jobs-unasked").without_gauges();
-        let steps = builder(&store, "jobs-unasked").metrics(metrics);
+        let steps = builder(&store, "jobs-unasked").observer(metrics);
         let steps = steps.build().unwrap();
         let _worker = steps.work();
         pass(60 * SECOND).await;

@@ -13,7 +13,7 @@ mod logged;
 use std::error::Error;
 use std::time::Duration;
 
-use atomic_breaker_std::observe::JobMetrics;
+use atomic_breaker_std::observe::{JobLog, JobMetrics};
 use atomic_breaker_std::steps::{
     Lane, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck, Workflow,
 };
@@ -66,7 +66,7 @@ fn builder(store: &FaultyStore, name: &str) -> StepsBuilder<FaultyStore> {
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))
         .workflow(&workflow())
-        .metrics(JobMetrics::new(name))
+        .observer((JobLog::new(), JobMetrics::new(name)))
 }
 
 /// A person who can be told, or not.

@@ -165,7 +165,7 @@ impl<D: Store, B> Heard<D, B> {
     }
 }
 
-/// A request that cannot be made a job. If it is dropped because the caller has gone, that is logged.
+/// A request that cannot be made a job. If it is dropped because the caller has gone, an observer is notified.
 struct Lost<D: Store>(Option<(Arc<Shared<D>>, NewJob, NotKept)>);
 
 impl<D: Store> Lost<D> {

@@ -35,9 +35,10 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// From the moment its body has been read, a request that may be kept goes on in a task of its own, even if the caller
 /// has gone, for example because of a timeout above this layer: it is done, or kept. No more than [may be
 /// kept](KeepConfig::most) do so. If the store fails then, or has no room for it, it is asked again until a
-/// [lease](super::super::super::StepsBuilder::lease) is over; what cannot be kept by then is logged. If the schedule
-/// has no second try, a person is told. A [worker that stops](super::super::super::Worker::stop) waits for it, and
-/// keeps what does not end within its time.
+/// [lease](super::super::super::StepsBuilder::lease) is over; the
+/// [observer](super::super::super::JobObserver::unkept) is notified of what cannot be kept by then. If the schedule has
+/// no second try, a person is told. A [worker that stops](super::super::super::Worker::stop) waits for it, and keeps
+/// what does not end within its time.
 ///
 /// A request that is not done within the [time limit](super::super::super::StepsBuilder::time_limit) of the steps, 10
 /// min unless set, is aborted, and counts as a temporary failure. A shorter limit belongs below the breaker, where it

@@ -1,4 +1,4 @@
-//! `tracing` events: few of each kind, however many jobs there are.
+//! Logs what an operator must know of durable steps: few events of each kind, however many jobs there are.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::{Job, Status, Stuck};
-use super::Asked;
 use crate::printable;
+use crate::steps::{Asked, Job, JobObserver, Status, Stuck};
 
 /// How many events of one kind are logged per second.
 const MOST: u64 = 10;
@@ -17,8 +16,29 @@ const MOST: u64 = 10;
 /// The interval at which a failing store is logged.
 const STORE_EACH: Duration = Duration::from_secs(60);
 
-#[derive(Default)]
-pub(super) struct Log {
+/// Logs what an operator must know of durable [steps](crate::steps) as events of `tracing`, target
+/// `atomic_breaker::steps`: jobs that ended without success or were lost, messages to a person that failed, a store that
+/// fails. Pass it to [`StepsBuilder::observer`](crate::steps::StepsBuilder::observer).
+///
+/// ```
+/// use atomic_breaker_std::observe::JobLog;
+/// use atomic_breaker_std::steps::{Lane, MemoryStore, Steps, Workflow};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| Ok(to));
+/// let steps = Steps::builder(MemoryStore::new())
+///     .lane(Lane::new("mail"))
+///     .workflow(&welcome)
+///     .observer(JobLog::new())
+///     .build()?;
+/// # drop(steps);
+/// # Ok(()) }
+/// ```
+///
+/// Of each kind of event at most ten are logged per second, and a store that fails once a minute; the next event of the
+/// same kind says how many were left out. `docs/observability.md` in the repository lists the events and their fields.
+#[derive(Debug, Default)]
+pub struct JobLog {
     ended: Sparse,
     lost: Sparse,
     unkept: Sparse,
@@ -30,7 +50,7 @@ pub(super) struct Log {
     is_store_down: AtomicBool,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Store {
     logged: Option<Instant>,
     left_out: u64,
@@ -53,8 +73,15 @@ macro_rules! warn_of {
     };
 }
 
-impl Log {
-    pub(super) fn ended(&self, job: &Job, status: Status, error: &str) {
+impl JobLog {
+    /// A log of all jobs of this process, or, with one for each, of one store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl JobObserver for JobLog {
+    fn ended(&self, job: &Job, status: Status, error: &str) {
         if !matches!(status, Status::Dead | Status::Parked) {
             return;
         }
@@ -69,7 +96,7 @@ impl Log {
         }
     }
 
-    pub(super) fn lost(&self, job: &Job) {
+    fn lost(&self, job: &Job) {
         if let Some(left_out) = self.lost.take() {
             let none: Option<&str> = None;
             warn_of!(
@@ -81,7 +108,7 @@ impl Log {
         }
     }
 
-    pub(super) fn unkept(&self, job: &Job, error: &str) {
+    fn unkept(&self, job: &Job, error: &str) {
         if let Some(left_out) = self.unkept.take() {
             warn_of!(
                 job,
@@ -93,7 +120,7 @@ impl Log {
     }
 
     /// Once for each lane.
-    pub(super) fn in_its_own_way(&self, job: &Job) {
+    fn in_its_own_way(&self, job: &Job) {
         if lock(&self.in_their_own_way).insert(job.lane.clone()) {
             let none: Option<&str> = None;
             warn_of!(
@@ -106,7 +133,8 @@ impl Log {
         }
     }
 
-    pub(super) fn told_nobody(&self, stuck: &Stuck, error: &str) {
+    fn told(&self, stuck: &Stuck, error: Option<&str>) {
+        let Some(error) = error else { return };
         if let Some(left_out) = self.told.take() {
             warn_of!(
                 &stuck.job,
@@ -118,7 +146,7 @@ impl Log {
         }
     }
 
-    pub(super) fn store_failed(&self, asked: Asked, error: &str) {
+    fn store_failed(&self, asked: Asked, error: &str) {
         let left_out = {
             let mut store = lock(&self.store);
             let now = Instant::now();
@@ -140,7 +168,7 @@ impl Log {
         );
     }
 
-    pub(super) fn store_answered(&self) {
+    fn store_answered(&self) {
         let is_down = &self.is_store_down;
         if is_down.load(Ordering::Relaxed) && is_down.swap(false, Ordering::Relaxed) {
             tracing::event!(
@@ -153,10 +181,10 @@ impl Log {
 }
 
 /// Which events of one kind are logged: the first ones in each second.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sparse(Mutex<Second>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Second {
     began: Option<Instant>,
     logged: u64,
