@@ -86,7 +86,6 @@
 //! | share what each instance learns | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
 //! | write logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
-//! | see and control it in a browser, or through JSON | `admin::Admin` | `admin` |
 //! | publish metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
 //! | know why it opened; try it without rejecting calls | `Resource`, `Enforcement` | `resource` |
 //!
@@ -110,8 +109,6 @@
 #![cfg_attr(not(feature = "mapped"), forbid(unsafe_code))]
 #![cfg_attr(feature = "mapped", deny(unsafe_code))] // allowed in `mapped/memory.rs`
 
-#[cfg(all(feature = "admin", target_has_atomic = "64"))]
-pub mod admin;
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
 #[cfg(all(feature = "client", target_has_atomic = "64"))]

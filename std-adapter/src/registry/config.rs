@@ -90,9 +90,8 @@ where
         *self.rules_of_absent(key).rules.config()
     }
 
-    /// The rules that apply to a key apart from its own.
-    #[cfg(feature = "admin")]
-    pub(crate) fn config_without_own(&self, key: &K) -> Config {
+    /// The rules that a key has without [its own](Self::set_config_of): those of its class, or the common ones.
+    pub fn config_without_own(&self, key: &K) -> Config {
         *self.rules_of_absent(key).rules.config()
     }
 

@@ -8,8 +8,11 @@ use std::task::Poll;
 
 use super::StoreError;
 
-/// A store that panicked once may answer the next time.
-pub(crate) async fn answer<T, F>(ask: impl FnOnce() -> F) -> Result<T, StoreError>
+/// Asks a [`Store`](super::Store), whose code is foreign: a panic of it is an error, as it may succeed the next time.
+///
+/// # Errors
+/// That of the store, or one that contains the message of its panic.
+pub async fn answer<T, F>(ask: impl FnOnce() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {

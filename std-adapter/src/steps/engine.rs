@@ -191,14 +191,14 @@ impl<D: Store> Steps<D> {
         }
     }
 
-    #[cfg(feature = "admin")]
-    pub(crate) fn wake_lane(&self, lane: &str) {
+    /// Makes workers of this process look for due jobs in this lane now, as after an operator's
+    /// [retry](Store::retry_now). Does nothing if the lane is not known here.
+    pub fn wake_lane(&self, lane: &str) {
         self.0.wake(lane);
     }
 
     /// The kinds of jobs that are known here, in order.
-    #[cfg(feature = "admin")]
-    pub(crate) fn kinds(&self) -> Vec<&'static str> {
+    pub fn kinds(&self) -> Vec<&'static str> {
         let mut kinds: Vec<_> = self.0.workflows.keys().copied().collect();
         kinds.sort_unstable();
         kinds

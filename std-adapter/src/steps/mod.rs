@@ -47,8 +47,7 @@ mod worker;
 mod workflow;
 
 pub use builder::{StepsBuilder, StepsError};
-#[cfg(feature = "admin")]
-pub(crate) use caught::answer;
+pub use caught::answer;
 pub use engine::{Ran, Steps};
 pub use enqueue_error::EnqueueError;
 pub use error::StepError;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use atomic_breaker_std::admin::{Admin, Operator, Timeline};
+use atomic_breaker_admin::{Admin, Operator, Timeline};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{State, TokioClock};
 use axum::body::{Body, to_bytes};

@@ -1,0 +1,239 @@
+//! Jobs with their status: a page of them, or one with its failures.
+
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::super::answer::Problem;
+use super::super::builder::Shown;
+use super::super::text;
+use super::source::Jobs;
+use super::{One, STATUSES, absent, of};
+use atomic_breaker_std::steps::{Failed, Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status};
+
+const MOST: u32 = 100;
+/// How many failures of a job are shown.
+const HISTORY: usize = 100;
+/// The most bytes of a state that are shown.
+const STATE: usize = 16 * 1_024;
+
+/// Which jobs are requested.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Query {
+    of: String,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    /// With this key or id.
+    #[serde(default)]
+    search: Option<String>,
+    /// With a greater id than this.
+    #[serde(default)]
+    after: Option<i64>,
+    #[serde(default = "most")]
+    limit: u32,
+}
+
+const fn most() -> u32 {
+    MOST
+}
+
+impl Query {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let refuse = |error| Err(Problem::new(StatusCode::BAD_REQUEST, error));
+        if !(1..=MOST).contains(&self.limit) {
+            return refuse("limit must be from 1 to 100: read the rest with after");
+        }
+        if self
+            .search
+            .as_ref()
+            .is_some_and(|it| it.len() > LONGEST_KEY)
+        {
+            return refuse("search must be at most 255 bytes: it is a whole key, or an id");
+        }
+        if self.kind.as_ref().is_some_and(|it| it.len() > LONGEST_NAME) {
+            return refuse("kind must be at most 64 bytes");
+        }
+        self.status().map(|_| ())
+    }
+
+    fn status(&self) -> Result<Option<Status>, Problem> {
+        let Some(name) = &self.status else {
+            return Ok(None);
+        };
+        let status = Status::of(name);
+        let status = status.ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, STATUSES));
+        status.map(Some)
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Page {
+    jobs: Vec<Entry>,
+    /// Where to continue, if there may be more.
+    next_after: Option<String>,
+}
+
+/// A job.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    /// As text: it may exceed the integers that JavaScript can represent exactly.
+    id: String,
+    kind: String,
+    key: String,
+    step: String,
+    lane: String,
+    status: &'static str,
+    failures: u32,
+    due_in_ms: i64,
+    age_ms: u64,
+    is_told: bool,
+    /// How often in a row it was given back without a try.
+    held_up_count: u32,
+    /// How long ago the first time was.
+    held_up_ms: u64,
+    /// How long it has not been claimed by any worker that knows how to run it.
+    unknown_ms: u64,
+    state_bytes: usize,
+}
+
+impl Entry {
+    pub(super) fn new(job: &Job) -> Self {
+        Self {
+            id: job.id.to_string(),
+            kind: job.kind.clone(),
+            key: job.key.clone(),
+            step: job.step.clone(),
+            lane: job.lane.clone(),
+            status: job.status.name(),
+            failures: job.failures,
+            due_in_ms: job.due_in_ms,
+            age_ms: job.age.as_millis() as u64,
+            is_told: job.is_told,
+            held_up_count: job.held_up.times,
+            held_up_ms: job.held_up.time.as_millis() as u64,
+            unknown_ms: job.held_up.unknown.as_millis() as u64,
+            state_bytes: job.state.len(),
+        }
+    }
+}
+
+pub(super) async fn list(shown: &Shown, query: &Query) -> Result<Page, Problem> {
+    let steps = of(shown, &query.of)?;
+    let filter = Filter {
+        status: query.status()?,
+        kind: query.kind.clone(),
+        key: None,
+        after: query.after.map(JobId::new),
+    };
+    let limit = query.limit;
+    if let Some(search) = query.search.clone() {
+        let found = steps.ask(|jobs| async move { search_for(&*jobs, filter, &search).await });
+        let jobs = found.await?;
+        return Ok(Page {
+            jobs: jobs.iter().map(Entry::new).collect(),
+            next_after: None,
+        });
+    }
+    let listed = steps.ask(move |jobs| async move { jobs.list(&filter, limit).await });
+    let jobs = listed.await?;
+    let is_full = jobs.len() >= limit as usize;
+    let last = jobs.last().filter(|_| is_full);
+    Ok(Page {
+        next_after: last.map(|job| job.id.to_string()),
+        jobs: jobs.iter().map(Entry::new).collect(),
+    })
+}
+
+/// By its id, then by its key in each kind that is known here: both are fast lookups.
+async fn search_for(
+    jobs: &dyn Jobs,
+    mut filter: Filter,
+    search: &str,
+) -> Result<Vec<Job>, atomic_breaker_std::steps::StoreError> {
+    let mut found = Vec::new();
+    filter.after = None;
+    if let Ok(id) = search.parse() {
+        let job = jobs.job(JobId::new(id)).await?;
+        let fits = |job: &Job| {
+            filter.status.is_none_or(|status| status == job.status)
+                && filter.kind.as_ref().is_none_or(|kind| *kind == job.kind)
+        };
+        found.extend(job.filter(fits));
+    }
+    let mut kinds = vec![filter.kind.take()];
+    let known = jobs.kinds();
+    if kinds == [None] && !known.is_empty() {
+        kinds = known
+            .into_iter()
+            .map(|kind| Some(kind.to_owned()))
+            .collect();
+    }
+    filter.key = Some(search.to_owned());
+    for kind in kinds {
+        filter.kind = kind;
+        let listed = jobs.list(&filter, MOST).await?;
+        let is_new = |job: &Job| found.iter().all(|known| known.id != job.id);
+        let new: Vec<_> = listed.into_iter().filter(is_new).collect();
+        found.extend(new);
+    }
+    Ok(found)
+}
+
+/// A job with its failures.
+#[derive(Debug, Serialize)]
+pub(super) struct Whole {
+    #[serde(flatten)]
+    job: Entry,
+    /// The failures, the latest last; if there are many, only the last ones.
+    history: Vec<Failure>,
+    /// The total number of failures.
+    history_count: usize,
+    /// Its state, where states are shown, up to the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Failure {
+    step: String,
+    failures: u32,
+    error: String,
+    ago_ms: u64,
+}
+
+pub(super) async fn one(shown: &Shown, query: &One) -> Result<Whole, Problem> {
+    let steps = of(shown, &query.of)?;
+    let id = JobId::new(query.id);
+    let both = steps.ask(move |jobs| async move {
+        let job = jobs.job(id).await?;
+        let history = match job {
+            Some(_) => jobs.history(id).await?,
+            None => Vec::new(),
+        };
+        Ok((job, history))
+    });
+    let (job, history) = both.await?;
+    let job = job.ok_or_else(|| absent(id))?;
+    let history_count = history.len();
+    let left_out = history_count.saturating_sub(HISTORY);
+    Ok(Whole {
+        state: steps
+            .it
+            .shows_states
+            .then(|| text::bounded(&job.state, STATE)),
+        job: Entry::new(&job),
+        history: history.into_iter().skip(left_out).map(failure).collect(),
+        history_count,
+    })
+}
+
+fn failure(failed: Failed) -> Failure {
+    Failure {
+        step: failed.step,
+        failures: failed.failures,
+        error: failed.error,
+        ago_ms: failed.ago.as_millis() as u64,
+    }
+}

@@ -1,0 +1,196 @@
+//! Steps over any store, asked so that a slow or failed store holds up nothing else.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use super::super::answer::Problem;
+use super::super::builder::Named;
+use super::super::text;
+use super::counts::Counted;
+use atomic_breaker_std::steps::{
+    Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer,
+};
+
+/// How long a store may take to answer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// How many requests ask one store at the same time: a pool has four connections unless set, and workers keep two.
+const AT_ONCE: usize = 2;
+/// How many of them are reads under way, or next: a command waits for these, and not for all that came before.
+const READS: usize = 2;
+/// The most bytes of a store's error that are shown.
+const ERROR: usize = 512;
+
+/// Steps that are shown.
+pub(crate) struct OfSteps {
+    pub(super) jobs: Arc<dyn Jobs>,
+    /// Whether states are shown, or only their size.
+    pub(super) shows_states: bool,
+    asks: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
+    pub(super) counted: Arc<Mutex<Option<Counted>>>,
+    changes: AtomicU64,
+}
+
+impl OfSteps {
+    pub(crate) fn new<D: Store>(steps: &Steps<D>, shows_states: bool) -> Self {
+        Self {
+            jobs: Arc::new(steps.clone()),
+            shows_states,
+            asks: Arc::new(Semaphore::new(AT_ONCE)),
+            reads: Arc::new(Semaphore::new(READS)),
+            counted: Arc::default(),
+            changes: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn kinds(&self) -> Vec<&'static str> {
+        self.jobs.kinds()
+    }
+
+    /// How often something was changed here. A reader that sees a change counted, and then asks the store, sees its
+    /// effect.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    pub(super) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Named<OfSteps> {
+    /// The store's answer, within a time limit, ahead of any read that is not under way.
+    pub(super) async fn ask_first<T, F>(
+        &self,
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let until = Instant::now() + PATIENCE;
+        self.in_turn(until, None, asked).await
+    }
+
+    /// The store's answer, within a time limit.
+    pub(super) async fn ask<T, F>(
+        &self,
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        self.ask_until(Instant::now() + PATIENCE, asked).await
+    }
+
+    pub(super) async fn ask_until<T, F>(
+        &self,
+        until: Instant,
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let read = Arc::clone(&self.it.reads).acquire_owned();
+        let read = timeout_at(until, read).await.map_err(|_| self.is_late())?;
+        self.in_turn(until, read.ok(), asked).await
+    }
+
+    /// Once the store is asked, the turn ends with its answer, even if the client is gone: a database goes on with
+    /// queries that no client waits for.
+    async fn in_turn<T, F>(
+        &self,
+        until: Instant,
+        read: Option<OwnedSemaphorePermit>,
+        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let turn = Arc::clone(&self.it.asks).acquire_owned();
+        let turn = timeout_at(until, turn).await.map_err(|_| self.is_late())?;
+        let asked = asked(Arc::clone(&self.it.jobs));
+        let answered = tokio::spawn(async move {
+            let answered = timeout_at(until, asked).await;
+            drop((turn, read));
+            answered
+        });
+        match answered.await {
+            Ok(Ok(Ok(answer))) => Ok(answer),
+            Ok(Ok(Err(error))) => Err(self.has_failed(&error)),
+            Ok(Err(_)) => Err(self.is_late()),
+            // The runtime is shutting down.
+            Err(error) => Err(self.has_failed(&error)),
+        }
+    }
+
+    fn has_failed(&self, error: &dyn std::fmt::Display) -> Problem {
+        let error = text::bounded(error, ERROR);
+        let error = format!("the store of {:?} failed: {error}", &*self.name);
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, error)
+    }
+
+    pub(super) fn is_late(&self) -> Problem {
+        let name = &*self.name;
+        let error =
+            format!("the store of {name:?} has not answered within 5 s: it is slow or gone");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, error)
+    }
+}
+
+type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Steps with the type of their store erased.
+pub(super) trait Jobs: Send + Sync {
+    fn kinds(&self) -> Vec<&'static str>;
+    fn wake(&self, lane: &str);
+    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Answer<'a, Vec<Job>>;
+    fn job(&self, id: JobId) -> Answer<'_, Option<Job>>;
+    fn history(&self, id: JobId) -> Answer<'_, Vec<Failed>>;
+    fn retry_now(&self, id: JobId) -> Answer<'_, bool>;
+    fn cancel(&self, id: JobId) -> Answer<'_, bool>;
+    fn counts(&self) -> Answer<'_, Counts>;
+}
+
+impl<D: Store> Jobs for Steps<D> {
+    fn kinds(&self) -> Vec<&'static str> {
+        self.kinds()
+    }
+
+    fn wake(&self, lane: &str) {
+        self.wake_lane(lane);
+    }
+
+    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Answer<'a, Vec<Job>> {
+        Box::pin(answer(move || self.store().list(filter, most)))
+    }
+
+    fn job(&self, id: JobId) -> Answer<'_, Option<Job>> {
+        Box::pin(answer(move || self.store().job(id)))
+    }
+
+    fn history(&self, id: JobId) -> Answer<'_, Vec<Failed>> {
+        Box::pin(answer(move || self.store().history(id)))
+    }
+
+    fn retry_now(&self, id: JobId) -> Answer<'_, bool> {
+        Box::pin(answer(move || self.store().retry_now(id)))
+    }
+
+    fn cancel(&self, id: JobId) -> Answer<'_, bool> {
+        Box::pin(answer(move || self.store().cancel(id)))
+    }
+
+    fn counts(&self) -> Answer<'_, Counts> {
+        Box::pin(answer(move || self.store().counts()))
+    }
+}

@@ -1,0 +1,216 @@
+//! History: the last transitions of all that is shown, and the last one of each key.
+
+mod acting;
+mod event;
+mod last;
+mod recorder;
+
+pub(super) use acting::Acting;
+pub(super) use event::{Change, Event, Made, Subject, What, unix_ms};
+pub use recorder::{Recorder, RecorderByText};
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use atomic_breaker::Present;
+use tokio::sync::watch;
+
+use super::AdminError;
+use last::LastOfEach;
+
+/// The last transitions of breakers and registries, with wall-clock times: their observer records it, an
+/// [`Admin`](super::Admin) shows it. Clones are the same timeline.
+///
+/// ```
+/// use atomic_breaker_admin::{Admin, Timeline};
+/// use atomic_breaker_std::registry::Registry;
+/// use atomic_breaker_std::{Breaker, Config, StdClock};
+/// use std::sync::Arc;
+///
+/// let timeline = Timeline::new();
+/// // A registry and a breaker take the same; with others it goes in a pair: `.observer((log, timeline.of("hosts")))`.
+/// let hosts = Registry::<String>::builder(Config::new()).observer(timeline.of("hosts")).build()?;
+/// let payments = Breaker::builder(Config::new(), StdClock).observer(timeline.of("payments")).build();
+///
+/// let admin = Admin::new(&timeline).registry("hosts", Arc::new(hosts)).breaker("payments", Arc::new(payments));
+/// # let _ = admin;
+/// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
+/// ```
+///
+/// A transition costs its caller a lock held for less than a microsecond, one or two allocations, and a reading of the
+/// wall clock; a rejection or an outcome costs nothing but the call that reports it.
+#[derive(Clone)]
+pub struct Timeline(Arc<Shared>);
+
+struct Shared {
+    /// Differs from process to process, so that numbers of another one are not mistaken for those of this one.
+    run: u32,
+    kept: Mutex<Kept>,
+    /// The number of the next event.
+    next: watch::Sender<u64>,
+}
+
+struct Kept {
+    next: u64,
+    most: usize,
+    events: VecDeque<Arc<Event>>,
+    last: LastOfEach,
+    /// The names that were given a recorder.
+    names: Vec<Arc<str>>,
+}
+
+/// What has happened since a reader last looked.
+#[derive(Debug)]
+pub(super) enum Since {
+    /// All of it, oldest first.
+    Events(Vec<Arc<Event>>),
+    /// More than is kept.
+    TooMuch,
+}
+
+const TRANSITIONS: usize = 1_000;
+const KEYS: usize = 16_384;
+const MOST: usize = 1_000_000;
+/// The most that one reader is given at once, as the lock is held meanwhile.
+const MOST_AT_ONCE: u64 = 1_000;
+
+impl Timeline {
+    /// Keeps the last 1,000 transitions, and the last one of each of 16,384 keys.
+    pub fn new() -> Self {
+        Self::sized(TRANSITIONS, KEYS)
+    }
+
+    /// Keeps this many transitions, and the last one of each of this many keys: 1 to a million of each. One takes about
+    /// 300 bytes, and up to 900 with a long key and the text of a failure.
+    ///
+    /// Beyond that many keys last transitions are forgotten, those of closed keys first; since when such a key has been
+    /// in its state, and why, is then shown as unknown.
+    ///
+    /// # Errors
+    /// [`AdminError::OutOfRange`] for other numbers.
+    pub fn keeping(transitions: usize, keys: usize) -> Result<Self, AdminError> {
+        for (what, number) in [
+            ("the transitions kept", transitions),
+            ("the keys kept", keys),
+        ] {
+            if !(1..=MOST).contains(&number) {
+                return Err(AdminError::OutOfRange(what, 1, MOST));
+            }
+        }
+        Ok(Self::sized(transitions, keys))
+    }
+
+    fn sized(transitions: usize, keys: usize) -> Self {
+        Self(Arc::new(Shared {
+            run: RandomState::new().hash_one(0) as u32,
+            kept: Mutex::new(Kept {
+                next: 1,
+                most: transitions,
+                events: VecDeque::new(),
+                last: LastOfEach::new(keys),
+                names: Vec::new(),
+            }),
+            next: watch::Sender::new(1),
+        }))
+    }
+
+    /// Makes the observer for the registry or breaker that is shown under this name.
+    pub fn of(&self, name: impl Into<Arc<str>>) -> Recorder {
+        let name = name.into();
+        let mut kept = self.kept();
+        if !kept.names.contains(&name) {
+            kept.names.push(Arc::clone(&name));
+        }
+        drop(kept);
+        Recorder::new(self.clone(), name)
+    }
+
+    pub(super) fn names(&self) -> Vec<Arc<str>> {
+        self.kept().names.clone()
+    }
+
+    pub(super) fn run(&self) -> u32 {
+        self.0.run
+    }
+
+    /// The number of the next event, and every change of it.
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.0.next.subscribe()
+    }
+
+    /// With the word, read under the lock, if it is known.
+    pub(super) fn record(&self, subject: Subject, what: What, present: Option<Present<'_>>) {
+        let at = std::time::SystemTime::now();
+        let by = Acting::note(&subject.of);
+        let mut kept = self.kept();
+        let event = Arc::new(Event {
+            number: kept.next,
+            at,
+            subject,
+            what,
+            by,
+        });
+        kept.next += 1;
+        kept.last.note(&event, present);
+        let oldest = if kept.events.len() == kept.most {
+            kept.events.pop_front()
+        } else {
+            None
+        };
+        kept.events.push_back(event);
+        // Under the lock, so that readers see rising numbers.
+        self.0.next.send_replace(kept.next);
+        drop(kept);
+        drop(oldest);
+    }
+
+    /// The newest events with smaller numbers than this, newest first, at most `most`.
+    pub(super) fn before(&self, number: u64, most: usize) -> Vec<Arc<Event>> {
+        let kept = self.kept();
+        let oldest = kept.events.front().map_or(kept.next, |event| event.number);
+        let older = (number.saturating_sub(oldest) as usize).min(kept.events.len());
+        let older = kept.events.range(..older);
+        older.rev().take(most).cloned().collect()
+    }
+
+    /// What has happened from this number on.
+    pub(super) fn since(&self, number: u64) -> Since {
+        let kept = self.kept();
+        let oldest = kept.events.front().map_or(kept.next, |event| event.number);
+        if number < oldest || number > kept.next || kept.next - number > MOST_AT_ONCE {
+            return Since::TooMuch;
+        }
+        let skipped = (number - oldest) as usize;
+        Since::Events(kept.events.range(skipped..).cloned().collect())
+    }
+
+    /// The last transition of each of these.
+    pub(super) fn last_of<'a>(
+        &self,
+        subjects: impl Iterator<Item = &'a Subject>,
+    ) -> Vec<Option<Arc<Event>>> {
+        let kept = self.kept();
+        subjects.map(|subject| kept.last.get(subject)).collect()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // No foreign code runs under it.
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeline")
+            .field("transitions", &self.kept().events.len())
+            .finish_non_exhaustive()
+    }
+}

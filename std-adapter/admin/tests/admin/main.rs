@@ -1,0 +1,36 @@
+//! The admin over HTTP: requests to the router itself, and to servers on loopback.
+//!
+//! | file | what |
+//! |---|---|
+//! | `support` | a registry, a breaker, and an admin that shows them; requests and answers |
+//! | `status`, `fleets` | what is read of registries, breakers and fleets |
+//! | `control`, `rules` | what is changed, by whom, and what is refused |
+//! | `timeline` | since when and why; what is remembered, and what is not |
+//! | `events` | streams: live, bounded, ended |
+//! | `requests`, `gate` | hosts, operators, methods |
+//! | `forged` | origins, content types, bodies |
+//! | `logged` | what is changed, as events of `tracing` |
+//! | `nested` | below a path, behind proxies, over HTTP/2 |
+//! | `settings` | what contradicts itself |
+//! | `attacked` | growth, floods, many keys while calls run |
+//! | `jobs` | jobs of durable steps, read and changed |
+//! | `docs` | the commands of `docs/admin.md` |
+
+mod attacked;
+mod control;
+mod docs;
+mod events;
+#[cfg(feature = "fleet")]
+mod fleets;
+mod forged;
+mod gate;
+#[cfg(feature = "steps")]
+mod jobs;
+mod logged;
+mod nested;
+mod requests;
+mod rules;
+mod settings;
+mod status;
+mod support;
+mod timeline;

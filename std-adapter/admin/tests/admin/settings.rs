@@ -1,0 +1,74 @@
+//! What contradicts itself.
+
+use crate::support::World;
+use atomic_breaker_admin::{Admin, AdminError, Operator, Timeline};
+
+#[track_caller]
+fn error(admin: Admin) -> String {
+    admin.router::<()>().unwrap_err().to_string()
+}
+
+#[test]
+fn settings_that_make_no_sense_are_errors_that_say_what_to_do() {
+    let world = World::new();
+    assert!(
+        error(world.admin().breaker("hosts", world.payments.clone()))
+            .contains("\"hosts\" is given twice")
+    );
+    assert!(error(world.admin().breaker("", world.payments.clone())).contains("1 to 128 bytes"));
+    assert!(
+        error(
+            world
+                .admin()
+                .breaker("x".repeat(129), world.payments.clone())
+        )
+        .contains("1 to 128 bytes")
+    );
+    assert!(
+        error(world.admin().hosts(["https://admin.example.com"]))
+            .contains("with or without a port")
+    );
+    assert!(error(world.admin().hosts(["*.example.com"])).contains("is no host"));
+    assert!(
+        error(world.admin().origins(["admin.example.com"])).contains("https://admin.example.com")
+    );
+    assert!(
+        error(
+            world
+                .admin()
+                .origins(["https://admin.example.com/breakers"])
+        )
+        .contains("is no origin")
+    );
+    assert!(error(world.admin().streams(0)).contains("from 1 to 10000"));
+    assert!(world.admin().router::<()>().is_ok());
+}
+
+#[test]
+fn a_recorder_of_another_name_than_what_is_shown_is_a_mistake() {
+    let world = World::new();
+    let _mistyped = world.timeline.of("host");
+    let text = error(world.admin());
+    assert!(
+        text.contains("\"host\"") && text.contains("the same name"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_timeline_keeps_at_least_one_and_not_everything() {
+    for (transitions, keys) in [(0, 1), (1, 0), (1_000_001, 1)] {
+        let error = Timeline::keeping(transitions, keys).unwrap_err();
+        assert!(
+            matches!(error, AdminError::OutOfRange(_, 1, 1_000_000)),
+            "{error}"
+        );
+    }
+    assert!(Timeline::keeping(1, 1).is_ok());
+}
+
+#[test]
+fn the_name_of_an_operator_is_bounded() {
+    let operator = Operator::new("é".repeat(1_000));
+    assert!(operator.name().len() <= 128 && operator.name().ends_with('…'));
+}

@@ -1,0 +1,323 @@
+//! What is read.
+
+use crate::support::{App, RULES, World};
+use atomic_breaker_admin::{Admin, Operator, Timeline};
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::{Config, breaker};
+use axum::Extension;
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_key_is_shown_with_state_since_why_last_failure_counts_and_time_left() {
+    let world = World::new();
+    let app = world.app();
+    world.fail("b.example");
+    world.trip("a.example");
+    let status = app.get("/status").await.json();
+    assert_eq!(status["operator"], "alice");
+    assert_eq!(status["may_change"], true);
+    let entries = status["entries"].as_array().unwrap();
+    let [open, failing, payments] = &entries[..] else {
+        panic!("{status:#}")
+    };
+    assert_eq!(
+        (&open["of"], &open["key"]),
+        (&json!("hosts"), &json!("a.example"))
+    );
+    assert_eq!(open["state"], "open");
+    assert_eq!(open["since"]["why"], "failures reached the limit");
+    assert_eq!(open["since"]["cause"], "failure-limit");
+    assert_eq!(open["since"]["by"], Value::Null);
+    let (at, since) = (
+        status["at"].as_u64().unwrap(),
+        open["since"]["at"].as_u64().unwrap(),
+    );
+    assert!(since <= at && at - since < 60_000, "{since} {at}");
+    assert_eq!(open["last_failure"]["text"], "503 Service Unavailable");
+    assert!((1..=5_000).contains(&open["wait_ms"].as_u64().unwrap()));
+    assert_eq!(open["trips"], 1);
+    assert_eq!(
+        (&failing["key"], &failing["failures"]),
+        (&json!("b.example"), &json!(1))
+    );
+    assert_eq!(failing["since"], Value::Null, "it has never changed");
+    assert_eq!(
+        (&payments["of"], &payments["key"]),
+        (&json!("payments"), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn probes_in_flight_and_an_open_time_that_is_over_are_shown() {
+    let rules = RULES.open_for(Duration::from_millis(1));
+    let world = World::with(Timeline::new(), rules, 8);
+    let app = world.app();
+    world.trip("a.example");
+    let mut entry = Value::Null;
+    for _ in 0..5_000 {
+        entry = app.get("/status?of=hosts").await.json()["entries"][0].clone();
+        if entry["is_due"] == true {
+            break;
+        }
+    }
+    assert_eq!(
+        (&entry["state"], &entry["is_due"]),
+        (&json!("open"), &json!(true))
+    );
+    assert_eq!(entry["wait_ms"], Value::Null);
+    let permit =
+        atomic_breaker_std::registry::KeyedPermit::acquire(&*world.hosts, "a.example".to_owned());
+    let entry = app.get("/status?of=hosts").await.json()["entries"][0].clone();
+    assert_eq!(
+        (&entry["state"], &entry["probes_in_flight"]),
+        (&json!("half-open"), &json!(1))
+    );
+    assert_eq!(entry["since"]["why"], "the open time is over");
+    drop(permit);
+}
+
+#[tokio::test]
+async fn keys_are_searched_filtered_ordered_and_paged() {
+    let world = World::new();
+    let app = world.app();
+    for key in ["c.example", "B.example", "a.test"] {
+        world.fail(key);
+    }
+    world.trip("d.example");
+    let keys = async |query: &str| {
+        let status = app.get(&format!("/status?of=hosts&{query}")).await.json();
+        let keys: Vec<_> = status["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["key"].clone())
+            .collect();
+        (json!(keys), status)
+    };
+    assert_eq!(
+        keys("").await.0,
+        json!(["d.example", "B.example", "a.test", "c.example"])
+    );
+    assert_eq!(
+        keys("order=key").await.0,
+        json!(["B.example", "a.test", "c.example", "d.example"])
+    );
+    assert_eq!(keys("search=b.EX").await.0, json!(["B.example"]));
+    assert_eq!(keys("state=open").await.0, json!(["d.example"]));
+    let (page, status) = keys("order=key&limit=2&offset=1").await;
+    assert_eq!(page, json!(["a.test", "c.example"]));
+    assert_eq!(
+        (&status["matching"], &status["offset"]),
+        (&json!(4), &json!(1))
+    );
+    let counts = status["states"].as_array().unwrap();
+    assert!(
+        counts.contains(&json!({ "state": "closed", "count": 3 })),
+        "{status:#}"
+    );
+    assert!(
+        counts.contains(&json!({ "state": "open", "count": 1 })),
+        "{status:#}"
+    );
+    assert_eq!(keys("offset=99").await.0, json!([]));
+}
+
+#[tokio::test]
+async fn a_query_that_makes_no_sense_says_so() {
+    let app = World::new().app();
+    assert!(
+        app.get("/status?limit=0")
+            .await
+            .refused(400)
+            .contains("1 to 1000")
+    );
+    for path in ["status", "timeline"] {
+        let long = "x".repeat(257);
+        let refused = app.get(&format!("/{path}?search={long}")).await;
+        assert!(refused.refused(400).contains("256 bytes"));
+        let search = &long[1..];
+        let answer = app.get(&format!("/{path}?search={search}")).await;
+        answer.json();
+    }
+    assert!(
+        app.get("/status?limit=1001")
+            .await
+            .refused(400)
+            .contains("offset")
+    );
+    assert!(
+        app.get("/status?state=ajar")
+            .await
+            .refused(400)
+            .contains("half-open")
+    );
+    assert!(
+        app.get("/status?keys=1")
+            .await
+            .refused(400)
+            .contains("unknown field `keys`")
+    );
+    assert!(
+        app.get("/timeline?limit=0")
+            .await
+            .refused(400)
+            .contains("before")
+    );
+    assert!(app.get("/nothing").await.refused(404).contains("control"));
+}
+
+#[tokio::test]
+async fn sources_say_how_full_they_are_their_rules_and_their_mode() {
+    let world = World::new();
+    world.fail("a.example");
+    world.hosts.enforcement().set_percent(0).unwrap();
+    let status = world.app().get("/status").await.json();
+    let [hosts, payments] = &status["sources"].as_array().unwrap()[..] else {
+        panic!("{status:#}")
+    };
+    assert_eq!(hosts["kind"], "registry");
+    assert_eq!(
+        hosts["keys"],
+        json!({ "known": 1, "capacity": 64, "evicted": 0, "unguarded": 0 })
+    );
+    assert_eq!(
+        (&hosts["enforced_percent"], &hosts["can_change_rules"]),
+        (&json!(0), &json!(true))
+    );
+    assert_eq!(hosts["rules"]["consecutive_failures"], 2);
+    assert_eq!(hosts["is_recorded"], true);
+    assert_eq!(
+        (&payments["kind"], &payments["can_change_rules"]),
+        (&json!("breaker"), &json!(false))
+    );
+    assert_eq!(payments["enforced_percent"], 100);
+}
+
+/// A key that is not displayed as it is told apart.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Shard(u32);
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("shard")
+    }
+}
+
+#[tokio::test]
+async fn keys_that_read_the_same_are_not_taken_for_one_another() {
+    let timeline = Timeline::new();
+    let shards = Arc::new(
+        Registry::builder(RULES)
+            .observer(timeline.of("shards"))
+            .build()
+            .unwrap(),
+    );
+    for shard in [1, 2] {
+        let _ = shards.call(Shard(shard), || Err::<(), _>("down"));
+    }
+    let app = App::of(Admin::new(&timeline).registry("shards", Arc::clone(&shards)));
+    let reset = json!({ "of": "shards", "key": "shard", "do": "force-open" });
+    assert!(
+        app.change(&reset)
+            .await
+            .refused(409)
+            .contains("read the same")
+    );
+    assert!(
+        shards
+            .entries()
+            .iter()
+            .all(|entry| entry.snapshot.failures() == 1)
+    );
+
+    let text = |shard: &Shard| format!("shard {}", shard.0);
+    let app = App::of(Admin::new(&timeline).registry_by("shards", Arc::clone(&shards), text));
+    let reset = json!({ "of": "shards", "key": "shard 2", "do": "reset" });
+    assert_eq!(app.change(&reset).await.json()["changed"], true);
+    assert_eq!(shards.entry(&Shard(1)).unwrap().snapshot.failures(), 1);
+    assert_eq!(shards.entry(&Shard(2)).unwrap().snapshot.failures(), 0);
+}
+
+#[tokio::test]
+async fn long_keys_are_cut_and_stay_apart() {
+    let world = World::new();
+    let app = world.app();
+    let long = "x".repeat(100_000);
+    world.fail(&format!("{long}1"));
+    world.fail(&format!("{long}2"));
+    let status = app.get("/status?of=hosts").await.json();
+    let keys: Vec<_> = status["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["key"].as_str().unwrap())
+        .collect();
+    assert!(
+        keys[0] != keys[1] && keys.iter().all(|key| key.len() <= 256),
+        "{keys:?}"
+    );
+    let trip = json!({ "of": "hosts", "key": keys[0], "do": "trip" });
+    assert_eq!(app.change(&trip).await.json()["entry"]["state"], "open");
+    let status = app.get("/status?state=open").await.json();
+    assert_eq!(
+        (&status["matching"], status["entries"][0]["key"].as_str()),
+        (&json!(1), Some(keys[0]))
+    );
+    assert_eq!(
+        status["entries"][0]["since"]["by"], "alice",
+        "the timeline cuts it alike"
+    );
+}
+
+#[tokio::test]
+async fn static_breakers_and_those_without_a_recorder_are_shown() {
+    static PLAIN: std::sync::LazyLock<atomic_breaker_std::Breaker> =
+        std::sync::LazyLock::new(|| breaker(Config::new()));
+    let app = App::of(Admin::new(&Timeline::new()).breaker("plain", &*PLAIN));
+    PLAIN.trip();
+    let status = app.get("/status").await.json();
+    assert_eq!(status["sources"][0]["is_recorded"], false);
+    assert_eq!(
+        status["sources"][0]["enforced_percent"],
+        Value::Null,
+        "it has no shadow mode"
+    );
+    let entry = &status["entries"][0];
+    assert_eq!(
+        (&entry["state"], &entry["since"]),
+        (&json!("open"), &Value::Null),
+        "nobody told"
+    );
+    let app = App::of(Admin::new(&Timeline::new()).breaker("plain", &*PLAIN));
+    let reset = app
+        .change(&json!({ "of": "plain", "do": "reset" }))
+        .await
+        .json();
+    assert_eq!(reset["entry"]["state"], "closed");
+    assert_eq!(
+        reset["entry"]["since"]["by"], "alice",
+        "what was done here is known"
+    );
+}
+
+#[tokio::test]
+async fn a_viewer_sees_that_nothing_may_be_changed() {
+    let world = World::new();
+    let app = App(world
+        .admin()
+        .router()
+        .unwrap()
+        .layer(Extension(Operator::viewer("bob"))));
+    assert_eq!(app.get("/status").await.json()["may_change"], false);
+    let reset = json!({ "of": "payments", "do": "trip" });
+    assert!(
+        app.change(&reset)
+            .await
+            .refused(403)
+            .contains("\"bob\" may look")
+    );
+    assert_eq!(world.payments.breaker().snapshot().epoch(), 0);
+}

@@ -1,0 +1,244 @@
+//! Since when and why.
+
+use crate::support::{RULES, World};
+use atomic_breaker_admin::Timeline;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn transitions_come_newest_first_with_the_words_of_the_failure() {
+    let world = World::new();
+    let app = world.app();
+    world.trip("a");
+    world.payments.breaker().trip();
+    let events = app.get("/timeline").await.json()["events"].clone();
+    assert_eq!(
+        (&events[0]["of"], &events[0]["key"], &events[0]["number"]),
+        (&json!("payments"), &Value::Null, &json!(2))
+    );
+    let first = &events[1];
+    assert_eq!(
+        (&first["kind"], &first["from"], &first["to"]),
+        (&json!("transition"), &json!("closed"), &json!("open"))
+    );
+    assert_eq!(
+        (&first["key"], &first["failure"]),
+        (&json!("a"), &json!("503 Service Unavailable"))
+    );
+    assert_eq!(
+        (&first["why"], &first["open_for_ms"]),
+        (&json!("failures reached the limit"), &json!(5_000))
+    );
+}
+
+#[tokio::test]
+async fn the_timeline_is_bounded_and_what_is_forgotten_is_unknown() {
+    let world = World::with(Timeline::keeping(3, 2).unwrap(), RULES, 64);
+    let app = world.app();
+    for key in ["a", "b", "c", "d"] {
+        world.trip(key);
+    }
+    let events = app.get("/timeline").await.json();
+    let keys: Vec<_> = events["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| &event["key"])
+        .collect();
+    assert_eq!(
+        (json!(keys), &events["has_more"]),
+        (json!(["d", "c", "b"]), &json!(false))
+    );
+    let status = app.get("/status?of=hosts").await.json();
+    let is_known: Vec<_> = status["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| !it["since"].is_null())
+        .collect();
+    assert_eq!(is_known, [false, false, true, true]);
+}
+
+#[tokio::test]
+async fn of_closed_keys_it_is_forgotten_first() {
+    let world = World::with(Timeline::keeping(100, 2).unwrap(), RULES, 64);
+    let app = world.app();
+    world.trip("long open");
+    for key in ["a", "b", "c"] {
+        world.trip(key);
+        let key = key.to_owned();
+        world.hosts.command(&key, |host| host.reset()).unwrap();
+    }
+    let entry = app.get("/status?search=long").await.json()["entries"][0].clone();
+    assert_eq!(entry["since"]["why"], "failures reached the limit");
+}
+
+#[tokio::test]
+async fn a_state_that_nobody_told_of_is_not_explained_by_an_older_one() {
+    use atomic_breaker_std::word::NativeWord;
+    use atomic_breaker_std::{Breaker, StdClock};
+    use std::sync::Arc;
+
+    // One word, of which another breaker changes the state, as another process would.
+    let word: &'static NativeWord = Box::leak(Box::default());
+    let timeline = Timeline::new();
+    let rules = atomic_breaker_std::Rules::new(RULES);
+    let seen = Breaker::from_parts(word, rules, StdClock, (), timeline.of("shared"));
+    let other = Breaker::from_parts(word, rules, StdClock, (), ());
+    let app = crate::support::App::of(
+        atomic_breaker_admin::Admin::new(&timeline).breaker("shared", Arc::new(seen)),
+    );
+    let since = async || {
+        let entry = app.get("/status").await.json()["entries"][0].clone();
+        (entry["state"].clone(), entry["since"]["why"].clone())
+    };
+    app.change(&json!({ "of": "shared", "do": "trip" }))
+        .await
+        .json();
+    assert_eq!(since().await, (json!("open"), json!("by command")));
+    other.reset();
+    assert_eq!(since().await, (json!("closed"), Value::Null));
+    other.trip();
+    assert_eq!(
+        since().await,
+        (json!("open"), Value::Null),
+        "open again, and not by the first trip"
+    );
+}
+
+#[tokio::test]
+async fn it_is_read_in_pages() {
+    let world = World::new();
+    let app = world.app();
+    for number in 0..600 {
+        world.trip(&format!("key {}", number % 10));
+        let key = format!("key {}", number % 10);
+        world.hosts.command(&key, |host| host.reset()).unwrap();
+    }
+    let first = app.get("/timeline?limit=1000").await.json();
+    assert_eq!(
+        (
+            first["events"].as_array().unwrap().len(),
+            &first["has_more"]
+        ),
+        (1_000, &json!(false))
+    );
+    let page = app.get("/timeline?limit=2&key=key%205").await.json();
+    assert_eq!(
+        (&page["events"][0]["key"], &page["has_more"]),
+        (&json!("key 5"), &json!(true))
+    );
+    let before = page["events"][1]["number"].as_u64().unwrap();
+    let next = app
+        .get(&format!("/timeline?limit=2&key=key%205&before={before}"))
+        .await
+        .json();
+    assert!(next["events"][0]["number"].as_u64().unwrap() < before);
+    let last = app.get("/timeline?before=201").await.json();
+    assert_eq!(
+        (&last["events"], &last["has_more"]),
+        (&json!([]), &json!(false)),
+        "200 are forgotten"
+    );
+    assert_eq!(
+        app.get("/timeline?search=KEY%205&limit=1").await.json()["events"][0]["key"],
+        "key 5"
+    );
+}
+
+#[tokio::test]
+async fn an_observer_in_a_pair_records_as_well() {
+    use atomic_breaker_std::{Breaker, StdClock};
+    let timeline = Timeline::new();
+    let breaker = Breaker::builder(RULES, StdClock)
+        .observer(((), timeline.of("paired")))
+        .build();
+    breaker.trip();
+    let app = crate::support::App::of(
+        atomic_breaker_admin::Admin::new(&timeline).breaker("paired", std::sync::Arc::new(breaker)),
+    );
+    assert_eq!(app.get("/timeline").await.json()["events"][0]["to"], "open");
+}
+
+#[tokio::test]
+async fn keys_by_another_text_are_recorded_by_it() {
+    use atomic_breaker_std::registry::Registry;
+    use std::sync::Arc;
+    let timeline = Timeline::new();
+    let text = |shard: &(u8, u8)| format!("{}/{}", shard.0, shard.1);
+    let shards = Registry::builder(RULES)
+        .observer(timeline.of("shards").by_text(text))
+        .build()
+        .unwrap();
+    let shards = Arc::new(shards);
+    for _ in 0..2 {
+        let _ = shards.call((1, 2), || Err::<(), _>("down"));
+    }
+    let app = crate::support::App::of(
+        atomic_breaker_admin::Admin::new(&timeline).registry_by("shards", shards, text),
+    );
+    let entry = app.get("/status").await.json()["entries"][0].clone();
+    assert_eq!(
+        (&entry["key"], &entry["since"]["why"]),
+        (&json!("1/2"), &json!("failures reached the limit"))
+    );
+}
+
+#[tokio::test]
+async fn since_when_is_that_of_the_word_after_a_quiet_month_and_whoever_is_held_up() {
+    use atomic_breaker_admin::Recorder;
+    use atomic_breaker_std::registry::{KeyedObserver, Registry};
+    use atomic_breaker_std::{ManualClock, State, Transition};
+    use std::sync::{Arc, OnceLock};
+    use std::time::Duration;
+
+    /// Held up before the timeline hears of a trip: the key is reset meanwhile.
+    struct HeldUp;
+    type Hosts = Registry<String, &'static ManualClock, (), (HeldUp, Recorder)>;
+    static HOSTS: OnceLock<Arc<Hosts>> = OnceLock::new();
+    static CLOCK: ManualClock = ManualClock::new();
+    impl KeyedObserver<String> for HeldUp {
+        fn transition(&self, key: &String, transition: &Transition) {
+            if key == "held up" && transition.to == State::Open {
+                CLOCK.advance(Duration::from_secs(2));
+                let hosts = HOSTS.get().unwrap();
+                hosts.command(key, |host| host.force_open()).unwrap();
+            }
+        }
+    }
+
+    let timeline = Timeline::new();
+    let hosts = Registry::builder(RULES)
+        .clock(&CLOCK)
+        .observer((HeldUp, timeline.of("hosts")))
+        .build()
+        .unwrap();
+    let hosts = HOSTS.get_or_init(|| Arc::new(hosts));
+    let app = crate::support::App::of(
+        atomic_breaker_admin::Admin::new(&timeline).registry("hosts", Arc::clone(hosts)),
+    );
+    let since = async |key: &str| {
+        let entry = app.get(&format!("/status?search={key}")).await.json()["entries"][0].clone();
+        (entry["state"].clone(), entry["since"]["to"].clone())
+    };
+    let fail = |key: &str| {
+        for _ in 0..2 {
+            let _ = hosts.call(key.to_owned(), || Err::<(), _>("down"));
+        }
+    };
+    fail("held up");
+    let held = json!("forced-open");
+    assert_eq!(since("held").await, (held.clone(), held));
+    fail("quiet");
+    for days in [25, 30, 49] {
+        for to in ["closed", "open"] {
+            CLOCK.advance(Duration::from_secs(days * 24 * 3_600));
+            hosts
+                .command(&"quiet".to_owned(), |host| match to {
+                    "open" => host.trip(),
+                    _ => host.reset(),
+                })
+                .unwrap();
+            assert_eq!(since("quiet").await, (json!(to), json!(to)));
+        }
+    }
+}
