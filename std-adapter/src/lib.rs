@@ -161,9 +161,9 @@ pub use boot_clock::BootClock;
 pub use coarse_clock::CoarseClock;
 #[cfg(feature = "resource")]
 pub use resource::{
-    Admit, AnyPermit, AnyResource, AtOnce, Enforcement, InFlightLimit, InFlightPermit, LastFailure,
-    LastFailureCell, OneBreaker, PercentError, Rejection, Report, Resource, ResourcePermit,
-    ServiceError, call_reported, printable,
+    Admit, AnyPermit, AnyResource, AtOnce, Counted, CountsCalls, Enforcement, InFlightLimit,
+    InFlightPermit, LastFailure, LastFailureCell, OneBreaker, PercentError, Rejection, Report,
+    Resource, ResourcePermit, ServiceError, call_reported, printable,
 };
 pub use rules::KeptRules;
 #[cfg(feature = "tokio")]

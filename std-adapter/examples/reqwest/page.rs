@@ -37,7 +37,7 @@ pub(crate) struct Page {
     /// Builds requests.
     reqwest: reqwest::Client,
     /// Sends them.
-    client: ClientService<HttpClient, ClientError, Bytes>,
+    client: ClientService<HttpClient, Bytes>,
     items: Url,
     reviews: Url,
 }

@@ -2,32 +2,34 @@
 
 use http::Request;
 
+use super::handle::{AnyClientGuard, BudgetsOf};
 use crate::http::Origin;
-use crate::retry::{AnyBudget, RetryBudget, RetryBudgets};
+use crate::retry::{AnyBudget, BudgetOf};
 
 /// Finds the budget by the same host as the breaker.
 #[derive(Clone, Debug)]
-pub struct BudgetOfHost {
-    budgets: &'static RetryBudgets,
+pub struct BudgetOfHost<H> {
+    guard: H,
     /// The host of requests that name none.
     origin: Option<Origin>,
 }
 
-impl BudgetOfHost {
-    pub(super) const fn new(budgets: &'static RetryBudgets, origin: Option<Origin>) -> Self {
-        Self { budgets, origin }
+impl<H> BudgetOfHost<H> {
+    pub(super) const fn new(guard: H, origin: Option<Origin>) -> Self {
+        Self { guard, origin }
     }
 }
 
-impl<B> AnyBudget<Request<B>> for BudgetOfHost {
-    type Found = &'static RetryBudget;
+impl<B, H: AnyClientGuard> AnyBudget<Request<B>> for BudgetOfHost<H> {
+    type Found = BudgetOf<BudgetsOf<H>>;
 
-    fn budget_of(&self, request: &Request<B>) -> &'static RetryBudget {
+    fn budget_of(&self, request: &Request<B>) -> Self::Found {
+        let budgets = BudgetsOf(self.guard.clone());
         let named = Origin::of_request(request).ok();
-        match named.or_else(|| self.origin.clone()) {
-            Some(origin) => self.budgets.of(&origin),
+        match named.as_ref().or(self.origin.as_ref()) {
+            Some(origin) => BudgetOf::new(budgets, origin),
             // Such a request is rejected, so any budget will do.
-            None => self.budgets.of(&()),
+            None => BudgetOf::new(budgets, &()),
         }
     }
 }

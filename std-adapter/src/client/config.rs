@@ -105,7 +105,7 @@ impl ClientConfig {
     /// use atomic_breaker_std::client::{AtEndOfBody, ClientConfig, ClientGuard};
     /// use std::sync::LazyLock;
     ///
-    /// static GUARD: LazyLock<ClientGuard<StdClock, (), AtEndOfBody>> = LazyLock::new(|| {
+    /// static GUARD: LazyLock<ClientGuard<StdClock, AtEndOfBody>> = LazyLock::new(|| {
     ///     ClientGuard::new(ClientConfig::new().at_end_of_body()).expect("constant settings")
     /// });
     /// assert_eq!(GUARD.hosts().config().get_slow_call(), None);

@@ -11,6 +11,7 @@ use tower::util::Oneshot;
 use tower_service::Service;
 
 use super::budget::BudgetOfHost;
+use super::handle::AnyClientGuard;
 use crate::http::ByMethod;
 use crate::http::{Loss, loss_of};
 use crate::retry::{AnyBudget, Idempotent};
@@ -23,32 +24,33 @@ pub(super) const FRESH_CONNECTIONS: u32 = 8;
 /// Each time costs a token of the budget. A request that was refused unprocessed is sent again whatever its method,
 /// others only if they may be sent twice.
 #[derive(Clone, Debug)]
-pub struct Fresh<S> {
+pub struct Fresh<S, H> {
     client: S,
-    budget: BudgetOfHost,
+    budget: BudgetOfHost<H>,
 }
 
-impl<S> Fresh<S> {
-    pub(super) const fn new(client: S, budget: BudgetOfHost) -> Self {
+impl<S, H> Fresh<S, H> {
+    pub(super) const fn new(client: S, budget: BudgetOfHost<H>) -> Self {
         Self { client, budget }
     }
 }
 
-impl<S, B> Service<Request<B>> for Fresh<S>
+impl<S, B, H> Service<Request<B>> for Fresh<S, H>
 where
     S: Service<Request<B>, Error: Error + 'static> + Clone,
     B: Clone,
+    H: AnyClientGuard,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = FreshFuture<S, B>;
+    type Future = FreshFuture<S, B, H>;
 
     /// Always ready: the client's readiness is awaited within the try.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> FreshFuture<S, B> {
+    fn call(&mut self, request: Request<B>) -> FreshFuture<S, B, H> {
         FreshFuture {
             call: Oneshot::new(self.client.clone(), request.clone()),
             service: self.clone(),
@@ -61,22 +63,23 @@ where
 pin_project! {
     /// The future of a [`Fresh`].
     #[must_use = "futures do nothing unless polled"]
-    pub struct FreshFuture<S, B>
+    pub struct FreshFuture<S, B, H>
     where
         S: Service<Request<B>>,
     {
         #[pin]
         call: Oneshot<S, Request<B>>,
-        service: Fresh<S>,
+        service: Fresh<S, H>,
         request: Request<B>,
         left: u32,
     }
 }
 
-impl<S, B> Future for FreshFuture<S, B>
+impl<S, B, H> Future for FreshFuture<S, B, H>
 where
     S: Service<Request<B>, Error: Error + 'static> + Clone,
     B: Clone,
+    H: AnyClientGuard,
 {
     type Output = Result<S::Response, S::Error>;
 
@@ -103,7 +106,7 @@ where
     }
 }
 
-impl<S: Service<Request<B>>, B> fmt::Debug for FreshFuture<S, B> {
+impl<S: Service<Request<B>>, B, H> fmt::Debug for FreshFuture<S, B, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FreshFuture").finish_non_exhaustive()
     }

@@ -1,6 +1,7 @@
 //! The state that outlives the requests.
 
 use std::fmt;
+use std::sync::Arc;
 
 use atomic_breaker::{Clock, Config};
 
@@ -12,10 +13,13 @@ use crate::retry::{RetryBudget, RetryBudgets};
 use crate::{SlidingRatio, StdClock};
 
 /// The breakers of all hosts.
-pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O>;
+pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObserver>;
 
-/// The breakers of all hosts and their retry budgets. Outlives the requests, so it is used as a `static`, or
-/// [leaked](Self::leak).
+/// The observer of a guard, if it has one.
+pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
+
+/// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
+/// `Arc` ([`ClientLayer::of`]).
 ///
 /// ```
 /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
@@ -39,11 +43,11 @@ pub type Hosts<C = StdClock, O = ()> = Registry<Origin, C, SlidingRatio<C, 1>, O
 /// # }
 /// ```
 ///
-/// `C` is the clock, `O` the observer of what happens, and `R` says when a try is reported: at the head of its
-/// response, or [at the end of the body](ClientConfig::at_end_of_body).
-pub struct ClientGuard<C = StdClock, O = (), R = AtHead> {
+/// `C` is the clock, and `R` says when a try is reported: at the head of its response, or [at the end of the
+/// body](ClientConfig::at_end_of_body).
+pub struct ClientGuard<C = StdClock, R = AtHead> {
     config: ClientConfig<R>,
-    hosts: Hosts<C, O>,
+    hosts: Hosts<C>,
     pub(super) budgets: RetryBudgets,
     pub(super) rooms: Rooms,
     pub(super) in_flight: Option<InFlightCounts>,
@@ -52,28 +56,39 @@ pub struct ClientGuard<C = StdClock, O = (), R = AtHead> {
 /// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
 const MOST_PLACES: usize = 4_096;
 
-impl<R: Ending> ClientGuard<StdClock, (), R> {
+impl<R: Ending> ClientGuard<StdClock, R> {
     /// With the clock of `std` and no observer.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.
     pub fn new(config: ClientConfig<R>) -> Result<Self, ClientConfigError> {
-        Self::with(config, StdClock, ())
+        Self::build(config, StdClock, None)
     }
 }
 
-impl<C, O, R> ClientGuard<C, O, R>
-where
-    C: Clock,
-    O: KeyedObserver<Origin>,
-    R: Ending,
-{
+impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// With another clock and an observer of transitions. Each host's memory of calls gets a clone of the clock, which
     /// must tell the same time.
     ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other.
-    pub fn with(config: ClientConfig<R>, clock: C, observer: O) -> Result<Self, ClientConfigError>
+    pub fn with<O>(
+        config: ClientConfig<R>,
+        clock: C,
+        observer: O,
+    ) -> Result<Self, ClientConfigError>
+    where
+        C: Clone,
+        O: KeyedObserver<Origin> + Send + Sync + 'static,
+    {
+        Self::build(config, clock, Some(Arc::new(observer)))
+    }
+
+    fn build(
+        config: ClientConfig<R>,
+        clock: C,
+        observer: SomeObserver,
+    ) -> Result<Self, ClientConfigError>
     where
         C: Clone,
     {
@@ -102,9 +117,10 @@ where
         Box::leak(Box::new(self))
     }
 
-    /// The layer around a client. However often it is created, all layers share the breakers and the budgets.
-    pub fn layer<B: Clone>(&'static self) -> ClientLayer<B, C, O, R> {
-        ClientLayer::new(self)
+    /// The layer around a client. However often it is created, all layers share the breakers and the budgets. A guard in
+    /// an `Arc` has [`ClientLayer::of`].
+    pub fn layer<B>(&'static self) -> ClientLayer<B, &'static Self> {
+        ClientLayer::of(self)
     }
 
     /// Replaces the rules of all breakers while requests are under way; states are kept.
@@ -143,7 +159,7 @@ where
     }
 
     /// The breakers of all hosts: to inspect, to control, and for shadow mode.
-    pub const fn hosts(&self) -> &Hosts<C, O> {
+    pub const fn hosts(&self) -> &Hosts<C> {
         &self.hosts
     }
 
@@ -179,7 +195,7 @@ where
     }
 }
 
-impl<C, O, R: fmt::Debug> fmt::Debug for ClientGuard<C, O, R> {
+impl<C, R: fmt::Debug> fmt::Debug for ClientGuard<C, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientGuard")
             .field("config", &self.config)

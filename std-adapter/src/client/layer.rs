@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
+use std::task::{Context, Poll};
 
-use atomic_breaker::{Clock, Outcome};
+use atomic_breaker::Outcome;
 use http::Request;
 use tower::util::MapErr;
 use tower_layer::Layer;
@@ -13,15 +14,15 @@ use tower_service::Service;
 use super::budget::BudgetOfHost;
 use super::deadline::DeadlineService;
 use super::fresh::Fresh;
+use super::handle::{AnyClientGuard, HostsOf};
 use super::outlive::TryService;
-use super::{AtHead, ClientGuard, Ending, Hosts, RequestError, Tried};
+use super::{ClientGuard, Ending, RequestError, Tried};
 use crate::http::{
     ByMethod, HttpClassifier, Origin, PerHost, UsualErrors, UsualStatuses, WithCauses,
 };
-use crate::registry::KeyedObserver;
 use crate::retry::{RetryLayer, RetryPolicy, RetryService};
 use crate::tower::{BreakerLayer, TimeLimitLayer, TimeLimitService};
-use crate::{Admit, Rejection, Report, ServiceError, StdClock, Timed};
+use crate::{Admit, Rejection, Report, ServiceError, Timed};
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `X` judges the errors of the client.
@@ -32,39 +33,33 @@ use crate::{Admit, Rejection, Report, ServiceError, StdClock, Timed};
 ///
 /// # Panics
 /// A call panics outside of a tokio runtime with time enabled: the limits use tokio's timers.
-pub struct ClientLayer<
-    B,
-    C: 'static = StdClock,
-    O: 'static = (),
-    R: 'static = AtHead,
-    X = UsualErrors,
-> {
-    guard: &'static ClientGuard<C, O, R>,
+pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors> {
+    guard: H,
     origin: Option<Origin>,
     errors: X,
     body: PhantomData<fn(B)>,
 }
 
-type OfHost<B, C, O> = OfRequests<B, PerHost<&'static Hosts<C, O>>>;
-type Tries<S, E> = TimeLimitService<MapErr<Fresh<S>, fn(E) -> WithCauses<E>>>;
-type Guarded<S, E, B, C, O, R, X> =
-    TryService<Tries<S, E>, OfHost<B, C, O>, <R as Ending>::Report<X>, Request<B>>;
-type Http<X> = HttpClassifier<UsualStatuses, Tried<X>>;
-type Policy<X> = RetryPolicy<BudgetOfHost, ByMethod, Http<X>, HttpClassifier>;
-type Retried<S, E, B, C, O, R, X> =
-    DeadlineService<RetryService<Guarded<S, E, B, C, O, R, X>, Policy<X>>>;
-type Flatten<E> = fn(Timed<ServiceError<Timed<WithCauses<E>>>>) -> RequestError<E>;
-
-/// The service of a [`ClientLayer`]; `E` is the error of the client.
-pub type ClientService<S, E, B, C = StdClock, O = (), R = AtHead, X = UsualErrors> =
-    MapErr<Retried<S, E, B, C, O, R, X>, Flatten<E>>;
-
-impl<B, C, O, R> ClientLayer<B, C, O, R>
-where
-    C: Clock,
-    O: KeyedObserver<Origin>,
-{
-    pub(super) fn new(guard: &'static ClientGuard<C, O, R>) -> Self {
+impl<B, H: AnyClientGuard> ClientLayer<B, H> {
+    /// The layer of a guard to which `guard` leads: a `&'static` reference, for which there is
+    /// [`ClientGuard::layer`], or an `Arc`. Each request clones the handle a few times; under load from many threads
+    /// take a reference, since clones of an `Arc` make all threads write to the same memory.
+    ///
+    /// ```
+    /// use atomic_breaker_std::client::{ClientConfig, ClientGuard, ClientLayer, ClientService};
+    /// use std::sync::Arc;
+    ///
+    /// /// A client in a struct, with a guard that goes when the client does.
+    /// struct Shop<S: tower::Service<http::Request<String>>> {
+    ///     client: ClientService<S, String, Arc<ClientGuard>>,
+    /// }
+    ///
+    /// let guard = Arc::new(ClientGuard::new(ClientConfig::new())?);
+    /// let layer = ClientLayer::<String, _>::of(guard);
+    /// # let _ = layer;
+    /// # Ok::<(), atomic_breaker_std::client::ClientConfigError>(())
+    /// ```
+    pub const fn of(guard: H) -> Self {
         Self {
             guard,
             origin: None,
@@ -74,9 +69,10 @@ where
     }
 }
 
-impl<B, C, O, R, X> ClientLayer<B, C, O, R, X> {
+impl<B, H, X> ClientLayer<B, H, X> {
     /// What each error of the client says about the host, in place of [`UsualErrors`]. The closure must name the type
-    /// of the error. A timeout of a try is always a failure.
+    /// of the error; a function cast to `fn(&E) -> Outcome` has a type that can be written in a struct. A timeout of a
+    /// try is always a failure.
     ///
     /// ```
     /// use atomic_breaker_std::client::{ClientConfig, ClientGuard};
@@ -98,7 +94,7 @@ impl<B, C, O, R, X> ClientLayer<B, C, O, R, X> {
     ///     .service(service_fn(|_: Request<String>| async { Ok::<_, io::Error>(Response::new(())) }));
     /// # let _ = client;
     /// ```
-    pub fn errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> ClientLayer<B, C, O, R, F> {
+    pub fn errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> ClientLayer<B, H, F> {
         ClientLayer {
             guard: self.guard,
             origin: self.origin,
@@ -129,28 +125,117 @@ impl<B, C, O, R, X> ClientLayer<B, C, O, R, X> {
     }
 }
 
-impl<S, B, C, O, R, X> Layer<S> for ClientLayer<B, C, O, R, X>
+type OfHost<B, H> = OfRequests<B, PerHost<HostsOf<H>>>;
+type Http<X> = HttpClassifier<UsualStatuses, Tried<X>>;
+type EndOf<H, X> = <<H as AnyClientGuard>::Ending as Ending>::Report<X>;
+type Try<S, E, H> = TimeLimitService<MapErr<Fresh<S, H>, fn(E) -> WithCauses<E>>>;
+type Tries<S, E, B, H, X> = TryService<Try<S, E, H>, OfHost<B, H>, EndOf<H, X>, Request<B>, H>;
+type Policy<H, X> = RetryPolicy<BudgetOfHost<H>, ByMethod, Http<X>, HttpClassifier>;
+type Retried<S, E, B, H, X> = DeadlineService<RetryService<Tries<S, E, B, H, X>, Policy<H, X>>>;
+type Flatten<E> = fn(Timed<ServiceError<Timed<WithCauses<E>>>>) -> RequestError<E>;
+
+/// A client that a [`ClientLayer`] can guard: a [`Service`] that takes `Request<B>`, can be cloned, and whose error is an
+/// [`Error`].
+pub trait Guarded<B, H, X>: Service<Request<B>> {
+    #[doc(hidden)]
+    type Stack: Service<Request<B>, Error = RequestError<Self::Error>>;
+}
+
+impl<S, E, B, H, X> Guarded<B, H, X> for S
 where
-    S: Service<Request<B>, Error: Error + 'static, Future: Send + 'static> + Clone + Send + 'static,
+    S: Service<Request<B>, Error = E> + Clone,
+    E: Error + 'static,
+    B: Clone,
+    H: AnyClientGuard,
+    EndOf<H, X>: Report<S::Response, Timed<WithCauses<E>>> + Clone,
+    MapErr<Retried<S, E, B, H, X>, Flatten<E>>: Service<Request<B>, Error = RequestError<E>>,
+{
+    type Stack = MapErr<Retried<S, E, B, H, X>, Flatten<E>>;
+}
+
+/// A client behind a [`ClientLayer`]. `S` is the client, `B` the body of its requests; the other parameters are those of
+/// the layer.
+///
+/// ```
+/// use atomic_breaker_std::client::{ClientConfig, ClientGuard, ClientService};
+/// use http::{Request, Response};
+/// use std::{io, sync::LazyLock};
+/// use tower::{BoxError, Layer, ServiceExt, util::BoxCloneSyncService};
+///
+/// # type Client = BoxCloneSyncService<Request<String>, Response<String>, io::Error>;
+/// static GUARD: LazyLock<ClientGuard> =
+///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+///
+/// /// `Client` stands for the client of hyper-util, `HttpClient` of reqwest or any other.
+/// struct Shop {
+///     client: ClientService<Client, String>,
+/// }
+///
+/// impl Shop {
+///     fn new(client: Client) -> Self {
+///         Self { client: GUARD.layer().layer(client) }
+///     }
+///
+///     async fn items(&self) -> Result<String, BoxError> {
+///         let request = Request::get("https://shop.example/items").body(String::new())?;
+///         Ok(self.client.clone().oneshot(request).await?.into_body())
+///     }
+/// }
+/// # let _ = (Shop::new, Shop::items);
+/// ```
+pub struct ClientService<S, B, H = &'static ClientGuard, X = UsualErrors>(S::Stack)
+where
+    S: Guarded<B, H, X>;
+
+impl<S: Guarded<B, H, X>, B, H, X> Service<Request<B>> for ClientService<S, B, H, X> {
+    type Response = <S::Stack as Service<Request<B>>>::Response;
+    type Error = RequestError<S::Error>;
+    type Future = <S::Stack as Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.0.call(request)
+    }
+}
+
+impl<S: Guarded<B, H, X, Stack: Clone>, B, H, X> Clone for ClientService<S, B, H, X> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Guarded<B, H, X>, B, H, X> fmt::Debug for ClientService<S, B, H, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientService").finish_non_exhaustive()
+    }
+}
+
+impl<S, E, B, H, X> Layer<S> for ClientLayer<B, H, X>
+where
+    S: Service<Request<B>, Error = E, Future: Send + 'static>,
+    S: Guarded<B, H, X, Stack = MapErr<Retried<S, E, B, H, X>, Flatten<E>>>,
+    S: Clone + Send + 'static,
+    E: Error + 'static,
     B: Clone + Send + 'static,
-    C: Clock + Send + Sync,
-    O: KeyedObserver<Origin> + Send + Sync,
-    R: Ending<Report<X>: Report<S::Response, Timed<WithCauses<S::Error>>> + Clone + Send + 'static>,
+    H: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
+    EndOf<H, X>: Report<S::Response, Timed<WithCauses<E>>> + Clone + Send + 'static,
     X: Clone,
 {
-    type Service = ClientService<S, S::Error, B, C, O, R, X>;
+    type Service = ClientService<S, B, H, X>;
 
     fn layer(&self, client: S) -> Self::Service {
-        let guard = self.guard;
-        let config = guard.config();
-        let by_host = PerHost::new(guard.hosts());
+        let config = self.guard.config();
+        let by_host = PerHost::new(HostsOf(self.guard.clone()));
         let by_host = match &self.origin {
             Some(origin) => by_host.with_origin(origin.clone()),
             None => by_host,
         };
         let by_host = OfRequests(by_host, PhantomData);
         let http = || HttpClassifier::with_rules(UsualStatuses, Tried(self.errors.clone()));
-        let budget = BudgetOfHost::new(&guard.budgets, self.origin.clone());
+        let budget = BudgetOfHost::new(self.guard.clone(), self.origin.clone());
         let retry = RetryPolicy::from_parts(
             config.retry(),
             budget.clone(),
@@ -162,15 +247,14 @@ where
         let service = MapErr::new(service, WithCauses as fn(_) -> _);
         let service = TimeLimitLayer::new(config.try_limit).layer(service);
         let service = BreakerLayer::new(by_host)
-            .report(R::report(http(), config.probes_at_end))
+            .report(H::Ending::report(http(), config.probes_at_end))
             .layer(service);
-        let service = TryService::new(service, &guard.rooms, guard.in_flight.as_ref());
+        let service = TryService::new(service, self.guard.clone());
         let service = RetryLayer::new(retry).layer(service);
         let service = DeadlineService::new(service, config.deadline);
-        MapErr::new(service, RequestError::flatten)
+        ClientService(MapErr::new(service, RequestError::flatten as fn(_) -> _))
     }
 }
-
 /// Admits requests with one type of body, so that the layer determines it: clients accept any.
 pub struct OfRequests<B, A>(A, PhantomData<fn(B)>);
 
@@ -195,10 +279,10 @@ impl<B, A: fmt::Debug> fmt::Debug for OfRequests<B, A> {
     }
 }
 
-impl<B, C, O, R, X: Clone> Clone for ClientLayer<B, C, O, R, X> {
+impl<B, H: Clone, X: Clone> Clone for ClientLayer<B, H, X> {
     fn clone(&self) -> Self {
         Self {
-            guard: self.guard,
+            guard: self.guard.clone(),
             origin: self.origin.clone(),
             errors: self.errors.clone(),
             body: PhantomData,
@@ -206,10 +290,10 @@ impl<B, C, O, R, X: Clone> Clone for ClientLayer<B, C, O, R, X> {
     }
 }
 
-impl<B, C, O, R: fmt::Debug, X> fmt::Debug for ClientLayer<B, C, O, R, X> {
+impl<B, H: fmt::Debug, X> fmt::Debug for ClientLayer<B, H, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientLayer")
-            .field("guard", self.guard)
+            .field("guard", &self.guard)
             .finish_non_exhaustive()
     }
 }

@@ -34,7 +34,7 @@
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `fresh` | after a connection broke before an answer, a fresh one is tried |
 //! | `budget` | the retry budget of a request's host |
-//! | `guard` | [`ClientGuard`]: the state that outlives the requests |
+//! | `guard`, `handle` | [`ClientGuard`]: the state that outlives the requests; what leads to it |
 //! | `layer` | [`ClientLayer`]: the layer around a client |
 //! | `deadline` | [`DeadlineService`]: the time limit of a request, [its own](Deadline) or that of all |
 //! | `outlive` | [`TryService`]: tries that continue when their callers leave |
@@ -60,6 +60,7 @@ mod ending;
 mod error;
 mod fresh;
 mod guard;
+mod handle;
 mod layer;
 mod outlive;
 mod plan;
@@ -69,7 +70,8 @@ pub use config::ClientConfig;
 pub use deadline::DeadlineService;
 pub use ending::{AtEndOfBody, AtHead, Ending, Tried};
 pub use error::RequestError;
-pub use guard::{ClientGuard, Hosts};
+pub use guard::{ClientGuard, Hosts, SomeObserver};
+pub use handle::AnyClientGuard;
 pub use layer::{ClientLayer, ClientService};
 pub use outlive::{TryFuture, TryService};
 

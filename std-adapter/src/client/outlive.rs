@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::mem;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
@@ -12,25 +11,26 @@ use tokio::runtime::Handle;
 use tower::util::Oneshot;
 use tower_service::Service;
 
+use super::handle::{AnyClientGuard, HostsOf, InFlightOf};
 use crate::http::Origin;
-use crate::registry::{AnyRegistry, InFlightCounts, KeyedPermit, limited};
+use crate::registry::{InFlightCounts, KeyedPermit};
 use crate::resource::{Admit, AnyPermit, Counted, Rejection, Report, ServiceError};
 use crate::tower::{BreakerService, ResponseFuture};
 
 /// A breaker around tries that continue when their callers leave:
-/// [`ClientConfig::outliving`](super::ClientConfig::outliving). `Q` is the request.
-pub struct TryService<S, A, C, Q>
+/// [`ClientConfig::outliving`](super::ClientConfig::outliving). `Q` is the request, and `G` leads to the guard.
+pub struct TryService<S, A, C, Q, G>
 where
     BreakerService<S, A, C>: Service<Q>,
+    G: AnyClientGuard,
 {
     inner: BreakerService<S, A, C>,
-    leave: Leave<Try<S, A, C, Q>>,
-    rooms: &'static Rooms,
-    in_flight: Option<&'static InFlightCounts>,
+    leave: Leave<Try<S, A, C, Q>, G>,
+    guard: G,
 }
 
 /// A try that is counted while it is in flight.
-type InFlight = Counted<&'static InFlightCounts>;
+type InFlight<G> = Counted<InFlightOf<G>>;
 
 /// The future of a try.
 type Try<S, A, C, Q> = <BreakerService<S, A, C> as Service<Q>>::Future;
@@ -38,46 +38,43 @@ type Try<S, A, C, Q> = <BreakerService<S, A, C> as Service<Q>>::Future;
 /// What happens to a try whose caller leaves. Chosen where the layer is applied, since it requires futures that can
 /// move into a task. Requiring that of the service would keep futures that hold the service from being `Send` (a
 /// limitation of the compiler, which forgets there that a reference is `'static`).
-type Leave<F> = fn(Pin<Box<F>>, Option<InFlight>, &'static Rooms);
+type Leave<F, G> = fn(Pin<Box<F>>, Option<InFlight<G>>, &G);
 
-impl<S, A, C, Q, H> TryService<S, A, C, Q>
+impl<S, A, C, Q, G> TryService<S, A, C, Q, G>
 where
     S: Service<Q> + Clone,
-    A: Admit<Q, Permit = KeyedPermit<H>>,
-    H: AnyRegistry<Key = Origin> + 'static,
-    KeyedPermit<H>: Send,
+    A: Admit<Q, Permit = KeyedPermit<HostsOf<G>>>,
+    G: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
     C: Report<S::Response, S::Error> + Clone + Send + 'static,
     Oneshot<S, Q>: Future<Output = Result<S::Response, S::Error>> + Send + 'static,
 {
-    pub(super) fn new(
-        inner: BreakerService<S, A, C>,
-        rooms: &'static Rooms,
-        in_flight: Option<&'static InFlightCounts>,
-    ) -> Self {
+    pub(super) fn new(inner: BreakerService<S, A, C>, guard: G) -> Self {
         Self {
             inner,
             leave,
-            rooms,
-            in_flight,
+            guard,
         }
     }
 }
 
-impl<S: Clone, A: Clone, C: Clone, Q> Clone for TryService<S, A, C, Q>
+impl<S: Clone, A: Clone, C: Clone, Q, G> Clone for TryService<S, A, C, Q, G>
 where
     BreakerService<S, A, C>: Service<Q>,
+    G: AnyClientGuard,
 {
     fn clone(&self) -> Self {
         Self {
             inner: self.inner.clone(),
-            ..*self
+            leave: self.leave,
+            guard: self.guard.clone(),
         }
     }
 }
 
-impl<S: fmt::Debug, A, C, Q> fmt::Debug for TryService<S, A, C, Q>
+impl<S: fmt::Debug, A, C, Q, G> fmt::Debug for TryService<S, A, C, Q, G>
 where
     BreakerService<S, A, C>: Service<Q>,
+    G: AnyClientGuard,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TryService")
@@ -86,16 +83,16 @@ where
     }
 }
 
-impl<S, A, C, Q, H> Service<Q> for TryService<S, A, C, Q>
+impl<S, A, C, Q, G> Service<Q> for TryService<S, A, C, Q, G>
 where
     S: Service<Q> + Clone,
-    A: Admit<Q, Permit = KeyedPermit<H>>,
-    H: AnyRegistry,
+    A: Admit<Q, Permit = KeyedPermit<HostsOf<G>>>,
+    G: AnyClientGuard,
     C: Report<S::Response, S::Error> + Clone,
 {
     type Response = C::Output<A::Permit>;
     type Error = ServiceError<S::Error>;
-    type Future = TryFuture<Try<S, A, C, Q>>;
+    type Future = TryFuture<Try<S, A, C, Q>, G>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(context)
@@ -114,7 +111,7 @@ where
                 call: Some(Box::pin(call)),
                 counted,
                 leave: self.leave,
-                rooms: self.rooms,
+                guard: self.guard.clone(),
             };
             Call::Made { call }
         };
@@ -122,62 +119,71 @@ where
     }
 }
 
-impl<S, A, C, Q, H> TryService<S, A, C, Q>
+impl<S, A, C, Q, G> TryService<S, A, C, Q, G>
 where
     BreakerService<S, A, C>: Service<Q>,
-    A: Admit<Q, Permit = KeyedPermit<H>>,
-    H: AnyRegistry,
+    A: Admit<Q, Permit = KeyedPermit<HostsOf<G>>>,
+    G: AnyClientGuard,
 {
     /// Asks for a try. Where the tries of a host are limited, it is counted until the head of its response, and so
     /// separately from the permit, which the body may take along.
-    fn admit(&self, request: &Q) -> Result<(KeyedPermit<H>, Option<InFlight>), Rejection> {
+    fn admit(&self, request: &Q) -> Result<Admitted<G>, Rejection> {
         let permit = self.inner.admit().admit(request)?;
-        let Some(counts) = self.in_flight else {
+        if self.guard.in_flight.is_none() {
             return Ok((permit, None));
-        };
-        let begun = counts.begin(permit.key());
-        let (permit, counted) = limited(counts, begun, permit)?.into_parts();
+        }
+        let counts = InFlightOf(self.guard.clone());
+        let (permit, counted) = InFlightCounts::limit(counts, permit)?.into_parts();
         Ok((permit, Some(counted)))
     }
 }
 
+/// A permit, and the count of its try.
+type Admitted<G> = (KeyedPermit<HostsOf<G>>, Option<InFlight<G>>);
+
 pin_project! {
     /// The future of a [`TryService`]. If it is dropped, the try may continue in a task of its own.
     #[must_use = "futures do nothing unless polled"]
-    pub struct TryFuture<F> {
+    pub struct TryFuture<F, G>
+    where
+        G: AnyClientGuard,
+    {
         #[pin]
-        call: Call<F>,
+        call: Call<F, G>,
     }
 }
 
 pin_project! {
     #[project = Projected]
-    enum Call<F> {
-        Made { call: Made<F> },
+    enum Call<F, G>
+    where
+        G: AnyClientGuard,
+    {
+        Made { call: Made<F, G> },
         // Ready at once, so not worth a box.
         Rejected { #[pin] call: F },
     }
 }
 
 /// An admitted call. Boxed, as it may move into a task.
-struct Made<F> {
+struct Made<F, G: AnyClientGuard> {
     /// `None` while it is being dropped.
     call: Option<Pin<Box<F>>>,
     /// Only where the tries of a host are limited.
-    counted: Option<InFlight>,
-    leave: Leave<F>,
-    rooms: &'static Rooms,
+    counted: Option<InFlight<G>>,
+    leave: Leave<F, G>,
+    guard: G,
 }
 
-impl<F> Drop for Made<F> {
+impl<F, G: AnyClientGuard> Drop for Made<F, G> {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            (self.leave)(call, self.counted.take(), self.rooms);
+            (self.leave)(call, self.counted.take(), &self.guard);
         }
     }
 }
 
-impl<F: Future> Future for TryFuture<F> {
+impl<F: Future, G: AnyClientGuard> Future for TryFuture<F, G> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -191,27 +197,26 @@ impl<F: Future> Future for TryFuture<F> {
     }
 }
 
-impl<F> fmt::Debug for TryFuture<F> {
+impl<F, G: AnyClientGuard> fmt::Debug for TryFuture<F, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TryFuture").finish_non_exhaustive()
     }
 }
 
 /// Called when the caller leaves: a call under way continues if it would be reported and there is room for it.
-fn leave<F, H, C, T, E>(
-    call: Pin<Box<ResponseFuture<F, KeyedPermit<H>, C>>>,
-    counted: Option<InFlight>,
-    rooms: &'static Rooms,
+fn leave<F, G, C, T, E>(
+    call: Pin<Box<ResponseFuture<F, KeyedPermit<HostsOf<G>>, C>>>,
+    counted: Option<InFlight<G>>,
+    guard: &G,
 ) where
     F: Future<Output = Result<T, E>> + Send + 'static,
-    H: AnyRegistry<Key = Origin> + 'static,
-    KeyedPermit<H>: Send,
+    G: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
     C: Report<T, E> + Send + 'static,
 {
     let Some(permit) = call.permit().filter(|permit| permit.is_admitted()) else {
         return;
     };
-    let Some(room) = rooms.enter(permit.key(), permit.is_probe()) else {
+    let Some(room) = Room::enter(guard, permit.key(), permit.is_probe()) else {
         return;
     };
     if let Ok(runtime) = Handle::try_current() {
@@ -243,29 +248,36 @@ impl Rooms {
         }
     }
 
+    fn of(&self, host: &Origin) -> usize {
+        self.hasher.hash_one(host) as usize % self.places.len()
+    }
+}
+
+/// The room of one call: a place, unless it is a probe.
+struct Room<G: AnyClientGuard>(G, Option<usize>);
+
+impl<G: AnyClientGuard> Room<G> {
     /// A probe always has room, as the breaker bounds their number, unless no call continues at all.
-    fn enter(&'static self, host: &Origin, is_probe: bool) -> Option<Room> {
+    fn enter(guard: &G, host: &Origin, is_probe: bool) -> Option<Self> {
+        let rooms = &guard.rooms;
         if is_probe {
-            return (self.most > 0).then_some(Room(None));
+            return (rooms.most > 0).then(|| Self(guard.clone(), None));
         }
-        let place = self.hasher.hash_one(host) as usize % self.places.len();
-        let count = &self.places[place];
+        let place = rooms.of(host);
+        let count = &rooms.places[place];
         // Nothing else depends on this counter: here and below.
-        if count.fetch_add(1, Ordering::Relaxed) < self.most {
-            return Some(Room(Some(count)));
+        if count.fetch_add(1, Ordering::Relaxed) < rooms.most {
+            return Some(Self(guard.clone(), Some(place)));
         }
         count.fetch_sub(1, Ordering::Relaxed);
         None
     }
 }
 
-/// The room of one call.
-struct Room(Option<&'static AtomicU32>);
-
-impl Drop for Room {
+impl<G: AnyClientGuard> Drop for Room<G> {
     fn drop(&mut self) {
-        if let Some(count) = mem::take(&mut self.0) {
-            count.fetch_sub(1, Ordering::Relaxed);
+        if let Some(place) = self.1 {
+            self.0.rooms.places[place].fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

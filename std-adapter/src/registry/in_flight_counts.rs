@@ -22,7 +22,7 @@ use crate::resource::{Counted, CountsCalls, InFlightPermit, Rejection};
 /// The other half of the hash chooses a row of eight words. A key that comes to a full row is not counted. Two keys
 /// count as one if their hashes are the same. The hasher is randomly seeded for each table, because that of the
 /// registry may be one that callers can guess.
-pub(crate) struct InFlightCounts {
+pub struct InFlightCounts {
     rows: Box<[Row]>,
     hasher: RandomState,
     most: u32,
@@ -38,7 +38,7 @@ const COUNT: u64 = u32::MAX as u64;
 impl InFlightCounts {
     /// A table for about that many keys with calls in flight at a time: then half of the words are free, and one key in
     /// a hundred finds none in its row.
-    pub(crate) fn new(keys: usize, most: u32) -> Self {
+    pub fn new(keys: usize, most: u32) -> Self {
         let rows = 0..keys.div_ceil(WORDS / 2).max(1);
         Self {
             rows: rows
@@ -56,7 +56,7 @@ impl InFlightCounts {
     }
 
     /// Counts a call of a key. Returns where, if there is room, and whether it is one too many.
-    pub(crate) fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
+    pub(super) fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
         let (row, tag) = self.row_of(key);
         let words = &self.rows[row].0;
         loop {
@@ -84,9 +84,26 @@ impl InFlightCounts {
     }
 
     /// How many calls of a key are in flight.
-    pub(crate) fn of(&self, key: &impl Hash) -> u64 {
+    pub fn of(&self, key: &impl Hash) -> u64 {
         let (row, tag) = self.row_of(key);
         self.sum(row, tag)
+    }
+
+    /// Counts the call of a permit until the [count](InFlightPermit::into_parts) is dropped. The call that is one too
+    /// many trips the breaker.
+    ///
+    /// # Errors
+    /// The rejection by the breaker that has just opened.
+    pub fn limit<L, H>(
+        counts: L,
+        permit: KeyedPermit<H>,
+    ) -> Result<InFlightPermit<L, KeyedPermit<H>>, Rejection>
+    where
+        L: Deref<Target = Self>,
+        H: AnyRegistry,
+    {
+        let begun = counts.begin(permit.key());
+        limited(counts, begun, permit)
     }
 
     /// Adds up all words of a key: two calls that begin at the same moment may have taken one each.
@@ -120,7 +137,7 @@ impl fmt::Debug for InFlightCounts {
 }
 
 /// Limits a call of a key that was admitted, and counted as [`begin`](InFlightCounts::begin) says.
-pub(crate) fn limited<L, H>(
+pub(super) fn limited<L, H>(
     limit: L,
     (place, is_too_many): (Option<usize>, bool),
     permit: KeyedPermit<H>,

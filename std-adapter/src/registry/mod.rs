@@ -52,8 +52,7 @@ pub use error::RegistryError;
 pub(crate) use error::check_capacity;
 pub use handle::AnyRegistry;
 pub use in_flight_by_key::InFlightByKey;
-#[cfg(feature = "client")]
-pub(crate) use in_flight_counts::{InFlightCounts, limited};
+pub use in_flight_counts::InFlightCounts;
 pub use key_name::KeyName;
 pub use observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};

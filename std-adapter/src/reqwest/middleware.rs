@@ -313,12 +313,7 @@ impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
 }
 
 #[cfg(feature = "client")]
-impl<C, O, R> crate::client::ClientGuard<C, O, R>
-where
-    C: crate::Clock,
-    O: crate::registry::KeyedObserver<Origin>,
-    R: crate::client::Ending,
-{
+impl<C: crate::Clock, R: crate::client::Ending> crate::client::ClientGuard<C, R> {
     /// This guard's breakers and its limit of a try as a middleware for reqwest-middleware, whose own retries go above
     /// it. The guard's deadline, tries and budget apply only to its [`layer`](Self::layer).
     ///
@@ -335,7 +330,7 @@ where
     /// ```
     pub fn middleware(
         &'static self,
-    ) -> BreakerMiddleware<PerHost<&'static crate::client::Hosts<C, O>>> {
+    ) -> BreakerMiddleware<PerHost<&'static crate::client::Hosts<C>>> {
         let middleware =
             BreakerMiddleware::per_host(self.hosts()).time_limit(self.config().get_try_limit());
         match (R::WAITS_FOR_BODY, self.config().probes_at_end) {

@@ -21,7 +21,7 @@ use crate::{AnyPermit, Classify, Report};
 /// use std::sync::LazyLock;
 /// use tower::{ServiceBuilder, ServiceExt};
 ///
-/// static GUARD: LazyLock<ClientGuard<StdClock, (), AtEndOfBody>> = LazyLock::new(|| {
+/// static GUARD: LazyLock<ClientGuard<StdClock, AtEndOfBody>> = LazyLock::new(|| {
 ///     ClientGuard::new(ClientConfig::new().at_end_of_body()).expect("constant settings")
 /// });
 ///

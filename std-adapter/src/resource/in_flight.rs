@@ -126,7 +126,8 @@ pub trait CountsCalls {
 }
 
 /// A call that is counted until this is dropped.
-pub(crate) struct Counted<H: Deref<Target: CountsCalls>> {
+#[derive(Debug)]
+pub struct Counted<H: Deref<Target: CountsCalls>> {
     limit: H,
     /// `None` if there was no room to count it.
     place: Option<usize>,
@@ -175,8 +176,8 @@ impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
         Ok(Self { counted, permit })
     }
 
-    #[cfg(all(feature = "client", target_has_atomic = "64"))]
-    pub(crate) fn into_parts(self) -> (P, Counted<H>) {
+    /// The permit, and the count, which ends when it is dropped: for calls that end before their permits do.
+    pub fn into_parts(self) -> (P, Counted<H>) {
         (self.permit, self.counted)
     }
 

@@ -41,9 +41,7 @@ pub(crate) use call::run_async;
 pub(crate) use call::{judged, run};
 pub use enforcement::{Enforcement, PercentError};
 pub use held::ResourcePermit;
-#[cfg(all(feature = "registry", target_has_atomic = "64"))]
-pub(crate) use in_flight::{Counted, CountsCalls};
-pub use in_flight::{InFlightLimit, InFlightPermit};
+pub use in_flight::{Counted, CountsCalls, InFlightLimit, InFlightPermit};
 pub use last_failure::{LastFailure, LastFailureCell};
 pub(crate) use loss::{Begun, SharedFailure};
 pub use one::{AnyResource, Resource};

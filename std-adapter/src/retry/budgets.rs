@@ -3,6 +3,8 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 
+use std::ops::Deref;
+
 use super::error::Kind;
 use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
 
@@ -53,13 +55,16 @@ impl RetryBudgets {
 
     /// The budget of a key.
     pub fn of<K: Hash + ?Sized>(&self, key: &K) -> &RetryBudget {
+        &self.places[self.place_of(key)]
+    }
+
+    fn place_of<K: Hash + ?Sized>(&self, key: &K) -> usize {
         // Wide enough for the largest table on every processor.
-        let hash = self.hasher.hash_one(key) as usize;
-        &self.places[hash % self.places.len()]
+        self.hasher.hash_one(key) as usize % self.places.len()
     }
 
     /// For a [`RetryPolicy`](super::RetryPolicy): the budget of a key that `key` finds in a request.
-    pub const fn by_key<Q: ?Sized, K, F>(&self, key: F) -> BudgetByKey<'_, F>
+    pub const fn by_key<Q: ?Sized, K, F>(&self, key: F) -> BudgetByKey<&Self, F>
     where
         F: Fn(&Q) -> K,
     {
@@ -82,25 +87,64 @@ impl fmt::Debug for RetryBudgets {
     }
 }
 
-/// The budget of a request's key: [`RetryBudgets::by_key`].
+/// The budget of a request's key: [`RetryBudgets::by_key`]. `H` leads to the budgets: a reference or an `Arc`.
 #[derive(Clone, Copy)]
-pub struct BudgetByKey<'a, F> {
-    budgets: &'a RetryBudgets,
+pub struct BudgetByKey<H, F> {
+    budgets: H,
     key: F,
 }
 
-impl<'a, Q: ?Sized, K: Hash, F: Fn(&Q) -> K> AnyBudget<Q> for BudgetByKey<'a, F> {
-    type Found = &'a RetryBudget;
-
-    fn budget_of(&self, request: &Q) -> &'a RetryBudget {
-        self.budgets.of(&(self.key)(request))
+impl<H, F> BudgetByKey<H, F> {
+    /// [`RetryBudgets::by_key`] for a handle that is not a reference.
+    pub const fn new<Q: ?Sized, K>(budgets: H, key: F) -> Self
+    where
+        F: Fn(&Q) -> K,
+    {
+        Self { budgets, key }
     }
 }
 
-impl<F> fmt::Debug for BudgetByKey<'_, F> {
+impl<Q, K, H, F> AnyBudget<Q> for BudgetByKey<H, F>
+where
+    Q: ?Sized,
+    K: Hash,
+    H: Deref<Target = RetryBudgets> + Clone,
+    F: Fn(&Q) -> K,
+{
+    type Found = BudgetOf<H>;
+
+    fn budget_of(&self, request: &Q) -> BudgetOf<H> {
+        BudgetOf::new(self.budgets.clone(), &(self.key)(request))
+    }
+}
+
+impl<H: fmt::Debug, F> fmt::Debug for BudgetByKey<H, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BudgetByKey")
             .field("budgets", &self.budgets)
             .finish_non_exhaustive()
+    }
+}
+
+/// Leads to the budget of one key. `H` leads to all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct BudgetOf<H> {
+    budgets: H,
+    place: usize,
+}
+
+impl<H: Deref<Target = RetryBudgets>> BudgetOf<H> {
+    /// The budget of a key.
+    pub fn new<K: Hash + ?Sized>(budgets: H, key: &K) -> Self {
+        let place = budgets.place_of(key);
+        Self { budgets, place }
+    }
+}
+
+impl<H: Deref<Target = RetryBudgets>> Deref for BudgetOf<H> {
+    type Target = RetryBudget;
+
+    fn deref(&self) -> &RetryBudget {
+        &self.budgets.places[self.place]
     }
 }

@@ -81,7 +81,7 @@ mod tokens;
 pub use backoff::Backoff;
 pub use budget::{AnyBudget, BudgetSnapshot, RetryBudget};
 pub use budget_config::BudgetConfig;
-pub use budgets::{BudgetByKey, RetryBudgets};
+pub use budgets::{BudgetByKey, BudgetOf, RetryBudgets};
 pub use config::RetryConfig;
 pub use error::RetryConfigError;
 pub use future::RetryFuture;

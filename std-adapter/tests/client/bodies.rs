@@ -20,7 +20,7 @@ use tower::{ServiceBuilder, ServiceExt, service_fn};
 use super::server::{Server, start};
 use test_support::http2::Http2;
 
-type Guard = &'static ClientGuard<StdClock, (), AtEndOfBody>;
+type Guard = &'static ClientGuard<StdClock, AtEndOfBody>;
 type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
 
 const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
@@ -99,7 +99,7 @@ async fn one_that_is_dropped_unread_says_what_its_head_said() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_takes_longer_than_a_try_is_in_time_and_not_slow() {
-    let guard: &'static ClientGuard<TokioClock, (), AtEndOfBody> =
+    let guard: &'static ClientGuard<TokioClock, AtEndOfBody> =
         ClientGuard::with(PLAN, TokioClock, ()).unwrap().leak();
     let client = ServiceBuilder::new()
         .layer(guard.layer())

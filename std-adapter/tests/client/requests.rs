@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard, ClientService, RequestError};
+use atomic_breaker_std::client::{
+    ClientConfig, ClientGuard, ClientLayer, ClientService, RequestError,
+};
 use atomic_breaker_std::http::Origin;
 use atomic_breaker_std::registry::KeyedObserver;
 use atomic_breaker_std::{State, TokioClock};
 use http::{Request, Response, StatusCode, Uri};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -317,18 +319,46 @@ async fn a_client_in_a_field_is_used_by_tasks() {
         }
     }
 
-    struct Page(ClientService<Hello, io::Error, String, TokioClock, &'static Nobody>);
+    struct Page(ClientService<Hello, String, &'static ClientGuard<TokioClock>>);
     impl Page {
         async fn get(&self) -> String {
             let response = self.0.clone().oneshot(get("http://a.example/")).await;
             response.unwrap().into_body()
         }
     }
-    let guard: &'static ClientGuard<TokioClock, &Nobody> =
+    let guard: &'static ClientGuard<TokioClock> =
         ClientGuard::with(ClientConfig::new(), TokioClock, &Nobody)
             .unwrap()
             .leak();
     let page = Arc::new(Page(guard.layer().layer(Hello)));
     let body = tokio::spawn(async move { page.get().await });
     assert_eq!(body.await.unwrap(), "hello");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_in_an_arc_goes_when_its_clients_and_their_tries_have_ended() {
+    type Shared = Arc<ClientGuard<TokioClock>>;
+    let guard: Shared = Arc::new(ClientGuard::with(ClientConfig::new(), TokioClock, ()).unwrap());
+    let client = ServiceBuilder::new()
+        .layer(ClientLayer::of(Arc::clone(&guard)))
+        .service(service_fn(|_: Request<String>| async {
+            sleep(SECOND).await;
+            Ok::<_, io::Error>(Response::new(()))
+        }));
+    assert!(
+        client
+            .clone()
+            .oneshot(get("http://a.example/"))
+            .await
+            .is_ok()
+    );
+    // The caller leaves; its try goes on.
+    let request = client.oneshot(get("http://a.example/"));
+    assert!(timeout(SECOND / 2, request).await.is_err());
+    assert!(
+        Arc::strong_count(&guard) > 1,
+        "the try is reported when it ends"
+    );
+    sleep(SECOND).await;
+    assert_eq!(Arc::strong_count(&guard), 1);
 }

@@ -37,10 +37,9 @@ impl KeyedObserver<Origin> for Told {
 async fn the_reason_is_how_long_it_took_and_not_its_status() {
     let plan = ClientConfig::new().tries(1).breaker(RULES);
     let told = Told::default();
-    let guard: &'static ClientGuard<TokioClock, Told> =
-        ClientGuard::with(plan, TokioClock, told.clone())
-            .unwrap()
-            .leak();
+    let guard: &'static ClientGuard<TokioClock> = ClientGuard::with(plan, TokioClock, told.clone())
+        .unwrap()
+        .leak();
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .service(service_fn(answer));

@@ -218,8 +218,7 @@ async fn bodies_that_break_off_with_their_connection_are_one_failure() {
         });
     });
     let plan = PLAN.tries(1).at_end_of_body();
-    let guard: &'static ClientGuard<StdClock, (), AtEndOfBody> =
-        ClientGuard::new(plan).unwrap().leak();
+    let guard: &'static ClientGuard<StdClock, AtEndOfBody> = ClientGuard::new(plan).unwrap().leak();
     let hyper = hyper();
     let get = || {
         let client = ServiceBuilder::new()

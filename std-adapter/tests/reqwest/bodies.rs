@@ -11,7 +11,7 @@ use tower::{ServiceBuilder, ServiceExt};
 
 use super::server::{Server, reqwest, start};
 
-type Guard = ClientGuard<StdClock, (), AtEndOfBody>;
+type Guard = ClientGuard<StdClock, AtEndOfBody>;
 
 const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
     .tries(1)

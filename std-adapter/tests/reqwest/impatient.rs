@@ -83,7 +83,7 @@ async fn nor_does_an_impatient_caller_through_a_middleware() {
     assert_eq!(hosts.state(&origin(&server)), State::Closed);
 }
 
-type AtEnd = ClientGuard<StdClock, (), AtEndOfBody>;
+type AtEnd = ClientGuard<StdClock, AtEndOfBody>;
 
 async fn at_end(server: &Server, path: &str, client: Client) -> (&'static AtEnd, Response) {
     let rules = RULES.consecutive_failures(1);

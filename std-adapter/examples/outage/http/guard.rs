@@ -11,7 +11,6 @@ use atomic_breaker_std::{Config, Ratio, State, StdClock, Transition};
 use axum::body::Bytes;
 use axum::http::{Request, Uri};
 use http_body_util::Empty;
-use hyper_util::client::legacy::Error;
 use tower::{Layer, ServiceExt};
 
 use super::careful::{Http, PAUSES, TRIES, TRY, http, judge};
@@ -38,7 +37,7 @@ const PLAN: ClientConfig = ClientConfig::new()
     );
 
 /// Outlives the requests: the breakers of all hosts, and their budgets of retries.
-static GUARD: LazyLock<ClientGuard<StdClock, &History>> =
+static GUARD: LazyLock<ClientGuard> =
     LazyLock::new(|| ClientGuard::with(PLAN, StdClock, &HISTORY).expect("settings that fit"));
 
 /// How the traffic of the host that is cold after a restart comes back: so many percent of it at first, all of it
@@ -49,7 +48,7 @@ pub(crate) const RETURN: Duration = Duration::from_secs(3);
 type Body = Empty<Bytes>;
 
 #[derive(Clone)]
-pub(crate) struct Guarded(ClientService<Http, Error, Body, StdClock, &'static History>);
+pub(crate) struct Guarded(ClientService<Http, Body>);
 
 impl Guarded {
     pub(crate) fn new(hosts: &[SocketAddr]) -> Self {

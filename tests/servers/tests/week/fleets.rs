@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined, Seats};
-use atomic_breaker_std::http::Origin;
+use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{State, TokioClock};
 use futures_util::future::join_all;
@@ -24,7 +23,7 @@ fn client(
 ) -> impl Service<Request<()>, Response = Response<u32>, Error = RequestError<io::Error>> + Clone + use<>
 {
     let seats = fleet.seats("hosts").unwrap();
-    let guard: &'static ClientGuard<TokioClock, Seats<Origin>> =
+    let guard: &'static ClientGuard<TokioClock> =
         ClientGuard::with(ClientConfig::new(), TokioClock, seats.clone())
             .unwrap()
             .leak();

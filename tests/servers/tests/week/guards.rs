@@ -18,7 +18,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use super::SECOND;
 use test_support::week::{Host, protects, week};
 
-type AtEnd = &'static ClientGuard<TokioClock, (), AtEndOfBody>;
+type AtEnd = &'static ClientGuard<TokioClock, AtEndOfBody>;
 type AtHead = &'static ClientGuard<TokioClock>;
 
 fn at_end(config: ClientConfig) -> AtEnd {

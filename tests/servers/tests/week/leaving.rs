@@ -71,7 +71,7 @@ fn client(
     Response = Response<impl Body<Data = &'static [u8], Error = io::Error> + Send>,
     Error = RequestError<io::Error>,
 > + Clone {
-    let guard: &'static ClientGuard<TokioClock, (), AtEndOfBody> =
+    let guard: &'static ClientGuard<TokioClock, AtEndOfBody> =
         ClientGuard::with(config, TokioClock, ()).unwrap().leak();
     guard.layer().layer(service_fn(move |_: Request<()>| {
         let host = host.clone();
