@@ -13,12 +13,15 @@ use atomic_breaker::{
 use super::granted::Granted;
 use super::named::Wanted;
 use super::rules::Ruleset;
-use super::slot::{Kept, Slot};
+use super::slot::{Kept, Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, WhenFull};
 use crate::resource::Rejection;
 
+/// The breaker of a key, put together for a moment, with the common rules, those of its class, or its own.
+pub type KeyBreaker<'a, K, C, T, O> = OfSlot<'a, C, T, Keyed<'a, K, O>>;
+
 /// The breaker of a slot, put together for a moment.
-pub(crate) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
+pub(super) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
 
 /// What a breaker granted: whether it is a probe, and the token of the permit.
 pub(super) type Admitted = (bool, Token<u64>);

@@ -45,6 +45,7 @@ mod turn;
 mod wait;
 mod walk;
 
+pub use admission::KeyBreaker;
 pub use builder::{RegistryBuilder, WhenFull};
 pub use by_key::{ByKey, KeyedAdmit};
 pub use error::RegistryError;
@@ -57,6 +58,7 @@ pub use key_name::KeyName;
 pub use observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;
+pub use slot::Keyed;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};

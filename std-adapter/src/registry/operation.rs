@@ -4,9 +4,9 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use atomic_breaker::{Clock, Control, Snapshot, Tally};
+use atomic_breaker::{Clock, Snapshot, Tally};
 
-use super::admission::OfSlot;
+use super::admission::KeyBreaker;
 use super::slot::{Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, RegistryError};
 use crate::resource::LastFailure;
@@ -125,19 +125,10 @@ where
     pub fn command<R>(
         &self,
         key: &K,
-        command: impl FnOnce(&dyn Control) -> R,
-    ) -> Result<R, RegistryError> {
-        self.with_breaker(key, |breaker| command(breaker))
-    }
-
-    /// Calls a function with the breaker of a key, which gets a slot if it has none.
-    pub(crate) fn with_breaker<R>(
-        &self,
-        key: &K,
-        act: impl FnOnce(&OfSlot<'_, C, T, Keyed<'_, K, O>>) -> R,
+        command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
     ) -> Result<R, RegistryError> {
         let (_, slot) = self.pinned(key)?;
-        Ok(self.act(key, slot, act))
+        Ok(self.act(key, slot, command))
     }
 
     /// [`command`](Self::command) for a key that already has a slot; if it has none, returns `None` and does nothing.
@@ -154,29 +145,20 @@ where
     pub fn command_if_present<R>(
         &self,
         key: &K,
-        command: impl FnOnce(&dyn Control) -> R,
-    ) -> Option<R> {
-        self.with_known(key, |breaker| command(breaker))
-    }
-
-    /// [`with_breaker`](Self::with_breaker) for a key that already has a slot.
-    pub(crate) fn with_known<R>(
-        &self,
-        key: &K,
-        act: impl FnOnce(&OfSlot<'_, C, T, Keyed<'_, K, O>>) -> R,
+        command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
     ) -> Option<R> {
         let places = self.places();
         let (_, slot) = self.find(key)?;
         slot.pin();
         drop(places);
-        Some(self.act(key, slot, act))
+        Some(self.act(key, slot, command))
     }
 
     fn act<R>(
         &self,
         key: &K,
         pinned: &Slot<K, T>,
-        act: impl FnOnce(&OfSlot<'_, C, T, Keyed<'_, K, O>>) -> R,
+        command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
     ) -> R {
         let _pin = Pin(pinned);
         pinned.note_failure(self.newest());
@@ -184,7 +166,7 @@ where
             key,
             observer: &self.observer,
         };
-        act(&self.breaker(pinned, observer))
+        command(&self.breaker(pinned, observer))
     }
 
     /// Returns what has happened to the keys.

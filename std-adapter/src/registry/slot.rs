@@ -144,9 +144,9 @@ impl Choice {
     }
 }
 
-/// Notifies the observer of the registry of what the permit of a key does.
+/// The observer of a [`KeyBreaker`](super::KeyBreaker): notifies that of the registry of what happens to the key.
 #[derive(Debug)]
-pub(crate) struct Keyed<'a, K, O> {
+pub struct Keyed<'a, K, O> {
     pub(super) key: &'a K,
     pub(super) observer: &'a O,
 }

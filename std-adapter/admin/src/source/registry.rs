@@ -74,7 +74,7 @@ where
         let key = self.find(key.ok_or(Refused::KeyWanted(true))?)?;
         let registry = self.handle.as_registry();
         registry
-            .command_if_present(&key, command)
+            .command_if_present(&key, |breaker| command(breaker))
             .ok_or(Refused::Absent)
     }
 

@@ -202,7 +202,7 @@ where
 {
     fn rules(&self) -> Config {
         let registry = self.registry.as_registry();
-        let own = registry.with_known(&self.key, |breaker| *breaker.config());
+        let own = registry.command_if_present(&self.key, |breaker| *breaker.config());
         own.unwrap_or_else(|| registry.config())
     }
 
@@ -214,7 +214,8 @@ where
 
     fn transitions_since(&self, made: &Transition) -> u16 {
         let registry = self.registry.as_registry();
-        let since = registry.with_known(&self.key, |breaker| breaker.transitions_since(made));
+        let since =
+            registry.command_if_present(&self.key, |breaker| breaker.transitions_since(made));
         // Without a slot there is no later transition.
         since.unwrap_or(0)
     }
@@ -224,10 +225,10 @@ where
         let registry = self.registry.as_registry();
         // Only what opens needs a slot.
         if matches!(action, Action::Trip { .. }) {
-            let made = registry.with_breaker(&self.key, |breaker| action.apply_to(breaker));
+            let made = registry.command(&self.key, |breaker| action.apply_to(breaker));
             return made.map_err(|_| NoRoom);
         }
-        let made = registry.with_known(&self.key, |breaker| action.apply_to(breaker));
+        let made = registry.command_if_present(&self.key, |breaker| action.apply_to(breaker));
         Ok(made.flatten())
     }
 

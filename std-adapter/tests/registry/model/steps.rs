@@ -88,7 +88,7 @@ impl<'a> World<'a> {
         let before = self.word(key);
         let (after, _) = self.on(key, before, |breaker| act(breaker));
         let hosts = self.hosts;
-        let answer = self.run(move || hosts.command(&Key(key), act).is_ok());
+        let answer = self.run(move || hosts.command(&Key(key), |breaker| act(breaker)).is_ok());
         match answer {
             Some(_) => self.settle(key, &[after], false),
             None => self.settle(key, &[before, after], true),
