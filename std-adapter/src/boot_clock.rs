@@ -16,28 +16,17 @@ use crate::{StdClock, kernel};
 ///
 /// # Processes that share a word
 ///
-/// The word lies in memory that all of them have mapped. A page of zeros is a closed breaker, so no process
-/// has to come first. Each process attaches to it with [`Breaker::shared`](atomic_breaker::Breaker::shared);
-/// all must use this clock, and a word of the same type.
+/// The package `atomic-breaker-mapped` maps it for them. In memory of your own, a page of zeros is a closed breaker, so
+/// no process has to come first. Each process attaches to the word with
+/// [`Breaker::shared`](atomic_breaker::Breaker::shared); all must use this clock, and a word of the same type.
 ///
-/// ```no_run
+/// ```
 /// use atomic_breaker_std::{BootClock, Breaker, Config, word::AtomicU64};
-/// use std::{error::Error, fs::OpenOptions};
 ///
 /// type Shared = Breaker<BootClock, &'static AtomicU64>;
 ///
-/// fn database() -> Result<Shared, Box<dyn Error>> {
-///     // In a file system that is empty after a restart of the machine, when the clock starts over.
-///     let path = "/dev/shm/database-breaker";
-///     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-///     file.set_len(8)?;
-///     let map = memmap2::MmapRaw::map_raw(&file)?;
-///     let word: *const AtomicU64 = map.as_ptr().cast();
-///     // The mapping stays for as long as the process lives.
-///     std::mem::forget(map);
-///     // SAFETY: mappings are aligned to pages and hold at least eight bytes here, which everybody touches
-///     // as one atomic.
-///     Ok(Shared::shared(unsafe { &*word }, Config::new(), BootClock))
+/// fn database(word: &'static AtomicU64) -> Shared {
+///     Shared::shared(word, Config::new(), BootClock)
 /// }
 /// ```
 ///

@@ -77,7 +77,7 @@
 //! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
 //! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
 //! | a breaker per host, shard or tenant | `registry::Registry`, `registry::ByKey`, `http::Origin` | `registry`, `http` |
-//! | share breakers between processes on one machine | `mapped::open`, `mapped::for_forks`, `mapped::MappedSlab` | `mapped` |
+//! | share breakers between processes on one machine | the package `atomic-breaker-mapped` | |
 //! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
 //! | retry, with one budget shared by all requests | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on the failure ratio within a sliding time window | `SlidingRatio` | `sliding` |
@@ -106,8 +106,7 @@
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
-#![cfg_attr(not(feature = "mapped"), forbid(unsafe_code))]
-#![cfg_attr(feature = "mapped", deny(unsafe_code))] // allowed in `mapped/memory.rs`
+#![forbid(unsafe_code)]
 
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
@@ -124,8 +123,6 @@ pub mod http;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
-#[cfg(all(feature = "mapped", unix, target_has_atomic = "64"))]
-pub mod mapped;
 #[cfg(all(
     any(feature = "metrics", feature = "tracing"),
     target_has_atomic = "64"

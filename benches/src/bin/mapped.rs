@@ -11,7 +11,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use atomic_breaker_std::mapped::{MappedSlab, for_forks};
+use atomic_breaker_mapped::{MappedSlab, for_forks};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{AnyPermit, BootClock, Breaker, Config, Observer, Outcome, word::Word};
 use benches::hosts::{HOSTS, take_slots};

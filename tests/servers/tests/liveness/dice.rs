@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::time::Duration;
 
-use atomic_breaker_std::mapped::MachineClock;
+use atomic_breaker_mapped::MachineClock;
 use atomic_breaker_std::{Clock, SharedClock};
 use tokio::time::Instant;
 

@@ -6,7 +6,7 @@ use std::io;
 use std::mem::forget;
 use std::sync::Arc;
 
-use atomic_breaker_std::mapped::{MappedBreaker, MappedBuilder, MappedSlab};
+use atomic_breaker_mapped::{MappedBreaker, MappedBuilder, MappedSlab};
 use atomic_breaker_std::{ManualClock, Permit, State};
 
 use super::SECOND;

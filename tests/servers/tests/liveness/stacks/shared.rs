@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_std::mapped::{MappedBuilder, MappedWord};
+use atomic_breaker_mapped::{MappedBuilder, MappedWord};
 use atomic_breaker_std::word::{AtomicU64, Word};
 use atomic_breaker_std::{Breaker, Clock, Config, Rules};
 

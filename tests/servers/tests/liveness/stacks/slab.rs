@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_std::mapped::{MappedSlab, SlotBreaker};
+use atomic_breaker_mapped::{MappedSlab, SlotBreaker};
 use atomic_breaker_std::{CallError, Clock, Config};
 
 use super::shared::InFile;

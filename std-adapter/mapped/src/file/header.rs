@@ -1,0 +1,145 @@
+//! What a file says about itself, and what a process expects of it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::REMOVE;
+use super::machine::Machine;
+use crate::Origin;
+use crate::error::Fault;
+use crate::layout::{HEADER, SECRET, Shape};
+use crate::slot::draw_secret;
+
+// Positions: see the layout.
+const WHOLE: usize = 0;
+const VERSION: usize = 1;
+const BOOT: usize = 2;
+const CAPACITY: usize = 4;
+const KEY_BYTES: usize = 5;
+const CLOCK: usize = 6;
+const RULES: usize = 7;
+const TIME_NAMESPACE: usize = 8;
+
+/// "`AtomBrkr`": a complete file of breakers.
+const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
+/// A file of breakers that is being written.
+const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
+/// Covers the layout of the breaker's word as well.
+const VERSION_HERE: u64 = 1;
+
+pub(super) const FOREIGN: &str = "is not a file of breakers: use another path";
+
+/// What all processes that share a file must agree on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    pub(crate) machine: Machine,
+    pub(crate) shape: Shape,
+    pub(crate) clock: u64,
+    pub(crate) rules: u64,
+}
+
+/// What is in a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Nothing yet.
+    Empty,
+    /// It begins with zeros: left by a process that died before writing it, or a foreign file.
+    Zeros,
+    /// To be replaced, for that reason; `Created` after a process that died while writing it.
+    Stale(Origin),
+    /// As expected.
+    Same,
+}
+
+/// The words at the start of a file.
+pub(super) type Header = [[u8; 8]; HEADER];
+
+impl Expected {
+    /// How long the file is, in bytes.
+    pub(super) const fn bytes(&self) -> u64 {
+        (self.shape.words() * size_of::<u64>()) as u64
+    }
+
+    /// What is in a file of that length in bytes.
+    pub(super) fn compare(&self, header: &Header, length: u64) -> Result<Content, Fault> {
+        let word = |index: usize| u64::from_ne_bytes(header[index]);
+        match word(WHOLE) {
+            IS_WHOLE => (),
+            IS_BEGUN => return Ok(Content::Stale(Origin::Created)),
+            _ if header.as_flattened().iter().all(|byte| *byte == 0) => return Ok(Content::Zeros),
+            mark if mark.swap_bytes() == IS_WHOLE => {
+                let text = format!("was written by a program with another byte order: {REMOVE}");
+                return Err(Fault::new(text));
+            }
+            _ => return Err(Fault::new(FOREIGN)),
+        }
+        let other_length = || {
+            let bytes = self.bytes();
+            let text = format!(
+                "was truncated or extended: it has {length} bytes instead of {bytes}: {REMOVE}"
+            );
+            Err(Fault::new(text))
+        };
+        if length < size_of::<Header>() as u64 {
+            return other_length();
+        }
+        if [word(BOOT), word(BOOT + 1)] != self.machine.boot {
+            return Ok(Content::Stale(Origin::AfterRestart));
+        }
+        let version = word(VERSION);
+        if version != VERSION_HERE {
+            return Err(Fault::new(format!(
+                "has version {version} of the format, but this program has {VERSION_HERE}: {REMOVE}"
+            )));
+        }
+        let found = [word(CAPACITY), word(KEY_BYTES)];
+        let expected = [self.shape.capacity.into(), self.shape.key_bytes.into()];
+        if found != expected {
+            let [found, expected] = [found, expected].map(described);
+            return Err(Fault::new(format!(
+                "holds {found}, but this process expects {expected}: {REMOVE}"
+            )));
+        }
+        if length != self.bytes() {
+            return other_length();
+        }
+        if word(CLOCK) != self.clock {
+            return Err(Fault::new(
+                "is timed by another clock than this process uses: use the same one everywhere, or another path",
+            ));
+        }
+        if word(TIME_NAMESPACE) != self.machine.time_namespace {
+            return Err(Fault::new(
+                "is used in another time namespace, where clocks read differently: use another path",
+            ));
+        }
+        if word(RULES) != self.rules {
+            return Ok(Content::Stale(Origin::AfterOtherRules));
+        }
+        Ok(Content::Same)
+    }
+
+    /// Writes the header into a file of zeros. The mark that it is complete is written last.
+    pub(super) fn write(&self, file: &File) -> io::Result<()> {
+        let mut header = [0; HEADER];
+        header[WHOLE] = IS_BEGUN;
+        header[VERSION] = VERSION_HERE;
+        header[BOOT..][..2].copy_from_slice(&self.machine.boot);
+        header[CAPACITY] = self.shape.capacity.into();
+        header[KEY_BYTES] = self.shape.key_bytes.into();
+        header[CLOCK] = self.clock;
+        header[RULES] = self.rules;
+        header[TIME_NAMESPACE] = self.machine.time_namespace;
+        header[SECRET..][..2].copy_from_slice(&draw_secret());
+        file.write_all_at(header.map(u64::to_ne_bytes).as_flattened(), 0)?;
+        file.write_all_at(&IS_WHOLE.to_ne_bytes(), 0)
+    }
+}
+
+fn described([keys, bytes]: [u64; 2]) -> String {
+    match keys {
+        0 => "a single breaker".into(),
+        _ => format!("{keys} keys of up to {bytes} bytes"),
+    }
+}

@@ -1,0 +1,200 @@
+//! How a file is opened, created and replaced, so that processes doing so at once agree, and one that is killed in
+//! between holds up no other.
+//!
+//! A process that uses the file keeps a shared lock on it (`flock`), which the kernel releases when the last process
+//! that has it ends. A process that writes the header, or removes the file, needs the lock exclusively, and looks again
+//! once it has it. So
+//!
+//! - a file that is not complete, and that no process has locked, was left by a process that died: it is created again;
+//! - a file that is no longer valid is never changed, but removed and created again, so that no mapping of it shrinks;
+//! - a lock on a file that is no longer at the path is worthless: start again.
+
+mod check;
+mod digest;
+mod header;
+mod lock;
+mod machine;
+
+pub(crate) use digest::rules as digest;
+pub(crate) use header::Expected;
+pub(crate) use machine::Machine;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::Origin;
+use crate::error::Fault;
+use crate::memory::Memory;
+use check::{open_or_create, trusted};
+use header::{Content, FOREIGN, Header};
+use lock::Locked;
+
+/// How long to wait for other processes. They need a few system calls.
+const PATIENCE: Duration = Duration::from_secs(2);
+const ZEROS: [u8; 1 << 12] = [0; 1 << 12];
+const PAUSE: Duration = Duration::from_millis(1);
+
+const REMOVE: &str = "stop the processes that use it and remove it, or use another path";
+const LOCKED: &str = "has been locked by another process for 2 s, perhaps by one that was stopped while it wrote the \
+                      file: let it go on or end it (`fuser` names it), then try again";
+const OTHER_BOOT: &str = "is in use by processes that see another boot id, such as those of a container that has its \
+                          own: use another path";
+const OTHER_RULES: &str = "was made with other rules than those of this process: give all the same configuration; after a \
+                           change stop the processes that use it and remove it, or set `replace_unused`";
+
+enum Step {
+    Mapped(Memory),
+    Made,
+    /// For that reason.
+    Removed(Origin),
+    /// Another process is busy with it: try again, but if that does not end, this is what is wrong.
+    Wait(&'static str),
+}
+
+const BUSY: Step = Step::Wait(LOCKED);
+
+/// The memory of the file, and where it came from.
+pub(crate) fn open(
+    path: &Path,
+    expected: &Expected,
+    replace_unused: bool,
+) -> Result<(Memory, Origin), Fault> {
+    let begun = Instant::now();
+    // The origin if this process makes the file.
+    let mut reason = Origin::Created;
+    let mut origin = Origin::Joined;
+    loop {
+        match step(path, expected, replace_unused)? {
+            Step::Mapped(memory) => return Ok((memory, origin)),
+            Step::Made => origin = reason,
+            Step::Removed(why) => reason = why,
+            Step::Wait(why) if begun.elapsed() > PATIENCE => return Err(Fault::new(why)),
+            Step::Wait(_) => thread::sleep(PAUSE),
+        }
+    }
+}
+
+fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, Fault> {
+    let Some(file) = open_or_create(path)? else {
+        return Ok(BUSY);
+    };
+    let Some(shared) = Locked::new(&file, FlockOperation::NonBlockingLockShared)? else {
+        return Ok(BUSY);
+    };
+    let Some(content) = examine(path, &file, expected)? else {
+        return Ok(BUSY);
+    };
+    if content == Content::Same {
+        reserve(&file, expected.bytes()).map_err(no_room)?;
+        shared.keep();
+        return Memory::map(Some(file), expected.shape.words())
+            .map(Step::Mapped)
+            .map_err(|error| Fault::io("cannot be mapped", error));
+    }
+    if content == Content::Stale(Origin::AfterOtherRules) && !replace_unused {
+        return Err(Fault::new(OTHER_RULES));
+    }
+    // Two processes that each waited for the other's shared lock would wait forever.
+    drop(shared);
+    let Some(_exclusive) = Locked::new(&file, FlockOperation::NonBlockingLockExclusive)? else {
+        return Ok(match content {
+            Content::Stale(Origin::AfterRestart) => Step::Wait(OTHER_BOOT),
+            Content::Stale(Origin::AfterOtherRules) => Step::Wait(OTHER_RULES),
+            _ => BUSY,
+        });
+    };
+    if examine(path, &file, expected)? != Some(content) {
+        return Ok(BUSY);
+    }
+    let why = match content {
+        Content::Empty => return make(path, &file, expected).map(|()| Step::Made),
+        Content::Zeros if !is_zero(&file)? => return Err(Fault::new(FOREIGN)),
+        Content::Stale(why) => why,
+        Content::Zeros | Content::Same => Origin::Created,
+    };
+    match fs::remove_file(path) {
+        Ok(()) => Ok(Step::Removed(why)),
+        Err(error) => Err(Fault::io("cannot be replaced, remove it by hand", error)),
+    }
+}
+
+/// What is in the file; `None` if it is no longer the one at the path.
+fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Content>, Fault> {
+    let Some(length) = trusted(path, file)? else {
+        return Ok(None);
+    };
+    if length == 0 {
+        return Ok(Some(Content::Empty));
+    }
+    let mut header = Header::default();
+    read(file, header.as_flattened_mut(), 0)?;
+    expected.compare(&header, length).map(Some)
+}
+
+/// Fills it with zeros, whose space is reserved so that no write into a mapping meets a full file system, and then with
+/// the header.
+fn make(path: &Path, mut file: &File, expected: &Expected) -> Result<(), Fault> {
+    let mut write = || {
+        if !reserve(file, expected.bytes())? {
+            // A file system without reservations: what was written has its space.
+            io::copy(&mut io::repeat(0).take(expected.bytes()), &mut file)?;
+        }
+        expected.write(file)
+    };
+    write().map_err(|error| {
+        // Leave nothing behind of what did not fit.
+        let _ = fs::remove_file(path);
+        no_room(error)
+    })
+}
+
+/// Reserves the space, if the file system can; returns whether it could. Cheap if the space is already reserved.
+fn reserve(file: &File, length: u64) -> io::Result<bool> {
+    match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, length)) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn no_room(error: io::Error) -> Fault {
+    Fault::io(
+        "there is no room for it, free some or take fewer keys",
+        error,
+    )
+}
+
+/// Reads the whole file, so that no foreign data is removed. Only for the process that has the file exclusively:
+/// processes that read side by side would each find it in use by the others.
+fn is_zero(file: &File) -> Result<bool, Fault> {
+    let mut part = ZEROS;
+    for at in (0..).step_by(part.len()) {
+        match read(file, &mut part, at)? {
+            0 => break,
+            found if part[..found] != ZEROS[..found] => return Ok(false),
+            _ => (),
+        }
+    }
+    Ok(true)
+}
+
+/// Reads as many bytes as there are, and returns how many.
+fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize, Fault> {
+    let mut found = 0;
+    while found < bytes.len() {
+        match file.read_at(&mut bytes[found..], at + found as u64) {
+            Ok(0) => break,
+            Ok(more) => found += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(Fault::io("cannot be read", error)),
+        }
+    }
+    Ok(found)
+}

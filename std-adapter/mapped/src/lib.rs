@@ -1,0 +1,78 @@
+//! Breakers shared by the processes of one machine: pre-forked workers, services, tools.
+//!
+//! | | one breaker | one for each key |
+//! |---|---|---|
+//! | in a file (Linux and Android), for all processes that open it | [`open`] | [`MappedSlabBuilder::open`] |
+//! | without a file, for this process and those that it forks later | [`for_forks`] | [`MappedSlabBuilder::for_forks`] |
+//!
+//! A worker that is killed holds up no other process: its probe is presumed lost after the
+//! [lease](Config::probe_lease), and a file or a slot that it was creating is finished by the next one.
+//! Any bits that a damaged file may hold are safe: a word that is not a valid state is read as a closed breaker.
+//!
+//! # The file
+//!
+//! - It belongs in a directory of the service in `/run` (`RuntimeDirectory=` of systemd), or in `/dev/shm`: there
+//!   nothing is ever written to a disk. It is created with mode 0600, without following a link, and with all its space
+//!   reserved, so that a file system which fills up later does no harm.
+//! - All processes that open it must agree on the rules, the clock, the capacity and the version of the format, and run
+//!   as the same user on a machine with the same byte order. Otherwise opening it is a [`MappedError`] that names the
+//!   file. The [seed](Config::seed) of the jitter may differ.
+//! - A file from before a restart of the machine is replaced by a fresh one, closed, as its times no longer mean
+//!   anything: [`Origin::AfterRestart`].
+//! - Removing the file separates the processes: those that have it open keep it, and later ones create a new one. Stop
+//!   them all first.
+//! - **Whoever can write the file can end the processes that use it**: if it is truncated, the kernel sends `SIGBUS` to
+//!   each process that touches it. Nothing can keep its owner (or root) from truncating it; mode 0600 keeps others out.
+//!   Where that is too great a risk, [`for_forks`] needs no file.
+//! - File systems shared between machines (NFS, SMB, Ceph and others) and those served by a program (FUSE, 9P) are
+//!   rejected. In a container, a file in its own layers is visible to that container only: mount a directory of the
+//!   host, and run as the same user. Another time namespace is rejected. So is another boot id while the file is in
+//!   use, as some containers have a boot id of their own; later it is treated as a restart.
+//!
+//! # What is not shared
+//!
+//! Observers are notified of their own process's transitions only. The memory for a [failure
+//! ratio](Config::failure_ratio) is not shared either, so such rules are rejected.
+
+//!
+//! Everything in `atomic-breaker-std` is re-exported here, so this package is the only one to depend on.
+#![cfg(all(unix, target_has_atomic = "64"))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![deny(unsafe_code)] // allowed in `memory.rs`
+
+mod error;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod file;
+mod layout;
+mod machine_clock;
+mod memory;
+mod setup;
+mod single;
+mod slab;
+mod slab_builder;
+mod slot;
+
+#[doc(no_inline)]
+pub use atomic_breaker_std::*;
+pub use error::MappedError;
+pub use machine_clock::MachineClock;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use single::open;
+pub use single::{MappedBreaker, MappedBuilder, MappedWord, for_forks};
+pub use slab::{MappedEntry, MappedSlab, NoSlot, SlotBreaker};
+pub use slab_builder::MappedSlabBuilder;
+
+/// Where memory that processes share came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// This process created it.
+    Created,
+    /// It was there already.
+    Joined,
+    /// This process created it in place of one from before a restart of the machine.
+    AfterRestart,
+    /// This process created it in place of one with other rules that no process used: `replace_unused` of the builders.
+    AfterOtherRules,
+}

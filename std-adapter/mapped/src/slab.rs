@@ -1,0 +1,222 @@
+//! A breaker for each of many keys.
+
+use std::error::Error;
+use std::fmt;
+
+use atomic_breaker_std::word::AtomicU64;
+use atomic_breaker_std::{BootClock, Breaker, CallError, Config, Observer, Rules, Snapshot};
+
+use crate::layout::Shape;
+use crate::memory::Memory;
+use crate::slot::Slots;
+use crate::{MachineClock, MappedSlabBuilder, Origin};
+
+/// A breaker for each of many keys (hosts, shards, tenants), in memory that processes share.
+///
+/// ```
+/// use atomic_breaker_mapped::{Config, MappedError, MappedSlab};
+///
+/// let hosts = MappedSlab::builder(Config::new().consecutive_failures(2)).for_forks()?;
+/// // Now fork the workers.
+/// for _ in 0..2 {
+///     let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+/// }
+/// assert!(hosts.call("a.example", || Ok::<_, &str>(7)).is_err());
+/// assert_eq!(hosts.call("b.example", || Ok::<_, &str>(7)), Ok(7));
+///
+/// for entry in hosts.entries() {
+///     println!("{}: {}", String::from_utf8_lossy(&entry.key), entry.snapshot.state());
+/// }
+/// # Ok::<(), MappedError>(())
+/// ```
+///
+/// # Keys
+///
+/// A key has up to 98 bytes unless [told otherwise](MappedSlabBuilder::max_key_bytes), and keeps its slot from its
+/// first call until the file is removed: no key is forgotten. So set a [capacity](MappedSlabBuilder::capacity) that all
+/// keys fit into. Calls for further keys pass unguarded, or [are an error](Self::breaker), and are
+/// [counted](Self::refused) over all processes. Where outsiders choose the keys, they can fill the slab: use a
+/// `Registry` of `atomic-breaker-registry` in each process, which forgets, or admit only keys that you know.
+///
+/// A key is looked up without a lock or a write. Its slot depends on random bits in the file, so outsiders cannot
+/// choose keys that collide.
+pub struct MappedSlab<C = BootClock> {
+    pub(crate) memory: Memory,
+    pub(crate) shape: Shape,
+    pub(crate) rules: Rules<u64>,
+    pub(crate) clock: C,
+    pub(crate) origin: Origin,
+}
+
+/// The breaker of a key: borrows what all keys share.
+pub type SlotBreaker<'a, C = BootClock, O = ()> =
+    Breaker<&'a C, &'a AtomicU64, (), O, &'a Rules<u64>>;
+
+/// What [`MappedSlab::entries`] shows of a key.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MappedEntry {
+    /// The key.
+    pub key: Vec<u8>,
+    /// Its breaker.
+    pub snapshot: Snapshot,
+}
+
+/// Why a key has no breaker in a [`MappedSlab`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoSlot {
+    /// All slots are taken by other keys.
+    Full {
+        /// How many keys fit.
+        capacity: usize,
+    },
+    /// The key is too long.
+    KeyTooLong {
+        /// Its length in bytes.
+        bytes: usize,
+        /// How many are allowed.
+        max: usize,
+    },
+}
+
+impl MappedSlab {
+    /// Uses [`BootClock`], for 1,024 keys of up to 98 bytes, unless the builder is told otherwise.
+    pub const fn builder(config: Config) -> MappedSlabBuilder {
+        MappedSlabBuilder::new(config)
+    }
+}
+
+impl<C: MachineClock> MappedSlab<C> {
+    /// Calls `f` through the breaker of the key, as [`Breaker::call`] does; unguarded if there is no slot for
+    /// the key.
+    ///
+    /// # Errors
+    /// [`CallError`]: it was rejected, or `f` failed.
+    pub fn call<T, E>(
+        &self,
+        key: impl AsRef<[u8]>,
+        f: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, CallError<E>> {
+        match self.breaker(key) {
+            Ok(breaker) => breaker.call(f),
+            Err(_) => f().map_err(CallError::Failed),
+        }
+    }
+
+    /// The breaker of a key. It gets a slot if it has none.
+    ///
+    /// # Errors
+    /// [`NoSlot`]: the slab is full, or the key is too long; counted in [`refused`](Self::refused).
+    ///
+    /// ```
+    /// use atomic_breaker_mapped::{Config, MappedSlab, NoSlot};
+    ///
+    /// let hosts = MappedSlab::builder(Config::new()).capacity(1).for_forks().unwrap();
+    /// let permit = hosts.breaker("a.example")?;
+    /// permit.acquire().unwrap().failure();
+    /// assert_eq!(hosts.breaker("b.example").unwrap_err(), NoSlot::Full { capacity: 1 });
+    /// assert_eq!(hosts.refused(), 1);
+    /// # Ok::<(), NoSlot>(())
+    /// ```
+    pub fn breaker(&self, key: impl AsRef<[u8]>) -> Result<SlotBreaker<'_, C>, NoSlot> {
+        self.observed(key, ())
+    }
+
+    /// [`breaker`](Self::breaker) with an observer, which is notified of what this one does.
+    ///
+    /// # Errors
+    /// [`NoSlot`]: the slab is full, or the key is too long; counted in [`refused`](Self::refused).
+    pub fn observed<O: Observer>(
+        &self,
+        key: impl AsRef<[u8]>,
+        observer: O,
+    ) -> Result<SlotBreaker<'_, C, O>, NoSlot> {
+        let (key, slots) = (key.as_ref(), self.slots());
+        let (bytes, max) = (key.len(), self.shape.key_bytes as usize);
+        let capacity = self.capacity();
+        let word = if bytes > max {
+            Err(NoSlot::KeyTooLong { bytes, max })
+        } else {
+            slots.find(key, true).ok_or(NoSlot::Full { capacity })
+        };
+        let word = word.inspect_err(|_| slots.count_refused())?;
+        Ok(self.over(word, observer))
+    }
+
+    /// The breaker of a key that already has a slot. Takes no new one.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Option<SlotBreaker<'_, C>> {
+        let key = key.as_ref();
+        let fits = key.len() <= self.shape.key_bytes as usize;
+        let word = fits.then(|| self.slots().find(key, false))??;
+        Some(self.over(word, ()))
+    }
+
+    /// All keys that have a slot, in no particular order. Each is looked up the way a call does it, so the result is
+    /// what calls see, even in a damaged file.
+    pub fn entries(&self) -> impl Iterator<Item = MappedEntry> {
+        let slots = self.slots();
+        slots.all().map(|(key, word)| MappedEntry {
+            key,
+            snapshot: self.over(word, ()).snapshot(),
+        })
+    }
+
+    /// How many keys fit.
+    pub const fn capacity(&self) -> usize {
+        self.shape.capacity as usize
+    }
+
+    /// How many keys have a slot. A process that is killed while taking one may leave it uncounted.
+    pub fn keys(&self) -> u64 {
+        self.slots().keys()
+    }
+
+    /// How often a key got no slot, over all processes.
+    pub fn refused(&self) -> u64 {
+        self.slots().refused()
+    }
+
+    /// Where the file came from.
+    pub const fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    fn slots(&self) -> Slots<'_> {
+        Slots {
+            words: self.memory.words(),
+            shape: self.shape,
+        }
+    }
+
+    fn over<'a, O: Observer>(&'a self, word: &'a AtomicU64, observer: O) -> SlotBreaker<'a, C, O> {
+        Breaker::from_parts(word, &self.rules, &self.clock, (), observer)
+    }
+}
+
+impl<C: MachineClock> fmt::Debug for MappedSlab<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MappedSlab")
+            .field("keys", &self.keys())
+            .field("capacity", &self.capacity())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for NoSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full { capacity } => write!(
+                f,
+                "all {capacity} slots are taken: set a greater `capacity`, in all processes and with a new file"
+            ),
+            Self::KeyTooLong { bytes, max } => write!(
+                f,
+                "the key has {bytes} bytes, and {max} fit: set a greater `max_key_bytes`, in all processes and with \
+                 a new file"
+            ),
+        }
+    }
+}
+
+impl Error for NoSlot {}

@@ -1,0 +1,283 @@
+//! Whatever is wrong with a file is said with its name, and what to do.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::time::Duration;
+
+use atomic_breaker_mapped::{self as mapped, MappedBuilder, MappedSlab};
+use atomic_breaker_mapped::{Config, ManualClock, Ratio};
+
+use super::support::{Dir, set_word, word, write_private};
+
+/// Words of the header, see the documentation of its layout.
+const VERSION: usize = 1;
+const TIME_NAMESPACE: usize = 8;
+
+#[track_caller]
+fn assert_says(path: &Path, config: Config, what: &str) {
+    let error = mapped::open(path, config).unwrap_err();
+    assert_eq!(error.path(), Some(path));
+    let (name, said) = (path.display().to_string(), error.to_string());
+    let said = said.strip_prefix(&format!("{name}: ")).expect(&said);
+    assert!(said.starts_with(what), "{said}");
+    let advice = [
+        "take", "use", "run all", "set ", "make ", "remove", "end it", "mount",
+    ];
+    assert!(advice.iter().any(|word| said.contains(word)), "{said}");
+}
+
+fn says(path: &Path, what: &str) {
+    assert_says(path, Config::new(), what);
+}
+
+/// A file as it should be.
+fn made(dir: &Dir) -> std::path::PathBuf {
+    let path = dir.file("database");
+    drop(mapped::open(&path, Config::new()).unwrap());
+    path
+}
+
+#[test]
+fn a_symbolic_link_is_not_followed() {
+    let dir = Dir::new();
+    let link = dir.file("link");
+    symlink(made(&dir), &link).unwrap();
+    says(&link, "is a symbolic link");
+    let dangling = dir.file("dangling");
+    symlink(dir.file("absent"), &dangling).unwrap();
+    says(&dangling, "is a symbolic link");
+    assert!(!dir.file("absent").exists());
+}
+
+#[test]
+fn anything_but_a_regular_file_is_rejected_at_once() {
+    let dir = Dir::new();
+    says(dir.path(), "is not a regular file");
+    let pipe = dir.file("pipe");
+    let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
+    // SAFETY: the name ends with a zero.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    says(&pipe, "is not a regular file");
+    says(Path::new("/dev/null"), "is not a regular file");
+}
+
+#[test]
+fn a_missing_directory_is_an_error_that_says_so() {
+    let dir = Dir::new();
+    let path = dir.file("absent/database");
+    says(&path, "cannot be created, make its directory first");
+}
+
+#[test]
+fn a_second_name_is_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    fs::hard_link(&path, dir.file("second")).unwrap();
+    says(&path, "has 2 names (hard links)");
+}
+
+#[test]
+fn permissions_for_others_are_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    for mode in [0o640, 0o602, 0o4600, 0o666] {
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        says(&path, &format!("has mode {mode:04o}: set 0600"));
+    }
+}
+
+/// Only root can give a file away.
+#[test]
+fn the_file_of_another_user_is_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    if chown(&path, Some(12_345), None).is_ok() {
+        says(&path, "belongs to user 12345, but this process runs as 0");
+    } else {
+        // Of root, and not to be opened by others.
+        let error = mapped::open("/etc/shadow", Config::new()).unwrap_err();
+        assert!(error.to_string().contains("belongs to user 0"), "{error}");
+    }
+}
+
+#[test]
+fn a_foreign_file_is_rejected_and_stays_as_it_is() {
+    let dir = Dir::new();
+    let path = dir.file("notes");
+    for content in [&b"dear diary"[..], &[0, 0, 0, 1], &[0xFF; 10_000], b"x"] {
+        write_private(&path, content);
+        says(&path, "is not a file of breakers");
+        assert_eq!(fs::read(&path).unwrap(), content);
+    }
+    // Zeros for a while, and then something.
+    let mut content = vec![0; 9_000];
+    content[8_999] = 1;
+    write_private(&path, &content);
+    says(&path, "is not a file of breakers");
+    assert_eq!(fs::read(&path).unwrap(), content);
+}
+
+#[test]
+fn a_truncated_or_extended_file_is_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    let whole = fs::metadata(&path).unwrap().len();
+    for length in [whole + 1, whole - 8, 100] {
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(length).unwrap();
+        says(
+            &path,
+            &format!("was truncated or extended: it has {length} bytes"),
+        );
+    }
+}
+
+#[test]
+fn another_version_of_the_format_is_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    set_word(&path, VERSION, 2);
+    says(&path, "has version 2 of the format, but this program has 1");
+}
+
+#[test]
+fn another_byte_order_is_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    set_word(&path, 0, word(&path, 0).swap_bytes());
+    says(&path, "was written by a program with another byte order");
+}
+
+#[test]
+fn another_time_namespace_is_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    set_word(&path, TIME_NAMESPACE, word(&path, TIME_NAMESPACE) ^ 1);
+    says(&path, "is used in another time namespace");
+}
+
+#[test]
+fn another_clock_is_rejected() {
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let clock = ManualClock::new();
+    drop(
+        MappedBuilder::new(Config::new())
+            .clock(&clock)
+            .open(&path)
+            .unwrap(),
+    );
+    says(&path, "is timed by another clock");
+}
+
+#[test]
+fn another_number_or_length_of_keys_is_rejected() {
+    let dir = Dir::new();
+    let path = made(&dir);
+    let slab = |keys, bytes| {
+        let builder = MappedSlab::builder(Config::new());
+        builder.capacity(keys).max_key_bytes(bytes).open(&path)
+    };
+    let error = slab(10, 20).unwrap_err().to_string();
+    assert!(
+        error
+            .contains("holds a single breaker, but this process expects 10 keys of up to 20 bytes"),
+        "{error}"
+    );
+    fs::remove_file(&path).unwrap();
+    drop(slab(10, 20).unwrap());
+    says(
+        &path,
+        "holds 10 keys of up to 20 bytes, but this process expects a single breaker",
+    );
+    for (keys, bytes) in [(11, 20), (10, 21)] {
+        let error = slab(keys, bytes).unwrap_err().to_string();
+        let wanted = format!("expects {keys} keys of up to {bytes} bytes: stop the processes");
+        assert!(error.contains(&wanted), "{error}");
+    }
+}
+
+/// Each setting that all must agree on.
+#[test]
+fn other_rules_are_rejected_setting_by_setting() {
+    let second = Duration::from_secs(1);
+    let base = Config::new();
+    let growing = base.exponential(2, second * 60);
+    let pairs = [
+        (base, base.consecutive_failures(6)),
+        (base, base.failures_within(5, second)),
+        (
+            base.failures_within(5, second),
+            base.failures_within(6, second),
+        ),
+        (
+            base.failures_within(5, second),
+            base.failures_within(5, second * 2),
+        ),
+        (base, base.slow_call(second)),
+        (base, base.open_for(second)),
+        (base, growing),
+        (growing, base.exponential(3, second * 60)),
+        (growing, base.exponential(2, second * 61)),
+        (growing, base.linear(second * 2, second * 60)),
+        (
+            base.linear(second * 2, second * 60),
+            base.linear(second * 3, second * 60),
+        ),
+        (base, base.jitter_percent(20)),
+        (base, base.max_retry_after(second)),
+        (base, base.probes(2)),
+        (base, base.close_after(2)),
+        (base, base.probe_lease(second)),
+        (base, base.cancel_limit(second)),
+        (base, base.gradual_return(10, second)),
+        (
+            base.gradual_return(10, second),
+            base.gradual_return(11, second),
+        ),
+        (
+            base.gradual_return(10, second),
+            base.gradual_return(10, second * 2),
+        ),
+    ];
+    let dir = Dir::new();
+    for (index, (one, other)) in pairs.into_iter().enumerate() {
+        let path = dir.file(&index.to_string());
+        let in_use = mapped::open(&path, one).unwrap();
+        assert_says(&path, other, "was made with other rules");
+        assert!(mapped::open(&path, one).is_ok());
+        drop(in_use);
+        assert_says(&path, other, "was made with other rules");
+    }
+}
+
+#[test]
+fn each_process_may_have_its_own_seed() {
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let jitter = Config::new().jitter_percent(20);
+    let one = mapped::open(&path, jitter.seed(1)).unwrap();
+    let other = mapped::open(&path, jitter.seed(2)).unwrap();
+    one.trip();
+    assert_eq!(one.to_bits(), other.to_bits());
+}
+
+#[test]
+fn settings_that_do_not_fit_leave_no_file() {
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let ratio = Config::new().failure_ratio(Ratio::percent(50).of_last(20));
+    assert!(mapped::open(&path, ratio).is_err());
+    assert_says(&path, Config::new().probes(0), "with 0 probes");
+    let slab = |keys, bytes| {
+        let builder = MappedSlab::builder(Config::new());
+        let error = builder.capacity(keys).max_key_bytes(bytes).open(&path);
+        error.unwrap_err().to_string()
+    };
+    assert!(slab(0, 98).ends_with("0 keys: set at least 1, at most 1048576"));
+    assert!(slab(u32::MAX, 98).contains("at most 1048576"));
+    assert!(slab(1, 0).ends_with("keys of 0 bytes: set at least 1, at most 1000"));
+    assert!(slab(1, 1_001).contains("at most 1000"));
+    assert!(MappedSlab::builder(Config::new()).open(&path).is_ok());
+}

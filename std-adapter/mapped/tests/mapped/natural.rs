@@ -1,0 +1,153 @@
+//! What somebody writes first, and what comes of it.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::{LazyLock, Mutex};
+use std::thread;
+
+use atomic_breaker_mapped::{self as mapped, MappedBreaker, MappedBuilder, MappedSlab, Origin};
+use atomic_breaker_mapped::{Cause, Config, OnTransition, Permit, State, Transition};
+
+use super::support::{Dir, heard, other, part, say};
+
+const RULES: Config = Config::new().consecutive_failures(2);
+
+#[test]
+fn a_breaker_that_one_process_trips_is_open_in_the_other() {
+    let test = "natural::a_breaker_that_one_process_trips_is_open_in_the_other";
+    if let Some(part) = part() {
+        let database = mapped::open(&part[0], RULES).unwrap();
+        for _ in 0..2 {
+            let _ = database.call(|| Err::<(), _>("no answer"));
+        }
+        say(&format!("{:?}", database.word().origin()));
+    }
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let database = mapped::open(&path, RULES).unwrap();
+    assert_eq!(database.word().origin(), Origin::Created);
+    assert_eq!(heard(other(test, &[path.to_str().unwrap()])), "Joined");
+    assert_eq!(database.state(), State::Open);
+    let rejected = database.acquire().unwrap_err();
+    assert!(rejected.retry_in() <= Some(RULES.get_open_for()));
+}
+
+#[test]
+fn the_hosts_of_one_process_are_those_of_the_other() {
+    let test = "natural::the_hosts_of_one_process_are_those_of_the_other";
+    if let Some(part) = part() {
+        let hosts = MappedSlab::builder(RULES).open(&part[0]).unwrap();
+        for _ in 0..2 {
+            let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+        }
+        say("done");
+    }
+    let dir = Dir::new();
+    let path = dir.file("hosts");
+    let hosts = MappedSlab::builder(RULES).open(&path).unwrap();
+    heard(other(test, &[path.to_str().unwrap()]));
+    assert_eq!(hosts.breaker("a.example").unwrap().state(), State::Open);
+    assert!(hosts.get("b.example").is_none());
+    assert_eq!(hosts.call("b.example", || Ok::<_, ()>(7)), Ok(7));
+    assert_eq!((hosts.keys(), hosts.refused()), (2, 0));
+}
+
+#[test]
+fn only_its_owner_can_use_the_file_whatever_the_umask() {
+    let test = "natural::only_its_owner_can_use_the_file_whatever_the_umask";
+    if let Some(part) = part() {
+        // SAFETY: sets a number of this process.
+        unsafe { libc::umask(part[1].parse().unwrap()) };
+        drop(mapped::open(&part[0], RULES).unwrap());
+        say("done");
+    }
+    let dir = Dir::new();
+    for mask in ["0", "63"] {
+        let path = dir.file(mask);
+        heard(other(test, &[path.to_str().unwrap(), mask]));
+        let made = fs::metadata(&path).unwrap();
+        assert_eq!(made.permissions().mode() & 0o7777, 0o600, "mask {mask}");
+    }
+}
+
+#[test]
+fn the_space_of_a_file_is_reserved() {
+    let dir = Dir::within(&std::env::temp_dir());
+    let path = dir.file("hosts");
+    let hosts = MappedSlab::builder(RULES).open(&path).unwrap();
+    let made = fs::metadata(&path).unwrap();
+    assert!(made.len() > 2 * 1_024 * 100, "{} bytes", made.len());
+    assert!(
+        made.blocks() * 512 >= made.len(),
+        "{} blocks of 512 for {} bytes",
+        made.blocks(),
+        made.len()
+    );
+    drop(hosts);
+}
+
+#[test]
+fn a_transition_is_reported_once_by_the_process_that_made_it() {
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let (ours, theirs) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let listen = |to: &Mutex<Vec<Cause>>, transition: &Transition| {
+        to.lock().unwrap().push(transition.cause);
+    };
+    let one = MappedBuilder::new(RULES)
+        .observer(OnTransition(|t: &Transition| listen(&ours, t)))
+        .open(&path)
+        .unwrap();
+    let other = MappedBuilder::new(RULES)
+        .observer(OnTransition(|t: &Transition| listen(&theirs, t)))
+        .open(&path)
+        .unwrap();
+    one.trip();
+    other.reset();
+    assert_eq!(*ours.lock().unwrap(), [Cause::Manual]);
+    assert_eq!(*theirs.lock().unwrap(), [Cause::Manual]);
+}
+
+#[test]
+fn a_restarted_service_finds_the_state_that_it_left() {
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let before = mapped::open(&path, RULES).unwrap();
+    before.force_open();
+    drop(before);
+    let after = mapped::open(&path, RULES).unwrap();
+    assert_eq!(after.word().origin(), Origin::Joined);
+    assert_eq!(after.state(), State::ForcedOpen);
+}
+
+/// Where a server keeps them.
+static DATABASE: LazyLock<MappedBreaker> =
+    LazyLock::new(|| mapped::for_forks(RULES).expect("constant rules"));
+static HOSTS: LazyLock<MappedSlab> = LazyLock::new(|| {
+    MappedSlab::builder(RULES)
+        .for_forks()
+        .expect("constant rules")
+});
+
+#[test]
+fn breakers_in_a_static_give_permits_that_other_threads_own() {
+    let of_database = Permit::acquire(&*DATABASE).unwrap();
+    let of_host = Permit::acquire(HOSTS.breaker("a.example").unwrap()).unwrap();
+    let call = thread::spawn(|| {
+        of_database.failure();
+        of_host.failure();
+    });
+    call.join().unwrap();
+    assert_eq!(DATABASE.snapshot().failures(), 1);
+    assert_eq!(HOSTS.get("a.example").unwrap().snapshot().failures(), 1);
+}
+
+/// `unwrap` and a `main` that returns it show an error so.
+#[test]
+fn the_debug_output_of_an_error_is_its_message() {
+    let error = mapped::open("/dev/null", RULES).unwrap_err();
+    assert_eq!(
+        format!("{error:?}"),
+        "MappedError(/dev/null: is not a regular file: use another path)"
+    );
+}
