@@ -128,6 +128,7 @@ mod kernel;
     target_has_atomic = "64"
 ))]
 pub mod observe;
+mod permit;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub mod registry;
 #[cfg(feature = "reqwest")]
@@ -156,11 +157,14 @@ pub use atomic_breaker::*;
 pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
+pub use permit::{
+    Admit, AnyPermit, AtOnce, LastFailure, OneBreaker, Rejection, Report, ServiceError,
+    call_reported,
+};
 #[cfg(feature = "resource")]
 pub use resource::{
-    Admit, AnyPermit, AnyResource, AtOnce, Counted, CountsCalls, Enforcement, InFlightLimit,
-    InFlightPermit, LastFailure, LastFailureCell, OneBreaker, PercentError, Rejection, Report,
-    Resource, ResourcePermit, ServiceError, call_reported, printable,
+    AnyResource, Counted, CountsCalls, Enforcement, InFlightLimit, InFlightPermit, LastFailureCell,
+    PercentError, Resource, ResourcePermit, words,
 };
 pub use rules::KeptRules;
 #[cfg(feature = "tokio")]
@@ -168,6 +172,16 @@ pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
 #[cfg(all(feature = "sliding", target_has_atomic = "64"))]
 pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;
+
+/// For packages that bring permits of their own, and need what this one does around a call.
+pub mod parts {
+    pub use crate::permit::{count_panic, judged, run, run_async};
+    #[cfg(feature = "resource")]
+    pub use crate::resource::{Begun, SharedFailure};
+    #[cfg(all(feature = "resource", feature = "tokio"))]
+    pub use crate::resource::{Entrance, acquire_when_ready, call_timeout, retry};
+    pub use crate::rules::{RuleId, Table, TableFull};
+}
 
 /// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std` unless another is named. The parameters are the
 /// same, in the same order.

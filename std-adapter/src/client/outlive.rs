@@ -14,8 +14,9 @@ use tower_service::Service;
 use super::handle::{AnyClientGuard, HostsOf, InFlightOf};
 use crate::http::Origin;
 use crate::registry::{InFlightCounts, KeyedPermit};
-use crate::resource::{Admit, AnyPermit, Counted, Rejection, Report, ServiceError};
+use crate::resource::Counted;
 use crate::tower::{BreakerService, ResponseFuture};
+use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 
 /// A breaker around tries that continue when their callers leave:
 /// [`ClientConfig::outliving`](super::ClientConfig::outliving). `Q` is the request, and `G` leads to the guard.

@@ -9,7 +9,7 @@ use super::Scope;
 use super::body::{BodyRule, ReportingBody};
 use super::reason::Reason;
 use super::rules::{ErrorRule, EveryError};
-use crate::resource::judged;
+use crate::parts::judged;
 use crate::{AnyPermit, Classify, Outcome, Report};
 
 /// If the head of the response says success, waits for the end of the body, so that a body that breaks off counts as a

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Write};
 use std::iter::successors;
 
-use crate::resource::without_secrets;
+use crate::words::without_secrets;
 
 /// An error whose text names its causes, to be shown, logged and kept by a breaker: at most 8 of them and 512 bytes,
 /// without the URL that reqwest adds, and without likely secrets in the others.

@@ -73,7 +73,7 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
         let origin = match (found, &self.origin) {
             (Ok(origin), _) => origin,
             (Err(super::OriginError::Missing), Some(origin)) => origin.clone(),
-            (Err(error), _) => return Err(Rejection::without_key(error.into())),
+            (Err(error), _) => return Err(Rejection::without_key(error.message())),
         };
         KeyedPermit::acquire(self.registry.clone(), origin)
     }

@@ -10,7 +10,7 @@ use super::grpc::GrpcCode;
 /// Why a result counted as a failure, in a few words. Borrows the error, and formats nothing until it is displayed.
 ///
 /// The text of the error is the error's own: it may contain what a server sent, including line breaks, and secrets from
-/// a URL, which a breaker leaves out of what it [keeps](crate::LastFailure::now).
+/// a URL, which a breaker leaves out of what it [keeps](crate::words::failure).
 ///
 /// ```
 /// use atomic_breaker_std::http::{GrpcCode, Reason};

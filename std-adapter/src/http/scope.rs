@@ -1,6 +1,6 @@
 //! Whom an error concerns, and how often it counts.
 
-use crate::resource::judged;
+use crate::parts::judged;
 use crate::{AnyPermit, Failure, Outcome};
 
 /// Whom an error concerns, in addition to its [outcome](super::ErrorRule::outcome): says how often a failure counts.

@@ -10,7 +10,8 @@ use super::event::{self, Whose};
 use super::sampler::{Sampler, whole_ms};
 use super::text::Mode;
 use crate::Enforcement;
-use crate::{StdClock, printable};
+use crate::StdClock;
+use crate::words::printable;
 
 /// Logs the transitions of a breaker, and a sample of its rejections, as events of `tracing`.
 ///

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::printable;
 use crate::steps::{Asked, Job, JobObserver, Status, Stuck};
+use crate::words::printable;
 
 /// How many events of one kind are logged per second.
 const MOST: u64 = 10;

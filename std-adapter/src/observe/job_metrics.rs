@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::job_meter::JobMeter;
-use crate::printable;
 use crate::steps::{Asked, Counts, Job, JobObserver, Status, Stuck, Tried};
+use crate::words::printable;
 
 /// Counts what happens to jobs of durable [steps](crate::steps), and how many there are, for the `metrics` facade. Pass
 /// it to [`StepsBuilder::observer`](crate::steps::StepsBuilder::observer).

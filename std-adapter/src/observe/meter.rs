@@ -9,7 +9,7 @@ use atomic_breaker::{Cause, State, Transition};
 
 use super::counts::Counts;
 use super::text::{Mode, cause_index, state_index};
-use crate::printable;
+use crate::words::printable;
 
 /// The label of keys that have none of their own.
 pub(super) const OTHER: &str = "other";

@@ -4,8 +4,8 @@ use metrics::{Recorder, SharedString};
 
 use super::job_meter::{ENDS, JobMeter, STANDS};
 use super::series::{self, Series};
-use crate::printable;
 use crate::steps::{Asked, Tried};
+use crate::words::printable;
 
 fn shown(name: &'static str) -> SharedString {
     printable(name).into()

@@ -12,8 +12,9 @@ use atomic_breaker::{Clock, Present, Rejected, State, Transition};
 use super::event::{self, Whose};
 use super::sampler::{Sampler, whole_ms};
 use super::text::Mode;
+use crate::StdClock;
 use crate::registry::KeyedObserver;
-use crate::{StdClock, printable};
+use crate::words::printable;
 
 /// Logs the transitions of all keys of a registry, and a sample of their rejections, as events of `tracing`.
 ///

@@ -9,8 +9,8 @@ use atomic_breaker::{Outcome, Rejected, State, Transition};
 use super::counts::End;
 use super::meter::{Meter, OTHER, OfKey, Seen, Watch};
 use super::text::{Mode, state_index};
-use crate::printable;
 use crate::registry::{AnyRegistry, KeyedObserver};
+use crate::words::printable;
 
 /// Counts the calls, rejections and transitions of a registry for the `metrics` facade, and shows which keys are open.
 ///

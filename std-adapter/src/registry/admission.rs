@@ -15,7 +15,7 @@ use super::named::Wanted;
 use super::rules::Ruleset;
 use super::slot::{Kept, Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, WhenFull};
-use crate::resource::Rejection;
+use crate::Rejection;
 
 /// The breaker of a key, put together for a moment, with the common rules, those of its class, or its own.
 pub type KeyBreaker<'a, K, C, T, O> = OfSlot<'a, C, T, Keyed<'a, K, O>>;
@@ -227,12 +227,11 @@ where
         rejected: Rejected,
     ) -> Result<Granted, Rejection> {
         if self.is_enforced(key, rejected) {
-            Err(Rejection {
-                last_failure: slot
-                    .last_failure
+            Err(Rejection::new(
+                rejected,
+                slot.last_failure
                     .of_rejection(&self.breaker(slot, ()), rejected),
-                ..Rejection::from(rejected)
-            })
+            ))
         } else {
             Ok(Granted::UNGUARDED)
         }

@@ -1,7 +1,7 @@
 //! One breaker per key of a request.
 
 use super::{AnyRegistry, KeyedPermit};
-use crate::resource::{Admit, Rejection};
+use crate::{Admit, Rejection};
 
 /// Admits each request through the breaker of its key: a [`ByKey`] or a `PerHost`.
 /// [`InFlightByKey`](super::InFlightByKey) requires it in addition to [`Admit`].

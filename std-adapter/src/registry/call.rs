@@ -6,7 +6,8 @@ use std::hash::{BuildHasher, Hash};
 use atomic_breaker::{AnyError, Clock, State, Tally};
 
 use super::{KeyedObserver, KeyedPermit, Registry};
-use crate::resource::{Rejection, Report, ServiceError, run, run_async};
+use crate::parts::{run, run_async};
+use crate::{Rejection, Report, ServiceError};
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where

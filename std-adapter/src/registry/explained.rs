@@ -5,7 +5,7 @@ use std::cell::Cell;
 use atomic_breaker::{Observer, Outcome, Present, State, Transition};
 
 use super::KeyedObserver;
-use crate::resource::without_secrets;
+use crate::words::without_secrets;
 
 /// The words of a failure: put together at most once, and only if it opened a breaker.
 pub(super) struct Words<'a, F> {

@@ -10,7 +10,7 @@ use super::admission::acquired;
 use super::granted::Granted;
 use super::insertion::MOST_LOOKS;
 use super::{KeyedObserver, Place, Registry, WhenFull};
-use crate::resource::Rejection;
+use crate::Rejection;
 
 /// How long a rejected caller is told to wait; the search for room is repeated at least this often.
 pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::error::check_capacity;
 use super::in_flight_counts::{InFlightCounts, limited};
 use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
-use crate::resource::{Admit, CountsCalls, InFlightPermit, Rejection};
+use crate::resource::{CountsCalls, InFlightPermit};
+use crate::{Admit, Rejection};
 
 /// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first
 /// of its calls has timed out, and the others are not affected. Wraps a [`ByKey`](super::ByKey) or, for hosts, a

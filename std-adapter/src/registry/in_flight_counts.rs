@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use atomic_breaker::Failure;
 
 use super::{AnyRegistry, KeyedPermit};
-use crate::resource::{Counted, CountsCalls, InFlightPermit, Rejection};
+use crate::Rejection;
+use crate::resource::{Counted, CountsCalls, InFlightPermit};
 
 /// How many calls of each key are in flight: a key has a count only while it has calls, in a table of fixed size.
 ///

@@ -9,7 +9,7 @@ use atomic_breaker::{Clock, Snapshot, Tally};
 use super::admission::KeyBreaker;
 use super::slot::{Keyed, Slot};
 use super::{KeyedObserver, Place, Registry, RegistryError};
-use crate::resource::LastFailure;
+use crate::LastFailure;
 
 /// The current state of a key that has a slot.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::AnyRegistry;
 use super::granted::{Granted, Kind};
-use crate::resource::{AnyPermit, Begun, Rejection};
+use crate::resource::Begun;
+use crate::{AnyPermit, Rejection};
 
 /// The right to one call of a key. Dropping it cancels it. `H` leads to the registry: a reference or an `Arc`.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]

@@ -11,7 +11,7 @@ use super::explained::{Explained, Words};
 use super::granted::{Granted, Kind};
 use super::slot::Slot;
 use super::{KeyedObserver, Place, Registry};
-use crate::resource::too_slow;
+use crate::words::too_slow;
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where

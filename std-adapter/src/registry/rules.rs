@@ -8,8 +8,8 @@ use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally};
 use super::classes::Class;
 use super::slot::{Choice, Slot};
 use super::{Registry, RegistryError};
+use crate::parts::{Table, TableFull};
 pub(super) use crate::rules::RuleId;
-use crate::rules::{Table, TableFull};
 
 /// Rules, and their consequences for a registry.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,8 +8,10 @@ use atomic_breaker::{AnyError, Classify, Clock, Rejected, Snapshot, State, Tally
 
 use super::full::COME_BACK_IN;
 use super::{AnyRegistry, KeyedObserver, KeyedPermit, Place, Registry, WhenFull};
-use crate::resource::{Admit, Enforcement, Rejection, ServiceError};
-use crate::runtime::{self, Entrance};
+use crate::resource;
+use crate::resource::Enforcement;
+use crate::resource::Entrance;
+use crate::{Admit, Rejection, ServiceError};
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where
@@ -108,7 +110,7 @@ where
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        runtime::retry(Way::new(self, key), policy, classify, operation)
+        resource::retry(Way::new(self, key), policy, classify, operation)
     }
 
     /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
@@ -128,7 +130,7 @@ where
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        runtime::call_timeout(Way::new(self, key), limit.into(), operation)
+        resource::call_timeout(Way::new(self, key), limit.into(), operation)
     }
 
     /// The snapshot for a key without a slot.
@@ -146,7 +148,7 @@ where
 impl<H: AnyRegistry + Clone> KeyedPermit<H> {
     /// [`Registry::acquire_when_ready`] for a permit that owns its handle to the registry.
     pub async fn acquire_when_ready(handle: H, key: H::Key) -> Self {
-        runtime::acquire_when_ready(Way::new(handle, key)).await
+        resource::acquire_when_ready(Way::new(handle, key)).await
     }
 }
 
@@ -235,9 +237,6 @@ impl<H: AnyRegistry + Clone> Entrance for Way<H> {
             let failure = slot.last_failure.of_rejection(&breaker, rejected);
             failure.filter(|_| registry.is_still(place, slot))
         });
-        Rejection {
-            last_failure,
-            ..Rejection::from(rejected)
-        }
+        Rejection::new(rejected, last_failure)
     }
 }

@@ -18,8 +18,8 @@ use crate::http::{
     AtEnd, ErrorRule, HttpClassifier, Origin, OwnLimit, PerHost, Scope, StatusRule, UsualStatuses,
     report_by, text_of,
 };
+use crate::parts::{count_panic, judged};
 use crate::registry::AnyRegistry;
-use crate::resource::{count_panic, judged};
 use crate::{Admit, AnyPermit, Classify, Outcome, Report};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per

@@ -55,7 +55,7 @@ impl Enforcement {
     }
 
     /// Whether this rejection is enforced; `random` is spread evenly over all its values.
-    pub(crate) fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool {
+    pub fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool {
         match self.shadowed.load(Ordering::Relaxed) {
             0 => true,
             100.. => false,

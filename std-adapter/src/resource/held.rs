@@ -7,7 +7,8 @@ use atomic_breaker::{
 };
 
 use super::words::too_slow;
-use super::{AnyPermit, AnyResource, Begun, Rejection};
+use super::{AnyResource, Begun};
+use crate::{AnyPermit, Rejection};
 
 /// The right to one call of a [`Resource`](super::Resource). Dropping it cancels it. `H` leads to the resource: a
 /// reference or an `Arc`.
@@ -48,10 +49,8 @@ impl<H: AnyResource> ResourcePermit<H> {
         let breaker = handle.breaker().as_breaker();
         let random = || breaker.clock().random();
         if handle.enforcement().is_enforced(random) {
-            return Err(Rejection {
-                last_failure: handle.last_failure().of_rejection(breaker, rejected),
-                ..Rejection::from(rejected)
-            });
+            let why = handle.last_failure().of_rejection(breaker, rejected);
+            return Err(Rejection::new(rejected, why));
         }
         Ok(Self::unguarded(handle, begun))
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Failure, Outcome, Transition};
 
-use super::{Admit, AnyPermit, OneBreaker, Rejection};
+use crate::{Admit, AnyPermit, OneBreaker, Rejection};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
 /// has timed out. Wraps a reference or an `Arc` of one breaker or [`Resource`](super::Resource); for breakers per key
@@ -134,7 +134,8 @@ pub struct Counted<H: Deref<Target: CountsCalls>> {
 }
 
 impl<H: Deref<Target: CountsCalls>> Counted<H> {
-    pub(crate) const fn new(limit: H, place: Option<usize>) -> Self {
+    /// A call that was counted at this place, if there was room to count it.
+    pub const fn new(limit: H, place: Option<usize>) -> Self {
         Self { limit, place }
     }
 }
@@ -160,7 +161,7 @@ impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
     /// The permit of a call that was admitted and counted. If it is one too many, `trip` reports that with the words it
     /// is given, and asks for another permit, which is rejected by the breaker that has just opened, unless calls pass
     /// in shadow mode.
-    pub(crate) fn limited(
+    pub fn limited(
         counted: Counted<H>,
         permit: P,
         is_too_many: bool,

@@ -29,7 +29,8 @@ pub struct Begun(Number);
 
 impl Begun {
     #[inline]
-    pub(crate) fn now() -> Self {
+    /// A call that begins now.
+    pub fn now() -> Self {
         Self(COUNTED.load(Ordering::Relaxed))
     }
 }
@@ -40,16 +41,17 @@ impl Begun {
 /// Measured in events, not in time, so it does not matter how late a call notices. Nothing else is ordered by it; a
 /// thread that reads an old number treats a call as older than it is, and counts one failure less.
 #[derive(Debug, Default)]
-pub(crate) struct SharedFailure(Atomic);
+pub struct SharedFailure(Atomic);
 
 impl SharedFailure {
-    pub(crate) const fn new() -> Self {
+    /// None was counted yet.
+    pub const fn new() -> Self {
         Self(Atomic::new(0))
     }
 
     /// Whether a call that began then is the first to report; the others that were under way no longer are.
     #[cold]
-    pub(crate) fn is_first(&self, begun: Begun) -> bool {
+    pub fn is_first(&self, begun: Begun) -> bool {
         let mut last = self.0.load(Ordering::Relaxed);
         loop {
             // The call began before it: the two are less than half the range apart.

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use atomic_breaker::{AnyBreaker, AnyError};
 
-use super::{
-    Admit, Begun, Enforcement, LastFailureCell, OneBreaker, Rejection, Report, ResourcePermit,
-    ServiceError, SharedFailure, call_reported, run,
-};
+use super::{Begun, Enforcement, LastFailureCell, ResourcePermit, SharedFailure};
+use crate::parts::run;
+use crate::{Admit, OneBreaker, Rejection, Report, ServiceError, call_reported};
 
 /// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
 /// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.

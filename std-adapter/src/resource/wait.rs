@@ -6,10 +6,10 @@ use std::task::Waker;
 use atomic_breaker::wait::{Awaited, Retry, TimeLimit, Timed};
 use atomic_breaker::{AnyBreaker, AnyError, Classify, Clock, Observer, Rejected, Snapshot};
 
-use super::{
-    Admit, AnyResource, Begun, Enforcement, Rejection, Resource, ResourcePermit, ServiceError,
-};
-use crate::runtime::{self, Entrance};
+use super::admitted;
+use super::{AnyResource, Begun, Enforcement, Resource, ResourcePermit};
+use crate::resource::Entrance;
+use crate::{Admit, Rejection, ServiceError};
 
 impl<B: AnyBreaker> Resource<B> {
     /// Sleeps until the breaker admits the caller, as described in [`wait`](crate::wait); a
@@ -89,7 +89,7 @@ impl<B: AnyBreaker> Resource<B> {
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        runtime::retry(Way(self), policy, classify, operation)
+        admitted::retry(Way(self), policy, classify, operation)
     }
 
     /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
@@ -108,14 +108,14 @@ impl<B: AnyBreaker> Resource<B> {
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        runtime::call_timeout(self, limit.into(), operation)
+        admitted::call_timeout(self, limit.into(), operation)
     }
 }
 
 impl<H: AnyResource + Clone> ResourcePermit<H> {
     /// [`Resource::acquire_when_ready`] for a permit that owns its handle to the resource.
     pub async fn acquire_when_ready(handle: H) -> Self {
-        runtime::acquire_when_ready(Way(handle)).await
+        admitted::acquire_when_ready(Way(handle)).await
     }
 }
 
@@ -172,9 +172,9 @@ impl<H: AnyResource + Clone> Entrance for Way<H> {
     fn reject(&self, rejected: Rejected) -> Rejection {
         let breaker = self.0.breaker().as_breaker();
         breaker.observer().rejected(rejected);
-        Rejection {
-            last_failure: self.0.last_failure().of_rejection(breaker, rejected),
-            ..Rejection::from(rejected)
-        }
+        Rejection::new(
+            rejected,
+            self.0.last_failure().of_rejection(breaker, rejected),
+        )
     }
 }

@@ -9,5 +9,4 @@ mod kept;
 mod table;
 
 pub use kept::KeptRules;
-#[cfg(all(feature = "registry", target_has_atomic = "64"))]
-pub(crate) use table::{RuleId, Table, TableFull};
+pub use table::{RuleId, Table, TableFull};

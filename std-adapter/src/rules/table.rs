@@ -5,29 +5,30 @@ use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
 
 /// Which rules: an index of the [`Table`].
-pub(crate) type RuleId = u16;
+pub type RuleId = u16;
 
 /// Chunks of 4, 4, 8, 16 and so on up to 32,768: room for one entry per index.
 const CHUNKS: usize = 15;
 
 /// Sets of rules that are never dropped or moved, so that they can be borrowed without reference counting. The table
 /// takes 360 bytes while it is empty, and then at most twice as much as the sets themselves.
-pub(crate) struct Table<T>([OnceLock<Chunk<T>>; CHUNKS]);
+pub struct Table<T>([OnceLock<Chunk<T>>; CHUNKS]);
 
 type Chunk<T> = Box<[OnceLock<T>]>;
 
 /// All indices are in use.
 #[derive(Debug)]
-pub(crate) struct TableFull;
+pub struct TableFull;
 
 impl<T> Table<T> {
-    pub(crate) const fn new() -> Self {
+    /// No rules yet.
+    pub const fn new() -> Self {
         Self([const { OnceLock::new() }; CHUNKS])
     }
 
     /// Returns rules that were inserted. The index may have been passed on with relaxed ordering.
     #[inline]
-    pub(crate) fn get(&self, id: RuleId) -> &T {
+    pub fn get(&self, id: RuleId) -> &T {
         match self.peek(id) {
             Some(rules) => rules,
             None => self.get_after_fence(id),
@@ -53,7 +54,7 @@ impl<T> Table<T> {
 
 impl<T: Copy + PartialEq> Table<T> {
     /// Returns the index of the rules: that of equal ones, or a new one. May be called from any number of threads.
-    pub(crate) fn insert(&self, rules: T) -> Result<RuleId, TableFull> {
+    pub fn insert(&self, rules: T) -> Result<RuleId, TableFull> {
         for id in 0..=RuleId::MAX {
             let (chunk, index) = position(id);
             let chunk = self.0[chunk].get_or_init(|| new_chunk(chunk));

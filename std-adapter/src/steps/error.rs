@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use crate::resource::Rejection;
+use crate::Rejection;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 

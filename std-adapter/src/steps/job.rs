@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use crate::resource::without_secrets;
+use crate::words::without_secrets;
 
 /// The longest name of a kind, step or lane, in bytes.
 pub const LONGEST_NAME: usize = 64;

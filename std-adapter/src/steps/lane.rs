@@ -7,7 +7,7 @@ use atomic_breaker::{Failure, Outcome, State};
 use super::StepError;
 use super::caught::caught_now;
 use super::room::Full;
-use crate::resource::{Admit, AnyPermit, Rejection};
+use crate::{Admit, AnyPermit, Rejection};
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
 /// [breaker](Self::guarded), jobs that it would reject are not even looked for.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::lane::{Admitted, Lane};
-use crate::resource::Rejection;
+use crate::Rejection;
 
 /// A lane with room for its steps.
 pub(super) struct Room {

@@ -15,7 +15,7 @@ use super::observer::{Asked, JobObserver, text};
 use super::room::{Full, Room, Start};
 use super::store::Store;
 use super::under_way::{Before, UnderWay};
-use crate::resource::Rejection;
+use crate::Rejection;
 
 /// How many are claimed at a time, at most.
 const TOGETHER: usize = 64;

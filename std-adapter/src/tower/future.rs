@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 use atomic_breaker::Outcome;
 use pin_project_lite::pin_project;
 
-use crate::resource::{AnyPermit, Rejection, Report, ServiceError, count_panic};
+use crate::parts::count_panic;
+use crate::{AnyPermit, Rejection, Report, ServiceError};
 
 pin_project! {
     /// The future of a [`BreakerService`](super::BreakerService) or a `GateService`. Dropping it cancels the call, or

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ResponseFuture;
-use crate::resource::{Admit, AtOnce, Rejection, Report, ServiceError};
+use crate::{Admit, AtOnce, Rejection, Report, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
 ///

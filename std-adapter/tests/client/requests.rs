@@ -182,10 +182,10 @@ async fn clients_that_give_up_early_do_not_hide_a_host_that_hangs() {
     let client = servers.behind(guard);
     for _ in 0..5 {
         let request = client.clone().oneshot(get("http://hangs.example/"));
-        assert!(tokio::time::timeout(2 * SECOND, request).await.is_err());
+        assert!(timeout(2 * SECOND, request).await.is_err());
     }
     // The last try goes on to its limit.
-    tokio::time::sleep(SECOND * 11 / 10).await;
+    sleep(SECOND * 11 / 10).await;
     assert_eq!(
         guard.hosts().state(&host("http://hangs.example")),
         State::Open

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use atomic_breaker_std::http::WithCauses;
 use atomic_breaker_std::registry::{KeyedObserver, Registry};
 use atomic_breaker_std::{
-    AnyPermit, Config, Failure, LastFailure, Present, Resource, ServiceError, Transition, breaker,
+    AnyPermit, Config, Failure, Present, Resource, ServiceError, Transition, breaker, words,
 };
 
 use crate::support::Random;
@@ -71,8 +71,8 @@ const TEXTS: [(&str, &str); 16] = [
 #[test]
 fn words_of_a_failure_hold_no_query_no_password_and_no_key() {
     for (text, expected) in TEXTS {
-        assert_eq!(&*LastFailure::now(text.to_owned()).text, expected);
-        let again = LastFailure::now(expected.to_owned());
+        assert_eq!(&*words::failure(text).text, expected);
+        let again = words::failure(expected);
         assert_eq!(&*again.text, expected, "once more changes nothing");
     }
 }
@@ -136,7 +136,7 @@ const OTHER_TEXTS: [(&str, &str); 24] = [
 #[test]
 fn values_in_json_and_after_spaces_and_users_without_a_scheme_are_left_out() {
     for (text, expected) in OTHER_TEXTS {
-        assert_eq!(&*LastFailure::now(text.to_owned()).text, expected, "{text}");
+        assert_eq!(&*words::failure(text).text, expected, "{text}");
     }
 }
 
@@ -172,9 +172,9 @@ fn whatever_the_text_is_there_is_no_panic_and_no_secret_of_a_url() {
         let mut text: String = (0..length)
             .map(|_| parts[random.below(parts.len())])
             .collect();
-        let _ = LastFailure::now(text.clone());
+        let _ = words::failure(&text);
         text.push_str(" https://u:S3CR3T@a.example/?S3CR3T");
-        let kept = LastFailure::now(text.clone()).text;
+        let kept = words::failure(&text).text;
         assert!(!kept.contains("S3CR3T"), "{text:?}: {kept:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::tower::BreakerLayer;
 use atomic_breaker_std::{
-    AnyPermit, Breaker, Failure, LastFailure, Outcome, Resource, State, TokioClock,
+    AnyPermit, Breaker, Failure, Outcome, Resource, State, TokioClock, words,
 };
 use tower::{Layer, ServiceExt};
 
@@ -129,13 +129,13 @@ fn a_long_text_is_cut_between_characters() {
     for letter in ["x", "é", "€", "𝄞"] {
         for padding in 0..4 {
             let long = "y".repeat(padding) + &letter.repeat(300);
-            let cut = LastFailure::now(long.clone()).text;
+            let cut = words::failure(&long).text;
             assert!(cut.len() <= 256 && cut.len() > 256 - 2 * 4, "{}", cut.len());
             assert!(long.starts_with(cut.strip_suffix('…').unwrap()));
         }
     }
     let fits = "z".repeat(256);
-    assert_eq!(*LastFailure::now(fits.clone()).text, fits);
-    let age = LastFailure::now(fits).at.elapsed().unwrap();
+    assert_eq!(*words::failure(&fits).text, fits);
+    let age = words::failure(&fits).at.elapsed().unwrap();
     assert!(age < Duration::from_secs(60));
 }

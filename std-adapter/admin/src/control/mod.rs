@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::{Config, Control, Snapshot, State, Transition};
-use atomic_breaker_std::printable;
+use atomic_breaker_std::words::printable;
 use axum::http::StatusCode;
 use serde::Serialize;
 

@@ -3,8 +3,6 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::resource::NoKey;
-
 /// Why a request names no server that could have a breaker of its own.
 ///
 /// ```
@@ -27,19 +25,28 @@ pub enum OriginError {
     BadPort,
 }
 
-impl From<OriginError> for NoKey {
-    fn from(error: OriginError) -> Self {
-        match error {
-            OriginError::Missing => Self::NoHost,
-            OriginError::BadHost => Self::BadHost,
-            OriginError::BadPort => Self::BadPort,
+impl OriginError {
+    pub(crate) const fn message(self) -> &'static str {
+        match self {
+            Self::Missing => {
+                "the request names no host, so there is no breaker for it: give its client an absolute URI (tonic: \
+                 `with_origin`), or name the host of such requests by `PerHost::with_origin` or \
+                 `ClientLayer::with_origin`"
+            }
+            Self::BadHost => {
+                "the host of the request is no DNS name of at most 253 bytes and no IP address, so there is no breaker \
+                 for it: correct the URI"
+            }
+            Self::BadPort => {
+                "the port of the request is not a number up to 65535, so there is no breaker for it: correct the URI"
+            }
         }
     }
 }
 
 impl fmt::Display for OriginError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NoKey::from(*self).message())
+        f.write_str(self.message())
     }
 }
 

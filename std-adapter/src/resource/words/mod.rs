@@ -9,15 +9,42 @@ use std::time::Duration;
 
 pub use printable::printable;
 
+use crate::LastFailure;
+
+/// The maximum number of bytes that are kept of a failure.
+const MAX_BYTES: usize = 256;
+
 /// How much of a text is read, in bytes: more than is ever kept of it.
 const LONGEST: usize = 16 * 1024;
 
 /// How often `%25` may stand for the `%` of another `%3A`.
 const DEPTH: usize = 3;
 
+/// A failure that has just happened. Of a longer text 256 bytes are kept; anything that may be secret, such as the query
+/// and the password of a URL, is left out.
+///
+/// ```
+/// use atomic_breaker_std::words;
+///
+/// let text = "no answer from https://bob:pass@api.example/items?api_key=1234: timed out";
+/// let failure = words::failure(text);
+/// assert_eq!(&*failure.text, "no answer from https://api.example/items?…: timed out");
+/// ```
+pub fn failure(text: &str) -> LastFailure {
+    let mut text = without_secrets(text);
+    if text.len() > MAX_BYTES {
+        let end = (0..=MAX_BYTES - '…'.len_utf8())
+            .rev()
+            .find(|&end| text.is_char_boundary(end));
+        text.truncate(end.unwrap_or(0));
+        text.push('…');
+    }
+    LastFailure::now(text)
+}
+
 /// Why a successful call opened a breaker: it took too long, measured with the clock of the breaker.
 #[cold]
-pub(crate) fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String {
+pub fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String {
     let took = Duration::from_millis(now_ms.wrapping_sub(started_ms).into());
     match limit {
         Some(limit) => format!("too slow: took {took:?}, limit {limit:?}"),
@@ -47,7 +74,7 @@ pub(crate) fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) ->
 /// token that is part of a path, or a word in a sentence.
 ///
 /// Takes time proportional to the length of the text that is read.
-pub(crate) fn without_secrets(text: &str) -> String {
+pub fn without_secrets(text: &str) -> String {
     let mut kept = clean(bounded(text));
     let mut encoded = kept.clone();
     for _ in 0..DEPTH {

@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 128;
 /// however long the text is.
 ///
 /// ```
-/// use atomic_breaker_std::printable;
+/// use atomic_breaker_std::words::printable;
 ///
 /// assert_eq!(printable("a.example\n\u{1b}[31mred"), r"a.example\n\u{1b}[31mred");
 /// assert_eq!(printable("x".repeat(1_000)), "x".repeat(125) + "…");

@@ -2,7 +2,7 @@
 
 use atomic_breaker::Outcome;
 
-use crate::resource::AnyPermit;
+use crate::AnyPermit;
 
 /// A permit whose call has not begun. Dropping it gives it back, however long it was held: a permit cancelled late
 /// would count as a call that hung.

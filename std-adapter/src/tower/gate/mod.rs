@@ -15,7 +15,7 @@ pub use service::GateService;
 use atomic_breaker::{AnyError, Classify};
 use tower_layer::Layer;
 
-use crate::resource::{Admit, AtOnce};
+use crate::{Admit, AtOnce};
 
 /// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then sends requests
 /// to the others, and for a service under a buffer, where requests wait.

@@ -13,7 +13,8 @@ use tower_service::Service;
 use super::super::future::ResponseFuture;
 use super::held::Held;
 use super::pause::Pause;
-use crate::resource::{Admit, AnyPermit, OneBreaker, Rejection, Report, ServiceError, count_panic};
+use crate::parts::count_panic;
+use crate::{Admit, AnyPermit, OneBreaker, Rejection, Report, ServiceError};
 
 /// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer.
 pub struct GateService<S, A: Admit<()>, C = AnyError> {

@@ -10,13 +10,13 @@ use atomic_breaker::wait::{Awaited, Retry, TimeLimit, Timed, Tried, Tries, admit
 use atomic_breaker::{Classify, Failure, Outcome, Rejected, Snapshot, State, Wait};
 use tokio::time::timeout;
 
-use super::TokioTimer;
-use crate::resource::{
-    Admit, AnyPermit, Enforcement, Rejection, Report, ServiceError, call_reported, run_async,
-};
+use crate::TokioTimer;
+use crate::parts::run_async;
+use crate::resource::Enforcement;
+use crate::{Admit, AnyPermit, Rejection, Report, ServiceError, call_reported};
 
 /// Leads to permits, and shows what a caller would get whose rejection is enforced.
-pub(crate) trait Entrance: Admit<()> + Awaited {
+pub trait Entrance: Admit<()> + Awaited {
     /// The share of rejections that are enforced.
     fn enforcement(&self) -> &Enforcement;
 
@@ -154,13 +154,13 @@ impl<V, X: fmt::Display> Report<(Result<V, X>, Outcome), Infallible> for Classif
 }
 
 /// Sleeps until there is a permit.
-pub(crate) async fn acquire_when_ready<E: Entrance>(entrance: E) -> E::Permit {
+pub async fn acquire_when_ready<E: Entrance>(entrance: E) -> E::Permit {
     let caller = Caller::new(entrance);
     admitted(&caller, TokioTimer, || caller.enter().ok()).await
 }
 
 /// Makes the call repeatedly, as the policy says; only what counts as a failure is retried.
-pub(crate) async fn retry<E, V, X, F>(
+pub async fn retry<E, V, X, F>(
     entrance: E,
     policy: Retry,
     classify: impl Classify<V, X>,
@@ -185,7 +185,7 @@ where
 }
 
 /// Makes a call that takes no longer than the limit.
-pub(crate) async fn call_timeout<A, V, X, F>(
+pub async fn call_timeout<A, V, X, F>(
     admit: A,
     limit: TimeLimit,
     operation: impl FnOnce() -> F,

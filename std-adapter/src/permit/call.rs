@@ -43,7 +43,7 @@ where
 }
 
 /// Runs an operation with its permit, and reports how it ended.
-pub(crate) fn run<P, R, T, E>(
+pub fn run<P, R, T, E>(
     permit: P,
     report: &R,
     operation: impl FnOnce() -> Result<T, E>,
@@ -58,7 +58,7 @@ where
 }
 
 /// [`run`] for futures.
-pub(crate) async fn run_async<P, R, T, E, F>(
+pub async fn run_async<P, R, T, E, F>(
     permit: P,
     report: &R,
     operation: impl FnOnce() -> F,
@@ -90,17 +90,14 @@ where
 
 /// Returns the permit of a finished call and the verdict on it; if `judge` panics, the call has failed.
 #[inline]
-pub(crate) fn judged<V, P: AnyPermit>(permit: P, judge: impl FnOnce() -> V) -> (P, V) {
+pub fn judged<V, P: AnyPermit>(permit: P, judge: impl FnOnce() -> V) -> (P, V) {
     let mut permit = Some(permit);
     let verdict = count_panic(&mut permit, judge);
     (permit.expect("taken by a panic alone"), verdict)
 }
 
 /// Runs `operation`; if it panics, the call has failed.
-pub(crate) fn count_panic<V, P: AnyPermit>(
-    permit: &mut Option<P>,
-    operation: impl FnOnce() -> V,
-) -> V {
+pub fn count_panic<V, P: AnyPermit>(permit: &mut Option<P>, operation: impl FnOnce() -> V) -> V {
     struct Unwinding<'a, P: AnyPermit>(&'a mut Option<P>);
     impl<P: AnyPermit> Drop for Unwinding<'_, P> {
         fn drop(&mut self) {

@@ -4,11 +4,36 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use atomic_breaker::{CallError, Rejected, State, Wait};
 
-use super::LastFailure;
+/// The failure that opened a breaker: a few words, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LastFailure {
+    /// What happened, in a few words without secrets: `503 Service Unavailable`.
+    pub text: Box<str>,
+    /// When it happened, in wall-clock time.
+    pub at: SystemTime,
+}
+
+impl LastFailure {
+    /// A failure that has just happened. The text is kept as it is, and shown to other callers: shorten it, and leave
+    /// out what may be secret. A `Resource` and a `Registry` do that.
+    pub fn now(text: impl Into<Box<str>>) -> Self {
+        Self {
+            text: text.into(),
+            at: SystemTime::now(),
+        }
+    }
+}
+
+impl fmt::Display for LastFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
 
 /// A rejected call: how long to wait, and the failure that opened the breaker, if it is kept.
 ///
@@ -31,42 +56,20 @@ pub struct Rejection {
     pub rejected: Rejected,
     /// The failure that opened the breaker, if it is kept; `None` if a command opened it.
     pub last_failure: Option<Arc<LastFailure>>,
-    /// Why no breaker could be chosen, if that is so.
-    pub(crate) no_key: Option<NoKey>,
-}
-
-/// Why a request names no host whose breaker could be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "http"),
-    allow(dead_code, reason = "found in requests of HTTP")
-)]
-pub(crate) enum NoKey {
-    NoHost,
-    BadHost,
-    BadPort,
-}
-
-impl NoKey {
-    pub(crate) const fn message(self) -> &'static str {
-        match self {
-            Self::NoHost => {
-                "the request names no host, so there is no breaker for it: give its client an absolute URI (tonic: \
-                 `with_origin`), or name the host of such requests by `PerHost::with_origin` or \
-                 `ClientLayer::with_origin`"
-            }
-            Self::BadHost => {
-                "the host of the request is no DNS name of at most 253 bytes and no IP address, so there is no breaker \
-                 for it: correct the URI"
-            }
-            Self::BadPort => {
-                "the port of the request is not a number up to 65535, so there is no breaker for it: correct the URI"
-            }
-        }
-    }
+    /// Why no breaker could be chosen, and what to do, if that is so.
+    no_key: Option<&'static str>,
 }
 
 impl Rejection {
+    /// A rejection by a breaker that opened because of this failure, if it is known.
+    pub const fn new(rejected: Rejected, last_failure: Option<Arc<LastFailure>>) -> Self {
+        Self {
+            rejected,
+            last_failure,
+            no_key: None,
+        }
+    }
+
     /// How long to wait: [`Rejected::wait`].
     pub const fn wait(&self) -> Wait {
         self.rejected.wait()
@@ -114,19 +117,25 @@ impl Rejection {
         self.rejected.retry_in()
     }
 
-    /// The rejection of a request that names no host whose breaker could be asked: rejected as if by a breaker that is
-    /// forced open, because waiting does not help.
-    #[cfg(all(feature = "http", feature = "registry", target_has_atomic = "64"))]
-    pub(crate) const fn without_key(why: NoKey) -> Self {
+    /// The rejection of a request that does not say which breaker to ask, such as one without a host: rejected as if by
+    /// a breaker that is forced open, because waiting does not help. The message says what to do.
+    ///
+    /// ```
+    /// use atomic_breaker_std::Rejection;
+    ///
+    /// let rejection = Rejection::without_key("the request names no tenant: set the header `tenant`");
+    /// assert!(rejection.is_without_key() && rejection.retry_in().is_none());
+    /// ```
+    pub const fn without_key(message: &'static str) -> Self {
         Self {
             rejected: Rejected::new(State::ForcedOpen, Duration::ZERO),
             last_failure: None,
-            no_key: Some(why),
+            no_key: Some(message),
         }
     }
 
-    /// Whether no breaker was asked because the request names no host that could have one. This is a mistake in the
-    /// program, not in the host: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the
+    /// Whether no breaker was asked because the request does not say which. This is a mistake in the program, not in the
+    /// resource: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the
     /// message says what to do.
     pub const fn is_without_key(&self) -> bool {
         self.no_key.is_some()
@@ -140,18 +149,14 @@ impl Rejection {
 
 impl From<Rejected> for Rejection {
     fn from(rejected: Rejected) -> Self {
-        Self {
-            rejected,
-            last_failure: None,
-            no_key: None,
-        }
+        Self::new(rejected, None)
     }
 }
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(why) = self.no_key {
-            return f.write_str(why.message());
+        if let Some(message) = self.no_key {
+            return f.write_str(message);
         }
         self.rejected.fmt(f)?;
         match &self.last_failure {

@@ -1,0 +1,20 @@
+//! Permits of any breaker: one that stands alone, one with more around it, or one of many.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `any` | [`AnyPermit`]: the right to one call of any kind of breaker |
+//! | `admit`, `report` | where the permit of a request comes from, and how the response ends it |
+//! | `rejection` | what a rejected caller learns |
+//! | `call` | a call whose permit may outlive it |
+
+mod admit;
+mod any;
+mod call;
+mod rejection;
+mod report;
+
+pub use admit::{Admit, OneBreaker};
+pub use any::AnyPermit;
+pub use call::{call_reported, count_panic, judged, run, run_async};
+pub use rejection::{LastFailure, Rejection, ServiceError};
+pub use report::{AtOnce, Report};
