@@ -204,12 +204,11 @@ impl<F, G: AnyClientGuard> fmt::Debug for TryFuture<F, G> {
     }
 }
 
+type Tried<F, G, C> = ResponseFuture<F, KeyedPermit<HostsOf<G>>, C>;
+
 /// Called when the caller leaves: a call under way continues if it would be reported and there is room for it.
-fn leave<F, G, C, T, E>(
-    call: Pin<Box<ResponseFuture<F, KeyedPermit<HostsOf<G>>, C>>>,
-    counted: Option<InFlight<G>>,
-    guard: &G,
-) where
+fn leave<F, G, C, T, E>(call: Pin<Box<Tried<F, G, C>>>, counted: Option<InFlight<G>>, guard: &G)
+where
     F: Future<Output = Result<T, E>> + Send + 'static,
     G: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
     C: Report<T, E> + Send + 'static,

@@ -43,6 +43,9 @@ where
 }
 
 /// Runs an operation with its permit, and reports how it ended.
+///
+/// # Errors
+/// [`ServiceError::Failed`] with the error of the operation.
 pub fn run<P, R, T, E>(
     permit: P,
     report: &R,
@@ -58,6 +61,9 @@ where
 }
 
 /// [`run`] for futures.
+///
+/// # Errors
+/// [`ServiceError::Failed`] with the error of the operation.
 pub async fn run_async<P, R, T, E, F>(
     permit: P,
     report: &R,
@@ -89,6 +95,9 @@ where
 }
 
 /// Returns the permit of a finished call and the verdict on it; if `judge` panics, the call has failed.
+///
+/// # Panics
+/// If `judge` does.
 #[inline]
 pub fn judged<V, P: AnyPermit>(permit: P, judge: impl FnOnce() -> V) -> (P, V) {
     let mut permit = Some(permit);

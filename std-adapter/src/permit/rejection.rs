@@ -54,10 +54,11 @@ impl fmt::Display for LastFailure {
 pub struct Rejection {
     /// The state, and how long to wait.
     pub rejected: Rejected,
-    /// The failure that opened the breaker, if it is kept; `None` if a command opened it.
+    /// The failure that opened the breaker, if it is kept; `None` if a command opened it. If no breaker was
+    /// [asked](Self::is_without_key), the reason.
     pub last_failure: Option<Arc<LastFailure>>,
-    /// Why no breaker could be chosen, and what to do, if that is so.
-    no_key: Option<&'static str>,
+    /// Whether no breaker could be chosen; the words are those of the failure.
+    no_key: bool,
 }
 
 impl Rejection {
@@ -66,7 +67,7 @@ impl Rejection {
         Self {
             rejected,
             last_failure,
-            no_key: None,
+            no_key: false,
         }
     }
 
@@ -126,11 +127,11 @@ impl Rejection {
     /// let rejection = Rejection::without_key("the request names no tenant: set the header `tenant`");
     /// assert!(rejection.is_without_key() && rejection.retry_in().is_none());
     /// ```
-    pub const fn without_key(message: &'static str) -> Self {
+    pub fn without_key(message: &'static str) -> Self {
         Self {
             rejected: Rejected::new(State::ForcedOpen, Duration::ZERO),
-            last_failure: None,
-            no_key: Some(message),
+            last_failure: Some(Arc::new(LastFailure::now(message))),
+            no_key: true,
         }
     }
 
@@ -138,7 +139,7 @@ impl Rejection {
     /// resource: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the
     /// message says what to do.
     pub const fn is_without_key(&self) -> bool {
-        self.no_key.is_some()
+        self.no_key
     }
 
     /// The state that rejected.
@@ -155,11 +156,12 @@ impl From<Rejected> for Rejection {
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(message) = self.no_key {
-            return f.write_str(message);
+        let failure = self.last_failure.as_ref();
+        if let Some(reason) = failure.filter(|_| self.no_key) {
+            return reason.fmt(f);
         }
         self.rejected.fmt(f)?;
-        match &self.last_failure {
+        match failure {
             Some(failure) => write!(f, " (last failure: {failure})"),
             None => Ok(()),
         }

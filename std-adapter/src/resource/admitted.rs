@@ -160,6 +160,9 @@ pub async fn acquire_when_ready<E: Entrance>(entrance: E) -> E::Permit {
 }
 
 /// Makes the call repeatedly, as the policy says; only what counts as a failure is retried.
+///
+/// # Errors
+/// The result of the last try, or the rejection if there was none.
 pub async fn retry<E, V, X, F>(
     entrance: E,
     policy: Retry,
@@ -185,6 +188,9 @@ where
 }
 
 /// Makes a call that takes no longer than the limit.
+///
+/// # Errors
+/// [`ServiceError::Rejected`] if no call was made; [`Timed::TimedOut`], or the operation's own error.
 pub async fn call_timeout<A, V, X, F>(
     admit: A,
     limit: TimeLimit,

@@ -161,6 +161,9 @@ impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
     /// The permit of a call that was admitted and counted. If it is one too many, `trip` reports that with the words it
     /// is given, and asks for another permit, which is rejected by the breaker that has just opened, unless calls pass
     /// in shadow mode.
+    ///
+    /// # Errors
+    /// The rejection by the breaker that has just opened.
     pub fn limited(
         counted: Counted<H>,
         permit: P,

@@ -51,10 +51,10 @@ impl LastFailureCell {
 
     /// Replaces the failure with this one, of which at most 256 bytes are kept, without anything that [may be
     /// secret](words::without_secrets).
-    pub fn set(&self, text: String) {
+    pub fn set(&self, text: &str) {
         self.0.store(Some(Arc::new(Kept {
             made: None,
-            failure: Some(Arc::new(words::failure(&text))),
+            failure: Some(Arc::new(words::failure(text))),
         })));
     }
 

@@ -20,6 +20,12 @@ type Chunk<T> = Box<[OnceLock<T>]>;
 #[derive(Debug)]
 pub struct TableFull;
 
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Table<T> {
     /// No rules yet.
     pub const fn new() -> Self {
@@ -54,6 +60,9 @@ impl<T> Table<T> {
 
 impl<T: Copy + PartialEq> Table<T> {
     /// Returns the index of the rules: that of equal ones, or a new one. May be called from any number of threads.
+    ///
+    /// # Errors
+    /// [`TableFull`] if there are 65,536 different ones already.
     pub fn insert(&self, rules: T) -> Result<RuleId, TableFull> {
         for id in 0..=RuleId::MAX {
             let (chunk, index) = position(id);
