@@ -25,7 +25,6 @@
 //! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], the timer behind everything here |
 //! | `ext` | [`BreakerExt`] adds methods with embassy's timers to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; [`wait`] describes how they wait |
 //! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` comes from the core crate |
-//! | `journal` | `Journal`: a queue in flash, for data that could not be sent |
 //! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
 //!
 //! Everything you need from [`atomic_breaker`] is re-exported, so this crate is the only one to depend
@@ -44,8 +43,6 @@ mod clock;
 mod ext;
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 mod guarded;
-#[cfg(feature = "journal")]
-mod journal;
 #[cfg(feature = "defmt")]
 mod log;
 mod state_watch;
@@ -64,8 +61,6 @@ pub use clock::{EmbassyClock, EmbassyTimer};
 pub use ext::{BreakerExt, IntoTimeLimit};
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 pub use guarded::*;
-#[cfg(feature = "journal")]
-pub use journal::*;
 #[cfg(feature = "defmt")]
 pub use log::DefmtLog;
 pub use state_watch::StateWatch;

@@ -33,8 +33,6 @@ mod pages {
     mod core {}
     #[doc = include_str!("../../std-adapter/README.md")]
     mod std_adapter {}
-    #[doc = include_str!("../../std-adapter/mapped/README.md")]
-    mod mapped {}
     #[doc = include_str!("../../embassy-adapter/README.md")]
     mod embassy_adapter {}
     #[doc = include_str!("../../docs/guide.md")]

@@ -63,6 +63,11 @@ pub use single::{MappedBreaker, MappedBuilder, MappedWord, for_forks};
 pub use slab::{MappedEntry, MappedSlab, NoSlot, SlotBreaker};
 pub use slab_builder::MappedSlabBuilder;
 
+/// The README, whose code is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 /// Where memory that processes share came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -7,7 +7,8 @@ use core::time::Duration;
 
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, Config};
-use atomic_breaker_embassy::{Entry, Journal, JournalConfig};
+use atomic_breaker_embassy::EmbassyTimer;
+use atomic_breaker_journal::{Entry, Journal, JournalConfig};
 use code_size::{CONTROL, Silent, Ticks, operation, run};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
@@ -69,7 +70,8 @@ async fn report(reading: &[u8]) -> u32 {
     if journal.keep(reading).await.is_err() {
         return 2;
     }
-    match journal.send_all(&RADIO, Duration::from_secs(1), send).await {
+    let limit = Duration::from_secs(1);
+    match journal.send_all(&RADIO, EmbassyTimer, limit, send).await {
         Ok(sent) => sent.count,
         Err(_) => 3,
     }

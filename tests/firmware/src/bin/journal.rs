@@ -6,9 +6,9 @@
 use core::cell::RefCell;
 use core::convert::Infallible;
 
-use atomic_breaker_embassy::wait::TimeLimit;
-use atomic_breaker_embassy::{
-    Breaker, Config, Entry, Journal, JournalConfig, JournalError, ManualClock, WhenCorrupt,
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
+use atomic_breaker_journal::{
+    Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt,
 };
 use embassy_executor::Spawner;
 use firmware::nvmc::Nvmc;
@@ -185,11 +185,11 @@ async fn main(_spawner: Spawner) {
         let (limit, choice) = (TimeLimit::NONE, random(8));
         match choice {
             0 => {
-                let sent = journal.send_or_keep(&breaker, limit, bytes, send).await;
+                let sent = journal.send_or_keep(&breaker, EmbassyTimer, limit, bytes, send).await;
                 acknowledge(sent.map(|_| journal.next_number() - 1));
             }
             1 => {
-                let sent = journal.send_all(&breaker, limit, send).await;
+                let sent = journal.send_all(&breaker, EmbassyTimer, limit, send).await;
                 assert!(sent.is_ok());
             }
             _ => acknowledge(journal.keep(bytes).await),
@@ -197,7 +197,7 @@ async fn main(_spawner: Spawner) {
         breaker.reset();
     }
     is_down.replace(false);
-    let sent = journal.send_all(&breaker, TimeLimit::NONE, send).await;
+    let sent = journal.send_all(&breaker, EmbassyTimer, TimeLimit::NONE, send).await;
     assert!(sent.expect("it works").stopped.is_none());
     let kept = kept(|kept| *kept);
     assert_eq!(

@@ -13,9 +13,8 @@
 use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
-use atomic_breaker_embassy::{
-    Breaker, Config, DefmtLog, EmbassyClock, Entry, Journal, JournalConfig, WhenFull,
-};
+use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, EmbassyTimer};
+use atomic_breaker_journal::{Entry, Journal, JournalConfig, WhenFull};
 use defmt::{info, unwrap};
 use embassy_executor::Spawner;
 use embassy_rp::adc::{self, Adc, Channel};
@@ -110,7 +109,7 @@ async fn main(_spawner: Spawner) {
         let reading = unwrap!(adc.read(&mut sensor).await);
         unwrap!(journal.keep(&reading.to_le_bytes()).await);
         let send = async |entry: Entry<'_>| module.send(entry).await;
-        let sent = unwrap!(journal.send_all(&RADIO, PATIENCE, send).await);
+        let sent = unwrap!(journal.send_all(&RADIO, EmbassyTimer, PATIENCE, send).await);
         info!(
             "{} sent, {} wait, {} dropped",
             sent.count,

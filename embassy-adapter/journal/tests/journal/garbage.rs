@@ -1,6 +1,6 @@
 //! Flash that holds something else: a clear error that leaves it alone, or a new journal.
 
-use atomic_breaker_embassy::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
+use atomic_breaker_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use super::flash::{Chip, Cut};

@@ -2,14 +2,12 @@
 
 use core::time::Duration;
 
-use atomic_breaker::wait::{self, Timed};
+use atomic_breaker::wait::{self, TimeLimit, Timed, Timer};
 use atomic_breaker::{AnyBreaker, CallError, Rejected};
 use embedded_storage_async::nor_flash::NorFlash;
 
-use super::Journal;
-use super::error::JournalError;
-use crate::clock::EmbassyTimer;
-use crate::ext::IntoTimeLimit;
+use crate::Journal;
+use crate::error::JournalError;
 
 /// An entry on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ impl<E> Sent<E> {
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Sends the waiting entries, oldest first, each as a call through the breaker that takes no longer than `limit`
-    /// (as in [`call_timeout`](crate::BreakerExt::call_timeout)), and removes those that were sent. Stops at the first
+    /// by that timer (see [`call_timeout`](wait::call_timeout)), and removes those that were sent. Stops at the first
     /// entry that the breaker rejects, or that fails: it stays the oldest, and nothing overtakes it.
     ///
     /// An entry that failed may have arrived all the same, and so may one whose sending was interrupted by a reset or a
@@ -69,17 +67,18 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     pub async fn send_all<B: AnyBreaker, V, E>(
         &mut self,
         breaker: &B,
-        limit: impl IntoTimeLimit,
+        timer: impl Timer + Copy,
+        limit: impl Into<TimeLimit>,
         mut send: impl AsyncFnMut(Entry<'_>) -> Result<V, E>,
     ) -> Result<Sent<E>, JournalError<F::Error>> {
-        let limit = limit.into_time_limit();
+        let limit = limit.into();
         let mut count = 0;
         while let Some(record) = self.find_oldest().await? {
             let entry = Entry {
                 number: record.number,
                 bytes: &self.buffer[..record.len],
             };
-            let call = wait::call_timeout(breaker, EmbassyTimer, limit, || send(entry));
+            let call = wait::call_timeout(breaker, timer, limit, || send(entry));
             if let Err(error) = call.await {
                 let stopped = Some(error);
                 return Ok(Sent { count, stopped });
@@ -106,19 +105,20 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     pub async fn send_or_keep<B: AnyBreaker, V, E>(
         &mut self,
         breaker: &B,
-        limit: impl IntoTimeLimit,
+        timer: impl Timer + Copy,
+        limit: impl Into<TimeLimit>,
         bytes: &[u8],
         mut send: impl AsyncFnMut(Entry<'_>) -> Result<V, E>,
     ) -> Result<Sent<E>, JournalError<F::Error>> {
         Self::check_len(bytes.len())?;
-        let limit = limit.into_time_limit();
-        let mut done = self.send_all(breaker, limit, &mut send).await?;
+        let limit = limit.into();
+        let mut done = self.send_all(breaker, timer, limit, &mut send).await?;
         let is_rejected = breaker.as_breaker().snapshot().wait().is_some();
         if done.stopped.is_some() || is_rejected {
             self.keep(bytes).await?;
             if done.stopped.is_none() {
                 // This gets the rejection from the breaker itself.
-                let rest = self.send_all(breaker, limit, send).await?;
+                let rest = self.send_all(breaker, timer, limit, send).await?;
                 done.count += rest.count;
                 done.stopped = rest.stopped;
             }
@@ -127,7 +127,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         // In flash before it is on air, so that an entry sent after a reset gets another number.
         let number = self.use_number().await?;
         let entry = Entry { number, bytes };
-        let call = wait::call_timeout(breaker, EmbassyTimer, limit, || send(entry));
+        let call = wait::call_timeout(breaker, timer, limit, || send(entry));
         match call.await {
             Ok(_) => done.count += 1,
             Err(error) => {

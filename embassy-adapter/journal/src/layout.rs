@@ -15,10 +15,10 @@ use core::ops::Range;
 
 use embedded_storage_async::nor_flash::NorFlash;
 
-use super::error::Misfit;
+use crate::error::Misfit;
 
 /// The largest grain: 256 bits, as on an STM32H7.
-pub(super) const MAX_GRAIN: usize = 32;
+pub(crate) const MAX_GRAIN: usize = 32;
 
 const HEADER: u32 = 12;
 const HEAD: usize = 32;
@@ -32,15 +32,15 @@ const NOTHING: u16 = u16::MAX;
 
 /// Where the pages are, and how they are divided.
 #[derive(Clone, Copy)]
-pub(super) struct Geometry {
+pub(crate) struct Geometry {
     start: u32,
     page: u32,
-    pub(super) pages: u32,
-    pub(super) grain: u32,
+    pub(crate) pages: u32,
+    pub(crate) grain: u32,
 }
 
 impl Geometry {
-    pub(super) fn new<F: NorFlash>(
+    pub(crate) fn new<F: NorFlash>(
         flash: &F,
         range: Range<u32>,
         longest: usize,
@@ -87,34 +87,34 @@ impl Geometry {
         Some(fits.min(u32::from(NOTHING) - 1))
     }
 
-    pub(super) fn head_len(&self) -> u32 {
+    pub(crate) fn head_len(&self) -> u32 {
         self.round_up(HEAD as u32)
     }
 
-    pub(super) fn header_len(&self) -> u32 {
+    pub(crate) fn header_len(&self) -> u32 {
         self.round_up(HEADER)
     }
 
     /// Rounds up to whole grains.
-    pub(super) fn round_up(&self, bytes: u32) -> u32 {
+    pub(crate) fn round_up(&self, bytes: u32) -> u32 {
         // Grains are powers of two.
         (bytes + self.grain - 1) & !(self.grain - 1)
     }
 
     /// The room that a record takes: for an entry of that many bytes, or `None` for a number that was used.
-    pub(super) fn record_len(&self, entry: Option<u32>) -> u32 {
+    pub(crate) fn record_len(&self, entry: Option<u32>) -> u32 {
         let kept = entry.map_or(0, |len| self.round_up(len) + self.grain);
         self.header_len() + kept
     }
 
     /// The addresses of a page.
-    pub(super) fn page(&self, index: u32) -> Range<u32> {
+    pub(crate) fn page(&self, index: u32) -> Range<u32> {
         let start = self.start + index * self.page;
         start..start + self.page
     }
 
     /// The addresses of the page that was opened with that sequence number.
-    pub(super) fn page_of(&self, sequence: u32) -> Range<u32> {
+    pub(crate) fn page_of(&self, sequence: u32) -> Range<u32> {
         self.page(sequence % self.pages)
     }
 }
@@ -122,17 +122,17 @@ impl Geometry {
 /// The head of a page: written after the page was erased, it says that everything in the page that is due to be erased
 /// next is gone.
 #[derive(Clone, Copy)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// How many pages were opened before this one.
-    pub(super) sequence: u32,
+    pub(crate) sequence: u32,
     /// The number of its first record.
-    pub(super) first: u32,
+    pub(crate) first: u32,
     /// How many entries were dropped, since the journal was formatted.
-    pub(super) dropped: u32,
+    pub(crate) dropped: u32,
 }
 
 /// The kind of head found in a page.
-pub(super) enum FoundHead {
+pub(crate) enum FoundHead {
     /// No head: never written, or interrupted.
     None,
     /// The head of another journal: another version, range or flash.
@@ -141,7 +141,7 @@ pub(super) enum FoundHead {
 }
 
 impl Head {
-    pub(super) fn to_bytes(self, geometry: &Geometry) -> [u8; HEAD] {
+    pub(crate) fn to_bytes(self, geometry: &Geometry) -> [u8; HEAD] {
         let mut bytes = [0; HEAD];
         let fields = [
             geometry.pages,
@@ -161,7 +161,7 @@ impl Head {
         bytes
     }
 
-    pub(super) fn find(bytes: &[u8], index: u32, geometry: &Geometry) -> FoundHead {
+    pub(crate) fn find(bytes: &[u8], index: u32, geometry: &Geometry) -> FoundHead {
         let field = |at| word(bytes, at);
         let mut sum = Checksum::of_head();
         sum.add(&bytes[..HEAD - 4]);
@@ -183,15 +183,15 @@ impl Head {
 }
 
 /// The header before the data of a record.
-pub(super) struct Header {
-    pub(super) number: u32,
+pub(crate) struct Header {
+    pub(crate) number: u32,
     /// `None`: the number was used, and nothing is kept.
-    pub(super) len: Option<u16>,
-    pub(super) sum: u32,
+    pub(crate) len: Option<u16>,
+    pub(crate) sum: u32,
 }
 
 impl Header {
-    pub(super) fn of(number: u32, entry: Option<&[u8]>) -> Self {
+    pub(crate) fn of(number: u32, entry: Option<&[u8]>) -> Self {
         let mut header = Self {
             number,
             len: entry.map(|entry| entry.len() as u16),
@@ -205,7 +205,7 @@ impl Header {
 
     /// The length is stored twice, once with all bits inverted: an interrupted write leaves some bit set in both. This
     /// also means that a header never begins with an erased grain.
-    pub(super) fn to_bytes(&self) -> [u8; HEADER as usize] {
+    pub(crate) fn to_bytes(&self) -> [u8; HEADER as usize] {
         let len = self.len.unwrap_or(NOTHING);
         let mut bytes = [0; HEADER as usize];
         bytes[..2].copy_from_slice(&len.to_le_bytes());
@@ -215,7 +215,7 @@ impl Header {
         bytes
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let lengths = word(bytes, 0);
         let len = lengths as u16;
         let is_whole = len == !((lengths >> 16) as u16);
@@ -227,7 +227,7 @@ impl Header {
     }
 
     /// The checksum of an entry starts with the fields of its header.
-    pub(super) fn begin_sum(&self) -> Checksum {
+    pub(crate) fn begin_sum(&self) -> Checksum {
         let mut sum = Checksum::of_record();
         sum.add(&self.number.to_le_bytes());
         sum.add(&self.len.unwrap_or(NOTHING).to_le_bytes());
@@ -235,7 +235,7 @@ impl Header {
     }
 }
 
-pub(super) fn is_erased(bytes: &[u8]) -> bool {
+pub(crate) fn is_erased(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == ERASED)
 }
 
@@ -244,7 +244,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// CRC-32 as in Ethernet, computed bit by bit because a table would take a kilobyte.
-pub(super) struct Checksum(u32);
+pub(crate) struct Checksum(u32);
 
 impl Checksum {
     fn of_head() -> Self {
@@ -257,7 +257,7 @@ impl Checksum {
         Self(u32::from_le_bytes(MAGIC))
     }
 
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 ^= u32::from(*byte);
             for _ in 0..8 {
@@ -270,7 +270,7 @@ impl Checksum {
         }
     }
 
-    pub(super) fn end(&self) -> u32 {
+    pub(crate) fn end(&self) -> u32 {
         !self.0
     }
 }

@@ -2,11 +2,11 @@
 
 use embedded_storage_async::nor_flash::NorFlash;
 
-use super::Journal;
-use super::config::WhenFull;
-use super::error::JournalError;
-use super::layout::Head;
-use super::storage::Record;
+use crate::Journal;
+use crate::config::WhenFull;
+use crate::error::{Io, JournalError};
+use crate::layout::Head;
+use crate::storage::Record;
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Keeps an entry, and returns its number. When this returns, the entry is in flash.
@@ -31,7 +31,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// Uses a number: no entry has it or will ever have it, except the one that the caller gives it to.
-    pub(super) async fn use_number(&mut self) -> Result<u32, JournalError<F::Error>> {
+    pub(crate) async fn use_number(&mut self) -> Io<u32, F> {
         self.settle().await?;
         let number = self.state.next;
         self.append(number, None).await?;
@@ -39,11 +39,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// Writes a record. The state is settled before, and also afterwards if this succeeds.
-    pub(super) async fn append(
-        &mut self,
-        number: u32,
-        entry: Option<&[u8]>,
-    ) -> Result<(), JournalError<F::Error>> {
+    pub(crate) async fn append(&mut self, number: u32, entry: Option<&[u8]>) -> Io<(), F> {
         let after = number.checked_add(1).ok_or(JournalError::Exhausted)?;
         let geometry = self.storage.geometry;
         let len = geometry.record_len(entry.map(|entry| entry.len() as u32));
@@ -51,8 +47,9 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             self.advance().await?;
         }
         self.is_settled = false;
-        let written = self.storage.write_record(self.state.write, number, entry);
-        written.await.map_err(JournalError::Flash)?;
+        self.storage
+            .write_record(self.state.write, number, entry)
+            .await?;
         self.state.write += len;
         self.state.next = after;
         self.state.waiting += u32::from(entry.is_some());
@@ -62,7 +59,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// Begins the next page. Its head also says that the entries of the page after it are gone, so that there is always
     /// one page that may be erased.
-    async fn advance(&mut self) -> Result<(), JournalError<F::Error>> {
+    async fn advance(&mut self) -> Io<(), F> {
         let geometry = self.storage.geometry;
         let youngest = self.state.sequence;
         let sequence = youngest.checked_add(1).ok_or(JournalError::Exhausted)?;
@@ -86,8 +83,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             dropped: self.state.dropped + dropped,
         };
         self.is_settled = false;
-        let begun = self.storage.begin_page(head).await;
-        self.state.write = begun.map_err(JournalError::Flash)?;
+        self.state.write = self.storage.begin_page(head).await?;
         self.state.sequence = sequence;
         self.state.dropped = head.dropped;
         self.state.waiting -= dropped;
@@ -100,7 +96,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// The oldest waiting entry; its bytes are in the buffer.
-    pub(super) async fn find_oldest(&mut self) -> Result<Option<Record>, JournalError<F::Error>> {
+    pub(crate) async fn find_oldest(&mut self) -> Io<Option<Record>, F> {
         self.settle().await?;
         while self.state.waiting > 0 {
             let (page, mut at) = self.state.oldest;
@@ -122,23 +118,17 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// Marks the oldest waiting entry as done.
-    pub(super) async fn finish(&mut self, record: &Record) -> Result<(), JournalError<F::Error>> {
+    pub(crate) async fn finish(&mut self, record: &Record) -> Io<(), F> {
         self.is_settled = false;
-        let marked = self.storage.mark(record).await;
-        marked.map_err(JournalError::Flash)?;
+        self.storage.write_mark(record.mark).await?;
         self.state.oldest.1 = record.next;
         self.state.waiting -= 1;
         self.is_settled = true;
         Ok(())
     }
 
-    pub(super) async fn next_record(
-        &mut self,
-        at: &mut u32,
-        end: u32,
-    ) -> Result<Option<Record>, JournalError<F::Error>> {
-        let found = self.storage.next_record(at, end, &mut self.buffer);
-        found.await.map_err(JournalError::Flash)
+    pub(crate) async fn next_record(&mut self, at: &mut u32, end: u32) -> Io<Option<Record>, F> {
+        Ok(self.storage.next_record(at, end, &mut self.buffer).await?)
     }
 
     /// Where the records of a page end.
@@ -150,7 +140,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
     }
 
-    pub(super) fn check_len(len: usize) -> Result<(), JournalError<F::Error>> {
+    pub(crate) fn check_len(len: usize) -> Io<(), F> {
         if len <= LONGEST {
             Ok(())
         } else {

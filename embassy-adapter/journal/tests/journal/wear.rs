@@ -1,7 +1,7 @@
 //! How often pages are erased: figures that the pages state.
 
-use atomic_breaker_embassy::wait::TimeLimit;
-use atomic_breaker_embassy::{Breaker, Config, Entry, Journal, JournalConfig, ManualClock};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
+use atomic_breaker_journal::{Entry, Journal, JournalConfig, TimeLimit};
 
 use super::flash::Chip;
 use super::random::run;
@@ -26,9 +26,9 @@ fn erases(len: usize, is_kept: bool) -> u64 {
     for _ in 0..READINGS {
         let done = if is_kept {
             run(journal.keep(&reading)).expect("room");
-            run(journal.send_all(&breaker, TimeLimit::NONE, send))
+            run(journal.send_all(&breaker, EmbassyTimer, TimeLimit::NONE, send))
         } else {
-            run(journal.send_or_keep(&breaker, TimeLimit::NONE, &reading, send))
+            run(journal.send_or_keep(&breaker, EmbassyTimer, TimeLimit::NONE, &reading, send))
         };
         assert_eq!(done.expect("it works").count, 1);
     }

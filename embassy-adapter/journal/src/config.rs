@@ -3,7 +3,7 @@
 /// How a [`Journal`](crate::Journal) behaves.
 ///
 /// ```
-/// use atomic_breaker_embassy::{JournalConfig, WhenFull};
+/// use atomic_breaker_journal::{JournalConfig, WhenFull};
 ///
 /// let config = JournalConfig::new().when_full(WhenFull::DropOldest);
 /// # let _ = config;
@@ -12,9 +12,9 @@
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
 pub struct JournalConfig {
-    pub(super) when_full: WhenFull,
-    pub(super) when_corrupt: WhenCorrupt,
-    pub(super) first_number: u32,
+    pub(crate) when_full: WhenFull,
+    pub(crate) when_corrupt: WhenCorrupt,
+    pub(crate) first_number: u32,
 }
 
 /// What happens to a new entry when the journal is full.

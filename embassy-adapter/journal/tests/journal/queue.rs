@@ -1,6 +1,6 @@
 //! What is kept, what is refused or dropped, and how that is counted.
 
-use atomic_breaker_embassy::{Journal, JournalConfig, JournalError, Misfit, WhenFull};
+use atomic_breaker_journal::{Journal, JournalConfig, JournalError, Misfit, WhenFull};
 
 use super::flash::Chip;
 use super::random::run;

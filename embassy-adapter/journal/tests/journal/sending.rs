@@ -4,10 +4,9 @@ use core::future::pending;
 use core::time::Duration;
 use std::cell::RefCell;
 
-use atomic_breaker_embassy::wait::{TimeLimit, Timed};
-use atomic_breaker_embassy::{
-    Breaker, CallError, Config, Entry, Journal, JournalConfig, JournalError, ManualClock, Sent,
-    State,
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, State};
+use atomic_breaker_journal::{
+    CallError, Entry, Journal, JournalConfig, JournalError, Sent, TimeLimit, Timed,
 };
 use embassy_time::MockDriver;
 
@@ -66,13 +65,18 @@ impl Device {
 
     fn send_all(&mut self) -> Sent<&'static str> {
         let send = async |entry: Entry<'_>| self.radio.send(entry);
-        run(self.journal.send_all(&self.breaker, TimeLimit::NONE, send)).expect("the flash works")
+        run(self
+            .journal
+            .send_all(&self.breaker, EmbassyTimer, TimeLimit::NONE, send))
+        .expect("the flash works")
     }
 
     fn send_or_keep(&mut self) -> Result<Sent<&'static str>, JournalError<Cut>> {
         let send = async |entry: Entry<'_>| self.radio.send(entry);
         let (breaker, limit) = (&self.breaker, TimeLimit::NONE);
-        run(self.journal.send_or_keep(breaker, limit, b"reading", send))
+        run(self
+            .journal
+            .send_or_keep(breaker, EmbassyTimer, limit, b"reading", send))
     }
 
     fn arrived(&self) -> Vec<u32> {
@@ -112,11 +116,13 @@ fn a_radio_that_hangs_ends_with_the_limit_and_has_failed() {
     let mut device = Device::new(3);
     device.keep(1);
     let hangs = async |_: Entry<'_>| pending::<Result<(), ()>>().await;
-    let limit = embassy_time::Duration::from_secs(2);
-    let sent = device.journal.send_all(&device.breaker, limit, hangs);
+    let limit = Duration::from_secs(2);
+    let sent = device
+        .journal
+        .send_all(&device.breaker, EmbassyTimer, limit, hangs);
     let mut sent = Box::pin(sent);
     assert!(run_for(3, sent.as_mut()).is_none());
-    MockDriver::get().advance(limit);
+    MockDriver::get().advance(embassy_time::Duration::from_secs(2));
     let sent = run(sent).expect("the flash works");
     assert_eq!(sent.stopped, Some(CallError::Failed(Timed::TimedOut)));
     assert_eq!(
@@ -140,7 +146,7 @@ fn an_entry_whose_sending_is_dropped_comes_again_with_its_number() {
     };
     let sent = device
         .journal
-        .send_all(&device.breaker, TimeLimit::NONE, hangs);
+        .send_all(&device.breaker, EmbassyTimer, TimeLimit::NONE, hangs);
     assert!(run_for(3, sent).is_none());
     assert_eq!(device.breaker.snapshot().probes_in_flight(), 0);
     assert_eq!(device.send_all().count, 2);

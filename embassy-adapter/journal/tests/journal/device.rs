@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use atomic_breaker_embassy::wait::TimeLimit;
-use atomic_breaker_embassy::{
-    Breaker, Config, Entry, Journal, JournalConfig, JournalError, ManualClock, WhenFull,
-};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
+use atomic_breaker_journal::{Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenFull};
 
 use super::flash::{Chip, Cut};
 use super::random::{Random, run, run_for};
@@ -205,7 +203,7 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         let send = async |entry: Entry<'_>| transmit(radio, receiver, ambiguous, entry);
         let ended = run_for(
             polls,
-            journal.send_all(&self.breaker, TimeLimit::NONE, send),
+            journal.send_all(&self.breaker, EmbassyTimer, TimeLimit::NONE, send),
         );
         self.breaker.reset();
         match self.cut_or(ended)? {
@@ -226,7 +224,7 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         let limit = TimeLimit::NONE;
         let ended = run_for(
             polls,
-            journal.send_or_keep(&self.breaker, limit, bytes, send),
+            journal.send_or_keep(&self.breaker, EmbassyTimer, limit, bytes, send),
         );
         self.breaker.reset();
         Ok(self.cut_or(ended)?.map(|_| ()))

@@ -4,31 +4,31 @@ use core::ops::Range;
 
 use embedded_storage_async::nor_flash::NorFlash;
 
-use super::Journal;
-use super::config::WhenCorrupt;
-use super::error::{Corruption, JournalError};
-use super::layout::{FoundHead, Head};
+use crate::Journal;
+use crate::config::WhenCorrupt;
+use crate::error::{Corruption, Io, JournalError};
+use crate::layout::{FoundHead, Head};
 
 /// The state of a journal: everything here could be read from flash again.
 #[derive(Clone, Copy, Default)]
-pub(super) struct State {
+pub(crate) struct State {
     /// The page that is being written: the youngest.
-    pub(super) sequence: u32,
+    pub(crate) sequence: u32,
     /// Where the next record is written.
-    pub(super) write: u32,
+    pub(crate) write: u32,
     /// The number of the next entry.
-    pub(super) next: u32,
+    pub(crate) next: u32,
     /// Entries that were dropped.
-    pub(super) dropped: u32,
+    pub(crate) dropped: u32,
     /// Entries that are waiting.
-    pub(super) waiting: u32,
+    pub(crate) waiting: u32,
     /// The page of the oldest waiting entry, and an address at or before it.
-    pub(super) oldest: (u32, u32),
+    pub(crate) oldest: (u32, u32),
 }
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Reads the state from flash again after an operation was dropped or failed.
-    pub(super) async fn settle(&mut self) -> Result<(), JournalError<F::Error>> {
+    pub(crate) async fn settle(&mut self) -> Io<(), F> {
         if self.is_settled {
             return Ok(());
         }
@@ -58,18 +58,10 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// The head whose sequence compares in this way with that of every other, and whether there are heads of another
     /// journal.
-    async fn head(
-        &mut self,
-        compares: fn(&u32, &u32) -> bool,
-    ) -> Result<(Option<Head>, bool), JournalError<F::Error>> {
+    async fn head(&mut self, compares: fn(&u32, &u32) -> bool) -> Io<(Option<Head>, bool), F> {
         let (mut found, mut is_foreign) = (None::<Head>, false);
         for index in 0..self.storage.geometry.pages {
-            match self
-                .storage
-                .head(index)
-                .await
-                .map_err(JournalError::Flash)?
-            {
+            match self.storage.head(index).await? {
                 FoundHead::Ours(head) => {
                     if found.is_none_or(|other| compares(&head.sequence, &other.sequence)) {
                         found = Some(head);
@@ -84,10 +76,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// Reads all records, from the oldest page to the youngest. The page that is due to be erased next is not one of
     /// them, whatever it holds.
-    async fn scan(
-        &mut self,
-        youngest: Head,
-    ) -> Result<Result<State, Corruption>, JournalError<F::Error>> {
+    async fn scan(&mut self, youngest: Head) -> Io<Result<State, Corruption>, F> {
         let mut state = State {
             sequence: youngest.sequence,
             next: youngest.first,
@@ -98,12 +87,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let others = youngest.sequence.min(geometry.pages - 2);
         for sequence in youngest.sequence - others..=youngest.sequence {
             let index = sequence % geometry.pages;
-            match self
-                .storage
-                .head(index)
-                .await
-                .map_err(JournalError::Flash)?
-            {
+            match self.storage.head(index).await? {
                 FoundHead::Ours(head) if head.sequence == sequence => {}
                 _ => return Ok(Err(Corruption::Damaged)),
             }
@@ -137,7 +121,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// Whether the page that is due to be erased holds later records than all others: then it was the youngest, and has
     /// lost its head. No interrupted operation leaves that behind.
-    async fn is_due_younger(&mut self, state: &State) -> Result<bool, JournalError<F::Error>> {
+    async fn is_due_younger(&mut self, state: &State) -> Io<bool, F> {
         let geometry = self.storage.geometry;
         let page = geometry.page_of(state.sequence.wrapping_add(1));
         let mut at = page.start + geometry.head_len();
@@ -151,7 +135,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// Whether the range is erased, or was until a formatting that was interrupted: then the last page has a mark.
-    async fn is_fresh(&mut self) -> Result<bool, JournalError<F::Error>> {
+    async fn is_fresh(&mut self) -> Io<bool, F> {
         let geometry = self.storage.geometry;
         let (first, last) = (geometry.page(0), geometry.page(geometry.pages - 1));
         let mark_end = last.start + geometry.grain;
@@ -163,14 +147,13 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             && !self.is_written(mark_end..last.end).await?)
     }
 
-    async fn is_written(&mut self, range: Range<u32>) -> Result<bool, JournalError<F::Error>> {
-        let written = self.storage.first_written(range).await;
-        Ok(written.map_err(JournalError::Flash)?.is_some())
+    async fn is_written(&mut self, range: Range<u32>) -> Io<bool, F> {
+        Ok(self.storage.first_written(range).await?.is_some())
     }
 
     /// First erases pages that could be mistaken for a journal, starting with the oldest: if power fails, the pages
     /// left are not a journal, either.
-    async fn erase_all(&mut self) -> Result<(), JournalError<F::Error>> {
+    async fn erase_all(&mut self) -> Io<(), F> {
         let geometry = self.storage.geometry;
         // At most once per page, because worn-out flash may keep its heads.
         for _ in 0..geometry.pages {
@@ -188,30 +171,27 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    async fn erase(&mut self, page: Range<u32>) -> Result<(), JournalError<F::Error>> {
-        let erased = self.storage.flash.erase(page.start, page.end).await;
-        erased.map_err(JournalError::Flash)
+    async fn erase(&mut self, page: Range<u32>) -> Io<(), F> {
+        Ok(self.storage.flash.erase(page.start, page.end).await?)
     }
 
     /// Begins with the first page. The mark is written first: if power fails between the two, the next start knows that
     /// the first page belongs to this journal.
-    async fn format(&mut self) -> Result<State, JournalError<F::Error>> {
+    async fn format(&mut self) -> Io<State, F> {
         let geometry = self.storage.geometry;
         let last = geometry.page(geometry.pages - 1);
         if !self
             .is_written(last.start..last.start + geometry.grain)
             .await?
         {
-            let marked = self.storage.write_mark(last.start).await;
-            marked.map_err(JournalError::Flash)?;
+            self.storage.write_mark(last.start).await?;
         }
         let head = Head {
             sequence: 0,
             first: self.config.first_number,
             dropped: 0,
         };
-        let begun = self.storage.begin_page(head).await;
-        let write = begun.map_err(JournalError::Flash)?;
+        let write = self.storage.begin_page(head).await?;
         Ok(State {
             write,
             next: head.first,

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use embedded_storage_async::nor_flash::ErrorType;
+
 /// Why a journal did not do what was asked. `E` is the error of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -67,9 +69,12 @@ pub enum Corruption {
     Damaged,
 }
 
-impl<E> From<Misfit> for JournalError<E> {
-    fn from(misfit: Misfit) -> Self {
-        Self::Misfit(misfit)
+/// The result of an operation that needs the flash.
+pub(crate) type Io<V, F> = Result<V, JournalError<<F as ErrorType>::Error>>;
+
+impl<E> From<E> for JournalError<E> {
+    fn from(error: E) -> Self {
+        Self::Flash(error)
     }
 }
 
@@ -106,8 +111,7 @@ impl fmt::Display for Misfit {
             ),
             Self::BeyondTheEnd { capacity } => write!(
                 f,
-                "the range of a journal must end within the flash, which has {capacity} bytes; addresses begin with 0 \
-                 at its begin"
+                "the range of a journal must end within the flash, which has {capacity} bytes and begins with address 0"
             ),
             Self::EntryTooLong { fits } => write!(
                 f,

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use embedded_storage_async::nor_flash::NorFlash;
 
-use super::layout::{FoundHead, Geometry, Head, Header, MAX_GRAIN, is_erased};
+use crate::layout::{FoundHead, Geometry, Head, Header, MAX_GRAIN, is_erased};
 
 /// The most that is read or written at a time: a multiple of every grain size.
 const CHUNK: usize = 2 * MAX_GRAIN;
@@ -18,26 +18,26 @@ impl Chunk {
 }
 
 /// The pages of a journal.
-pub(super) struct Storage<F> {
-    pub(super) flash: F,
-    pub(super) geometry: Geometry,
+pub(crate) struct Storage<F> {
+    pub(crate) flash: F,
+    pub(crate) geometry: Geometry,
 }
 
 /// A complete record.
-pub(super) struct Record {
-    pub(super) number: u32,
+pub(crate) struct Record {
+    pub(crate) number: u32,
     /// The length of the entry; 0 if nothing was kept.
-    pub(super) len: usize,
+    pub(crate) len: usize,
     /// Whether nothing is left to do: it was sent, or is only a number.
-    pub(super) is_done: bool,
+    pub(crate) is_done: bool,
     /// The address of its mark.
-    mark: u32,
+    pub(crate) mark: u32,
     /// The address after it.
-    pub(super) next: u32,
+    pub(crate) next: u32,
 }
 
 impl<F: NorFlash> Storage<F> {
-    pub(super) async fn head(&mut self, index: u32) -> Result<FoundHead, F::Error> {
+    pub(crate) async fn head(&mut self, index: u32) -> Result<FoundHead, F::Error> {
         let mut chunk = Chunk::ZEROS;
         let len = self.geometry.head_len() as usize;
         let start = self.geometry.page(index).start;
@@ -47,16 +47,16 @@ impl<F: NorFlash> Storage<F> {
 
     /// Erases a page and writes its head, so that a page with a head is known to have been erased. Returns where its
     /// records begin.
-    pub(super) async fn begin_page(&mut self, head: Head) -> Result<u32, F::Error> {
+    pub(crate) async fn begin_page(&mut self, head: Head) -> Result<u32, F::Error> {
         let page = self.geometry.page_of(head.sequence);
         self.flash.erase(page.start, page.end).await?;
-        self.write(page.start, &head.to_bytes(&self.geometry))
-            .await?;
+        let head = head.to_bytes(&self.geometry);
+        self.write(page.start, &head).await?;
         Ok(page.start + self.geometry.head_len())
     }
 
     /// The first grain of a range in which anything was written.
-    pub(super) async fn first_written(
+    pub(crate) async fn first_written(
         &mut self,
         range: Range<u32>,
     ) -> Result<Option<u32>, F::Error> {
@@ -77,7 +77,7 @@ impl<F: NorFlash> Storage<F> {
 
     /// Returns the next record at or after `at`, with its entry copied to `entry` if it fits. `None` means that there
     /// is none before `end`, and that any free room begins at `at`.
-    pub(super) async fn next_record(
+    pub(crate) async fn next_record(
         &mut self,
         at: &mut u32,
         end: u32,
@@ -157,7 +157,7 @@ impl<F: NorFlash> Storage<F> {
     }
 
     /// Writes an entry, or the fact that its number was used.
-    pub(super) async fn write_record(
+    pub(crate) async fn write_record(
         &mut self,
         at: u32,
         number: u32,
@@ -169,13 +169,8 @@ impl<F: NorFlash> Storage<F> {
         self.write(data, entry.unwrap_or_default()).await
     }
 
-    /// Marks a record as done.
-    pub(super) async fn mark(&mut self, record: &Record) -> Result<(), F::Error> {
-        self.write_mark(record.mark).await
-    }
-
     /// Writes a grain of zeros.
-    pub(super) async fn write_mark(&mut self, at: u32) -> Result<(), F::Error> {
+    pub(crate) async fn write_mark(&mut self, at: u32) -> Result<(), F::Error> {
         let grain = self.geometry.grain as usize;
         self.write(at, &Chunk::ZEROS.0[..grain]).await
     }

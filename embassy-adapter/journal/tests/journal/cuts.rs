@@ -1,6 +1,6 @@
 //! The power fails after every byte of a history, and again and again in random ones.
 
-use atomic_breaker_embassy::WhenFull;
+use atomic_breaker_journal::WhenFull;
 
 use super::device::Device;
 use super::random::{Random, seed};

@@ -1,4 +1,9 @@
-//! Keeps readings that could not be sent in flash until they are.
+//! Keeps readings that could not be sent in flash until they are, for the [`atomic-breaker`](atomic_breaker) circuit
+//! breaker: see [`Journal`].
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
 
 mod config;
 mod error;
@@ -13,6 +18,11 @@ use core::ops::Range;
 
 use embedded_storage_async::nor_flash::NorFlash;
 
+#[doc(no_inline)]
+pub use atomic_breaker::{
+    AnyBreaker, CallError, Rejected,
+    wait::{TimeLimit, Timed, Timer},
+};
 pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};
 use layout::Geometry;
@@ -20,20 +30,24 @@ use open::State;
 pub use send::{Entry, Sent};
 use storage::Storage;
 
-/// The page about the journal, whose code is compiled.
+/// The pages about the journal, whose code is compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/journal.md")]
-mod page {}
+mod pages {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/journal.md")]
+    mod journal {}
+}
 
 /// A bounded queue in flash: data that a radio could not send waits there through resets and power cuts, and is sent in
 /// order when the breaker allows it. `LONGEST` is the length of the longest entry in bytes; the journal reserves that
 /// much RAM.
 ///
 /// ```
-/// use atomic_breaker_embassy::{
-///     Breaker, Config, EmbassyClock, Journal, JournalConfig, JournalError, WhenFull,
-/// };
-/// use embassy_time::{Duration, Timer};
+/// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, EmbassyTimer};
+/// use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenFull};
+/// use core::time::Duration;
+/// use embassy_time::Timer;
 /// use embedded_storage_async::nor_flash::NorFlash;
 /// # struct Radio;
 /// # impl Radio { async fn send(&mut self, _: u32, _: &[u8]) -> Result<(), ()> { Ok(()) } }
@@ -51,7 +65,7 @@ mod page {}
 ///         journal.keep(&reading).await?;
 ///         // Until nothing waits, or the radio is down again.
 ///         let _ = journal
-///             .send_all(&RADIO, limit, async |entry| {
+///             .send_all(&RADIO, EmbassyTimer, limit, async |entry| {
 ///                 radio.send(entry.number(), entry.bytes()).await
 ///             })
 ///             .await?;
@@ -123,7 +137,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         range: Range<u32>,
         config: JournalConfig,
     ) -> Result<Self, JournalError<F::Error>> {
-        let geometry = Geometry::new(&flash, range, LONGEST)?;
+        let geometry = Geometry::new(&flash, range, LONGEST).map_err(JournalError::Misfit)?;
         let mut journal = Self {
             storage: Storage { flash, geometry },
             config,
