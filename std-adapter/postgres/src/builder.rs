@@ -1,18 +1,18 @@
 //! Configures how a store connects.
 
-use std::fmt;
 use std::time::Duration;
 
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
-use crate::error::{Fault, PostgresStoreError};
+use crate::error::PostgresStoreError as Fault;
 use crate::pool::Pool;
 use crate::schema;
 use crate::sql::Sql;
 use crate::store::PostgresStore;
 
 /// How a store connects, and in which schema its tables are: made by [`PostgresStore::builder`].
+#[derive(Debug)]
 #[must_use]
 pub struct PostgresStoreBuilder<T = NoTls> {
     config: Config,
@@ -81,12 +81,12 @@ where
     /// time.
     ///
     /// # Errors
-    /// [`PostgresStoreError`] says what is wrong: with the settings, the server, or the tables.
+    /// [`PostgresStoreError`](crate::PostgresStoreError) says what is wrong: with the settings, the server, or the tables.
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn connect(mut self) -> Result<PostgresStore, PostgresStoreError> {
-        self.check().map_err(PostgresStoreError)?;
+    pub async fn connect(mut self) -> Result<PostgresStore, Fault> {
+        self.check()?;
         if self.config.get_application_name().is_none() {
             self.config.application_name("atomic-breaker");
         }
@@ -94,21 +94,17 @@ where
             self.config.connect_timeout(self.limit);
         }
         let pool = Pool::new(self.config, self.tls, self.connections, self.limit);
-        let migrated = async {
-            let first = async {
-                let session = pool.get().await?;
-                let is_current = schema::is_current(&session.client, &self.schema).await?;
-                Ok((session, is_current))
-            };
-            let (mut session, is_current) = pool.limited(first).await?;
-            if !is_current {
-                // Without a limit: an upgrade may have much to do.
-                schema::migrate(&mut session.client, &self.schema).await?;
-            }
-            session.answered();
-            Ok(())
+        let first = async {
+            let session = pool.get().await?;
+            let is_current = schema::is_current(&session.client, &self.schema).await?;
+            Ok((session, is_current))
         };
-        migrated.await.map_err(PostgresStoreError)?;
+        let (mut session, is_current) = pool.limited(first).await?;
+        if !is_current {
+            // Without a limit: an upgrade may have much to do.
+            schema::migrate(&mut session.client, &self.schema).await?;
+        }
+        session.answered();
         Ok(PostgresStore::new(
             pool,
             Sql::new(&self.schema),
@@ -124,25 +120,21 @@ where
             || schema[0].is_ascii_digit()
             || !schema.iter().copied().all(is_right)
         {
-            return Err(Fault::Schema(self.schema.clone()));
+            let words = "is no name for the schema: take 1 to 63 of the characters a-z, 0-9 and _, a digit not first";
+            return Err(Fault::new(format!("{:?} {words}", self.schema)));
         }
         if !(1..=1_000).contains(&self.connections) {
-            return Err(Fault::Connections(self.connections));
+            let connections = self.connections;
+            return Err(Fault::new(format!(
+                "{connections} connections: take 1 to 1,000"
+            )));
         }
         if self.limit < Duration::from_millis(100) || self.limit > Duration::from_secs(3_600) {
-            return Err(Fault::Limit(self.limit));
+            let limit = self.limit;
+            return Err(Fault::new(format!(
+                "a time limit of {limit:?}: take 100 ms to an hour"
+            )));
         }
         Ok(())
-    }
-}
-
-impl<T> fmt::Debug for PostgresStoreBuilder<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresStoreBuilder")
-            .field("config", &self.config)
-            .field("schema", &self.schema)
-            .field("connections", &self.connections)
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Claim, Claimed, JobId, Right};
+use atomic_breaker_std::steps::{Claim, Claimed, JobId, Right, micros};
 
-use crate::error::Fault;
+use crate::error::PostgresStoreError as Fault;
 use crate::pool::Session;
-use crate::row::{job, micros, time};
+use crate::row::{job, time};
 use crate::sql::Sql;
 
 pub(crate) async fn claim(

@@ -2,89 +2,66 @@
 
 use std::error::Error;
 use std::fmt;
-use std::time::Duration;
 
 use atomic_breaker_std::steps::StoreError;
 
-/// Why a store could not be made.
+/// Why a store could not be made, or did not do what it was asked.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct PostgresStoreError(pub(crate) Fault);
+pub struct PostgresStoreError(Fault);
 
-/// Why something was not done.
 #[derive(Debug)]
-pub(crate) enum Fault {
+enum Fault {
     Postgres(tokio_postgres::Error),
-    Slow(Duration),
-    TooLong(Duration),
-    Vanishes(String),
-    Schema(String),
-    Connections(usize),
-    Limit(Duration),
-    Encoding(String),
-    Newer { found: usize, known: usize },
-    Older { found: usize, oldest: usize },
-    Foreign(String),
+    Newer(usize),
+    Other(String),
 }
 
 impl PostgresStoreError {
+    pub(crate) fn new(words: impl Into<String>) -> Self {
+        Self(Fault::Other(words.into()))
+    }
+
+    /// The tables are of this version, which is newer than the one of this crate.
+    pub(crate) const fn newer(version: usize) -> Self {
+        Self(Fault::Newer(version))
+    }
+
     /// Whether the tables were made by a newer version of this crate.
     pub const fn is_newer(&self) -> bool {
-        matches!(self.0, Fault::Newer { .. })
+        matches!(self.0, Fault::Newer(_))
     }
 }
 
-impl From<tokio_postgres::Error> for Fault {
+impl From<tokio_postgres::Error> for PostgresStoreError {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(error)
+        Self(Fault::Postgres(error))
     }
 }
 
-impl From<Fault> for StoreError {
-    fn from(fault: Fault) -> Self {
-        Self::new(fault)
+/// A time that is too long.
+impl From<StoreError> for PostgresStoreError {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.to_string())
     }
 }
 
-impl fmt::Display for Fault {
+impl From<PostgresStoreError> for StoreError {
+    fn from(error: PostgresStoreError) -> Self {
+        Self::new(error)
+    }
+}
+
+impl fmt::Display for PostgresStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Postgres(error) => postgres(error, f),
-            Self::Slow(limit) => write!(f, "no answer within {limit:?}: it may be done or not"),
-            Self::TooLong(time) => write!(
+        match &self.0 {
+            Fault::Postgres(error) => postgres(error, f),
+            Fault::Newer(version) => write!(
                 f,
-                "{time:?} is longer than 100,000 years: take a shorter time"
+                "the tables are of version {version}, newer than this program: update atomic-breaker-postgres, or take \
+                 another schema"
             ),
-            Self::Vanishes(key) => write!(
-                f,
-                "a job with key {key:?} is there and is not: begin a transaction that reads what was committed"
-            ),
-            Self::Schema(name) => write!(
-                f,
-                "{name:?} is no name for the schema: take 1 to 63 of the characters a-z, 0-9 and _, a digit not first"
-            ),
-            Self::Connections(count) => {
-                write!(f, "{count} connections: take 1 to 1,000")
-            }
-            Self::Limit(limit) => write!(f, "a time limit of {limit:?}: take 100 ms to an hour"),
-            Self::Encoding(encoding) => write!(
-                f,
-                "the database has encoding {encoding}, which cannot hold any text: make one with UTF8"
-            ),
-            Self::Newer { found, known } => write!(
-                f,
-                "the tables are of version {found}, and this program knows {known}: update atomic-breaker-postgres, or \
-                 take another schema"
-            ),
-            Self::Older { found, oldest } => write!(
-                f,
-                "the tables are of version {found}, from before the first release, and this program leads those from version \
-                 {oldest} on to its own: finish their jobs with the program that made them, then take another schema"
-            ),
-            Self::Foreign(schema) => write!(
-                f,
-                "the tables in schema {schema:?} were not made by this crate: take another schema"
-            ),
+            Fault::Other(words) => f.write_str(words),
         }
     }
 }
@@ -107,23 +84,11 @@ fn postgres(error: &tokio_postgres::Error, f: &mut fmt::Formatter<'_>) -> fmt::R
     Ok(())
 }
 
-impl Error for Fault {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Postgres(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for PostgresStoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
 impl Error for PostgresStoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
+        match &self.0 {
+            Fault::Postgres(error) => Some(error),
+            _ => None,
+        }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Status};
+use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Status, micros};
 
 use tokio_postgres::types::ToSql;
 
-use crate::error::Fault;
+use crate::error::PostgresStoreError as Fault;
 use crate::pool::Session;
-use crate::row::{job, micros, status, time, within};
+use crate::row::{job, status, time, within};
 use crate::sql::Sql;
 
 pub(crate) async fn find(

@@ -13,7 +13,7 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row, Socket, Statement};
 
-use crate::error::Fault;
+use crate::error::PostgresStoreError as Fault;
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Session, Fault>> + Send>>;
 
@@ -87,7 +87,12 @@ impl Pool {
         call: impl Future<Output = Result<T, Fault>>,
     ) -> Result<T, Fault> {
         let done = timeout(self.limit, call).await;
-        done.unwrap_or(Err(Fault::Slow(self.limit)))
+        done.unwrap_or_else(|_| {
+            let limit = self.limit;
+            Err(Fault::new(format!(
+                "no answer within {limit:?}: it may be done or not"
+            )))
+        })
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {

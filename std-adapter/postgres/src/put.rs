@@ -2,83 +2,68 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{JobId, NewJob, Put, Right};
-use tokio_postgres::Transaction;
+use atomic_breaker_std::steps::{JobId, NewJob, Put, Right, micros};
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Row, Transaction};
 
-use crate::error::Fault;
+use crate::error::PostgresStoreError as Fault;
 use crate::pool::Session;
-use crate::row::{job, micros};
+use crate::row::job;
 use crate::sql::Sql;
 
 /// How often a job that existed may be gone when it is read, because it was forgotten in between.
 const TIMES: u32 = 5;
 
-fn is_new(id: JobId, is_claimed: bool) -> Put {
-    Put::New(id, is_claimed.then_some(Right { id, fence: 1 }))
+type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// Where a statement runs.
+pub(crate) trait Asks {
+    async fn ask(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault>;
+}
+
+impl Asks for Session {
+    async fn ask(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+        let values: Vec<_> = values.iter().map(|(value, _)| *value).collect();
+        self.query(sql, &values).await
+    }
+}
+
+/// Without named statements: the connection belongs to the caller.
+impl Asks for &Transaction<'_> {
+    async fn ask(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+        Ok(self.query_typed(sql, values).await?)
+    }
 }
 
 pub(crate) async fn put(
-    session: &mut Session,
+    asks: &mut impl Asks,
     sql: &Sql,
     new: &NewJob,
     lease: Option<Duration>,
 ) -> Result<Put, Fault> {
     let due = micros(lease.unwrap_or(new.delay))?;
     let is_claimed = lease.is_some();
-    let mut left = TIMES;
-    loop {
-        let values: [&(dyn ToSql + Sync); 7] = [
-            &new.kind,
-            &new.key,
-            &new.step,
-            &new.lane,
-            &new.state,
-            &due,
-            &is_claimed,
-        ];
-        let inserted = session.query(&sql.insert, &values).await?;
-        if let Some(row) = inserted.first() {
-            return Ok(is_new(JobId::new(row.get(0)), is_claimed));
-        }
-        let found = session.query(&sql.by_key, &[&new.kind, &new.key]).await?;
-        if let Some(row) = found.first() {
-            return Ok(Put::Exists(job(row)));
-        }
-        left -= 1;
-        if left == 0 {
-            return Err(Fault::Vanishes(new.key.clone()));
-        }
-    }
-}
-
-/// Without named statements: the connection belongs to the caller.
-pub(crate) async fn put_in(
-    transaction: &Transaction<'_>,
-    sql: &Sql,
-    new: &NewJob,
-) -> Result<Put, Fault> {
-    let due = micros(new.delay)?;
+    let values: [Value<'_>; 7] = [
+        (&new.kind, Type::TEXT),
+        (&new.key, Type::TEXT),
+        (&new.step, Type::TEXT),
+        (&new.lane, Type::TEXT),
+        (&new.state, Type::TEXT),
+        (&due, Type::INT8),
+        (&is_claimed, Type::BOOL),
+    ];
     for _ in 0..TIMES {
-        let values: [(&(dyn ToSql + Sync), Type); 7] = [
-            (&new.kind, Type::TEXT),
-            (&new.key, Type::TEXT),
-            (&new.step, Type::TEXT),
-            (&new.lane, Type::TEXT),
-            (&new.state, Type::TEXT),
-            (&due, Type::INT8),
-            (&false, Type::BOOL),
-        ];
-        let inserted = transaction.query_typed(&sql.insert, &values).await?;
+        let inserted = asks.ask(&sql.insert, &values).await?;
         if let Some(row) = inserted.first() {
-            return Ok(is_new(JobId::new(row.get(0)), false));
+            let id = JobId::new(row.get(0));
+            let right = is_claimed.then_some(Right { id, fence: 1 });
+            return Ok(Put::New(id, right));
         }
-        let key: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&new.kind, Type::TEXT), (&new.key, Type::TEXT)];
-        let found = transaction.query_typed(&sql.by_key, &key).await?;
+        let found = asks.ask(&sql.by_key, &values[..2]).await?;
         if let Some(row) = found.first() {
             return Ok(Put::Exists(job(row)));
         }
     }
-    Err(Fault::Vanishes(new.key.clone()))
+    let words = "is there and is not: begin a transaction that reads what was committed";
+    Err(Fault::new(format!("a job with key {:?} {words}", new.key)))
 }

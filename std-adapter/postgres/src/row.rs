@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{HeldUp, Job, JobId, Status};
+use atomic_breaker_std::steps::{HeldUp, Job, JobId, Status, since};
 use tokio_postgres::Row;
-
-use crate::error::Fault;
 
 /// What [`job`] reads of a table named `job`. Times outside the range of microseconds are replaced by nearer ones.
 macro_rules! columns {
@@ -16,9 +14,9 @@ macro_rules! columns {
          floor(date_part('epoch', \
              statement_timestamp() - greatest(least(job.kept, '200000-01-01'), '0001-01-01')) * 1000000)::bigint AS age_us, \
          job.is_told, job.held_up, \
-         CASE WHEN job.held_since IS NOT NULL THEN floor(date_part('epoch', \
+         CASE WHEN job.held_since IS NULL THEN 0 ELSE floor(date_part('epoch', \
              statement_timestamp() - greatest(job.held_since, '0001-01-01')) * 1000000)::bigint END AS held_us, \
-         CASE WHEN job.unknown_since IS NOT NULL THEN floor(date_part('epoch', \
+         CASE WHEN job.unknown_since IS NULL THEN 0 ELSE floor(date_part('epoch', \
              statement_timestamp() - greatest(job.unknown_since, '0001-01-01')) * 1000000)::bigint END AS unknown_us"
     };
 }
@@ -54,12 +52,8 @@ pub(crate) fn job(row: &Row) -> Job {
         row.get("is_told"),
         HeldUp {
             times: within(row.get("held_up")),
-            time: row
-                .get::<_, Option<i64>>("held_us")
-                .map_or(Duration::ZERO, time),
-            unknown: row
-                .get::<_, Option<i64>>("unknown_us")
-                .map_or(Duration::ZERO, time),
+            time: time(row.get("held_us")),
+            unknown: time(row.get("unknown_us")),
         },
     )
 }
@@ -76,15 +70,5 @@ pub(crate) fn within(count: i64) -> u32 {
 
 /// From microseconds; 0 if the clock was set back since.
 pub(crate) fn time(micros: i64) -> Duration {
-    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
-}
-
-const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
-
-/// In microseconds, rounded up, so that nothing is early.
-pub(crate) fn micros(time: Duration) -> Result<i64, Fault> {
-    if time > LONGEST {
-        return Err(Fault::TooLong(time));
-    }
-    Ok(time.as_nanos().div_ceil(1_000) as i64)
+    since(micros, 0)
 }

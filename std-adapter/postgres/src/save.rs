@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Change, Save, Saved, Status, kept};
+use atomic_breaker_std::steps::{Change, Save, Saved, Status, kept, micros};
 use tokio_postgres::Row;
 
-use crate::error::Fault;
+use crate::error::PostgresStoreError as Fault;
 use crate::pool::Session;
-use crate::row::micros;
 use crate::sql::Sql;
 
 /// One statement, unless a job occurs twice: then several in one transaction.

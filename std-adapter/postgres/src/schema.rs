@@ -2,23 +2,22 @@
 
 use tokio_postgres::{Client, GenericClient};
 
-use crate::error::Fault;
+use crate::error::PostgresStoreError as Fault;
 
-/// Creates [`FIRST`], then upgrades each version to the next. Files that were released are never changed.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/2.sql")];
+/// Upgrades each version to the next, from none. Files that were released are never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
 
-/// There is no upgrade from version 1, which was never released.
-const FIRST: usize = 2;
-
-const LATEST: usize = FIRST + MIGRATIONS.len() - 1;
+const LATEST: usize = MIGRATIONS.len();
 
 /// Whether the tables are of the latest version: then a role that may not create tables need not.
 pub(crate) async fn is_current(client: &Client, schema: &str) -> Result<bool, Fault> {
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
-        return Err(Fault::Encoding(encoding));
+        return Err(Fault::new(format!(
+            "the database has encoding {encoding}, which cannot hold any text: make one with UTF8"
+        )));
     }
-    Ok(version(client, schema).await? == Some(LATEST))
+    Ok(version(client, schema).await? == LATEST)
 }
 
 /// Upgrades a database to the latest version, in one transaction. If several try at once, one does it.
@@ -31,7 +30,6 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fau
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('atomic_breaker.' || $1, 0))";
     transaction.execute(lock, &[&schema]).await?;
     let from = version(&transaction, schema).await?;
-    let from = from.map_or(0, |version| version + 1 - FIRST);
     let is_there = "SELECT count(*) FROM pg_namespace WHERE nspname = $1";
     let is_there: i64 = transaction.query_one(is_there, &[&schema]).await?.get(0);
     if is_there == 0 {
@@ -54,15 +52,18 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fau
     Ok(())
 }
 
-/// The version of the tables.
-async fn version(client: &impl GenericClient, schema: &str) -> Result<Option<usize>, Fault> {
+/// The version of the tables, 0 if there are none.
+async fn version(client: &impl GenericClient, schema: &str) -> Result<usize, Fault> {
     let tables =
         "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                   WHERE n.nspname = $1 AND c.relname IN ('job', 'failed', 'version')";
     let tables = client.query(tables, &[&schema]).await?;
-    let foreign = || Fault::Foreign(schema.to_owned());
+    let foreign = || {
+        let words = "were not made by this crate: take another schema";
+        Fault::new(format!("the tables in schema {schema:?} {words}"))
+    };
     if tables.is_empty() {
-        return Ok(None);
+        return Ok(0);
     }
     if !tables.iter().any(|row| row.get::<_, &str>(0) == "version") {
         return Err(foreign());
@@ -72,14 +73,7 @@ async fn version(client: &impl GenericClient, schema: &str) -> Result<Option<usi
     let version = version.map(|row| row.get::<_, i64>(0));
     match version.and_then(|version| usize::try_from(version).ok()) {
         None | Some(0) => Err(foreign()),
-        Some(found) if found < FIRST => Err(Fault::Older {
-            found,
-            oldest: FIRST,
-        }),
-        Some(found) if found > LATEST => Err(Fault::Newer {
-            found,
-            known: LATEST,
-        }),
-        found => Ok(found),
+        Some(found) if found > LATEST => Err(Fault::newer(found)),
+        Some(found) => Ok(found),
     }
 }

@@ -10,7 +10,7 @@ use atomic_breaker_std::steps::{
 use tokio_postgres::{Config, Transaction};
 
 use crate::builder::PostgresStoreBuilder;
-use crate::error::{Fault, PostgresStoreError};
+use crate::error::PostgresStoreError as Fault;
 use crate::pool::Pool;
 use crate::sql::Sql;
 use crate::{claim, operate, put, save};
@@ -42,7 +42,7 @@ macro_rules! call {
         let Inner { pool, sql, .. } = &*$store.0;
         let call = async {
             let mut session = pool.get().await?;
-            let done = $call(&mut session, sql $(, $value)*).await?;
+            let done = $call(&mut *session, sql $(, $value)*).await?;
             session.answered();
             Ok::<_, Fault>(done)
         };
@@ -56,14 +56,12 @@ impl PostgresStore {
     /// The [builder](Self::builder) has more options.
     ///
     /// # Errors
-    /// [`PostgresStoreError`] says what is wrong: with the text, the server, or the tables.
+    /// [`PostgresStoreError`](crate::PostgresStoreError) says what is wrong: with the text, the server, or the tables.
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn connect(config: &str) -> Result<Self, PostgresStoreError> {
-        let config = config.parse();
-        let config = config.map_err(|error| PostgresStoreError(Fault::Postgres(error)))?;
-        Self::builder(config).connect().await
+    pub async fn connect(config: &str) -> Result<Self, Fault> {
+        Self::builder(config.parse()?).connect().await
     }
 
     /// Connects with TLS, another schema, or other limits.
@@ -114,7 +112,7 @@ impl PostgresStore {
         transaction: &Transaction<'_>,
         job: &NewJob,
     ) -> Result<Put, StoreError> {
-        Ok(put::put_in(transaction, &self.0.sql, job).await?)
+        Ok(put::put(&mut &*transaction, &self.0.sql, job, None).await?)
     }
 }
 

@@ -17,12 +17,8 @@ pub struct SqliteStoreError {
 #[derive(Debug)]
 pub(crate) enum Fault {
     Sql(rusqlite::Error),
-    Newer { found: usize, known: usize },
-    Older { found: usize, oldest: usize },
-    Foreign,
-    ReadOnly,
-    NoWal(String),
-    Thread(std::io::Error),
+    Newer(usize),
+    Other(String),
 }
 
 impl SqliteStoreError {
@@ -35,7 +31,7 @@ impl SqliteStoreError {
 
     /// Whether the file was written by a newer version of this crate.
     pub const fn is_newer(&self) -> bool {
-        matches!(self.fault, Fault::Newer { .. })
+        matches!(self.fault, Fault::Newer(_))
     }
 }
 
@@ -73,27 +69,12 @@ impl fmt::Display for SqliteStoreError {
         write!(f, "{}: ", self.path.display())?;
         match &self.fault {
             Fault::Sql(error) => f.write_str(&words(error)),
-            Fault::Newer { found, known } => write!(
+            Fault::Newer(version) => write!(
                 f,
-                "its tables are of version {found}, and this program knows {known}: update atomic-breaker-sqlite, or restore \
-                 an older file"
+                "its tables are of version {version}, newer than this program: update atomic-breaker-sqlite, or restore an \
+                 older file"
             ),
-            Fault::Older { found, oldest } => write!(
-                f,
-                "its tables are of version {found}, from before the first release, and this program leads those from version \
-                 {oldest} on to its own: finish its jobs with the program that made it, then take another file"
-            ),
-            Fault::Foreign => f.write_str(
-                "its tables named atomic_breaker_* were not made by this crate: rename them, or take another file",
-            ),
-            Fault::ReadOnly => f.write_str(
-                "it can only be read: give this process the right to write to the file and its folder",
-            ),
-            Fault::NoWal(mode) => write!(
-                f,
-                "it stays in journal mode {mode:?}: put it on a local file system, which supports \"wal\""
-            ),
-            Fault::Thread(error) => write!(f, "no thread for its connection: {error}"),
+            Fault::Other(words) => f.write_str(words),
         }
     }
 }
@@ -102,7 +83,6 @@ impl Error for SqliteStoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.fault {
             Fault::Sql(error) => Some(error),
-            Fault::Thread(error) => Some(error),
             _ => None,
         }
     }

@@ -30,7 +30,7 @@
 //! | `open`, `error` | opens a file, or says what is wrong with it |
 //! | `schema` | the tables, version by version |
 //! | `thread` | the thread that owns the connection; commits calls together |
-//! | `put`, `claim`, `save`, `operate`, `row` | what each call does |
+//! | `put`, `claim`, `operate`, `row` | what each call does |
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
@@ -40,7 +40,6 @@ mod open;
 mod operate;
 mod put;
 mod row;
-mod save;
 mod schema;
 mod store;
 mod thread;

@@ -20,7 +20,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Fault> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait))?;
     if connection.is_readonly("main")? {
-        return Err(Fault::ReadOnly);
+        let words =
+            "it can only be read: give this process the right to write to the file and its folder";
+        return Err(Fault::Other(words.to_owned()));
     }
     // Acknowledged changes survive a power cut.
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -28,7 +30,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Fault> {
     let mode = journal_mode(&connection)?;
     // An in-memory database has no other mode.
     if mode != "wal" && mode != "memory" {
-        return Err(Fault::NoWal(mode));
+        return Err(Fault::Other(format!(
+            "it stays in journal mode {mode:?}: put it on a local file system, which supports \"wal\""
+        )));
     }
     schema::migrate(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(64);

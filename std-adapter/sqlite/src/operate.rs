@@ -2,23 +2,13 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId};
-use rusqlite::{Connection, OptionalExtension, Result};
+use atomic_breaker_std::steps::{Counts, Failed, Filter, Job, JobId, Line, since};
+use rusqlite::{Connection, Result};
 
-use crate::row::{Now, columns, job, status, text, within};
-
-pub(crate) fn find(connection: &Connection, id: JobId) -> Result<Option<Job>> {
-    let now = Now::get()?;
-    let mut select = connection.prepare_cached(concat!(
-        "SELECT ",
-        columns!(),
-        " FROM atomic_breaker_job WHERE id = ?1"
-    ))?;
-    select.query_one([id.get()], |row| job(row, now)).optional()
-}
+use crate::row::{before, columns, count, job, now, status, text};
 
 pub(crate) fn list(connection: &Connection, filter: &Filter, most: u32) -> Result<Vec<Job>> {
-    let now = Now::get()?;
+    let now = now()?;
     // Written as a literal, so that the index of stuck jobs can be used.
     let status = match filter.status {
         Some(status) => format!("AND status = '{}'", status.name()),
@@ -36,23 +26,25 @@ pub(crate) fn list(connection: &Connection, filter: &Filter, most: u32) -> Resul
     let mut select = connection.prepare_cached(&sql)?;
     let after = filter.after.map_or(0, JobId::get);
     let jobs = select.query_map((after, &filter.kind, &filter.key, most), |row| {
-        job(row, now)
+        let (id, row) = job(row)?;
+        Ok(row.job(id, now))
     })?;
     jobs.collect()
 }
 
 pub(crate) fn history(connection: &Connection, id: JobId) -> Result<Vec<Failed>> {
-    let now = Now::get()?;
+    let now = now()?;
     let mut select = connection.prepare_cached(
         "SELECT step, failures, error, at FROM atomic_breaker_failed WHERE job = ?1 ORDER BY id",
     )?;
     let history = select.query_map([id.get()], |row| {
-        Ok(Failed {
+        let line = Line {
             step: text(row, 0)?,
-            failures: within(row.get(1)?),
+            failures: count(row, 1, "failures", &mut Vec::new())?,
             error: text(row, 2)?,
-            ago: now.since(row.get(3)?),
-        })
+            at: row.get(3)?,
+        };
+        Ok(line.failed(now))
     })?;
     history.collect()
 }
@@ -64,8 +56,8 @@ pub(crate) fn unpark(
     parked_before: Duration,
     most: u32,
 ) -> Result<u64> {
-    let now = Now::get()?;
-    let Some(before) = now.minus(parked_before) else {
+    let now = now()?;
+    let Some(before) = before(now, parked_before) else {
         return Ok(0);
     };
     let mut update = connection.prepare_cached(
@@ -78,47 +70,30 @@ pub(crate) fn unpark(
     )?;
     let mut left = most;
     for step in steps {
-        left -= update.execute((kind, step, now.0, before, left))? as u32;
+        left -= update.execute((kind, step, now, before, left))? as u32;
     }
     Ok(u64::from(most - left))
 }
 
-pub(crate) fn retry_now(connection: &Connection, id: JobId) -> Result<bool> {
-    let now = Now::get()?;
-    let mut update = connection.prepare_cached(
-        "UPDATE atomic_breaker_job
-         SET status = 'waiting', due = ?2, failures = 0, is_suspect = 0, ended = NULL,
-             held_up = 0, held_since = NULL, unknown_since = NULL
-         WHERE id = ?1 AND status IN ('waiting', 'dead', 'parked')",
-    )?;
-    Ok(update.execute((id.get(), now.0))? == 1)
-}
-
-pub(crate) fn cancel(connection: &Connection, id: JobId) -> Result<bool> {
-    let now = Now::get()?;
-    let mut update = connection.prepare_cached(
-        "UPDATE atomic_breaker_job
-         SET status = 'cancelled', fence = min(fence, 9223372036854775805) + 1, is_suspect = 0, ended = ?2
-         WHERE id = ?1 AND status NOT IN ('done', 'cancelled')",
-    )?;
-    Ok(update.execute((id.get(), now.0))? == 1)
-}
-
 pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
-    let now = Now::get()?;
+    let now = now()?;
     let mut select = connection.prepare_cached(
         "SELECT lane, status, count(*), sum(status = 'waiting' AND (due <= ?1 OR held_since IS NOT NULL))
          FROM atomic_breaker_job GROUP BY lane, status",
     )?;
     let (mut jobs, mut due) = (Vec::new(), Vec::new());
-    let mut rows = select.query([now.0])?;
+    let mut rows = select.query([now])?;
     while let Some(row) = rows.next()? {
         let lane = text(row, 0)?;
         let [count, of_them]: [i64; 2] = [row.get(2)?, row.get(3)?];
         if of_them > 0 {
             due.push((lane.clone(), of_them.cast_unsigned()));
         }
-        jobs.push((lane, status(row, 1)?, count.cast_unsigned()));
+        jobs.push((
+            lane,
+            status(row, 1, &mut Vec::new())?,
+            count.cast_unsigned(),
+        ));
     }
     jobs.sort_unstable();
     due.sort_unstable();
@@ -126,17 +101,17 @@ pub(crate) fn counts(connection: &Connection) -> Result<Counts> {
         "SELECT min(coalesce(held_since, due)) FROM atomic_breaker_job WHERE ended IS NULL AND status = 'waiting'",
     )?;
     let first: Option<i64> = select.query_one([], |row| row.get(0))?;
-    let first = first.filter(|due| *due <= now.0);
+    let first = first.filter(|due| *due <= now);
     Ok(Counts {
         jobs,
         due,
-        oldest_due: first.map(|due| now.since(due)),
+        oldest_due: first.map(|due| since(now, due)),
     })
 }
 
 pub(crate) fn forget(connection: &Connection, ended_before: Duration, most: u32) -> Result<u64> {
-    let now = Now::get()?;
-    let Some(before) = now.minus(ended_before) else {
+    let now = now()?;
+    let Some(before) = before(now, ended_before) else {
         return Ok(0);
     };
     let mut delete = connection.prepare_cached(

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Store, StoreError,
+    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Row, Save, Saved, Store,
+    StoreError,
 };
 
 use crate::error::{Fault, SqliteStoreError, words};
 use crate::open::open;
 use crate::thread::{Does, Thread};
-use crate::{claim, operate, put, save};
+use crate::{claim, operate, put, row};
 
 /// Jobs in an SQLite file. Clones are the same store.
 ///
@@ -46,7 +47,11 @@ impl SqliteStore {
         let connection = open(path).map_err(wrong)?;
         let thread = Thread::start(connection);
         Ok(Self {
-            thread: thread.map_err(|error| wrong(Fault::Thread(error)))?,
+            thread: thread.map_err(|error| {
+                wrong(Fault::Other(format!(
+                    "no thread for its connection: {error}"
+                )))
+            })?,
             path: path.to_owned(),
         })
     }
@@ -92,6 +97,19 @@ impl SqliteStore {
         let put = put::put(transaction, job, None);
         put.map_err(|error| StoreError::new(words(&error)))
     }
+
+    async fn change(
+        &self,
+        id: JobId,
+        change: fn(&mut Row, i64) -> bool,
+    ) -> Result<bool, StoreError> {
+        let change = move |connection: &_| {
+            let now = row::now()?;
+            let changed = row::change(connection, id, |row| change(row, now))?;
+            Ok(changed.unwrap_or(false))
+        };
+        self.thread.ask(Does::Write, change).await
+    }
 }
 
 impl Store for SqliteStore {
@@ -115,7 +133,7 @@ impl Store for SqliteStore {
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
         let saves = saves.to_vec();
-        let save = move |connection: &_| save::save(connection, &saves);
+        let save = move |connection: &_| claim::save(connection, &saves);
         self.thread.ask(Does::Write, save).await
     }
 
@@ -134,7 +152,11 @@ impl Store for SqliteStore {
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        let find = move |connection: &_| operate::find(connection, id);
+        let find = move |connection: &_| {
+            let row = row::find(connection, id)?;
+            let now = row::now()?;
+            Ok(row.map(|row| row.job(id, now)))
+        };
         self.thread.ask(Does::Read, find).await
     }
 
@@ -150,13 +172,11 @@ impl Store for SqliteStore {
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        let retry = move |connection: &_| operate::retry_now(connection, id);
-        self.thread.ask(Does::Write, retry).await
+        self.change(id, Row::retry_now).await
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        let cancel = move |connection: &_| operate::cancel(connection, id);
-        self.thread.ask(Does::Write, cancel).await
+        self.change(id, Row::cancel).await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {

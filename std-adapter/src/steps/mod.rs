@@ -21,6 +21,7 @@
 //! | `observer` | [`JobObserver`]: is notified of what happens to jobs, to log or count it |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `caught` | a store, notifier or breaker that panics counts as failed |
+//! | `row` | [`Row`]: a job as a store may keep it, and what each call does to it |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 
 mod builder;
@@ -38,6 +39,7 @@ mod observer;
 #[cfg(feature = "http")]
 mod response;
 mod room;
+mod row;
 mod runner;
 mod saver;
 mod schedule;
@@ -61,6 +63,7 @@ pub use lane::Lane;
 pub use memory::MemoryStore;
 pub use notifier::{Notifier, Stuck};
 pub use observer::{Asked, JobObserver, Tried};
+pub use row::{Line, Row, micros, since};
 pub use schedule::{Schedule, ScheduleError};
 pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
 pub use worker::Worker;

@@ -9,9 +9,6 @@ use futures_util::future::join_all;
 use crate::contract::{LEASE, claim, put};
 use crate::server::Server;
 
-/// The first version that any release has.
-const FIRST: usize = 2;
-
 /// What leads from each version to the next one.
 fn migrations() -> Vec<String> {
     let of = |version| {
@@ -19,7 +16,7 @@ fn migrations() -> Vec<String> {
         let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), &name].iter().collect();
         std::fs::read_to_string(path).ok()
     };
-    (FIRST..).map_while(of).collect()
+    (1..).map_while(of).collect()
 }
 
 async fn error_of(server: &Server) -> PostgresStoreError {
@@ -48,26 +45,6 @@ async fn tables_of_a_newer_version_are_named_and_left_as_they_are() {
 }
 
 #[tokio::test]
-async fn tables_from_before_the_first_release_are_named_and_left_as_they_are() {
-    let Some(server) = Server::start().await else {
-        return;
-    };
-    let client = server.client().await;
-    let batch = "CREATE SCHEMA atomic_breaker; CREATE TABLE atomic_breaker.job (id bigint);
-                 CREATE TABLE atomic_breaker.version (version bigint NOT NULL);
-                 INSERT INTO atomic_breaker.version VALUES (1)";
-    client.batch_execute(batch).await.unwrap();
-    let words = error_of(&server).await.to_string();
-    assert!(
-        words.contains("version 1,") && words.contains("another schema"),
-        "{words}"
-    );
-    let version = "SELECT version FROM atomic_breaker.version";
-    let version: i64 = client.query_one(version, &[]).await.unwrap().get(0);
-    assert_eq!(version, 1);
-}
-
-#[tokio::test]
 async fn tables_of_all_older_versions_are_led_to_the_latest() {
     let Some(server) = Server::start().await else {
         return;
@@ -75,7 +52,7 @@ async fn tables_of_all_older_versions_are_led_to_the_latest() {
     let migrations = migrations();
     assert!(!migrations.is_empty());
     let client = server.client().await;
-    for from in FIRST..FIRST + migrations.len() {
+    for from in 1..=migrations.len() {
         client
             .batch_execute("DROP SCHEMA IF EXISTS atomic_breaker CASCADE")
             .await
@@ -84,7 +61,7 @@ async fn tables_of_all_older_versions_are_led_to_the_latest() {
             .batch_execute("CREATE SCHEMA atomic_breaker")
             .await
             .unwrap();
-        for migration in &migrations[..=from - FIRST] {
+        for migration in &migrations[..from] {
             let migration = migration.replace("{schema}", "atomic_breaker");
             client.batch_execute(&migration).await.unwrap();
         }

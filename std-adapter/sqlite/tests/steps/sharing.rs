@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atomic_breaker_sqlite::SqliteStore;
 use atomic_breaker_sqlite::rusqlite::{Connection, Transaction, TransactionBehavior};
-use atomic_breaker_std::steps::{Change, Put, Save, Status, Store};
+use atomic_breaker_std::steps::{Change, Claimed, Put, Save, Status, Store};
 use futures_util::future::join_all;
 
 use crate::connection;
@@ -100,15 +100,21 @@ async fn one_call_that_fails_does_not_harm_those_that_go_with_it() {
     let kept: Vec<_> = puts.iter().map(Result::is_ok).collect();
     assert_eq!(kept, [true, false, true]);
     let error = puts[1].as_ref().unwrap_err().to_string();
-    assert!(error.contains("290,000 years"), "{error}");
+    assert!(error.contains("100,000 years"), "{error}");
     // Each save of a batch is part of one call.
+    let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON atomic_breaker_job WHEN new.key = 'after'
+                  BEGIN SELECT RAISE(ABORT, 'not this one'); END";
     let claimed = claim(&store, 9, LEASE).await;
-    let save = |at: usize, due_in| Save {
-        right: claimed[at].right,
-        change: Change::Back { due_in },
+    connection(&folder).execute_batch(refuse).unwrap();
+    let save = |claimed: &Claimed| Save {
+        right: claimed.right,
+        change: Change::Back {
+            due_in: Duration::ZERO,
+        },
     };
-    let saves = [save(0, Duration::ZERO), save(1, Duration::MAX)];
-    store.save(&saves).await.unwrap_err();
+    let saves: Vec<_> = claimed.iter().map(save).collect();
+    let error = store.save(&saves).await.unwrap_err();
+    assert!(error.to_string().contains("not this one"), "{error}");
     let job = store.job(claimed[0].right.id).await.unwrap().unwrap();
     assert_eq!(job.status, Status::Running, "wholly or not at all");
 }
