@@ -83,7 +83,6 @@
 //! | trip on the failure ratio within a sliding time window | `SlidingRatio` | `sliding` |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] | |
 //! | do rejected work later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
-//! | share what each instance learns | `fleet::Joined` | `fleet` |
 //! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
 //! | write logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
 //! | publish metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
@@ -114,8 +113,6 @@ mod boot_clock;
 pub mod client;
 #[cfg(feature = "coarse")]
 mod coarse_clock;
-#[cfg(all(feature = "fleet", target_has_atomic = "64"))]
-pub mod fleet;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(any(

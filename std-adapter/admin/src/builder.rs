@@ -14,7 +14,7 @@ use super::jobs::OfSteps;
 use super::source::{OfRegistry, OfSingle, Single, Source, displayed};
 use super::{AdminError, Timeline, router, text};
 #[cfg(feature = "fleet")]
-use atomic_breaker_std::fleet::{FleetStatus, Joined};
+use atomic_breaker_fleet::{FleetStatus, Joined};
 use atomic_breaker_std::registry::AnyRegistry;
 #[cfg(feature = "steps")]
 use atomic_breaker_std::steps::{Steps, Store};

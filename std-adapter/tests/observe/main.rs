@@ -17,8 +17,6 @@ mod attacked;
 mod counted;
 #[cfg(feature = "steps")]
 mod dashboard;
-#[cfg(feature = "fleet")]
-mod fleets;
 #[cfg(feature = "steps")]
 mod jobs;
 mod keyed;

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 use super::super::builder::Named;
 use super::super::text;
-use atomic_breaker_std::fleet::FleetStatus;
+use atomic_breaker_fleet::FleetStatus;
 
 /// The most bytes of an error that are shown.
 const ERROR: usize = 512;

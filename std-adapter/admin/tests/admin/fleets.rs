@@ -2,7 +2,7 @@
 
 use crate::support::App;
 use atomic_breaker_admin::{Admin, Timeline};
-use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined};
+use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use serde_json::json;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
-use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined};
+use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
+use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{State, TokioClock};
 use futures_util::future::join_all;

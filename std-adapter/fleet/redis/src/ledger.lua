@@ -1,0 +1,196 @@
+-- What atomic_breaker_fleet::Ledger does, as one script, on the server's clock.
+-- KEYS: the records of the fleet, the votes for this breaker, when each of these voters tripped, the living
+-- instances.
+-- ARGV: what is asked, by which instance, the name of the breaker, the channel, a random number, and the rest of the
+-- request.
+--
+-- Among the records, which have names, the field without a name says which change was the last: its number, and the
+-- random number of the request that made it, so that two servers that both go on from the same change are told apart.
+local KEEP = 600000
+-- A year: an epoch further ahead of the clock was forged.
+local LEAD = 31536000000
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local what, from, name, channel, random = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+-- Doubles are exact up to 2^53; marks are text.
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- A record that cannot be read counts as absent.
+local function parse(packed)
+  local f = {}
+  for part in string.gmatch(packed, '[^:]+') do
+    f[#f + 1] = part
+  end
+  local record = {
+    epoch = tonumber(f[1]), mark = f[2], open = f[3] == '1', ends = tonumber(f[4]),
+    open_ms = tonumber(f[5]), trips = tonumber(f[6]), holder = f[7], lease_until = tonumber(f[8]),
+    lease_ms = tonumber(f[9]), doubt_of = f[10], doubt_ms = tonumber(f[11]), expires = tonumber(f[12]),
+    packed = packed,
+  }
+  if record.epoch and record.ends and record.open_ms and record.trips and record.lease_until
+    and record.lease_ms and record.doubt_ms and record.expires
+    and record.epoch <= now + LEAD and now < record.expires then
+    return record
+  end
+end
+
+local function load()
+  local packed = redis.call('HGET', KEYS[1], name)
+  return packed and parse(packed)
+end
+
+-- Looks at a few of the other records, so that expired ones do not accumulate.
+local function sweep()
+  local found = redis.pcall('HRANDFIELD', KEYS[1], 5, 'WITHVALUES')
+  if found.err then
+    -- Redis 6.0, where a scan may start from any number.
+    local place = tonumber(string.sub(random, 1, 8), 16)
+    found = redis.call('HSCAN', KEYS[1], text(place), 'COUNT', 10)[2]
+  end
+  for i = 1, math.min(#found, 20), 2 do
+    if found[i] ~= '' and found[i] ~= name and not parse(found[i + 1]) then
+      redis.call('HDEL', KEYS[1], found[i])
+    end
+  end
+end
+
+-- Stores a change, and publishes it with the change before it: a listener notices if it has missed one.
+local function save(r)
+  r.packed = table.concat({
+    text(r.epoch), r.mark, r.open and '1' or '0', text(r.ends), text(r.open_ms), text(r.trips),
+    r.holder, text(r.lease_until), text(r.lease_ms), r.doubt_of, text(r.doubt_ms), text(r.expires),
+  }, ':')
+  local before = redis.call('HGET', KEYS[1], '') or ''
+  local number = tonumber(string.match(before, '^(%d+):') or '0')
+  local change = text(number + 1) .. ':' .. random
+  redis.call('HSET', KEYS[1], '', change, name, r.packed)
+  local left = r.expires - now
+  if redis.call('PTTL', KEYS[1]) < left then
+    redis.call('PEXPIRE', KEYS[1], text(left))
+  end
+  sweep()
+  redis.call('PUBLISH', channel, table.concat({ before, change, text(now), r.packed, name }, '|'))
+end
+
+-- A lease with more time left than it was granted for has lapsed: the clock was set back.
+local function lease_left(r)
+  local left = r.lease_until - now
+  return left >= 1 and left <= r.lease_ms and left or 0
+end
+
+local function next_epoch(r, known)
+  return math.max(r and r.epoch or 0, known, now) + 1
+end
+
+-- `left` until the next probe, of `open_ms` in all; `doubt_of` has found it down, and no other instance has confirmed
+-- it.
+local function begin(epoch, mark, open, left, open_ms, trips, doubt_of, doubt_ms)
+  redis.call('DEL', KEYS[2], KEYS[3])
+  local ends = now + left
+  local r = {
+    epoch = epoch, mark = mark, open = open, ends = ends, open_ms = open_ms, trips = trips,
+    holder = '-', lease_until = 0, lease_ms = 0, doubt_of = doubt_of or '-', doubt_ms = doubt_ms or 0,
+    expires = ends + KEEP,
+  }
+  save(r)
+  return r
+end
+
+local function runs(r, epoch, mark)
+  return r and r.open and r.mark == mark and r.epoch == epoch
+end
+
+local function held_by_another(r)
+  return r.holder ~= from and lease_left(r) > 0
+end
+
+-- Votes for trips between these times no longer count.
+local function drop_votes(from_time, to_time)
+  for _, voter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], from_time, to_time)) do
+    redis.call('ZREM', KEYS[3], voter)
+    redis.call('HDEL', KEYS[2], voter)
+  end
+end
+
+-- The open times of those who have voted, the longest first, and the highest epoch that they know. A vote that cannot
+-- be read counts as 1 ms, and no epoch.
+local function ballots()
+  local opens, known = {}, 0
+  for _, voter in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+    local open, other = string.match(redis.call('HGET', KEYS[2], voter) or '', '^(%d+):(%d+)$')
+    opens[#opens + 1] = tonumber(open) or 1
+    other = tonumber(other) or 0
+    if other <= now + LEAD then
+      known = math.max(known, other)
+    end
+  end
+  table.sort(opens, function(a, b) return a > b end)
+  return opens, known
+end
+
+-- A reader has to look at the records only if it has missed a change.
+if what == 'read' then
+  local every = tonumber(ARGV[6])
+  redis.call('ZADD', KEYS[4], text(now + 3 * every), from)
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', text(now))
+  if redis.call('PTTL', KEYS[4]) < 3 * every then
+    redis.call('PEXPIRE', KEYS[4], text(3 * every))
+  end
+  return { redis.call('ZCARD', KEYS[4]), text(now), redis.call('HGET', KEYS[1], '') or '' }
+end
+
+local r = load()
+local done, votes = false, 0
+
+if what == 'vote' and not (r and r.open) then
+  local quorum, window, age = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+  local tripped = now - age
+  -- Votes for trips later than now lapse: the clock was set back.
+  drop_votes('-inf', text(now - window))
+  drop_votes('(' .. text(now), '+inf')
+  if age < window and tripped >= tonumber(redis.call('ZSCORE', KEYS[3], from) or tripped) then
+    redis.call('ZADD', KEYS[3], text(tripped), from)
+    redis.call('HSET', KEYS[2], from, text(math.max(tonumber(ARGV[9]), 1)) .. ':' .. ARGV[10])
+    redis.call('PEXPIRE', KEYS[2], text(window))
+    redis.call('PEXPIRE', KEYS[3], text(window))
+  end
+  votes = redis.call('ZCARD', KEYS[3])
+  if votes >= quorum then
+    local opens, known = ballots()
+    local open_ms = opens[math.max(quorum, 1)] or 1
+    r = begin(next_epoch(r, known), random, true, open_ms, open_ms, 1)
+    done, votes = true, 0
+  end
+elseif what == 'bid' and runs(r, tonumber(ARGV[6]), ARGV[7]) and not held_by_another(r) then
+  r.holder, r.lease_ms = from, tonumber(ARGV[8])
+  r.lease_until = now + r.lease_ms
+  r.expires = math.max(r.expires, now + KEEP)
+  save(r)
+  done = true
+elseif what == 'verdict' and runs(r, tonumber(ARGV[6]), ARGV[7]) then
+  local epoch, open_ms, pause = next_epoch(r, 0), tonumber(ARGV[8]), tonumber(ARGV[9])
+  if open_ms == 0 then
+    -- A success counts even if the right to probe has lapsed.
+    r = begin(epoch, r.mark, false, 0, 0, 0)
+    done = true
+  elseif not held_by_another(r) then
+    if r.doubt_of == from then
+      r.holder, r.lease_until, r.lease_ms = '-', 0, 0
+      save(r)
+    elseif r.doubt_of ~= '-' then
+      local both = math.max(math.min(open_ms, r.doubt_ms), 1)
+      r = begin(epoch, random, true, both, both, math.min(r.trips + 1, 255))
+    else
+      r = begin(epoch, random, true, math.min(pause, r.open_ms), r.open_ms, r.trips, from, open_ms)
+    end
+    done = true
+  end
+end
+
+if what == 'vote' and r and r.open then
+  done = true
+end
+return { done and 1 or 0, votes, text(now), r and r.packed or '' }

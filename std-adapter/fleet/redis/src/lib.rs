@@ -1,0 +1,311 @@
+//! [Fleets](atomic_breaker_fleet) of circuit breakers, connected through Redis 7: instances learn from one another's
+//! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on
+//! alone.
+//!
+//! ```no_run
+//! use atomic_breaker_redis::RedisFleet;
+//! use atomic_breaker_fleet::{FleetConfig, Joined};
+//! use atomic_breaker_std::{Breaker, Config, StdClock};
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let engine = RedisFleet::new("redis://127.0.0.1/", "shop")?;
+//! let fleet = Joined::new(engine, FleetConfig::new(3))?;
+//!
+//! let seat = fleet.seat("payments")?;
+//! let payments = Breaker::builder(Config::new(), StdClock).observer(seat.clone()).build();
+//! let payments = Arc::new(payments);
+//! seat.take(Arc::clone(&payments));
+//! # Ok(()) }
+//! ```
+//!
+//! One script handles each request, on the server's clock; all keys of a fleet share a hash tag, so they are on one
+//! node of a cluster. Keys expire.
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+mod connection;
+mod explain;
+mod messages;
+mod mirror;
+mod text;
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use atomic_breaker_fleet::{Answer, Ask, EngineError, Fleet, InstanceId, Name, Reading, Verdict};
+use connection::Connection;
+use explain::explained;
+pub use messages::RedisMessages;
+use mirror::{Mirror, Scan};
+use redis::{
+    Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, RedisResult, Script,
+    ScriptInvocation,
+};
+use text::{Change, Record};
+
+/// A name, and what is packed under it.
+type Field = (Vec<u8>, Vec<u8>);
+
+/// How many records are read at once: a few milliseconds of the server's time.
+const PART: u32 = 2_000;
+
+/// A fleet that meets in Redis. Clones are the same fleet.
+#[derive(Clone)]
+pub struct RedisFleet {
+    connection: Connection,
+    mirror: Mirror,
+    script: Arc<Script>,
+    prefix: String,
+    channel: String,
+}
+
+impl RedisFleet {
+    /// A fleet at an address such as `redis://127.0.0.1:6379/` or `redis://user:password@host/`. It connects when it is
+    /// first used: [`FleetStatus`](atomic_breaker_fleet::FleetStatus) shows whether it reaches the server, and the
+    /// error.
+    ///
+    /// For TLS (`rediss://`) turn on a feature of the crate `redis`, such as `tokio-rustls-comp`. In a cluster it needs
+    /// the address of the node that has the keys of the prefix: it follows no redirection.
+    ///
+    /// The prefix tells fleets in one Redis apart, whatever their databases, because channels ignore these. It has 1 to
+    /// 64 ASCII letters, digits, `-`, `_`, `.` or `:`.
+    ///
+    /// # Errors
+    /// [`RedisFleetError`] says what is wrong with the address or the prefix.
+    pub fn new(address: &str, prefix: &str) -> Result<Self, RedisFleetError> {
+        let is_right = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_right) {
+            return Err(RedisFleetError::Prefix);
+        }
+        let client = client(address).map_err(RedisFleetError::Address)?;
+        let prefix = format!("{{{prefix}}}");
+        Ok(Self {
+            connection: Connection::new(client),
+            mirror: Mirror::new(),
+            script: Arc::new(Script::new(include_str!("ledger.lua"))),
+            channel: format!("{prefix}:messages"),
+            prefix,
+        })
+    }
+
+    fn records(&self) -> String {
+        format!("{}:records", self.prefix)
+    }
+
+    /// The script with the arguments that every request has.
+    fn request(&self, what: &str, from: InstanceId, name: &[u8]) -> ScriptInvocation<'_> {
+        let of_name = |what| [self.prefix.as_bytes(), what, name].concat();
+        let mut request = self.script.prepare_invoke();
+        request
+            .key(self.records())
+            .key(of_name(b":votes:".as_slice()))
+            .key(of_name(b":trips:"))
+            .key(format!("{}:living", self.prefix))
+            .arg(what)
+            .arg(from.to_string())
+            .arg(name)
+            .arg(&self.channel)
+            .arg(text::mark(fastrand::u64(..)));
+        request
+    }
+
+    async fn invoke<T: FromRedisValue>(
+        &self,
+        request: &ScriptInvocation<'_>,
+    ) -> Result<T, EngineError> {
+        let mut used = self.connection.get().await.map_err(|e| explained(&e))?;
+        let answer = request.invoke_async(&mut used.connection).await;
+        let answer = answer.map_err(|error| explained(&error))?;
+        used.answered();
+        Ok(answer)
+    }
+
+    /// Reads the next part of the records, as a change up to `change` was missed. Returns whether that was the last
+    /// part.
+    async fn read_records(&self, change: Change) -> Result<bool, EngineError> {
+        let mut reading = self.mirror.scan().await;
+        let scan = reading.get_or_insert_with(|| {
+            self.mirror.forget();
+            Scan {
+                began: change,
+                cursor: 0,
+                records: HashMap::new(),
+            }
+        });
+        let mut used = self.connection.get().await.map_err(|e| explained(&e))?;
+        let (cursor, part): (u64, Vec<Field>) = redis::cmd("HSCAN")
+            .arg(self.records())
+            .arg(scan.cursor)
+            .arg("COUNT")
+            .arg(PART)
+            .query_async(&mut used.connection)
+            .await
+            .map_err(|error| explained(&error))?;
+        used.answered();
+        let is_whole = scan.cursor == 0 && cursor == 0;
+        for (name, packed) in part {
+            if let (true, true, Some(change)) = (is_whole, name.is_empty(), Change::parse(&packed))
+            {
+                // Read together with all records.
+                scan.began = change;
+            }
+            let record = Record::parse(&packed);
+            if let (Ok(name), Some(record)) = (Name::new(name), record) {
+                scan.records.insert(name, record);
+            }
+        }
+        scan.cursor = cursor;
+        if cursor != 0 {
+            return Ok(false);
+        }
+        if let Some(scan) = reading.take() {
+            self.mirror.replace(scan.began, scan.records);
+        }
+        Ok(true)
+    }
+}
+
+impl fmt::Debug for RedisFleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisFleet")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Fleet for RedisFleet {
+    type Messages = RedisMessages;
+
+    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
+        let mut request;
+        match ask {
+            Ask::Vote {
+                quorum,
+                window_ms,
+                age_ms,
+                open_ms,
+                known,
+            } => {
+                request = self.request("vote", from, name.as_bytes());
+                request.arg(quorum).arg(window_ms).arg(age_ms);
+                // A higher one was forged: the script ignores it.
+                request.arg(open_ms).arg(known.min(text::LAST_EPOCH));
+            }
+            Ask::Bid { id, lease_ms } => {
+                request = self.request("bid", from, name.as_bytes());
+                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
+                request.arg(lease_ms);
+            }
+            Ask::Verdict { id, verdict } => {
+                request = self.request("verdict", from, name.as_bytes());
+                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
+                let (open_ms, pause_ms) = match verdict {
+                    Verdict::Healthy => (0, 0),
+                    Verdict::Failed { open_ms, pause_ms } => (open_ms.max(1), pause_ms),
+                };
+                request.arg(open_ms).arg(pause_ms);
+            }
+        }
+        let (done, votes, now, packed): (bool, u32, u64, Vec<u8>) = self.invoke(&request).await?;
+        Ok(Answer {
+            done,
+            votes,
+            notice: Record::parse(&packed).map(|record| record.notice(now)),
+        })
+    }
+
+    /// The records themselves are read only if a change to them was not heard, or if the server has lost one that was.
+    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
+        let heard = self.mirror.heard();
+        let mut request = self.request("read", from, b"");
+        request.arg(every_ms);
+        let (living, now, change): (u32, u64, Vec<u8>) = self.invoke(&request).await?;
+        match Change::parse(&change) {
+            Some(change) if change.number >= heard && self.mirror.has(change).await => {}
+            Some(change) => {
+                if !self.read_records(change).await? {
+                    return Ok(Reading {
+                        living,
+                        messages: Vec::new(),
+                        more: true,
+                    });
+                }
+            }
+            None => self.mirror.clear(),
+        }
+        Ok(Reading {
+            living,
+            messages: self.mirror.messages(now),
+            more: false,
+        })
+    }
+
+    async fn subscribe(&self) -> Result<RedisMessages, EngineError> {
+        // Changes to what was read before may have been missed.
+        *self.mirror.scan().await = None;
+        let client = self.connection.client();
+        let pubsub = client.get_async_pubsub().await;
+        let mut pubsub = pubsub.map_err(|error| explained(&error))?;
+        let subscribed = pubsub.subscribe(&self.channel).await;
+        subscribed.map_err(|error| explained(&error))?;
+        let (sink, stream) = pubsub.split();
+        RedisMessages::new(sink, stream, self.mirror.clone()).await
+    }
+}
+
+/// RESP2, whatever the address says: only there can a refused subscription be told from a successful one.
+fn client(address: &str) -> RedisResult<Client> {
+    let info = address.into_connection_info()?;
+    let settings = info.redis_settings().clone();
+    let settings = settings.set_protocol(ProtocolVersion::RESP2);
+    Client::open(info.set_redis_settings(settings))
+}
+
+/// Only epochs that the script's numbers hold exactly.
+fn exact(epoch: u64) -> Result<u64, EngineError> {
+    if epoch < text::LAST_EPOCH {
+        Ok(epoch)
+    } else {
+        Err(EngineError::new(
+            "an epoch of 2^53 or more: no engine gives such a one",
+        ))
+    }
+}
+
+/// Why a fleet could not be created.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RedisFleetError {
+    /// The prefix is empty, too long, or has other characters than allowed.
+    Prefix,
+    /// The address is not valid.
+    Address(redis::RedisError),
+}
+
+impl fmt::Display for RedisFleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix => f.write_str(
+                "the prefix of a fleet has 1 to 64 ASCII letters, digits, '-', '_', '.' or ':'",
+            ),
+            Self::Address(error) => write!(f, "not an address of Redis: {error}"),
+        }
+    }
+}
+
+impl Error for RedisFleetError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Prefix => None,
+            Self::Address(error) => Some(error),
+        }
+    }
+}
+
+/// The front page, whose code is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

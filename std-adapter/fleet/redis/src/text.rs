@@ -1,0 +1,136 @@
+//! What the script says, as text.
+
+use atomic_breaker_fleet::{Message, Name, Notice, Period, PeriodId};
+
+/// Beyond it the script's numbers are not exact.
+pub(crate) const LAST_EPOCH: u64 = 1 << 53;
+
+/// One breaker, as the server keeps it. Its times are on the server's clock, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    id: PeriodId,
+    is_open: bool,
+    ends: u64,
+    open_ms: u32,
+    trips: u8,
+    lease_until: u64,
+    lease_ms: u32,
+    expires: u64,
+}
+
+/// Which change of the records: it is numbered, and a random mark tells it from another one with the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) number: u64,
+    mark: u64,
+}
+
+/// What is published.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Published {
+    /// The change before this one; `None` if this is the first.
+    pub(crate) before: Option<Change>,
+    pub(crate) change: Change,
+    pub(crate) now: u64,
+    pub(crate) record: Record,
+    pub(crate) name: Name,
+}
+
+impl Record {
+    pub(crate) fn parse(packed: &[u8]) -> Option<Self> {
+        let mut parts = str::from_utf8(packed).ok()?.split(':');
+        let id = PeriodId {
+            epoch: parts
+                .next()?
+                .parse()
+                .ok()
+                .filter(|&epoch| epoch < LAST_EPOCH)?,
+            mark: u64::from_str_radix(parts.next()?, 16).ok()?,
+        };
+        let is_open = parts.next()? == "1";
+        let ends = parts.next()?.parse().ok()?;
+        let open_ms = parts.next()?.parse().ok()?;
+        let trips = parts.next()?.parse().ok()?;
+        let _holder = parts.next()?;
+        let record = Self {
+            id,
+            is_open,
+            ends,
+            open_ms,
+            trips,
+            lease_until: parts.next()?.parse().ok()?,
+            lease_ms: parts.next()?.parse().ok()?,
+            expires: parts.nth(2)?.parse().ok()?,
+        };
+        parts.next().is_none().then_some(record)
+    }
+
+    pub(crate) const fn has_expired(&self, now: u64) -> bool {
+        now >= self.expires
+    }
+
+    /// Its state now. The remaining time is capped at what is possible, as the clock may have been set.
+    pub(crate) fn notice(&self, now: u64) -> Notice {
+        if !self.is_open {
+            return Notice::Closed(self.id);
+        }
+        let left = |until: u64| u32::try_from(until.saturating_sub(now)).unwrap_or(u32::MAX);
+        let leased_ms = left(self.lease_until);
+        Notice::Open(Period {
+            id: self.id,
+            remaining_ms: left(self.ends).min(self.open_ms),
+            // A lease with more time left than it was granted for has lapsed.
+            leased_ms: if leased_ms <= self.lease_ms {
+                leased_ms
+            } else {
+                0
+            },
+            open_ms: self.open_ms,
+            trips: self.trips,
+        })
+    }
+}
+
+impl Change {
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let (number, mark) = str::from_utf8(text).ok()?.split_once(':')?;
+        Some(Self {
+            number: number.parse().ok()?,
+            mark: u64::from_str_radix(mark, 16).ok()?,
+        })
+    }
+}
+
+impl Published {
+    /// The parts are separated by bars; the name, which may have any bytes, is last.
+    pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
+        let mut parts = payload.splitn(5, |&byte| byte == b'|');
+        let before = parts.next()?;
+        Some(Self {
+            before: if before.is_empty() {
+                None
+            } else {
+                Some(Change::parse(before)?)
+            },
+            change: Change::parse(parts.next()?)?,
+            now: number(parts.next()?)?,
+            record: Record::parse(parts.next()?)?,
+            name: Name::new(parts.next()?).ok()?,
+        })
+    }
+
+    pub(crate) fn message(&self) -> Message {
+        Message {
+            name: self.name.clone(),
+            notice: self.record.notice(self.now),
+        }
+    }
+}
+
+pub(crate) fn number(text: &[u8]) -> Option<u64> {
+    str::from_utf8(text).ok()?.parse().ok()
+}
+
+pub(crate) fn mark(mark: u64) -> String {
+    format!("{mark:016x}")
+}

@@ -1,0 +1,167 @@
+//! The settings of a fleet.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use super::InstanceId;
+
+/// The settings of a fleet, the same in all its instances, and the name of this one. Durations are kept in
+/// milliseconds, rounded up.
+///
+/// ```
+/// use atomic_breaker_fleet::FleetConfig;
+/// use std::time::Duration;
+///
+/// // Open for all when three instances have tripped within ten seconds.
+/// let fleet = FleetConfig::new(3).window(Duration::from_secs(10));
+/// assert!(fleet.check().is_ok());
+/// assert_eq!(
+///     FleetConfig::new(0).check().unwrap_err().to_string(),
+///     "a quorum of 0 instances: set at least 1",
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct FleetConfig {
+    pub(super) quorum: u32,
+    pub(super) window_ms: u64,
+    pub(super) grace_percent: u32,
+    pub(super) limit_ms: u64,
+    pub(super) poll_ms: u64,
+    pub(super) is_shadow: bool,
+    pub(super) instance: Option<InstanceId>,
+}
+
+impl FleetConfig {
+    /// Opens for all once `quorum` instances, 1 or more, have tripped because of their own outcomes. With 1, one sick
+    /// instance opens all; a quorum above the number of living instances never opens, and the joined process shows it.
+    pub const fn new(quorum: u32) -> Self {
+        Self {
+            quorum,
+            window_ms: 10_000,
+            grace_percent: 10,
+            limit_ms: 250,
+            poll_ms: 5_000,
+            is_shadow: false,
+            instance: None,
+        }
+    }
+
+    /// For how long a trip counts towards the quorum: 1 ms to a day, 10 s unless set. A vote expires this long after
+    /// its trip, however long the breaker stays open.
+    pub const fn window(mut self, window: Duration) -> Self {
+        self.window_ms = ms(window);
+        self
+    }
+
+    /// How long an instance waits beyond a period's end before it probes alone, in percent of the period: 1 to 100, 10
+    /// unless set; but never less than four times the [limit](Self::limit). Instances that go on alone are spread over
+    /// it, as each waits between half of it and all of it.
+    pub const fn grace_percent(mut self, percent: u32) -> Self {
+        self.grace_percent = percent;
+        self
+    }
+
+    /// How long the engine may take to answer: 1 ms to a minute, 250 ms unless set. No call waits for it.
+    pub const fn limit(mut self, limit: Duration) -> Self {
+        self.limit_ms = ms(limit);
+        self
+    }
+
+    /// How often everything is read, because messages may be lost: 1 ms to an hour, 5 s unless set, and not more often
+    /// than the [limit](Self::limit).
+    pub const fn poll(mut self, poll: Duration) -> Self {
+        self.poll_ms = ms(poll);
+        self
+    }
+
+    /// Whether this instance leaves its breakers alone: it votes and listens, and counts what it would have done.
+    pub const fn shadow(mut self, is_shadow: bool) -> Self {
+        self.is_shadow = is_shadow;
+        self
+    }
+
+    /// The name of this instance: it tells this process apart from all others in its fleet, and stays the same when the
+    /// process is started again. Take the name of the pod or unit, for example, with the number of the worker. Votes
+    /// under one name count once, so a process that crashes and restarts over and over opens no other instance.
+    ///
+    /// Unless set, on Linux it is made of the host name, `/etc/machine-id`, and the lowest number that no living
+    /// instance on this machine has. Set it where the host name changes with each start, or where machines share both.
+    /// On other systems it is random for each start: set it there.
+    ///
+    /// ```
+    /// use atomic_breaker_fleet::FleetConfig;
+    ///
+    /// let fleet = FleetConfig::new(3).instance("shop-7f9c/worker-2");
+    /// assert!(fleet.check().is_ok());
+    /// assert!(FleetConfig::new(3).instance("").check().is_err());
+    /// ```
+    pub const fn instance(mut self, name: &str) -> Self {
+        self.instance = Some(InstanceId::named(name));
+        self
+    }
+
+    /// Whether the settings make sense. Code that takes a configuration should check it.
+    ///
+    /// # Errors
+    /// [`FleetConfigError`] says which setting does not, and what to do.
+    pub const fn check(&self) -> Result<(), FleetConfigError> {
+        Err(FleetConfigError(if self.quorum == 0 {
+            "a quorum of 0 instances: set at least 1"
+        } else if !within(self.window_ms, 1, 24 * 60 * 60 * 1_000) {
+            "a window for votes outside of 1 ms to a day: set one within"
+        } else if !within(self.grace_percent as u64, 1, 100) {
+            "a grace outside of 1 to 100 percent: set one within"
+        } else if !within(self.limit_ms, 1, 60_000) {
+            "a limit for the engine outside of 1 ms to a minute: set one within"
+        } else if !within(self.poll_ms, 1, 60 * 60 * 1_000) {
+            "a poll outside of 1 ms to an hour: set one within"
+        } else if self.has_no_name() {
+            "an instance with an empty name: give it one of its own, or none for that of its machine"
+        } else if self.poll_ms < self.limit_ms {
+            "a poll more often than the limit for an answer: set a longer poll, or a shorter limit"
+        } else {
+            return Ok(());
+        }))
+    }
+
+    const fn has_no_name(&self) -> bool {
+        match self.instance {
+            Some(id) => id.get() == InstanceId::named("").get(),
+            None => false,
+        }
+    }
+
+    /// The grace after a period of `open_ms` milliseconds.
+    pub(super) fn grace_ms(&self, open_ms: u32) -> u64 {
+        let share = u64::from(open_ms) * u64::from(self.grace_percent) / 100;
+        share.max(4 * self.limit_ms)
+    }
+}
+
+const fn within(number: u64, least: u64, most: u64) -> bool {
+    least <= number && number <= most
+}
+
+const fn ms(time: Duration) -> u64 {
+    let ms = time.as_nanos().div_ceil(1_000_000);
+    // Beyond every limit that is checked.
+    if ms > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        ms as u64
+    }
+}
+
+/// A setting of a fleet that makes no sense, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FleetConfigError(&'static str);
+
+impl fmt::Display for FleetConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Error for FleetConfigError {}

@@ -1,0 +1,227 @@
+//! An engine within the process.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
+
+use super::{
+    Answer, Ask, EngineError, Fleet, InstanceId, Ledger, Message, Messages, Name, Reading,
+};
+
+/// How many messages a subscriber may lag behind.
+const BACKLOG: usize = 4_096;
+
+/// A [`Fleet`] within the process, for testing code that uses one: a [`Ledger`] on tokio's clock, with every fault that
+/// a real engine can have. Clones share one engine.
+///
+/// ```
+/// use atomic_breaker_fleet::{Fleet, InProcess, InstanceId};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let engine = InProcess::new();
+/// let reading = engine.read(InstanceId::random(), 5_000).await.unwrap();
+/// assert_eq!(reading.living, 1);
+/// engine.cut();
+/// assert!(engine.read(InstanceId::random(), 5_000).await.is_err());
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct InProcess(Arc<Engine>);
+
+struct Engine {
+    ledger: Mutex<Ledger>,
+    published: broadcast::Sender<Message>,
+    began: Instant,
+    began_ms: u64,
+    ahead_ms: AtomicI64,
+    requests: AtomicU64,
+    link: watch::Sender<Link>,
+}
+
+/// The network between the engine and its clients.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    is_cut: bool,
+    hangs: bool,
+    /// How often it was cut: connections from before are lost.
+    cuts: u32,
+}
+
+impl InProcess {
+    /// An empty engine that responds.
+    pub fn new() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self(Arc::new(Engine {
+            ledger: Mutex::default(),
+            published: broadcast::Sender::new(BACKLOG),
+            began: Instant::now(),
+            began_ms: since.map_or(0, |since| since.as_millis() as u64),
+            ahead_ms: AtomicI64::new(0),
+            requests: AtomicU64::new(0),
+            link: watch::Sender::new(Link::default()),
+        }))
+    }
+
+    /// Forgets everything, as `FLUSHALL` does.
+    pub fn flush(&self) {
+        *self.ledger() = Ledger::new();
+    }
+
+    /// Publishes a message that no request led to, as anyone who reaches the channel of a real engine can.
+    pub fn publish(&self, message: Message) {
+        // Under the lock, like every message. There may be no subscriber.
+        let _ledger = self.ledger();
+        let _ = self.0.published.send(message);
+    }
+
+    /// What a replica would hold now.
+    pub fn replica(&self) -> Ledger {
+        self.ledger().clone()
+    }
+
+    /// Lets a replica take over with what it held; every connection is lost.
+    pub fn fail_over(&self, to: Ledger) {
+        *self.ledger() = to;
+        self.cut();
+        self.mend();
+    }
+
+    /// Cuts every connection; new ones fail.
+    pub fn cut(&self) {
+        self.0.link.send_modify(|link| {
+            link.is_cut = true;
+            link.cuts += 1;
+        });
+    }
+
+    /// Allows connections again.
+    pub fn mend(&self) {
+        self.0.link.send_modify(|link| link.is_cut = false);
+    }
+
+    /// Stops answering but keeps every connection, and handles pending requests once it goes on, like a process that
+    /// was stopped.
+    pub fn hang(&self, hangs: bool) {
+        self.0.link.send_modify(|link| link.hangs = hangs);
+    }
+
+    /// Sets its clock ahead by so many milliseconds, or back if negative.
+    pub fn set_clock_ahead_ms(&self, ms: i64) {
+        self.0.ahead_ms.store(ms, Ordering::SeqCst);
+    }
+
+    /// How many requests and readings have reached it.
+    pub fn requests(&self) -> u64 {
+        self.0.requests.load(Ordering::SeqCst)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        // No code under the lock panics.
+        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_ms(&self) -> u64 {
+        let age = self.0.began.elapsed().as_millis() as u64;
+        (self.0.began_ms + age).saturating_add_signed(self.0.ahead_ms.load(Ordering::SeqCst))
+    }
+
+    /// Waits while the engine hangs; fails if the connection is cut, or was cut meanwhile.
+    async fn reach(&self) -> Result<(), EngineError> {
+        let mut link = self.0.link.subscribe();
+        let cuts = link.borrow().cuts;
+        match link.wait_for(|link| link.is_cut || !link.hangs).await {
+            Ok(link) => {
+                self.0.requests.fetch_add(1, Ordering::SeqCst);
+                link.check(cuts)
+            }
+            Err(gone) => Err(EngineError::new(gone)),
+        }
+    }
+}
+
+impl Link {
+    fn check(self, cuts: u32) -> Result<(), EngineError> {
+        if self.is_cut || self.cuts != cuts {
+            Err(EngineError::new("the connection was cut"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Default for InProcess {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcess").finish_non_exhaustive()
+    }
+}
+
+impl Fleet for InProcess {
+    type Messages = InProcessMessages;
+
+    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
+        self.reach().await?;
+        let mut ledger = self.ledger();
+        let (answer, notice) = ledger.ask(self.now_ms(), fastrand::u64(..), from, name, ask);
+        if let Some(notice) = notice {
+            // Under the lock, so that messages are in the order of the changes. There may be no subscriber.
+            let name = name.clone();
+            let _ = self.0.published.send(Message { name, notice });
+        }
+        Ok(answer)
+    }
+
+    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
+        self.reach().await?;
+        Ok(self.ledger().read(self.now_ms(), from, every_ms))
+    }
+
+    async fn subscribe(&self) -> Result<InProcessMessages, EngineError> {
+        self.reach().await?;
+        let link = self.0.link.subscribe();
+        let cuts = link.borrow().cuts;
+        Ok(InProcessMessages {
+            published: self.0.published.subscribe(),
+            link,
+            cuts,
+        })
+    }
+}
+
+/// A subscription to [`InProcess`].
+pub struct InProcessMessages {
+    published: broadcast::Receiver<Message>,
+    link: watch::Receiver<Link>,
+    cuts: u32,
+}
+
+impl fmt::Debug for InProcessMessages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcessMessages").finish_non_exhaustive()
+    }
+}
+
+impl Messages for InProcessMessages {
+    async fn next(&mut self) -> Result<Message, EngineError> {
+        loop {
+            let link = *self.link.borrow_and_update();
+            link.check(self.cuts)?;
+            tokio::select! {
+                biased;
+                changed = self.link.changed() => changed.map_err(EngineError::new)?,
+                message = self.published.recv(), if !link.hangs => {
+                    return message.map_err(EngineError::new);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A process that has joined its fleet.
+
+mod followers;
+mod identity;
+mod lane;
+mod link;
+mod seat;
+mod seats;
+mod status;
+mod steer;
+mod task;
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+
+use super::{Fleet, FleetConfig, FleetConfigError, InstanceId, Name, NameError};
+use identity::Identity;
+use lane::Lane;
+use seat::Queue;
+pub use seat::Seat;
+pub use seats::Seats;
+pub use status::FleetStatus;
+use task::Task;
+
+/// How many events of breakers, and how many messages, may wait for the task.
+const QUEUE: usize = 4_096;
+
+/// A process that has joined its fleet, through tasks of tokio. Dropping it leaves the fleet: breakers keep what was
+/// set and go on alone.
+///
+/// ```
+/// use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
+/// use atomic_breaker_std::{Breaker, Config, StdClock};
+/// use std::sync::Arc;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // In production an engine that all instances reach.
+/// let fleet = Joined::new(InProcess::new(), FleetConfig::new(3))?;
+///
+/// let seat = fleet.seat("payments")?;
+/// let payments = Breaker::builder(Config::new(), StdClock).observer(seat.clone()).build();
+/// let payments = Arc::new(payments);
+/// seat.take(Arc::clone(&payments));
+///
+/// assert_eq!(payments.call(|| Ok::<_, ()>("paid")), Ok("paid"));
+/// # Ok(()) }
+/// ```
+#[must_use = "dropping it leaves the fleet"]
+pub struct Joined {
+    queue: Queue,
+    status: watch::Receiver<FleetStatus>,
+    tasks: [AbortHandle; 2],
+    identity: Identity,
+}
+
+impl Joined {
+    /// Joins: starts to listen and to read, in tasks on the runtime in which it is called. Does not wait for the
+    /// engine: the [status](Self::status) says whether it answers, and if not why; so does the log.
+    ///
+    /// # Errors
+    /// [`JoinError`] when a setting makes no sense, or when it is called outside a tokio runtime.
+    pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, JoinError> {
+        config.check().map_err(JoinError::Config)?;
+        let runtime = Handle::try_current().map_err(|_| JoinError::NoRuntime)?;
+        let identity = match config.instance {
+            Some(id) => Identity::named(id),
+            None => Identity::of_this_machine(),
+        };
+        let engine = Arc::new(engine);
+        let limit = Duration::from_millis(config.limit_ms);
+        let (events, of_breakers) = mpsc::channel(QUEUE);
+        let (heard, of_engine) = mpsc::channel(QUEUE);
+        let (status, shown) = watch::channel(FleetStatus::default());
+        let overflows = Arc::new(AtomicU64::new(0));
+        let listens = runtime.spawn(link::listen(Arc::clone(&engine), limit, heard));
+        let task = Task::new(
+            config,
+            Lane::new(engine, identity.id, limit),
+            of_breakers,
+            of_engine,
+            status,
+            Arc::clone(&overflows),
+        );
+        let runs = runtime.spawn(task.run());
+        Ok(Self {
+            queue: Queue { events, overflows },
+            status: shown,
+            tasks: [listens.abort_handle(), runs.abort_handle()],
+            identity,
+        })
+    }
+
+    /// A place for the breaker with this name, which is the same in all instances.
+    ///
+    /// # Errors
+    /// [`NameError`] if the name is empty or longer than 255 bytes.
+    pub fn seat(&self, name: impl AsRef<[u8]>) -> Result<Seat, NameError> {
+        Ok(Seat::new(Name::new(name)?, self.queue.clone()))
+    }
+
+    /// Places for the keys of the registry with this name, which is the same in all instances. The name of each key
+    /// begins with it and a slash. To other instances, a breaker with a [seat](Self::seat) of such a name is the same
+    /// as that key; in this instance it takes precedence.
+    ///
+    /// # Errors
+    /// [`NameError`] if the name is empty, longer than 255 bytes, or has a slash.
+    pub fn seats<K>(&self, registry: impl AsRef<[u8]>) -> Result<Seats<K>, NameError>
+    where
+        K: std::hash::Hash + Eq,
+    {
+        let name = Name::of_registry(registry.as_ref())?;
+        Ok(Seats::new(name, self.queue.clone()))
+    }
+
+    /// Which instance this is to the others.
+    pub const fn instance(&self) -> InstanceId {
+        self.identity.id
+    }
+
+    /// Its status now. Not connected once the runtime in which it was joined has ended.
+    pub fn status(&self) -> FleetStatus {
+        let mut status = self.status.borrow().clone();
+        status.is_connected &= self.status.has_changed().is_ok();
+        status
+    }
+
+    /// Its status, and every change of it: a slow receiver skips to the latest.
+    pub fn watch(&self) -> watch::Receiver<FleetStatus> {
+        self.status.clone()
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a process could not join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// A setting makes no sense.
+    Config(FleetConfigError),
+    /// There is no runtime to run in.
+    NoRuntime,
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => fmt::Display::fmt(error, f),
+            Self::NoRuntime => f.write_str(
+                "a fleet is joined within a runtime of tokio: call it in `main` or enter one",
+            ),
+        }
+    }
+}
+
+impl Error for JoinError {}

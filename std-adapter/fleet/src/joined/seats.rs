@@ -1,0 +1,249 @@
+//! What registry keys tell their fleet, and what it does to them.
+
+use std::fmt;
+use std::hash::Hash;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use atomic_breaker::{Config, Rejected, Transition};
+
+use super::seat::{Event, Queue};
+use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
+use crate::name::SEPARATOR;
+use crate::{Action, Name};
+use atomic_breaker_std::registry::{AnyRegistry, KeyName, KeyedObserver};
+
+/// The places of all keys of a [`Registry`](atomic_breaker_std::registry::Registry) in its fleet. It [observes](KeyedObserver) the
+/// registry, and [takes](Self::take) it once it is built. Clones share the places.
+///
+/// ```
+/// use atomic_breaker_std::Config;
+/// use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
+/// use atomic_breaker_std::registry::Registry;
+/// use std::sync::Arc;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let fleet = Joined::new(InProcess::new(), FleetConfig::new(3))?;
+///
+/// let seats = fleet.seats("hosts")?;
+/// let hosts: Registry<String, _, _, _> =
+///     Registry::builder(Config::new()).observer(seats.clone()).build()?;
+/// let hosts = Arc::new(hosts);
+/// seats.take(Arc::clone(&hosts));
+/// # Ok(()) }
+/// ```
+///
+/// Keys that are open in the fleet get a slot here, even if they were never called here; so only as many follow as have
+/// a slot, and those beyond [go on alone](super::FleetStatus::left_alone). A transition costs a place in a queue; a
+/// rejection one load, or a lookup while some key is due for a probe; a success or failure nothing.
+pub struct Seats<K>(Arc<Shared<K>>);
+
+struct Shared<K> {
+    registry: Name,
+    /// Keys whose next rejection is awaited.
+    armed: papaya::HashMap<K, Name>,
+    /// How many there are, for rejections that need not look.
+    armed_count: AtomicUsize,
+    queue: Queue,
+}
+
+impl<K: Hash + Eq> Shared<K> {
+    fn arm(&self, key: &K, name: &Name)
+    where
+        K: Clone,
+    {
+        let armed = self.armed.pin();
+        if !armed.contains_key(key) {
+            // Counted first, so that it is never too low.
+            self.armed_count.fetch_add(1, Ordering::Relaxed);
+            armed.insert(key.clone(), name.clone());
+        }
+    }
+
+    /// Its name, if it was armed.
+    fn disarm(&self, key: &K) -> Option<Name> {
+        let armed = self.armed.pin();
+        let name = armed.remove(key)?.clone();
+        self.armed_count.fetch_sub(1, Ordering::Relaxed);
+        Some(name)
+    }
+}
+
+impl<K: Hash + Eq> Seats<K> {
+    pub(super) fn new(registry: Name, queue: Queue) -> Self {
+        Self(Arc::new(Shared {
+            registry,
+            armed: papaya::HashMap::new(),
+            armed_count: AtomicUsize::new(0),
+            queue,
+        }))
+    }
+
+    /// Hands over the registry that this observes: an `Arc`, or a reference to a `static`. From now on its keys follow
+    /// their fleet, which keeps the registry for as long as the process is joined. Another one with the same name
+    /// replaces it.
+    ///
+    /// Returns whether the fleet had room for it and is still running.
+    pub fn take<H>(&self, registry: H) -> bool
+    where
+        H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
+        K: KeyName + Clone + Send + Sync + 'static,
+    {
+        self.0.queue.send(Event::Registry {
+            name: self.0.registry.clone(),
+            keys: Box::new(KeysOf {
+                seats: self.clone(),
+                registry,
+            }),
+        })
+    }
+
+    /// The name of the registry.
+    pub fn name(&self) -> &Name {
+        &self.0.registry
+    }
+}
+
+impl<K: KeyName> Seats<K> {
+    /// The name of a key in its fleet; `None` if it is too long.
+    fn name_of(&self, key: &K) -> Option<Name> {
+        let mut name = self.0.registry.as_bytes().to_vec();
+        name.push(SEPARATOR);
+        write!(name, "{key}").ok()?;
+        Name::new(name).ok()
+    }
+}
+
+impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
+    fn transition(&self, key: &K, transition: &Transition) {
+        if is_ours() {
+            return;
+        }
+        self.0.queue.send(match self.name_of(key) {
+            Some(name) => Event::Transition(name, *transition),
+            None => Event::LeftAlone,
+        });
+    }
+
+    fn rejected(&self, key: &K, _: Rejected) {
+        // Set by the task that receives what is sent.
+        if self.0.armed_count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        // Looked up first, so that a rejected key writes nothing just because another one is armed.
+        if self.0.armed.pin().contains_key(key) {
+            if let Some(name) = self.0.disarm(key) {
+                self.0.queue.send(Event::Rejected(name));
+            }
+        }
+    }
+}
+
+impl<K> Clone for Seats<K> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<K> fmt::Debug for Seats<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Seats").field(&self.0.registry).finish()
+    }
+}
+
+/// A registry, as the fleet handles it.
+pub(super) trait Keys: Send {
+    fn capacity(&self) -> usize;
+    /// The breaker of a key by its name; `None` if that is not a key, or not as this registry writes it.
+    fn find(&self, name: &Name) -> Option<Box<dyn Steer>>;
+}
+
+struct KeysOf<K, H> {
+    seats: Seats<K>,
+    registry: H,
+}
+
+impl<K, H> Keys for KeysOf<K, H>
+where
+    H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
+    K: KeyName + Hash + Eq + Clone + Send + Sync + 'static,
+{
+    fn capacity(&self) -> usize {
+        self.registry.as_registry().capacity()
+    }
+
+    fn find(&self, name: &Name) -> Option<Box<dyn Steer>> {
+        let prefix = self.seats.name().as_bytes().len() + 1;
+        let key = K::from_name(str::from_utf8(name.as_bytes().get(prefix..)?).ok()?)?;
+        // One key, one name: otherwise two names would command the same breaker.
+        (self.seats.name_of(&key).as_ref() == Some(name)).then(|| {
+            Box::new(OfKey {
+                seats: self.seats.clone(),
+                registry: self.registry.clone(),
+                name: name.clone(),
+                key,
+            }) as Box<dyn Steer>
+        })
+    }
+}
+
+struct OfKey<K: Hash + Eq, H> {
+    seats: Seats<K>,
+    registry: H,
+    name: Name,
+    key: K,
+}
+
+impl<K, H> Steer for OfKey<K, H>
+where
+    H: AnyRegistry<Key = K> + Send + Sync,
+    K: Hash + Eq + Clone + Send + Sync,
+{
+    fn rules(&self) -> Config {
+        let registry = self.registry.as_registry();
+        let own = registry.command_if_present(&self.key, |breaker| *breaker.config());
+        own.unwrap_or_else(|| registry.config())
+    }
+
+    fn is_probing(&self) -> bool {
+        let registry = self.registry.as_registry();
+        let entry = registry.entry(&self.key);
+        entry.is_some_and(|entry| is_probing(&entry.snapshot))
+    }
+
+    fn transitions_since(&self, made: &Transition) -> u16 {
+        let registry = self.registry.as_registry();
+        let since =
+            registry.command_if_present(&self.key, |breaker| breaker.transitions_since(made));
+        // Without a slot there is no later transition.
+        since.unwrap_or(0)
+    }
+
+    fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom> {
+        let _ours = Ours::begin();
+        let registry = self.registry.as_registry();
+        // Only what opens needs a slot.
+        if matches!(action, Action::Trip { .. }) {
+            let made = registry.command(&self.key, |breaker| action.apply_to(breaker));
+            return made.map_err(|_| NoRoom);
+        }
+        let made = registry.command_if_present(&self.key, |breaker| action.apply_to(breaker));
+        Ok(made.flatten())
+    }
+
+    fn arm(&self, is_armed: bool) {
+        if is_armed {
+            self.seats.0.arm(&self.key, &self.name);
+        } else {
+            self.seats.0.disarm(&self.key);
+        }
+    }
+}
+
+/// A breaker that is no longer followed waits for nothing.
+impl<K: Hash + Eq, H> Drop for OfKey<K, H> {
+    fn drop(&mut self) {
+        self.seats.0.disarm(&self.key);
+    }
+}

@@ -1,0 +1,51 @@
+//! Instances that learn from one another's trips through an engine that they share: when a few have tripped, all open,
+//! and one of them probes for all. No call waits for the engine, and without it every breaker goes on alone.
+//!
+//! ```text
+//!  breaker ─ transition ─► Seat ─► queue ─► task of Joined ─► Member ─► Ask ──► Fleet (Redis, InProcess)
+//!     ▲                                          ▲  │                             │
+//!     └──────────── trip, probe, close ─────────────┘◄─ Answer, Reading, Message ─┘
+//! ```
+//!
+//! Start with [`Joined`]. `docs/fleet.md` in the repository says what a fleet does, and what it never does.
+//!
+//! | file | what |
+//! |---|---|
+//! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
+//! | `config`, `name` | [`FleetConfig`]: the settings; [`Name`], [`InstanceId`] |
+//! | `member` | [`Member`]: the protocol of one breaker in one instance, pure |
+//! | `message` | what instances and the engine tell each other |
+//! | `engine` | [`Fleet`]: what an engine must be able to do |
+//! | `ledger` | [`Ledger`]: what an engine does with each request |
+//! | `in_process` | [`InProcess`]: an engine for tests, with every fault |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+mod config;
+mod engine;
+mod in_process;
+mod joined;
+mod ledger;
+mod member;
+mod message;
+mod name;
+
+pub use config::{FleetConfig, FleetConfigError};
+pub use engine::{EngineError, Fleet, Messages};
+pub use in_process::{InProcess, InProcessMessages};
+pub use joined::{FleetStatus, JoinError, Joined, Seat, Seats};
+pub use ledger::{KEEP_MS, Ledger};
+pub use member::{Action, Context, Input, Local, Member};
+pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
+pub use name::{InstanceId, Name, NameError};
+
+/// The page on fleets, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/fleet.md")]
+mod page {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

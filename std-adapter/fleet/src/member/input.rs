@@ -1,0 +1,94 @@
+//! What a member is told, and what it wants done.
+
+use crate::message::{Answer, Ask, Notice};
+
+/// What the instance knows when something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Milliseconds on a clock of this instance that never goes back and does not stop.
+    pub now_ms: u64,
+    /// Whether the engine has answered recently, and no request has gone unanswered since.
+    pub is_connected: bool,
+    /// Half-open here: a probe is in flight, or one of several has succeeded.
+    pub is_probing: bool,
+}
+
+/// What happens to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Something happened here.
+    Local(Local),
+    /// The engine published something.
+    Notice(Notice),
+    /// Everything was read, after the connection was lost or to make sure. This is what the engine knows of this
+    /// breaker.
+    Read {
+        /// When it was asked, by [`Context::now_ms`]: anything learned since is newer.
+        asked_ms: u64,
+        /// What it knows.
+        notice: Option<Notice>,
+    },
+    /// The engine answered, or did not do so within the limit.
+    Answer {
+        /// What was asked.
+        ask: Ask,
+        /// When it was asked, by [`Context::now_ms`].
+        asked_ms: u64,
+        /// The answer, if there was one.
+        answer: Option<Answer>,
+    },
+    /// Time has passed: [`Member::due_ms`](super::Member::due_ms).
+    Time,
+}
+
+/// What happens at the breaker of this instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Local {
+    /// Calls have failed and opened it.
+    Tripped {
+        /// For how many milliseconds.
+        open_ms: u32,
+        /// Whether a failure asked for that time.
+        is_demanded: bool,
+    },
+    /// A probe failed, or was cancelled late, and opened it again.
+    ProbeFailed {
+        /// For how many milliseconds.
+        open_ms: u32,
+    },
+    /// Probes succeeded.
+    Recovered,
+    /// A probe did not report within its lease.
+    ProbeLost,
+    /// A call was rejected. Needed only while [`Member::wants_rejections`](super::Member::wants_rejections).
+    Rejected,
+    /// An operator tripped it.
+    TrippedByHand {
+        /// For how many milliseconds.
+        open_ms: u32,
+    },
+    /// An operator did something else to it.
+    Overruled,
+}
+
+/// What a member wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Ask the engine; the answer arrives as [`Input::Answer`].
+    Ask(Ask),
+    /// Open the breaker here, whatever its state, for so many milliseconds and no longer; if it is already open for
+    /// longer, leave it.
+    Trip {
+        /// For how many milliseconds from now.
+        for_ms: u64,
+    },
+    /// The same, but only if it is open.
+    Extend {
+        /// For how many milliseconds from now.
+        for_ms: u64,
+    },
+    /// End the open time here: the next call is a probe.
+    Probe,
+    /// Close it here as if its probes had succeeded, if it is open or half-open.
+    Close,
+}

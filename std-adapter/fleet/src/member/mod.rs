@@ -1,0 +1,203 @@
+//! One breaker of one instance in its fleet: what to do and when, without I/O or a clock of its own.
+
+mod ended;
+mod growth;
+mod input;
+mod lease;
+mod local;
+mod notice;
+pub(crate) mod phase;
+pub(crate) mod random;
+
+use std::fmt;
+
+use atomic_breaker::Config;
+
+use super::config::FleetConfig;
+use super::message::{Ask, PeriodId, Verdict};
+pub(super) use ended::Ended;
+pub use input::{Action, Context, Input, Local};
+use phase::{Current, Phase};
+use random::Random;
+
+/// The protocol of one breaker in one instance. It is told what happens and returns what must be done, at once, and
+/// always the same for the same seed.
+///
+/// ```text
+///              Open, remaining            its end         a call is rejected
+///   no period ────────────────► Waiting ────────► Due ──────────────────────► Bidding
+///       ▲                          ▲                ▲                           │ │
+///       │ Closed                   │ failed:        │ lease over                │ │ won
+///       │                          │ Open, later    └─────────── Taken ◄────────┘ ▼
+///       │                          └──────────────────────────────────────── Probing
+///       └──────────────────────────────────────────────────────────── healthy ────┘
+/// ```
+///
+/// An instance that won but got no call before the right ended still probes with its next call, beside others that won
+/// later.
+///
+/// Without an answer from the engine nothing is extended: the breaker's own open time ends between half a grace and a
+/// grace after the period, and it goes on alone.
+///
+/// ```
+/// use atomic_breaker_std::Config;
+/// use atomic_breaker_fleet::{Action, Ask, Context, FleetConfig, Input, Local, Member};
+///
+/// let mut member = Member::new(&FleetConfig::new(3), &Config::new(), 7);
+/// let now = Context { now_ms: 0, is_connected: true, is_probing: false };
+/// let tripped = Local::Tripped { open_ms: 5_000, is_demanded: false };
+/// let mut actions = Vec::new();
+/// member.step(now, Input::Local(tripped), &mut actions);
+/// assert!(matches!(actions[..], [Action::Ask(Ask::Vote { quorum: 3, .. })]));
+/// ```
+#[derive(Clone)]
+pub struct Member {
+    pub(crate) fleet: FleetConfig,
+    pub(crate) rules: Config,
+    pub(crate) longest_ms: u32,
+    pub(crate) random: Random,
+    /// The highest epoch seen so far.
+    pub(crate) known: u64,
+    /// The epoch of what was heard last: of what is published, only a later epoch is news.
+    pub(crate) heard: u64,
+    /// When that was.
+    pub(crate) learned: Option<u64>,
+    /// Since when, and until when, it is open here because of its own outcomes.
+    pub(crate) tripped_at: u64,
+    pub(crate) own_until: u64,
+    /// No probe before this time: a failure, an operator, or this instance's own probe outside the fleet demanded it.
+    pub(crate) not_before: u64,
+    /// Its own probe failed or hung: until this time it leaves the next one to others.
+    pub(crate) rests_until: u64,
+    /// That was in this outage: it lets others go first for half a grace in each of the outage's periods.
+    pub(crate) has_failed: bool,
+    /// The mark of a period that no longer applies here.
+    pub(crate) overruled: Option<u64>,
+    pub(crate) ended: Ended,
+    pub(crate) period: Option<Current>,
+    /// A verdict that the engine has not yet heard.
+    pub(crate) verdict: Option<(PeriodId, Verdict)>,
+}
+
+impl Member {
+    /// A member that knows nothing yet. `rules` are those of its breaker; the `seed` should differ from instance
+    /// to instance.
+    pub fn new(fleet: &FleetConfig, rules: &Config, seed: u64) -> Self {
+        Self {
+            fleet: *fleet,
+            rules: *rules,
+            longest_ms: growth::longest_ms(rules),
+            random: Random::new(seed),
+            known: 0,
+            heard: 0,
+            learned: None,
+            tripped_at: 0,
+            own_until: 0,
+            not_before: 0,
+            rests_until: 0,
+            has_failed: false,
+            overruled: None,
+            ended: Ended::default(),
+            period: None,
+            verdict: None,
+        }
+    }
+
+    /// Handles what happened. What must be done is appended to `actions`, in order.
+    pub fn step(&mut self, now: Context, input: Input, actions: &mut Vec<Action>) {
+        self.pass_time(now, actions);
+        match input {
+            Input::Local(local) => self.local(now, local, actions),
+            Input::Notice(notice) => self.notice(now, notice, actions),
+            Input::Read { asked_ms, notice } => self.read(now, asked_ms, notice, actions),
+            Input::Answer {
+                ask,
+                asked_ms,
+                answer,
+            } => self.answer(now, ask, asked_ms, answer, actions),
+            Input::Time => {}
+        }
+    }
+
+    /// The latest time at which it must be told that [time has passed](Input::Time).
+    pub fn due_ms(&self) -> Option<u64> {
+        self.period.as_ref()?.due_ms()
+    }
+
+    /// Whether it must be told of the next rejected call, which shows that a caller is there to probe with. One is
+    /// enough.
+    pub fn wants_rejections(&self, now: Context) -> bool {
+        now.is_connected
+            && !self.fleet.is_shadow
+            && now.now_ms >= self.not_before.max(self.rests_until)
+            && self.period.is_some_and(|period| {
+                let first = if self.has_failed { period.grace / 2 } else { 0 };
+                period.phase == Phase::Due && now.now_ms >= period.ends + first
+            })
+    }
+
+    /// The period of the fleet that this instance follows, if there is one.
+    pub fn period(&self) -> Option<PeriodId> {
+        self.period
+            .filter(|period| period.phase != Phase::Alone)
+            .map(|period| period.id)
+    }
+
+    /// The highest epoch that it has seen. Never falls.
+    pub const fn known_epoch(&self) -> u64 {
+        self.known
+    }
+
+    /// Whether it waits for nothing and has nothing left to say: such a member may be forgotten and made anew, except
+    /// for the epoch that it knows and the periods that it knows to have ended.
+    pub fn is_idle(&self, now: Context) -> bool {
+        self.period.is_none()
+            && self.verdict.is_none()
+            && now.now_ms >= self.own_until.max(self.not_before)
+    }
+
+    /// The last periods that it was told have ended.
+    pub(crate) const fn ended(&self) -> &Ended {
+        &self.ended
+    }
+
+    /// Takes over what its predecessor was told: an engine that falls back to one of these periods trips nothing here.
+    pub(crate) const fn remember(&mut self, ended: Ended) {
+        self.ended = ended;
+    }
+
+    fn vote(&self, now: Context) -> Ask {
+        let left = self.own_until.saturating_sub(now.now_ms).max(1);
+        Ask::Vote {
+            quorum: self.fleet.quorum,
+            window_ms: u32::try_from(self.fleet.window_ms).unwrap_or(u32::MAX),
+            age_ms: u32::try_from(now.now_ms.saturating_sub(self.tripped_at)).unwrap_or(u32::MAX),
+            open_ms: u32::try_from(left).unwrap_or(u32::MAX),
+            known: self.known,
+        }
+    }
+
+    /// The outage is over here.
+    fn rested(&mut self) {
+        self.rests_until = 0;
+        self.has_failed = false;
+    }
+
+    /// It has tripped here because of its own outcomes.
+    fn tripped(&mut self, now: Context, open_ms: u32, actions: &mut Vec<Action>) {
+        self.tripped_at = now.now_ms;
+        self.own_until = now.now_ms + u64::from(open_ms);
+        if now.is_connected {
+            actions.push(Action::Ask(self.vote(now)));
+        }
+    }
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Member")
+            .field("period", &self.period)
+            .field("known", &self.known)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,164 @@
+//! Names of breakers and instances.
+
+use std::borrow::Borrow;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// The longest name, in bytes.
+const LONGEST: usize = 255;
+
+/// Between the name of a registry and that of its key.
+pub(super) const SEPARATOR: u8 = b'/';
+
+/// The name of a breaker in its fleet: 1 to 255 bytes of any value, the same in all instances. Cheap to clone.
+///
+/// ```
+/// use atomic_breaker_fleet::Name;
+///
+/// let payments = Name::new("payments")?;
+/// assert_eq!(payments.as_bytes(), b"payments");
+/// assert!(Name::new("").is_err());
+/// # Ok::<(), atomic_breaker_fleet::NameError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<[u8]>);
+
+impl Name {
+    /// A name.
+    ///
+    /// # Errors
+    /// [`NameError`] if it is empty or longer than 255 bytes.
+    pub fn new(name: impl AsRef<[u8]>) -> Result<Self, NameError> {
+        let bytes = name.as_ref();
+        if (1..=LONGEST).contains(&bytes.len()) {
+            Ok(Self(bytes.into()))
+        } else {
+            Err(NameError(Wrong::Length(bytes.len())))
+        }
+    }
+
+    /// The name of a registry: those of its keys begin with it and a slash.
+    pub(super) fn of_registry(name: &[u8]) -> Result<Self, NameError> {
+        if name.contains(&SEPARATOR) {
+            return Err(NameError(Wrong::Slash));
+        }
+        Self::new(name)
+    }
+
+    /// The name of the registry, if this may be the name of a key.
+    pub(super) fn registry(&self) -> Option<&[u8]> {
+        let mut parts = self.0.splitn(2, |&byte| byte == SEPARATOR);
+        let registry = parts.next()?;
+        parts.next().map(|_| registry)
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// So that a name can be looked up by its bytes.
+impl Borrow<[u8]> for Name {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// As ASCII text; other bytes are escaped.
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.escape_ascii())
+    }
+}
+
+/// What is wrong with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameError(Wrong);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// In bytes.
+    Length(usize),
+    Slash,
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Wrong::Length(0) => {
+                f.write_str("a breaker in a fleet needs a name: give it 1 to 255 bytes")
+            }
+            Wrong::Length(long) => write!(
+                f,
+                "a name of {long} bytes is too long for a fleet: give it 1 to {LONGEST} bytes, as by a hash"
+            ),
+            Wrong::Slash => f.write_str(
+                "the name of a registry in a fleet has a slash, which stands between it and its keys: give it one without",
+            ),
+        }
+    }
+}
+
+impl Error for NameError {}
+
+/// One instance of a fleet: a process, or its stand-in in a test. Two that are alive must have different ids: votes
+/// under one id count once, and both would probe at the same time. A process that is started again must keep its id:
+/// otherwise one that crashes over and over is a quorum by itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceId(u128);
+
+impl InstanceId {
+    /// An id chosen elsewhere.
+    pub const fn new(id: u128) -> Self {
+        Self(id)
+    }
+
+    /// The id for this name, the same in every process: 128 bits of its FNV-1a hash.
+    ///
+    /// ```
+    /// use atomic_breaker_fleet::InstanceId;
+    ///
+    /// assert_eq!(InstanceId::named("shop-0"), InstanceId::named("shop-0"));
+    /// assert_ne!(InstanceId::named("shop-0"), InstanceId::named("shop-1"));
+    /// ```
+    pub const fn named(name: &str) -> Self {
+        let bytes = name.as_bytes();
+        let (mut hash, mut at) = (0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, 0);
+        while at < bytes.len() {
+            hash = (hash ^ bytes[at] as u128).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+            at += 1;
+        }
+        Self(hash)
+    }
+
+    /// A random id, different in each process.
+    pub fn random() -> Self {
+        Self(fastrand::u128(..))
+    }
+
+    /// The number.
+    pub const fn get(self) -> u128 {
+        self.0
+    }
+}
+
+/// 32 hexadecimal digits.
+impl fmt::Display for InstanceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for InstanceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

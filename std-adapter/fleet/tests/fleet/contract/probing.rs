@@ -1,0 +1,159 @@
+//! The right to probe, and verdicts.
+
+use atomic_breaker_fleet::{Fleet, Notice, PeriodId, Verdict};
+use futures_util::future::join_all;
+
+use super::{OPEN_MS, bid, failed, judge, open, opened, pause};
+
+pub(crate) async fn one_of_many_wins_the_right_to_probe(engine: &impl Fleet) {
+    let period = open(engine).await;
+    let bids = (0..100).map(|bidder| bid(engine, bidder, period.id, 10_000));
+    let answers = join_all(bids).await;
+    assert_eq!(answers.iter().filter(|answer| answer.done).count(), 1);
+    assert!(
+        answers
+            .into_iter()
+            .all(|answer| opened(answer).leased_ms > 9_000)
+    );
+}
+
+pub(crate) async fn whoever_has_the_right_keeps_it_by_asking_again(engine: &impl Fleet) {
+    let period = open(engine).await;
+    assert!(bid(engine, 1, period.id, 200).await.done);
+    for _ in 0..4 {
+        pause(100).await;
+        assert!(bid(engine, 1, period.id, 200).await.done);
+        assert!(!bid(engine, 2, period.id, 200).await.done);
+    }
+}
+
+pub(crate) async fn a_right_that_lapsed_goes_to_the_next(engine: &impl Fleet) {
+    let period = open(engine).await;
+    assert!(bid(engine, 1, period.id, 50).await.done);
+    assert!(!bid(engine, 2, period.id, 50).await.done);
+    pause(80).await;
+    assert!(bid(engine, 2, period.id, 5_000).await.done);
+    assert!(!bid(engine, 1, period.id, 50).await.done);
+}
+
+pub(crate) async fn a_success_closes(engine: &impl Fleet) {
+    let period = open(engine).await;
+    bid(engine, 1, period.id, 5_000).await;
+    let answer = judge(engine, 1, period.id, Verdict::Healthy).await;
+    assert!(answer.done);
+    let Some(Notice::Closed(end)) = answer.notice else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(end.mark, period.id.mark);
+    // It begins anew, from the first trip.
+    let next = open(engine).await;
+    assert!(next.id.mark != period.id.mark && next.trips == 1);
+}
+
+pub(crate) async fn a_failed_probe_puts_off_the_next_one_only(engine: &impl Fleet) {
+    let period = open(engine).await;
+    bid(engine, 1, period.id, 5_000).await;
+    let answer = judge(engine, 1, period.id, failed(77_000)).await;
+    assert!(answer.done);
+    let next = opened(answer);
+    assert_eq!((next.open_ms, next.trips, next.leased_ms), (OPEN_MS, 1, 0));
+    assert!((1..=500).contains(&next.remaining_ms), "{next:?}");
+    assert!(next.id.mark != period.id.mark && next.id.epoch > period.id.epoch);
+    // A pause is never longer than the period was.
+    judge(engine, 1, next.id, Verdict::Healthy).await;
+    let period = open(engine).await;
+    let long = Verdict::Failed {
+        open_ms: 1_000,
+        pause_ms: 60_000,
+    };
+    let next = opened(judge(engine, 1, period.id, long).await);
+    assert!((1_000..=OPEN_MS).contains(&next.remaining_ms), "{next:?}");
+}
+
+pub(crate) async fn a_failure_that_another_confirms_opens_for_as_long_as_both_say(
+    engine: &impl Fleet,
+) {
+    for (first, second) in [(77_000, 88_000), (88_000, 77_000)] {
+        let period = open(engine).await;
+        let next = opened(judge(engine, 1, period.id, failed(first)).await);
+        bid(engine, 2, next.id, 5_000).await;
+        let answer = judge(engine, 2, next.id, failed(second)).await;
+        assert!(answer.done);
+        let longer = opened(answer);
+        assert_eq!((longer.open_ms, longer.trips), (77_000, 2));
+        assert!(longer.remaining_ms > 70_000 && longer.leased_ms == 0);
+        assert_ne!(longer.id.mark, next.id.mark);
+        judge(engine, 3, longer.id, Verdict::Healthy).await;
+    }
+}
+
+pub(crate) async fn who_has_failed_confirms_nothing(engine: &impl Fleet) {
+    let period = open(engine).await;
+    let next = opened(judge(engine, 1, period.id, failed(77_000)).await);
+    for _ in 0..3 {
+        assert!(bid(engine, 1, next.id, 5_000).await.done);
+        let again = opened(judge(engine, 1, next.id, failed(77_000)).await);
+        assert_eq!((again.id, again.open_ms), (next.id, OPEN_MS));
+        // And it keeps nobody off.
+        assert_eq!(again.leased_ms, 0);
+    }
+    assert_eq!(
+        opened(judge(engine, 2, next.id, failed(66_000)).await).trips,
+        2
+    );
+}
+
+pub(crate) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl Fleet) {
+    let period = open(engine).await;
+    let wrong = PeriodId {
+        mark: !period.id.mark,
+        ..period.id
+    };
+    let early = PeriodId {
+        epoch: period.id.epoch + 1,
+        ..period.id
+    };
+    for id in [wrong, early] {
+        assert!(!judge(engine, 1, id, Verdict::Healthy).await.done);
+        assert!(!bid(engine, 1, id, 100).await.done);
+    }
+    let failed = failed(1_000);
+    assert!(judge(engine, 1, period.id, failed).await.done);
+    assert!(!judge(engine, 1, period.id, failed).await.done);
+    assert!(!judge(engine, 1, period.id, Verdict::Healthy).await.done);
+}
+
+pub(crate) async fn a_failure_of_one_who_was_given_up_does_not_count(engine: &impl Fleet) {
+    let period = open(engine).await;
+    bid(engine, 1, period.id, 50).await;
+    pause(80).await;
+    assert!(bid(engine, 2, period.id, 5_000).await.done);
+    assert!(!judge(engine, 1, period.id, failed(1_000)).await.done);
+    assert!(judge(engine, 2, period.id, failed(1_000)).await.done);
+}
+
+pub(crate) async fn a_success_counts_whoever_has_the_right_by_then(engine: &impl Fleet) {
+    let period = open(engine).await;
+    bid(engine, 1, period.id, 50).await;
+    pause(80).await;
+    assert!(bid(engine, 2, period.id, 5_000).await.done);
+    assert!(judge(engine, 1, period.id, Verdict::Healthy).await.done);
+    assert!(!judge(engine, 2, period.id, Verdict::Healthy).await.done);
+}
+
+pub(crate) async fn a_late_verdict_counts_if_nobody_was_faster(engine: &impl Fleet) {
+    let period = open(engine).await;
+    bid(engine, 1, period.id, 50).await;
+    pause(80).await;
+    assert!(judge(engine, 1, period.id, Verdict::Healthy).await.done);
+}
+
+pub(crate) async fn of_an_unknown_breaker_nothing_is_known(engine: &impl Fleet) {
+    let nothing = PeriodId { epoch: 1, mark: 1 };
+    for answer in [
+        bid(engine, 1, nothing, 100).await,
+        judge(engine, 1, nothing, Verdict::Healthy).await,
+    ] {
+        assert!(!answer.done && answer.notice.is_none(), "{answer:?}");
+    }
+}

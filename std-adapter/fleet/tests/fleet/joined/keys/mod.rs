@@ -1,0 +1,93 @@
+//! Keys of a registry follow their fleet, each by itself.
+
+mod bounds;
+mod outage;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_fleet::{
+    Ask, Fleet, FleetConfig, FleetStatus, InProcess, InstanceId, Joined, Name, Seats,
+};
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::{ServiceError, State, TokioClock};
+
+use super::support::rules;
+
+type Hosts = Registry<String, TokioClock, (), Seats<String>>;
+
+struct Process {
+    joined: Joined,
+    hosts: Arc<Hosts>,
+}
+
+impl Process {
+    fn new(engine: &InProcess, capacity: usize) -> Self {
+        Self::with(engine, capacity, FleetConfig::new(3))
+    }
+
+    fn with(engine: &InProcess, capacity: usize, fleet: FleetConfig) -> Self {
+        let joined = Joined::new(engine.clone(), fleet).unwrap();
+        let seats = joined.seats("hosts").unwrap();
+        let hosts = Registry::builder(rules())
+            .capacity(capacity)
+            .clock(TokioClock)
+            .observer(seats.clone())
+            .build();
+        let hosts = Arc::new(hosts.unwrap());
+        assert!(seats.take(Arc::clone(&hosts)));
+        Self { joined, hosts }
+    }
+
+    fn state(&self, host: &str) -> State {
+        self.hosts.state(&host.to_owned())
+    }
+
+    /// One call; whether it was made.
+    fn call(&self, host: &str, is_up: bool) -> bool {
+        let result = if is_up { Ok(()) } else { Err("down") };
+        let called = self.hosts.call(host.to_owned(), || result);
+        !matches!(called, Err(ServiceError::Rejected(_)))
+    }
+
+    fn trip(&self, host: &str) {
+        for _ in 0..3 {
+            self.call(host, false);
+        }
+    }
+
+    fn status(&self) -> FleetStatus {
+        self.joined.status()
+    }
+}
+
+pub(super) async fn idle(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+async fn processes(engine: &InProcess, count: usize) -> Vec<Process> {
+    let all = (0..count).map(|_| Process::new(engine, 64)).collect();
+    idle(20).await;
+    all
+}
+
+fn count(all: &[Process], host: &str, state: State) -> usize {
+    let of = |process: &&Process| process.state(host) == state;
+    all.iter().filter(of).count()
+}
+
+/// Votes of three that nobody here is.
+pub(super) async fn open_elsewhere(engine: &InProcess, name: &[u8]) {
+    let name = Name::new(name).unwrap();
+    for voter in 1..=3 {
+        let vote = Ask::Vote {
+            quorum: 3,
+            window_ms: 10_000,
+            age_ms: 0,
+            open_ms: 10_000,
+            known: 0,
+        };
+        let asked = engine.ask(InstanceId::new(voter), &name, vote).await;
+        asked.unwrap();
+    }
+}

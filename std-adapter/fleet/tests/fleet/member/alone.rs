@@ -1,0 +1,149 @@
+//! The engine is gone, slow, or has forgotten: everybody goes on alone.
+
+use atomic_breaker_fleet::{Action, Ask, Local, Notice, Verdict};
+
+use super::support::{GRACE_MS, Instance, OPEN_MS, for_ms, id, leased, period};
+
+#[test]
+fn without_an_answer_nothing_is_extended() {
+    for silence_from in [0, 500, 999, 1_000, 1_200, 5_000] {
+        let mut instance = Instance::in_period(3, period(5, 1_000));
+        instance.run_to(silence_from);
+        instance.now.is_connected = false;
+        assert_eq!(
+            instance.run_to(60_000),
+            [],
+            "silent after {silence_from} ms"
+        );
+        assert_eq!(instance.member.period(), None);
+    }
+}
+
+#[test]
+fn at_most_a_grace_is_left_whenever_the_engine_falls_silent() {
+    for silence_from in 0..5_000 {
+        let mut instance = Instance::new(3);
+        let mut deadline = instance.now.now_ms;
+        let mut note = |now: u64, actions: &[Action]| {
+            if !actions.is_empty() {
+                deadline = now + for_ms(actions);
+            }
+        };
+        let actions = instance.hear(Notice::Open(period(5, 1_000)));
+        note(instance.now.now_ms, &actions);
+        for _ in 0..silence_from {
+            let actions = instance.run_to(1);
+            note(instance.now.now_ms, &actions);
+        }
+        let over = instance.now.now_ms.max(1_000_000 + 1_000);
+        assert!(deadline <= over + GRACE_MS, "{silence_from}");
+        assert!(deadline > instance.now.now_ms, "{silence_from}");
+    }
+}
+
+#[test]
+fn a_bid_without_an_answer_lets_the_own_open_time_end() {
+    let mut instance = Instance::in_period(3, period(5, 1_000));
+    instance.run_to(1_000);
+    let bid = instance.demand();
+    assert_eq!(instance.no_answer(bid), []);
+    assert_eq!(instance.run_to(60_000), []);
+}
+
+#[test]
+fn what_is_found_alone_is_said_when_the_engine_is_back() {
+    let mut instance = Instance::in_period(3, period(5, 1_000));
+    instance.now.is_connected = false;
+    instance.run_to(3_000);
+    assert_eq!(instance.local(Local::Recovered), []);
+    instance.now.is_connected = true;
+    let healthy = Ask::Verdict {
+        id: id(5),
+        verdict: Verdict::Healthy,
+    };
+    let actions = instance.read(Some(Notice::Open(period(5, 0))));
+    assert_eq!(actions, [Action::Ask(healthy)]);
+}
+
+#[test]
+fn a_probe_that_fails_alone_is_a_vote_when_the_engine_is_back() {
+    let mut instance = Instance::in_period(3, period(5, 1_000));
+    instance.now.is_connected = false;
+    instance.run_to(3_000);
+    assert_eq!(instance.local(Local::ProbeFailed { open_ms: OPEN_MS }), []);
+    instance.now.is_connected = true;
+    let actions = instance.read(None);
+    let [Action::Ask(Ask::Vote { known: 5, .. })] = actions[..] else {
+        panic!("{actions:?}");
+    };
+}
+
+#[test]
+fn an_engine_that_is_back_in_time_is_heard_again() {
+    let mut instance = Instance::in_period(3, period(5, 1_000));
+    instance.now.is_connected = false;
+    instance.run_to(1_200);
+    instance.now.is_connected = true;
+    instance.read(Some(Notice::Open(period(5, 0))));
+    instance.run_to(1);
+    assert!(instance.member.wants_rejections(instance.now));
+}
+
+#[test]
+fn a_flush_in_each_phase_neither_opens_nor_wedges() {
+    let waiting = Instance::in_period(3, period(5, 1_000));
+    let mut due = Instance::in_period(3, period(5, 1_000));
+    due.run_to(1_100);
+    let mut taken = Instance::in_period(3, period(5, 1_000));
+    taken.run_to(1_000);
+    taken.hear(leased(period(5, 0), 500));
+    let mut bidding = Instance::in_period(3, period(5, 1_000));
+    bidding.run_to(1_000);
+    bidding.demand();
+    let idle_prober = Instance::probing(period(5, 0));
+    let mut prober = Instance::probing(period(5, 0));
+    prober.now.is_probing = true;
+    let closed = Instance::new(3);
+    for mut instance in [waiting, due, taken, bidding, idle_prober, prober, closed] {
+        instance.run_to(1);
+        assert_eq!(instance.read(None), []);
+        assert_eq!(instance.run_to(60_000), [], "{:?}", instance.member);
+        assert_eq!(instance.member.period(), None);
+        // What is opened next is heard.
+        let actions = instance.hear(Notice::Open(period(9, 1_000)));
+        assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
+    }
+}
+
+#[test]
+fn what_was_heard_after_the_question_is_newer_than_its_answer() {
+    let mut instance = Instance::new(3);
+    let asked_ms = instance.now.now_ms;
+    instance.run_to(5);
+    instance.hear(Notice::Open(period(5, 1_000)));
+    let late = atomic_breaker_fleet::Input::Read {
+        asked_ms,
+        notice: None,
+    };
+    assert_eq!(instance.step(late), []);
+    assert_eq!(instance.member.period(), Some(id(5)));
+}
+
+#[test]
+fn who_stood_still_for_an_hour_follows_what_the_engine_says_now() {
+    let hour = 60 * 60 * 1_000;
+    let mut sleeper = Instance::probing(period(5, 0));
+    sleeper.now.now_ms += hour;
+    sleeper.now.is_connected = false;
+    sleeper.run_to(0);
+    // Its probe fails now; the fleet has gone on long since.
+    sleeper.local(Local::ProbeFailed { open_ms: OPEN_MS });
+    sleeper.now.is_connected = true;
+    let actions = sleeper.read(Some(Notice::Closed(id(40))));
+    assert!(
+        !actions
+            .iter()
+            .any(|action| matches!(action, Action::Ask(Ask::Verdict { .. })))
+    );
+    assert_eq!(sleeper.member.known_epoch(), 40);
+}

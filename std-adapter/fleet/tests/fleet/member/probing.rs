@@ -1,0 +1,199 @@
+//! Who probes, and what becomes of the right to.
+
+use atomic_breaker_fleet::{Action, Ask, Local, Notice, Verdict};
+
+use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
+
+#[test]
+fn nobody_bids_before_the_end_or_without_a_call() {
+    let mut instance = Instance::in_period(1, period(5, 4_000));
+    assert_eq!(instance.run_to(3_999), []);
+    assert!(!instance.member.wants_rejections(instance.now));
+    assert_eq!(instance.local(Local::Rejected), []);
+    instance.run_to(1);
+    assert!(instance.member.wants_rejections(instance.now));
+    let actions = instance.run_to(60_000);
+    let extended = actions
+        .iter()
+        .all(|action| matches!(action, Action::Extend { .. }));
+    assert!(extended && actions.len() > 30, "{actions:?}");
+}
+
+#[test]
+fn one_rejected_call_is_one_bid() {
+    let mut instance = Instance::in_period(1, period(5, 4_000));
+    instance.run_to(4_000);
+    instance.demand();
+    for _ in 0..100 {
+        assert_eq!(instance.local(Local::Rejected), []);
+    }
+    assert!(!instance.member.wants_rejections(instance.now));
+}
+
+#[test]
+fn whoever_wins_probes_and_says_what_it_found() {
+    let mut instance = Instance::probing(period(5, 0));
+    let healthy = Ask::Verdict {
+        id: id(5),
+        verdict: Verdict::Healthy,
+    };
+    assert_eq!(instance.local(Local::Recovered), [Action::Ask(healthy)]);
+    assert_eq!(instance.answer(healthy, true, Notice::Closed(id(6))), []);
+    assert_eq!(instance.read(Some(Notice::Closed(id(6)))), []);
+}
+
+#[test]
+fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whoever_probes() {
+    for (trips, grown) in [(1, 20_000), (2, 40_000), (3, 60_000), (200, 60_000)] {
+        let mut third = period(5, 0);
+        third.trips = trips;
+        let mut instance = Instance::probing(third);
+        let failed = Verdict::Failed {
+            open_ms: grown,
+            pause_ms: GRACE_MS as u32,
+        };
+        let verdict = Ask::Verdict {
+            id: id(5),
+            verdict: failed,
+        };
+        // The word of this instance has seen one trip.
+        let actions = instance.local(Local::ProbeFailed { open_ms: 20_000 });
+        assert_eq!(actions, [Action::Ask(verdict)]);
+    }
+}
+
+#[test]
+fn who_has_failed_leaves_the_next_probe_to_others_for_its_own_open_time() {
+    let mut instance = Instance::probing(period(5, 0));
+    let actions = instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
+    let [Action::Ask(verdict @ Ask::Verdict { .. })] = actions[..] else {
+        panic!("{actions:?}");
+    };
+    instance.answer(verdict, true, Notice::Open(period(6, 1_000)));
+    instance.run_to(u64::from(OPEN_MS) - 1);
+    assert!(!instance.member.wants_rejections(instance.now));
+    instance.run_to(1);
+    assert!(instance.member.wants_rejections(instance.now));
+    // And no longer than the fleet is open.
+    let mut instance = Instance::probing(period(5, 0));
+    instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
+    instance.hear(Notice::Open(period(6, 1_000)));
+    assert_eq!(instance.hear(Notice::Closed(id(7))), [Action::Close]);
+}
+
+#[test]
+fn whoever_loses_waits_for_the_one_who_won_and_no_longer() {
+    let mut instance = Instance::in_period(1, period(5, 1_000));
+    instance.run_to(1_000);
+    let bid = instance.demand();
+    let actions = instance.answer(bid, false, leased(period(5, 0), 400));
+    assert!(
+        matches!(actions[..], [] | [Action::Extend { .. }]),
+        "{actions:?}"
+    );
+    assert!(!instance.member.wants_rejections(instance.now));
+    instance.run_to(400);
+    assert!(instance.member.wants_rejections(instance.now));
+    instance.demand();
+}
+
+#[test]
+fn who_hears_that_somebody_probes_does_not_bid() {
+    let mut instance = Instance::in_period(1, period(5, 1_000));
+    instance.run_to(1_000);
+    instance.local(Local::Rejected);
+    instance.hear(leased(period(5, 0), 500));
+    let actions = instance.run_to(499);
+    let bids = actions
+        .iter()
+        .any(|action| matches!(action, Action::Ask(_)));
+    assert!(!bids, "{actions:?}");
+}
+
+#[test]
+fn a_long_probe_keeps_its_right() {
+    let mut instance = Instance::probing(period(5, 0));
+    instance.now.is_probing = true;
+    let mut bids = 0;
+    for _ in 0..100 {
+        for action in instance.run_to(50) {
+            let Action::Ask(ask @ Ask::Bid { .. }) = action else {
+                panic!("{action:?}");
+            };
+            bids += 1;
+            instance.answer(ask, true, leased(period(5, 0), 500));
+        }
+    }
+    assert!(
+        (20..50).contains(&bids),
+        "{bids} in 5 s, with a lease of 500 ms"
+    );
+}
+
+#[test]
+fn a_lost_probe_gives_its_right_up() {
+    let mut instance = Instance::probing(period(5, 0));
+    instance.now.is_probing = true;
+    instance.local(Local::ProbeLost);
+    assert_eq!(instance.run_to(5_000), []);
+    assert_eq!(instance.member.period(), None);
+}
+
+#[test]
+fn a_winner_that_is_called_only_after_its_right_has_ended_probes_for_all() {
+    let mut instance = Instance::probing(period(5, 0));
+    assert_eq!(instance.run_to(5_000), []);
+    let failed = instance.local(Local::ProbeFailed { open_ms: 20_000 });
+    assert!(
+        matches!(failed[..], [Action::Ask(Ask::Verdict { .. })]),
+        "{failed:?}"
+    );
+}
+
+#[test]
+fn a_winner_whom_nobody_calls_goes_on_alone_after_a_while() {
+    let mut instance = Instance::probing(period(5, 0));
+    assert_eq!(instance.run_to(40_000), []);
+    assert_eq!(instance.member.period(), None);
+}
+
+#[test]
+fn a_verdict_that_was_not_heard_is_repeated_until_it_is_known() {
+    let mut instance = Instance::probing(period(5, 0));
+    instance.now.is_connected = false;
+    assert_eq!(instance.local(Local::Recovered), []);
+    instance.now.is_connected = true;
+    let healthy = Ask::Verdict {
+        id: id(5),
+        verdict: Verdict::Healthy,
+    };
+    let still_open = Some(Notice::Open(period(5, 0)));
+    assert_eq!(instance.read(still_open), [Action::Ask(healthy)]);
+    assert_eq!(instance.read(still_open), [Action::Ask(healthy)]);
+    instance.answer(healthy, true, Notice::Closed(id(6)));
+    assert_eq!(instance.read(Some(Notice::Closed(id(6)))), []);
+}
+
+#[test]
+fn a_verdict_that_came_too_late_is_forgotten() {
+    let mut instance = Instance::probing(period(5, 0));
+    instance.now.is_connected = false;
+    instance.local(Local::Recovered);
+    instance.now.is_connected = true;
+    let actions = instance.read(Some(Notice::Open(period(9, 3_000))));
+    assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
+    assert_eq!(instance.read(Some(Notice::Open(period(9, 2_000)))), []);
+}
+
+#[test]
+fn a_lease_that_comes_too_late_is_left_to_lapse() {
+    let mut instance = Instance::in_period(1, period(5, 0));
+    let bid = instance.demand();
+    assert_eq!(instance.no_answer(bid), []);
+    instance.now.is_connected = true;
+    assert!(
+        !instance
+            .answer(bid, true, leased(period(5, 0), 100))
+            .contains(&Action::Probe)
+    );
+}

@@ -1,0 +1,36 @@
+//! Numbers and names that make no sense are told so.
+
+use std::time::Duration;
+
+use atomic_breaker_fleet::{FleetConfig, Name};
+
+fn message(config: &FleetConfig) -> String {
+    config.check().unwrap_err().to_string()
+}
+
+#[test]
+fn each_number_out_of_range_is_named() {
+    let fleet = FleetConfig::new(3);
+    assert_eq!(fleet.check(), Ok(()));
+    assert!(message(&FleetConfig::new(0)).contains("quorum"));
+    assert!(message(&fleet.window(Duration::ZERO)).contains("window"));
+    assert!(message(&fleet.window(Duration::MAX)).contains("window"));
+    assert!(message(&fleet.grace_percent(0)).contains("grace"));
+    assert!(message(&fleet.grace_percent(101)).contains("grace"));
+    assert!(message(&fleet.limit(Duration::ZERO)).contains("limit"));
+    assert!(message(&fleet.limit(Duration::from_secs(61))).contains("limit"));
+    assert!(message(&fleet.poll(Duration::ZERO)).contains("poll"));
+    assert!(message(&fleet.poll(Duration::from_millis(249))).contains("poll"));
+    assert_eq!(fleet.poll(Duration::from_millis(250)).check(), Ok(()));
+}
+
+#[test]
+fn a_name_has_1_to_255_bytes_of_any_value() {
+    assert!(Name::new([0xFF, 0, b'\n', b'}']).is_ok());
+    assert!(Name::new([0; 255]).is_ok());
+    let empty = Name::new("").unwrap_err().to_string();
+    assert!(empty.contains("1 to 255 bytes"), "{empty}");
+    let long = Name::new([0; 256]).unwrap_err().to_string();
+    assert!(long.contains("256 bytes"), "{long}");
+    assert_eq!(Name::new("a\nb").unwrap().to_string(), "a\\nb");
+}

@@ -1,0 +1,121 @@
+//! What tells two members or two ledgers apart: times relative to now, and epochs and marks by their order. The expiry of
+//! records is left out: the model does not look that far ahead.
+
+use super::key::Key;
+use crate::ledger::Ledger;
+use crate::ledger::record::Record;
+use crate::member::Member;
+use crate::member::phase::Phase;
+use crate::member::random::Random;
+use crate::message::Verdict;
+
+impl Member {
+    /// Makes it draw the same number every time.
+    pub(super) fn fix_random(&mut self, seed: u64) {
+        self.random = Random {
+            step: 0,
+            ..Random::new(seed)
+        };
+    }
+
+    pub(super) fn key(&self, now_ms: u64, key: &mut Key) {
+        let Self {
+            // The same in all states.
+            fleet: _,
+            rules: _,
+            longest_ms: _,
+            random: _,
+            known,
+            heard,
+            learned,
+            tripped_at,
+            own_until,
+            not_before,
+            rests_until,
+            has_failed,
+            overruled,
+            ended,
+            period,
+            verdict,
+        } = *self;
+        key.epoch(known);
+        key.epoch(heard);
+        key.ago(learned, now_ms);
+        key.until(own_until, now_ms);
+        key.ago((own_until > now_ms).then_some(tripped_at), now_ms);
+        key.until(not_before, now_ms);
+        key.until(rests_until, now_ms);
+        key.number(u64::from(has_failed));
+        key.mark(overruled);
+        for mark in ended.0 {
+            key.mark(mark);
+        }
+        key.mark(period.map(|period| period.id.mark));
+        if let Some(period) = period {
+            key.epoch(period.id.epoch);
+            key.number(u64::from(period.trips.min(4)));
+            key.until(period.ends, now_ms);
+            key.until(period.word_until, now_ms);
+            key.number(period.grace);
+            let (phase, times) = match period.phase {
+                Phase::Waiting => (0, [0, 0]),
+                Phase::Due => (1, [0, 0]),
+                Phase::BidAt(at) => (2, [at, 0]),
+                Phase::Bidding => (3, [0, 0]),
+                Phase::Taken(until) => (4, [until, 0]),
+                Phase::Probing {
+                    until,
+                    renew,
+                    is_given_up,
+                } => (5 + u64::from(is_given_up), [until, renew]),
+                Phase::Alone => (7, [0, 0]),
+            };
+            key.number(phase);
+            for time in times {
+                key.until(time, now_ms);
+            }
+        }
+        key.mark(verdict.map(|(id, _)| id.mark));
+        if let Some((_, Verdict::Failed { open_ms, .. })) = verdict {
+            key.number(open_ms.into());
+        }
+    }
+}
+
+impl Ledger {
+    pub(super) fn key(&self, now_ms: u64, key: &mut Key) {
+        // There is one breaker.
+        key.number(self.records.len() as u64);
+        for record in self.records.values() {
+            record.key(now_ms, key);
+        }
+        let mut votes: Vec<_> = self.votes.values().flatten().collect();
+        votes.retain(|vote| vote.counts(now_ms, i64::MAX));
+        votes.sort_unstable_by_key(|vote| vote.from);
+        key.number(votes.len() as u64);
+        for vote in votes {
+            key.number(vote.from.get() as u64);
+            key.number(now_ms - vote.at.cast_unsigned());
+            key.number(vote.open_ms.into());
+            key.epoch(vote.known);
+        }
+    }
+}
+
+impl Record {
+    fn key(&self, now_ms: u64, key: &mut Key) {
+        key.epoch(self.id.epoch);
+        key.mark(Some(self.id.mark));
+        key.number(u64::from(self.is_open));
+        key.until(self.ends, now_ms);
+        key.number(self.open_ms.into());
+        key.number(u64::from(self.trips.min(4)));
+        let lease = self
+            .lease
+            .and_then(|lease| Some((lease, lease.left(now_ms)?)));
+        key.number(lease.map_or(0, |(lease, _)| lease.holder.get() as u64));
+        key.number(lease.map_or(0, |(_, left)| left.into()));
+        key.number(self.doubt.map_or(0, |doubt| doubt.of.get() as u64));
+        key.number(self.doubt.map_or(0, |doubt| doubt.open_ms.into()));
+    }
+}

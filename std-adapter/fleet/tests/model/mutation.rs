@@ -1,0 +1,55 @@
+//! Faults put into the protocol on purpose: the model must find each.
+
+use crate::{Ask, Local, Verdict};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mutation {
+    /// The engine's answers count by their epoch only, like what it publishes.
+    AnswersAreMessages,
+    /// Periods that ended are not remembered.
+    EndsAreForgotten,
+    /// The absence of the engine goes unnoticed.
+    SilenceIsNotNoticed,
+    /// A process that is started again has another id.
+    NewIdAtEachStart,
+    /// A vote is as recent as its last repetition.
+    VotesDoNotAge,
+    /// One vote less is enough.
+    OneVoteLess,
+    /// A right to probe does not keep others away.
+    AllMayProbe,
+    /// A right to probe has no end.
+    RightsDoNotLapse,
+    /// A failure that one instance has found counts as confirmed.
+    OneWitnessIsTwo,
+    /// A successful probe is reported to no one.
+    SuccessIsNotTold,
+    /// An instance whose probe failed asks again at once.
+    WhoFailedDoesNotRest,
+}
+
+impl Mutation {
+    /// What reaches the engine instead.
+    pub(super) fn change(self, ask: &mut Ask, from: &mut u128) {
+        match (self, ask) {
+            (Self::VotesDoNotAge, Ask::Vote { age_ms, .. }) => *age_ms = 0,
+            (Self::OneVoteLess, Ask::Vote { quorum, .. }) => *quorum -= 1,
+            (Self::AllMayProbe, Ask::Bid { .. }) => *from = 99,
+            (Self::RightsDoNotLapse, Ask::Bid { lease_ms, .. }) => *lease_ms = u32::MAX,
+            (
+                Self::SuccessIsNotTold,
+                Ask::Verdict {
+                    id,
+                    verdict: Verdict::Healthy,
+                },
+            ) => id.mark = 0,
+            _ => {}
+        }
+    }
+    /// What an instance is told of its breaker instead.
+    pub(super) fn change_local(self, local: &mut Local) {
+        if let (Self::WhoFailedDoesNotRest, Local::ProbeFailed { open_ms }) = (self, local) {
+            *open_ms = 1;
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Instances, their engine, and what is on its way between them. Everything happens at common moments.
+
+use super::mail::Mail;
+use super::mutation::Mutation;
+use super::word::{Called, State, Word};
+use super::{POLL_TICKS, TICK_MS, WINDOW_MS, fleet, rules};
+use crate::{Context, Input, InstanceId, Ledger, Local, Member, Message, Name, Notice};
+
+#[derive(Clone)]
+pub(super) struct World {
+    pub(super) now: u64,
+    /// Since the last poll.
+    pub(super) tick: u64,
+    pub(super) is_up: bool,
+    pub(super) engine: Engine,
+    pub(super) instances: Vec<Instance>,
+    pub(super) quorum: u32,
+    /// Which instances are called seldom; all others are called at each tick.
+    pub(super) seldom: Vec<usize>,
+    pub(super) mutation: Option<Mutation>,
+    /// Which instances tripped because of their own outcomes, and when.
+    pub(super) trips: Vec<(usize, u64)>,
+    /// Which instances have probed in the period with this mark.
+    pub(super) probes: (u64, Vec<usize>),
+    /// Two may probe in a period, because something was lost.
+    pub(super) may_probe_twice: bool,
+    /// What went wrong.
+    pub(super) wrong: Option<&'static str>,
+}
+
+#[derive(Clone)]
+pub(super) struct Engine {
+    pub(super) ledger: Ledger,
+    pub(super) is_gone: bool,
+    /// What a lagging replica has.
+    pub(super) older: Option<Ledger>,
+    /// What was published last, to be delivered once more.
+    pub(super) published: Option<Notice>,
+    /// How far its clock is behind that of the model.
+    pub(super) behind_ms: u64,
+    pub(super) marks: u64,
+}
+
+#[derive(Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "each by itself")]
+pub(super) struct Instance {
+    pub(super) id: u128,
+    pub(super) member: Member,
+    pub(super) word: Word,
+    pub(super) inbox: Vec<Mail>,
+    pub(super) is_connected: bool,
+    pub(super) is_dead: bool,
+    pub(super) is_paused: bool,
+    /// Its calls fail, whatever the resource does.
+    pub(super) is_sick: bool,
+    /// Marks of the periods that it was told have ended.
+    pub(super) ended: Vec<u64>,
+}
+
+pub(super) fn name() -> Name {
+    Name::new("n").expect("a short name")
+}
+
+impl World {
+    pub(super) fn new(instances: usize, quorum: u32) -> Self {
+        let mut world = Self {
+            now: 1 << 40,
+            tick: 0,
+            is_up: true,
+            engine: Engine {
+                ledger: Ledger::new(),
+                is_gone: false,
+                older: None,
+                published: None,
+                behind_ms: 0,
+                marks: 1,
+            },
+            instances: Vec::new(),
+            quorum,
+            seldom: Vec::new(),
+            mutation: None,
+            trips: Vec::new(),
+            probes: (0, Vec::new()),
+            may_probe_twice: false,
+            wrong: None,
+        };
+        for who in 0..instances {
+            let instance = world.instance(who, who as u128 + 1);
+            world.instances.push(instance);
+        }
+        world
+    }
+
+    pub(super) fn instance(&self, who: usize, id: u128) -> Instance {
+        let mut member = Member::new(&fleet(self.quorum), &rules(), 0);
+        member.fix_random(who as u64 * 77 + 5);
+        Instance {
+            id,
+            member,
+            word: Word::default(),
+            inbox: Vec::new(),
+            is_connected: false,
+            is_dead: false,
+            is_paused: false,
+            is_sick: false,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Clocks of instances differ.
+    pub(super) fn clock(&self, who: usize) -> u64 {
+        self.now + who as u64 * 3_600_000
+    }
+
+    pub(super) fn engine_ms(&self) -> u64 {
+        self.now - self.engine.behind_ms
+    }
+
+    pub(super) fn publish(&mut self, notice: Notice) {
+        self.engine.published = Some(notice);
+        for instance in &mut self.instances {
+            if !instance.is_dead {
+                instance.inbox.push(Mail::Published(notice));
+            }
+        }
+    }
+
+    pub(super) fn step(&mut self) {
+        self.now += TICK_MS;
+        self.tick = (self.tick + 1) % POLL_TICKS;
+        let now = self.now;
+        self.trips.retain(|(_, at)| now - at <= WINDOW_MS);
+        let awake: Vec<usize> = (0..self.instances.len())
+            .filter(|&who| !self.instances[who].is_dead && !self.instances[who].is_paused)
+            .collect();
+        for &who in &awake {
+            for mail in std::mem::take(&mut self.instances[who].inbox) {
+                self.receive(who, mail);
+            }
+        }
+        for &who in &awake {
+            for _ in 0..8 {
+                let due = self.instances[who].member.due_ms();
+                if due.is_none_or(|due| due > self.clock(who)) {
+                    break;
+                }
+                self.input(who, Input::Time);
+            }
+            if self.tick == 0 || !self.instances[who].is_connected {
+                self.read(who);
+            }
+        }
+        for &who in &awake {
+            if !self.seldom.contains(&who) || self.tick as usize == who {
+                self.call(who);
+            }
+        }
+    }
+
+    fn receive(&mut self, who: usize, mail: Mail) {
+        let notice = match mail {
+            Mail::Published(notice) => Some(notice),
+            Mail::Answer(_, _, answer) => answer.and_then(|answer| answer.notice),
+            Mail::Read(_, notice) => notice,
+        };
+        if let Some(Notice::Closed(id)) = notice {
+            self.instances[who].ended.push(id.mark);
+        }
+        let believes = self.mutation != Some(Mutation::AnswersAreMessages);
+        // With that mutation answers look as if asked before all that is known, so they are no newer than it.
+        let asked = |asked_ms| if believes { asked_ms } else { 0 };
+        match mail {
+            Mail::Published(notice) => self.input(who, Input::Notice(notice)),
+            Mail::Answer(ask, asked_ms, answer) => {
+                if answer.is_none() {
+                    self.instances[who].is_connected =
+                        self.mutation == Some(Mutation::SilenceIsNotNoticed);
+                }
+                let asked_ms = asked(asked_ms);
+                let answer = Input::Answer {
+                    ask,
+                    asked_ms,
+                    answer,
+                };
+                self.input(who, answer);
+            }
+            Mail::Read(asked_ms, notice) => {
+                self.instances[who].is_connected = true;
+                let asked_ms = asked(asked_ms);
+                self.input(who, Input::Read { asked_ms, notice });
+            }
+        }
+    }
+
+    fn read(&mut self, who: usize) {
+        if self.engine.is_gone {
+            self.instances[who].is_connected = self.mutation == Some(Mutation::SilenceIsNotNoticed);
+            return;
+        }
+        let id = InstanceId::new(self.instances[who].id);
+        let reading = self
+            .engine
+            .ledger
+            .read(self.now - self.engine.behind_ms, id, 1_000);
+        let notice = reading
+            .messages
+            .first()
+            .map(|message: &Message| message.notice);
+        let read = Mail::Read(self.clock(who), notice);
+        self.instances[who].inbox.push(read);
+    }
+
+    fn call(&mut self, who: usize) {
+        let (now, context) = (self.now, self.context(who));
+        let instance = &mut self.instances[who];
+        let is_up = self.is_up && !instance.is_sick;
+        match instance.word.call(now, is_up) {
+            Called::Rejected => {
+                if instance.member.wants_rejections(context) {
+                    self.input(who, Input::Local(Local::Rejected));
+                }
+            }
+            Called::Made { is_probe, local } => {
+                if is_probe {
+                    self.note_probe(who);
+                }
+                if !is_up {
+                    self.trips.push((who, now));
+                }
+                if let Some(mut local) = local {
+                    if let Some(mutation) = self.mutation {
+                        mutation.change_local(&mut local);
+                    }
+                    self.input(who, Input::Local(local));
+                }
+            }
+        }
+    }
+
+    fn note_probe(&mut self, who: usize) {
+        let Some(id) = self.instances[who].member.period() else {
+            return;
+        };
+        if self.probes.0 != id.mark {
+            self.probes = (id.mark, Vec::new());
+        }
+        if !self.probes.1.contains(&who) {
+            self.probes.1.push(who);
+        }
+        if self.probes.1.len() > 1 && !self.may_probe_twice {
+            self.wrong = Some("two instances have probed in one period");
+        }
+    }
+
+    pub(super) fn context(&self, who: usize) -> Context {
+        Context {
+            now_ms: self.clock(who),
+            is_connected: self.instances[who].is_connected,
+            is_probing: false,
+        }
+    }
+
+    /// Whether every instance that is alive and well is served; by then all faults are over but those of the sick.
+    pub(super) fn all_are_served(&self) -> bool {
+        self.instances.iter().all(|instance| {
+            instance.is_dead || instance.is_sick || instance.word.state == State::Closed
+        })
+    }
+}
