@@ -84,8 +84,7 @@
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] | |
 //! | do rejected work later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
 //! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
-//! | write logs | `observe::BreakerLog`, `observe::RegistryLog` | `tracing` |
-//! | publish metrics | `observe::BreakerMetrics`, `observe::RegistryMetrics` | `metrics` |
+//! | write logs, publish metrics | the package `atomic-breaker-observe` | |
 //! | know why it opened; try it without rejecting calls | `Resource`, `Enforcement` | `resource` |
 //!
 //! # Clocks
@@ -120,11 +119,6 @@ pub mod http;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
-#[cfg(all(
-    any(feature = "metrics", feature = "tracing"),
-    target_has_atomic = "64"
-))]
-pub mod observe;
 mod permit;
 #[cfg(all(feature = "registry", target_has_atomic = "64"))]
 pub mod registry;

@@ -9,7 +9,7 @@ use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
 use atomic_breaker::{
     AnyBreaker, Breaker, Clock, Config, ManualClock, Observer, OnTransition, State, Transition,
 };
-use atomic_breaker_std::observe::{self, BreakerMetrics};
+use atomic_breaker_observe::{Metrics, publish};
 use atomic_breaker_std::{AnyPermit, Failure, Outcome, Resource, StateWatch};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -47,7 +47,7 @@ impl Keeper for OnEmbassy {
 
 /// The gauge of the states of one breaker.
 struct Gauge {
-    metrics: BreakerMetrics,
+    metrics: Metrics,
     name: String,
 }
 
@@ -69,14 +69,14 @@ impl Keeper for Gauge {
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("gauge {number}");
         Self {
-            metrics: BreakerMetrics::new(&name),
+            metrics: Metrics::new(&name),
             name,
         }
     }
 
     fn shown(&self) -> State {
         let recorder = PrometheusBuilder::new().build_recorder();
-        metrics::with_local_recorder(&recorder, observe::publish);
+        metrics::with_local_recorder(&recorder, publish);
         let page = recorder.handle().render();
         let labels = format!("circuit_breaker_name=\"{}\"", self.name);
         let shown = page.lines().find(|line| {

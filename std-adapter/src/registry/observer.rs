@@ -11,8 +11,8 @@ use atomic_breaker::{Outcome, Present, Rejected, Transition};
 /// `()` observes nothing; a pair notifies both; a reference or `Arc` forwards; an `Option` forwards if it is `Some`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not observe a registry with keys of type `{K}`",
-    note = "an observer of one breaker does not know of keys: take `RegistryLog` for `BreakerLog`, `RegistryMetrics` \
-            for `BreakerMetrics`, or implement `KeyedObserver`"
+    note = "an observer of one breaker does not know of keys: take `Metrics<Keys>` for `Metrics`, or implement \
+            `KeyedObserver`; the keys of `Log` and `Metrics` need `Display`"
 )]
 pub trait KeyedObserver<K> {
     /// Whether it wants to be notified at all.

@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use atomic_breaker_std::observe::{BreakerLog, BreakerMetrics, RegistryLog, RegistryMetrics};
+use atomic_breaker_observe::{Keys, Log, Metrics};
 use atomic_breaker_std::registry::{KeyedObserver, Registry};
 use atomic_breaker_std::{AnyPermit, Breaker, Config, Observer, Outcome, StdClock};
 use benches::hosts::{HOSTS, take_slots};
@@ -39,9 +39,9 @@ pub(crate) struct Observed {
 pub(crate) fn all() -> Vec<Observed> {
     let mut all = vec![
         one("a breaker", false, || ()),
-        one("a breaker, metrics", true, || BreakerMetrics::new("one")),
+        one("a breaker, metrics", true, || Metrics::new("one")),
         one("a breaker, log and metrics", true, || {
-            (BreakerLog::new("one"), BreakerMetrics::new("one"))
+            (Log::new("one"), Metrics::new("one"))
         }),
     ];
     for (group, keys) in [
@@ -50,13 +50,13 @@ pub(crate) fn all() -> Vec<Observed> {
     ] {
         all.push(by_key(group, keys.to_owned(), false, || ()));
         all.push(by_key(group, format!("{keys}, metrics"), true, || {
-            RegistryMetrics::new("keys")
+            Metrics::<Keys>::new("keys")
         }));
         all.push(by_key(
             group,
             format!("{keys}, log and metrics"),
             true,
-            || (RegistryLog::new("keys"), RegistryMetrics::new("keys")),
+            || (Log::new("keys"), Metrics::<Keys>::new("keys")),
         ));
     }
     all

@@ -1,0 +1,133 @@
+//! Logs what an operator must know of durable steps: few events of each kind, however many jobs there are.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use atomic_breaker_std::Clock;
+use atomic_breaker_std::steps::{Asked, Job, JobObserver, Status, Stuck};
+use atomic_breaker_std::words::printable;
+
+use super::event::some;
+use super::lock;
+use super::log::Log;
+use super::sampler::Sampler;
+
+/// How many events of one kind are logged per second.
+const MOST: u64 = 10;
+
+/// How often a failing store is logged, in milliseconds.
+const STORE_EVERY_MS: u32 = 60_000;
+
+/// What was logged of jobs.
+#[derive(Debug)]
+pub(super) struct JobLog {
+    ended: Sampler,
+    lost: Sampler,
+    unkept: Sampler,
+    told: Sampler,
+    store: Sampler,
+    /// The failure of the store was logged, and its recovery not yet. No other memory depends on it.
+    is_store_down: AtomicBool,
+    /// Lanes for which it was logged that steps are in their own way.
+    in_their_own_way: Mutex<BTreeSet<String>>,
+}
+
+impl JobLog {
+    pub(super) const fn new() -> Self {
+        Self {
+            ended: Sampler::new(),
+            lost: Sampler::new(),
+            unkept: Sampler::new(),
+            told: Sampler::new(),
+            store: Sampler::new(),
+            is_store_down: AtomicBool::new(false),
+            in_their_own_way: Mutex::new(BTreeSet::new()),
+        }
+    }
+}
+
+impl<C: Clock> Log<C> {
+    fn warn(&self, sampler: &Sampler, job: &Job, error: Option<&str>, message: &str) {
+        if let Some(left_out) = sampler.take(self.clock.now_ms(), 1_000, MOST) {
+            tracing::event!(
+                target: "atomic_breaker::steps",
+                tracing::Level::WARN,
+                circuit_breaker.name = &*self.name,
+                // None for a call that is kept only if it does not succeed.
+                circuit_breaker.job = Some(job.id.get()).filter(|id| *id != 0),
+                circuit_breaker.kind = printable(&job.kind),
+                circuit_breaker.key = printable(&job.key),
+                circuit_breaker.step = printable(&job.step),
+                circuit_breaker.lane = printable(&job.lane),
+                circuit_breaker.events_left_out = some(left_out),
+                error = error.map(printable),
+                "{message}"
+            );
+        }
+    }
+}
+
+impl<C: Clock + Send + Sync> JobObserver for Log<C> {
+    fn ended(&self, job: &Job, status: Status, error: &str) {
+        if matches!(status, Status::Dead | Status::Parked) {
+            let message = format!("a job is {}", status.name());
+            self.warn(&self.jobs.ended, job, Some(error), &message);
+        }
+    }
+
+    fn lost(&self, job: &Job) {
+        let message = "the right to a job was gone before what came of it was saved";
+        self.warn(&self.jobs.lost, job, None, message);
+    }
+
+    fn unkept(&self, job: &Job, error: &str) {
+        let message = "what was to become a job is neither done nor kept, and its caller has gone";
+        self.warn(&self.jobs.unkept, job, Some(error), message);
+    }
+
+    /// Once for each lane.
+    fn in_its_own_way(&self, job: &Job) {
+        if lock(&self.jobs.in_their_own_way).insert(job.lane.clone()) {
+            let message = "a call within the step was rejected while the step was the probe of its lane: if both have \
+                           the same breaker, failures count twice; use `Lane::guarded_within`";
+            self.warn(&Sampler::new(), job, None, message);
+        }
+    }
+
+    fn told(&self, stuck: &Stuck, error: Option<&str>) {
+        if error.is_some() {
+            let message = format!("nobody could be told that a job is {}", stuck.status.name());
+            self.warn(&self.jobs.told, &stuck.job, error, &message);
+        }
+    }
+
+    fn store_failed(&self, asked: Asked, error: &str) {
+        let store = &self.jobs.store;
+        let Some(left_out) = store.take(self.clock.now_ms(), STORE_EVERY_MS, 1) else {
+            return;
+        };
+        self.jobs.is_store_down.store(true, Ordering::Relaxed);
+        tracing::event!(
+            target: "atomic_breaker::steps",
+            tracing::Level::WARN,
+            circuit_breaker.name = &*self.name,
+            circuit_breaker.operation = asked.name(),
+            circuit_breaker.events_left_out = some(left_out),
+            error = printable(error),
+            "the store of jobs fails"
+        );
+    }
+
+    fn store_answered(&self) {
+        let is_down = &self.jobs.is_store_down;
+        if is_down.load(Ordering::Relaxed) && is_down.swap(false, Ordering::Relaxed) {
+            tracing::event!(
+                target: "atomic_breaker::steps",
+                tracing::Level::INFO,
+                circuit_breaker.name = &*self.name,
+                "the store of jobs answers"
+            );
+        }
+    }
+}

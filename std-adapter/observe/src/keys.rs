@@ -1,0 +1,189 @@
+//! Counts what happens to the keys of a registry.
+
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use atomic_breaker_std::registry::{AnyRegistry, KeyedObserver};
+use atomic_breaker_std::words::printable;
+use atomic_breaker_std::{Outcome, Rejected, State, Transition};
+
+use super::by_hash::ByHash;
+use super::calls::{Calls, End};
+use super::counters::Counter;
+use super::meter::{Meter, OfKey, Seen, Watch};
+use super::metrics::Metrics;
+use super::words::{Mode, OTHER, state_name};
+
+/// [`Metrics`] of a registry, which also show which keys are open.
+///
+/// ```
+/// use atomic_breaker_observe::Metrics;
+/// use atomic_breaker_std::registry::{Registry, RegistryError};
+/// use atomic_breaker_std::Config;
+/// use std::sync::Arc;
+///
+/// let metrics = Metrics::new("hosts");
+/// let hosts = Registry::builder(Config::new()).observer(metrics.clone()).build()?;
+/// let hosts = Arc::new(hosts);
+/// metrics.watch(&hosts);
+///
+/// assert_eq!(hosts.call("a.example", || Ok::<_, &str>(7)), Ok(7));
+/// // For each scrape, before the recorder renders its page:
+/// atomic_breaker_observe::publish();
+/// # Ok::<(), RegistryError>(())
+/// ```
+///
+/// All calls are counted together, without a key. A key gets a label of its own when it opens, if fewer than
+/// [`max_keys`](Metrics::max_keys) have one: an attacker who can choose keys cannot create more. The label is the
+/// `Display` text of the key, in at most 128 bytes, with control characters escaped; keys with the same label are counted
+/// together. Other keys are counted under the key `other`, and so is anything counted for a key before it gets a label.
+/// Labels are never given back, because the series of a counter must continue. A new key is published at zero first, so
+/// that rates see it rise. Clones count together.
+#[derive(Clone)]
+pub struct Keys {
+    meter: Arc<Meter>,
+    calls: Arc<Calls>,
+    rejections: [Arc<Counter>; Mode::ALL.len()],
+    labelled: Arc<ByHash<Arc<OfKey>>>,
+    other: Arc<OfKey>,
+    most: usize,
+}
+
+impl Metrics<Keys> {
+    /// Sets the maximum number of labels for keys that open, counting those of [named](Self::named) keys; 100 unless
+    /// set. Each label takes four series. Registries with the same name share the number.
+    #[must_use]
+    pub fn max_keys(mut self, keys: usize) -> Self {
+        self.0.most = keys;
+        self
+    }
+
+    /// Gives these keys a label from the start, published at zero, however many labels there are.
+    #[must_use]
+    pub fn named<K: Hash + fmt::Display>(self, keys: impl IntoIterator<Item = K>) -> Self {
+        for key in keys {
+            if let Some(of_key) = self.0.meter.key(printable(&key), usize::MAX, false) {
+                let keys = &self.0.labelled;
+                keys.pin().insert(keys.hash(&key), of_key);
+            }
+        }
+        self
+    }
+
+    /// Publishes the gauges of the states as well: their values are looked up in the registry each time, so a key that
+    /// has lost its slot is no longer shown. Without this there are no such gauges. Ends when the registry is dropped.
+    pub fn watch<R>(&self, registry: &Arc<R>)
+    where
+        R: AnyRegistry<Key: Hash> + Send + Sync + 'static,
+    {
+        let (weak, keys) = (Arc::downgrade(registry), Arc::downgrade(&self.0.labelled));
+        self.0.meter.watch(Watch {
+            of: Arc::as_ptr(registry).addr(),
+            look: Box::new(move || Some(see(&*weak.upgrade()?, &*keys.upgrade()?))),
+        });
+    }
+
+    /// [`watch`](Self::watch) for a registry in a `static`, or a leaked one.
+    pub fn watch_static<R>(&self, registry: &'static R)
+    where
+        R: AnyRegistry<Key: Hash> + Sync,
+    {
+        let keys = Arc::clone(&self.0.labelled);
+        self.0.meter.watch(Watch {
+            of: std::ptr::from_ref(registry).addr(),
+            look: Box::new(move || Some(see(registry, &keys))),
+        });
+    }
+}
+
+/// Looks at the current state of a registry.
+fn see<R: AnyRegistry<Key: Hash>>(registry: &R, keys: &ByHash<Arc<OfKey>>) -> Seen {
+    let mut seen = Seen::default();
+    for entry in registry.as_registry().entries() {
+        let state = entry.snapshot.state();
+        *seen.states.entry(state_name(state)).or_default() += 1;
+        if !matches!(state, State::Closed | State::Disabled) {
+            let of_key = keys.pin().get(&keys.hash(&*entry.key)).cloned();
+            seen.open.extend(of_key.map(|of_key| of_key.label.clone()));
+        }
+    }
+    seen
+}
+
+impl Keys {
+    pub(super) fn new(name: impl fmt::Display) -> Self {
+        let meter = Meter::of(name);
+        let other = meter.key(OTHER.to_owned(), usize::MAX, false);
+        Self {
+            calls: meter.calls(),
+            rejections: meter.rejections(),
+            labelled: Arc::new(ByHash::new()),
+            other: other.expect("there is room"),
+            meter,
+            most: 100,
+        }
+    }
+
+    #[cold]
+    fn count_rejection(&self, key: &impl Hash, mode: Mode) {
+        self.rejections[mode as usize].add();
+        let keys = self.labelled.pin();
+        let of_key = keys.get(&self.labelled.hash(key)).unwrap_or(&self.other);
+        of_key.rejections[mode as usize].add();
+    }
+
+    /// The counters of a key that has opened, with a new label if there is room.
+    fn opened<K: Hash + fmt::Display>(&self, key: &K) -> Arc<OfKey> {
+        let hash = self.labelled.hash(key);
+        let keys = self.labelled.pin();
+        if let Some(of_key) = keys.get(&hash) {
+            return Arc::clone(of_key);
+        }
+        // Plus one for `other`.
+        let most = self.most.saturating_add(1);
+        let Some(of_key) = self.meter.key(printable(key), most, true) else {
+            return Arc::clone(&self.other);
+        };
+        // There may be more keys than labels, because long labels are cut.
+        if keys.len() < self.most.saturating_mul(2) {
+            keys.insert(hash, Arc::clone(&of_key));
+        }
+        of_key
+    }
+}
+
+impl<K: Hash + fmt::Display> KeyedObserver<K> for Metrics<Keys> {
+    #[cold]
+    fn transition(&self, key: &K, transition: &Transition) {
+        let (to, cause) = (transition.to, transition.cause);
+        self.0.meter.transitions(to, cause).add();
+        if matches!(to, State::Open | State::ForcedOpen) {
+            self.0.opened(key).opened.add();
+        }
+    }
+
+    fn rejected(&self, key: &K, _: Rejected) {
+        self.0.count_rejection(key, Mode::Enforced);
+    }
+
+    fn would_reject(&self, key: &K, _: Rejected) {
+        self.0.count_rejection(key, Mode::Shadow);
+    }
+
+    #[inline]
+    fn outcome(&self, _: &K, outcome: Outcome) {
+        self.0.calls.add(End::of(outcome));
+    }
+
+    #[inline]
+    fn cancelled(&self, _: &K) {
+        self.0.calls.add(End::Cancelled);
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Keys").field(&self.meter).finish()
+    }
+}

@@ -1,0 +1,152 @@
+//! Counts what happens to one breaker.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use atomic_breaker_std::{Enforcement, Observer, Outcome, Present, Rejected, State, Transition};
+
+use super::calls::{Calls, End};
+use super::counters::Counter;
+use super::lock;
+use super::meter::Meter;
+use super::metrics::Metrics;
+use super::words::Mode;
+
+/// [`Metrics`] of one breaker.
+pub struct One {
+    name: &'static str,
+    counted: OnceLock<Counted>,
+    enforcement: Option<fn() -> &'static Enforcement>,
+}
+
+/// Where the breaker is counted.
+struct Counted {
+    meter: Arc<Meter>,
+    calls: Arc<Calls>,
+    rejections: [Arc<Counter>; Mode::ALL.len()],
+    /// The state that the gauge shows.
+    shown: Mutex<State>,
+}
+
+impl Metrics {
+    /// [`new`](Self::new) for a `static`: published from the first call on, or once it is [registered](Self::register).
+    ///
+    /// ```
+    /// use atomic_breaker_observe::Metrics;
+    /// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};
+    ///
+    /// static PAYMENTS: Breaker<StdClock, NativeWord, (), Metrics> =
+    ///     Breaker::builder(Config::new(), StdClock).observer(Metrics::in_static("payments")).build();
+    ///
+    /// // When the program starts, so that there is a zero to begin with:
+    /// PAYMENTS.observer().register();
+    /// ```
+    pub const fn in_static(name: &'static str) -> Self {
+        Self(One {
+            name,
+            counted: OnceLock::new(),
+            enforcement: None,
+        })
+    }
+
+    /// Publishes the metrics from now on.
+    pub fn register(&self) {
+        self.0.counted();
+    }
+
+    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_std::Resource) that may be in
+    /// shadow mode, which the breaker itself does not know; `Log` has the same setting. Without it, all rejections count
+    /// as enforced.
+    #[must_use]
+    pub const fn enforcement(mut self, of: fn() -> &'static Enforcement) -> Self {
+        self.0.enforcement = Some(of);
+        self
+    }
+}
+
+impl One {
+    pub(super) fn new(name: impl fmt::Display) -> Self {
+        Self {
+            counted: OnceLock::from(Counted::of(name)),
+            ..Metrics::in_static("").0
+        }
+    }
+
+    #[inline]
+    fn counted(&self) -> &Counted {
+        match self.counted.get() {
+            Some(counted) => counted,
+            None => self.begin(),
+        }
+    }
+
+    #[cold]
+    fn begin(&self) -> &Counted {
+        self.counted.get_or_init(|| Counted::of(self.name))
+    }
+}
+
+impl Observer for Metrics {
+    #[cold]
+    fn transition(&self, transition: &Transition) {
+        self.0.counted().count(transition, || transition.to);
+    }
+
+    #[cold]
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        self.0.counted().count(transition, || present.state());
+    }
+
+    #[cold]
+    fn rejected(&self, _: Rejected) {
+        let mode = Mode::of(self.0.enforcement);
+        self.0.counted().rejections[mode as usize].add();
+    }
+
+    #[inline]
+    fn outcome(&self, outcome: Outcome) {
+        self.0.counted().calls.add(End::of(outcome));
+    }
+
+    #[inline]
+    fn cancelled(&self) {
+        self.0.counted().calls.add(End::Cancelled);
+    }
+}
+
+impl Counted {
+    fn of(name: impl fmt::Display) -> Self {
+        let meter = Meter::of(name);
+        meter.move_breaker(None, Some(State::Closed));
+        Self {
+            calls: meter.calls(),
+            rejections: meter.rejections(),
+            meter,
+            shown: Mutex::new(State::Closed),
+        }
+    }
+
+    /// Two threads may report two transitions in either order, so the state is read under the lock: the thread that
+    /// reports last has read it after everything that was reported.
+    fn count(&self, transition: &Transition, state: impl FnOnce() -> State) {
+        let (to, cause) = (transition.to, transition.cause);
+        self.meter.transitions(to, cause).add();
+        let mut shown = lock(&self.shown);
+        let to = state();
+        let from = std::mem::replace(&mut *shown, to);
+        self.meter.move_breaker(Some(from), Some(to));
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.meter.move_breaker(Some(*lock(&self.shown)), None);
+    }
+}
+
+impl fmt::Debug for One {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.counted.get().map_or(self.name, |it| &it.meter.name);
+        f.debug_tuple("One").field(&name).finish()
+    }
+}

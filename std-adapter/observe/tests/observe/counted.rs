@@ -1,0 +1,231 @@
+//! Metrics of one breaker.
+
+use std::time::Duration;
+
+use atomic_breaker_observe::Metrics;
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::{
+    AnyPermit, Breaker, CallError, Cause, Config, Failure, ManualClock, Observer, Outcome, State,
+    StdClock, Transition, word::NativeWord,
+};
+
+use crate::support::{Page, RULES, SECOND};
+
+#[test]
+fn every_series_is_there_at_zero_before_anything_happens() {
+    let _breaker = Breaker::builder(RULES, StdClock)
+        .observer(Metrics::new("idle"))
+        .build();
+    let page = Page::now();
+    for outcome in ["success", "failure", "slow", "ignored", "cancelled"] {
+        assert_eq!(page.calls("idle", outcome), Some(0));
+    }
+    assert_eq!(page.transitions("idle", "open", "failure_limit"), Some(0));
+    assert_eq!(page.breakers("idle", "closed"), Some(1));
+    assert_eq!(page.breakers("idle", "open"), Some(0));
+    let rejections = page.get("rejections", "idle", &[("enforcement", "enforced")]);
+    assert_eq!(rejections, Some(0));
+}
+
+#[test]
+fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_no_call() {
+    let breaker = Breaker::builder(RULES, StdClock)
+        .observer(Metrics::new("counted"))
+        .build();
+    for _ in 0..5 {
+        breaker.call(|| Ok::<_, ()>(())).unwrap();
+    }
+    breaker.acquire().unwrap().report(Outcome::Ignored);
+    drop(breaker.acquire().unwrap());
+    for _ in 0..2 {
+        let failed = breaker.call(|| Err::<(), _>("no answer"));
+        assert_eq!(failed, Err(CallError::Failed("no answer")));
+    }
+    for _ in 0..3 {
+        assert!(breaker.acquire().is_err());
+    }
+    let page = Page::now();
+    let calls = ["success", "failure", "ignored", "cancelled"]
+        .map(|outcome| page.calls("counted", outcome).unwrap());
+    assert_eq!(calls, [5, 2, 1, 1]);
+    let rejections = page.get("rejections", "counted", &[("enforcement", "enforced")]);
+    assert_eq!(rejections, Some(3));
+}
+
+#[test]
+fn a_success_that_was_slow_is_counted_apart_from_other_failures() {
+    let clock = ManualClock::new();
+    let rules = RULES.slow_call(SECOND);
+    let breaker = Breaker::builder(rules, &clock)
+        .observer(Metrics::new("slow"))
+        .build();
+    let hosts = Registry::builder(rules)
+        .clock(&clock)
+        .observer(Metrics::new("slow-keys"))
+        .build()
+        .unwrap();
+    let begin = || (breaker.acquire().unwrap(), hosts.acquire("a").unwrap());
+    let (failed, dropped) = (begin(), begin());
+    for _ in 0..2 {
+        let (permit, of_key) = begin();
+        clock.advance(2 * SECOND);
+        permit.success();
+        of_key.report(Outcome::Success);
+    }
+    failed.0.failure();
+    failed.1.report(Failure::new().into());
+    drop(dropped);
+    let page = Page::now();
+    for name in ["slow", "slow-keys"] {
+        let calls = ["success", "failure", "slow", "cancelled"];
+        let calls = calls.map(|outcome| page.calls(name, outcome).unwrap());
+        assert_eq!(calls, [0, 1, 2, 1], "{name}");
+        assert_eq!(page.transitions(name, "open", "failure_limit"), Some(1));
+    }
+}
+
+#[test]
+fn short_open_times_that_no_gauge_shows_are_counted() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::builder(RULES, &clock)
+        .observer(Metrics::new("short"))
+        .build();
+    for _ in 0..7 {
+        breaker.acquire().unwrap().failure();
+        breaker.acquire().unwrap().failure();
+        clock.advance(SECOND * 10);
+        breaker.acquire().unwrap().success();
+    }
+    let page = Page::now();
+    assert_eq!(page.breakers("short", "open"), Some(0));
+    assert_eq!(page.transitions("short", "open", "failure_limit"), Some(7));
+    assert_eq!(
+        page.transitions("short", "half_open", "open_time_over"),
+        Some(7)
+    );
+    assert_eq!(
+        page.transitions("short", "closed", "probes_succeeded"),
+        Some(7)
+    );
+}
+
+#[test]
+fn the_gauge_shows_each_state() {
+    let clock = ManualClock::new();
+    let rules = RULES.gradual_return(10, Duration::from_secs(5));
+    let breaker = Breaker::builder(rules, &clock)
+        .observer(Metrics::new("gauge"))
+        .build();
+    let shown = |state| {
+        let page = Page::now();
+        for other in State::ALL.iter().map(snake_case) {
+            let expected = u64::from(state == other);
+            assert_eq!(
+                page.breakers("gauge", &other),
+                Some(expected),
+                "{state}: {other}"
+            );
+        }
+    };
+    shown("closed");
+    breaker.trip();
+    shown("open");
+    clock.advance(SECOND * 10);
+    let probe = breaker.acquire().unwrap();
+    shown("half_open");
+    probe.success();
+    shown("returning");
+    breaker.force_open();
+    shown("forced_open");
+    breaker.release();
+    breaker.disable();
+    shown("disabled");
+}
+
+#[test]
+fn breakers_of_one_name_are_counted_together_and_leave_no_gauge_behind() {
+    let make = || {
+        Breaker::builder(RULES, StdClock)
+            .observer(Metrics::new("together"))
+            .build()
+    };
+    let (one, other) = (make(), make());
+    one.trip();
+    other.call(|| Ok::<_, ()>(())).unwrap();
+    assert_eq!(Page::now().breakers("together", "open"), Some(1));
+    assert_eq!(Page::now().breakers("together", "closed"), Some(1));
+    drop((one, other));
+    let page = Page::now();
+    assert_eq!(page.breakers("together", "open"), Some(0));
+    assert_eq!(page.breakers("together", "closed"), Some(0));
+    let later = make();
+    later.call(|| Ok::<_, ()>(())).unwrap();
+    later.trip();
+    let page = Page::now();
+    assert_eq!(page.calls("together", "success"), Some(2));
+    assert_eq!(page.transitions("together", "open", "manual"), Some(2));
+}
+
+static STATIC: Breaker<StdClock, NativeWord, (), Metrics> =
+    Breaker::builder(Config::new(), StdClock)
+        .observer(Metrics::in_static("static"))
+        .build();
+
+#[test]
+fn a_static_breaker_is_published_once_it_is_registered_or_called() {
+    assert_eq!(Page::now().calls("static", "success"), None);
+    STATIC.observer().register();
+    assert_eq!(Page::now().calls("static", "success"), Some(0));
+    STATIC.call(|| Ok::<_, ()>(())).unwrap();
+    assert_eq!(Page::now().calls("static", "success"), Some(1));
+}
+
+#[test]
+fn a_name_breaks_no_line_of_the_page() {
+    let breaker = Breaker::builder(RULES, StdClock)
+        .observer(Metrics::new("na\nme \"quoted\" \u{1b}[0m"))
+        .build();
+    breaker.trip();
+    let page = Page::now();
+    let lines: Vec<_> = page
+        .0
+        .lines()
+        .filter(|line| line.contains("na\\"))
+        .collect();
+    assert!(!lines.is_empty());
+    for line in lines {
+        assert!(
+            line.contains(r#"circuit_breaker_name="na\\nme \"quoted\" \\u{1b}[0m""#),
+            "{line}"
+        );
+    }
+}
+
+/// `HalfOpen` as `half_open`.
+fn snake_case(name: &impl std::fmt::Debug) -> String {
+    let mut snake = String::new();
+    for char in format!("{name:?}").chars() {
+        if char.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(char.to_lowercase());
+    }
+    snake
+}
+
+#[test]
+fn each_state_and_each_cause_has_a_label_of_its_own() {
+    let metrics: Metrics = Metrics::new("labels");
+    for &state in State::ALL {
+        for &cause in Cause::ALL {
+            metrics.transition(&Transition::new(State::Closed, state, cause));
+        }
+    }
+    let page = Page::now();
+    for state in State::ALL {
+        for cause in Cause::ALL {
+            let count = page.transitions("labels", &snake_case(state), &snake_case(cause));
+            assert_eq!(count, Some(1), "{state} by {cause:?}");
+        }
+    }
+}

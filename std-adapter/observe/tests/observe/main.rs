@@ -1,0 +1,29 @@
+//! Logs and metrics.
+//!
+//! | file | what |
+//! |---|---|
+//! | `support` | a subscriber and a recorder that keep what they get |
+//! | `logs`, `keyed_logs` | events of a breaker, of a registry |
+//! | `counted`, `keyed` | metrics of a breaker, of a registry |
+//! | `jobs` | metrics and events of durable steps |
+//! | `published` | recorders that come late, are replaced, call back |
+//! | `attacked` | threads that come and go, many and hostile keys, observers that panic |
+//! | `../observe_process.rs` | new keys, and the thread that publishes, in a process of their own |
+//! | `week` | what is logged and counted is what happened, in a week of virtual time |
+//! | `dashboard` | every name in it is emitted, and the other way round |
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the path of the method is longer"
+)]
+#![cfg(all(feature = "metrics", feature = "steps", feature = "tracing"))]
+
+mod attacked;
+mod counted;
+mod dashboard;
+mod jobs;
+mod keyed;
+mod keyed_logs;
+mod logs;
+mod published;
+mod support;
+mod week;

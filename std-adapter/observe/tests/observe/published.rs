@@ -1,0 +1,123 @@
+//! Recorders that come late, are replaced, call back.
+
+use std::cell::Cell;
+use std::thread;
+
+use atomic_breaker_observe::{Metrics, One, publish};
+use atomic_breaker_std::{Breaker, StdClock};
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+use crate::support::{Page, RULES};
+
+#[test]
+fn a_recorder_that_comes_late_and_one_that_replaces_it_get_all_that_was_counted() {
+    let breaker = Breaker::builder(RULES, StdClock)
+        .observer(Metrics::new("late"))
+        .build();
+    for _ in 0..10 {
+        breaker.call(|| Ok::<_, ()>(())).unwrap();
+        // To nobody.
+        publish();
+    }
+    assert_eq!(Page::now().calls("late", "success"), Some(10));
+    assert_eq!(Page::now().calls("late", "success"), Some(10));
+}
+
+#[test]
+fn to_publish_twice_or_at_the_same_time_counts_nothing_twice() {
+    let breaker = Breaker::builder(RULES, StdClock)
+        .observer(Metrics::new("twice"))
+        .build();
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let publish_there = || metrics::with_local_recorder(&recorder, publish);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    breaker.call(|| Ok::<_, ()>(())).unwrap();
+                    publish_there();
+                }
+            });
+        }
+    });
+    publish_there();
+    let page = Page(recorder.handle().render());
+    assert_eq!(page.calls("twice", "success"), Some(200));
+}
+
+#[test]
+fn metrics_are_described() {
+    let _metrics: Metrics = Metrics::new("described");
+    let page = Page::now();
+    for line in [
+        "# HELP circuit_breaker_calls Calls that were admitted, by how they ended.",
+        "# TYPE circuit_breaker_calls counter",
+        "# TYPE circuit_breaker_breakers gauge",
+    ] {
+        assert!(page.0.contains(line), "{line}");
+    }
+}
+
+#[test]
+fn names_with_the_suffixes_that_prometheus_recommends_are_sound() {
+    let _metrics: Metrics = Metrics::new("recommended");
+    let builder = PrometheusBuilder::new().with_recommended_naming(true);
+    let recorder = builder.build_recorder();
+    metrics::with_local_recorder(&recorder, publish);
+    let page = recorder.handle().render();
+    assert!(page.contains("\ncircuit_breaker_calls_total{"));
+    assert!(page.contains("\ncircuit_breaker_breakers{"));
+}
+
+/// Uses the breaker that it is told about, and publishes, and makes another one.
+struct CallsBack<'a, F: Fn()> {
+    call: F,
+    depth: &'a Cell<u32>,
+}
+
+impl<F: Fn()> Recorder for CallsBack<'_, F> {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, _: &Key, _: &Metadata<'_>) -> Counter {
+        if self.depth.get() == 0 {
+            self.depth.set(1);
+            (self.call)();
+            publish();
+        }
+        Counter::noop()
+    }
+
+    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+        (self.call)();
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+        Histogram::noop()
+    }
+}
+
+#[test]
+fn a_recorder_may_use_the_breaker_publish_and_make_others() {
+    let breaker = Breaker::builder(RULES, StdClock)
+        .observer(Metrics::new("called-back"))
+        .build();
+    let depth = Cell::new(0);
+    let recorder = CallsBack {
+        call: || {
+            breaker.trip();
+            breaker.reset();
+            breaker.call(|| Ok::<_, ()>(())).unwrap();
+            drop(Metrics::<One>::new("made-meanwhile"));
+        },
+        depth: &depth,
+    };
+    metrics::with_local_recorder(&recorder, publish);
+    assert_eq!(depth.get(), 1);
+    assert!(Page::now().calls("called-back", "success") > Some(1));
+}

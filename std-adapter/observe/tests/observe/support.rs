@@ -1,0 +1,127 @@
+//! A subscriber and a recorder that keep what they get.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use atomic_breaker_observe::publish;
+use atomic_breaker_std::Config;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// Two failures in a row trip for ten seconds.
+pub(crate) const RULES: Config = Config::new()
+    .consecutive_failures(2)
+    .open_for(Duration::from_secs(10));
+
+/// What `publish` hands to a fresh recorder, by series.
+#[derive(Debug)]
+pub(crate) struct Page(pub(crate) String);
+
+impl Page {
+    pub(crate) fn now() -> Self {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, publish);
+        Self(recorder.handle().render())
+    }
+
+    /// The value of the series of a breaker; labels as they are rendered, without `circuit_breaker_`.
+    pub(crate) fn get(&self, metric: &str, name: &str, labels: &[(&str, &str)]) -> Option<u64> {
+        let mut series = format!("circuit_breaker_{metric}{{circuit_breaker_name=\"{name}\"");
+        for (label, value) in labels {
+            write!(series, ",circuit_breaker_{label}=\"{value}\"").unwrap();
+        }
+        series.push_str("} ");
+        let line = self.0.lines().find_map(|line| line.strip_prefix(&series))?;
+        Some(line.parse().unwrap())
+    }
+
+    pub(crate) fn calls(&self, name: &str, outcome: &str) -> Option<u64> {
+        self.get("calls", name, &[("outcome", outcome)])
+    }
+
+    pub(crate) fn transitions(&self, name: &str, to: &str, cause: &str) -> Option<u64> {
+        self.get("transitions", name, &[("state", to), ("cause", cause)])
+    }
+
+    pub(crate) fn breakers(&self, name: &str, state: &str) -> Option<u64> {
+        self.get("breakers", name, &[("state", state)])
+    }
+}
+
+/// An event: level and target, and its fields as text.
+#[derive(Clone, Debug)]
+pub(crate) struct Logged {
+    pub(crate) level: tracing::Level,
+    pub(crate) target: &'static str,
+    fields: BTreeMap<String, String>,
+}
+
+impl Logged {
+    /// A field, without `circuit_breaker.`; `message`.
+    pub(crate) fn get(&self, field: &str) -> Option<&str> {
+        let full = format!("circuit_breaker.{field}");
+        let found = self.fields.get(&full).or_else(|| self.fields.get(field));
+        found.map(String::as_str)
+    }
+
+    pub(crate) fn left_out(&self) -> u64 {
+        self.get("rejections_left_out")
+            .map_or(0, |count| count.parse().unwrap())
+    }
+}
+
+impl Visit for Logged {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.fields.insert(field.name().into(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.fields
+            .insert(field.name().into(), format!("{value:?}"));
+    }
+}
+
+/// Keeps all events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keeper(Arc<Mutex<Vec<Logged>>>);
+
+impl Subscriber for Keeper {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut logged = Logged {
+            level: *event.metadata().level(),
+            target: event.metadata().target(),
+            fields: BTreeMap::new(),
+        };
+        event.record(&mut logged);
+        self.0.lock().unwrap().push(logged);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// What is logged on this thread meanwhile.
+pub(crate) fn logged(what: impl FnOnce()) -> Vec<Logged> {
+    let keeper = Keeper::default();
+    tracing::subscriber::with_default(keeper.clone(), what);
+    keeper.0.lock().unwrap().clone()
+}

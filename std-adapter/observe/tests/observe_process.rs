@@ -1,0 +1,96 @@
+//! What concerns all metrics of a process: a process of its own, and one test.
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the path of the method is longer"
+)]
+#![cfg(feature = "metrics")]
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atomic_breaker_observe::{Metrics, publish, publish_each_second};
+use atomic_breaker_std::registry::Registry;
+use atomic_breaker_std::{Config, ManualClock};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+/// Waits for a line of the page, for ten seconds at most.
+fn wait_for(prometheus: &PrometheusHandle, line: &str) -> bool {
+    let end = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < end {
+        if prometheus.render().lines().any(|found| found == line) {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+fn opened(key: &str, count: u32) -> String {
+    format!(
+        "circuit_breaker_key_opened{{circuit_breaker_name=\"hosts\",circuit_breaker_key=\"{key}\"}} {count}"
+    )
+}
+
+#[test]
+fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() {
+    let clock = ManualClock::new();
+    let hosts = Registry::builder(Config::new())
+        .clock(&clock)
+        .observer(Metrics::new("hosts"))
+        .build()
+        .unwrap();
+    // Before there is a recorder.
+    hosts.command(&"a", |host| host.trip()).unwrap();
+    assert!(hosts.acquire("a").is_err());
+
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let prometheus = recorder.handle();
+    metrics::set_global_recorder(recorder).unwrap();
+    publish();
+    assert!(prometheus.render().contains(&opened("a", 0)));
+    publish();
+    let page = prometheus.render();
+    assert!(page.contains(&opened("a", 1)));
+    assert!(page.contains(
+        "circuit_breaker_key_rejections{circuit_breaker_name=\"hosts\",circuit_breaker_key=\"a\",circuit_breaker_enforcement=\"enforced\"} 1"
+    ));
+
+    // For an hour at zero, then for no time: the second call takes effect, and starts no other thread.
+    publish_each_second(Duration::from_secs(3_600)).unwrap();
+    hosts.command(&"b", |host| host.trip()).unwrap();
+    assert!(wait_for(&prometheus, &opened("b", 0)));
+    publish();
+    hosts.command(&"c", |host| host.trip()).unwrap();
+    assert!(wait_for(&prometheus, &opened("c", 0)));
+    publish_each_second(Duration::ZERO).unwrap();
+    assert!(wait_for(&prometheus, &opened("c", 1)));
+
+    // A fork has no such thread, and starts one of its own. Between two rounds of the thread here, as a lock that it
+    // holds would be held in the fork for ever.
+    thread::sleep(Duration::from_millis(100));
+    #[cfg(unix)]
+    assert!(in_fork(|| {
+        publish_each_second(Duration::ZERO).unwrap();
+        hosts.command(&"d", |host| host.trip()).unwrap();
+        wait_for(&prometheus, &opened("d", 1))
+    }));
+}
+
+/// Whether a child of this process says so.
+#[cfg(unix)]
+fn in_fork(says: impl Fn() -> bool) -> bool {
+    // SAFETY: the child ends without returning.
+    match unsafe { libc::fork() } {
+        0 => unsafe {
+            // Not for ever, whatever happens.
+            libc::alarm(30);
+            libc::_exit(i32::from(!says()))
+        },
+        child => {
+            let mut status = -1;
+            // SAFETY: `status` is a place for the answer.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            status == 0
+        }
+    }
+}
