@@ -2,38 +2,31 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
-use axum::Router;
-use tokio::sync::Semaphore;
-
-use super::gate::Gate;
-#[cfg(feature = "steps")]
-use super::jobs::OfSteps;
-use super::source::{OfRegistry, OfSingle, Single, Source, displayed};
-use super::{AdminError, Timeline, router, text};
 #[cfg(feature = "fleet")]
 use atomic_breaker_fleet::{FleetStatus, Joined};
 use atomic_breaker_std::registry::AnyRegistry;
 #[cfg(feature = "steps")]
 use atomic_breaker_std::steps::{Steps, Store};
+use axum::Router;
+use tokio::sync::Semaphore;
+
+use super::gate::{Gate, Host, OriginOf};
+#[cfg(feature = "steps")]
+use super::jobs::OfSteps;
+use super::response::Problem;
+use super::source::{OfRegistry, OfSingle, Single, Source};
+use super::{AdminError, Timeline, router, text};
 
 /// What is shown, and to which clients; [`router`](Self::router) turns it into an axum router, which a service nests
 /// behind its own authentication. The [module](super) shows a whole program.
 #[must_use = "`router` makes a router of it"]
 pub struct Admin {
-    title: String,
-    timeline: Timeline,
-    sources: Vec<Named<Box<dyn Source>>>,
-    #[cfg(feature = "fleet")]
-    fleets: Vec<Named<tokio::sync::watch::Receiver<FleetStatus>>>,
-    #[cfg(feature = "steps")]
-    steps: Vec<Named<OfSteps>>,
-    hosts: Option<Vec<String>>,
-    origins: Vec<String>,
-    is_unauthenticated: bool,
-    streams: usize,
+    shown: Shown,
+    /// The first setting that is wrong.
+    error: Option<AdminError>,
 }
 
 /// Something that is shown under a name.
@@ -42,7 +35,7 @@ pub(super) struct Named<T> {
     pub(super) it: T,
 }
 
-/// The state that requests are answered from.
+/// What responses are made from.
 pub(super) struct Shown {
     pub(super) title: String,
     pub(super) timeline: Timeline,
@@ -57,7 +50,8 @@ pub(super) struct Shown {
     /// One command at a time, separate from reads: no read delays it, and of two operators who saw the same epoch the
     /// second one is refused.
     pub(super) commands: Arc<Semaphore>,
-    pub(super) streams: Arc<AtomicUsize>,
+    /// How many pages may be live at the same time.
+    pub(super) streams: Arc<Semaphore>,
     pub(super) most_streams: usize,
 }
 
@@ -70,104 +64,79 @@ impl Admin {
     /// Shows the content of the timeline; add registries and breakers.
     pub fn new(timeline: &Timeline) -> Self {
         Self {
-            title: "Circuit breakers".to_owned(),
-            timeline: timeline.clone(),
-            sources: Vec::new(),
-            #[cfg(feature = "fleet")]
-            fleets: Vec::new(),
-            #[cfg(feature = "steps")]
-            steps: Vec::new(),
-            hosts: None,
-            origins: Vec::new(),
-            is_unauthenticated: false,
-            streams: STREAMS,
+            shown: Shown {
+                title: "Circuit breakers".to_owned(),
+                timeline: timeline.clone(),
+                sources: Vec::new(),
+                #[cfg(feature = "fleet")]
+                fleets: Vec::new(),
+                #[cfg(feature = "steps")]
+                steps: Vec::new(),
+                gate: Gate::default(),
+                readers: Arc::new(Semaphore::new(READERS)),
+                commands: Arc::new(Semaphore::new(1)),
+                streams: Arc::new(Semaphore::new(STREAMS)),
+                most_streams: STREAMS,
+            },
+            error: None,
         }
     }
 
-    /// Shows a registry: an `Arc`, or a `&'static` reference. Its keys are shown through `Display`, up to 256 bytes of
-    /// each.
+    /// Shows a registry: an `Arc`, or a `&'static` reference. The name of a key is its `Display` text, of which up to
+    /// 256 bytes are shown. Names must differ: of two keys with the same name none can be changed.
     pub fn registry<H>(self, name: impl Into<Arc<str>>, registry: H) -> Self
     where
-        H: AnyRegistry + Send + Sync + 'static,
-        H::Key: fmt::Display,
+        H: AnyRegistry<Key: fmt::Display> + Send + Sync + 'static,
     {
-        self.source(
-            name.into(),
-            Box::new(OfRegistry {
-                handle: registry,
-                text: displayed::<H::Key>,
-            }),
-        )
+        self.source(name.into(), Box::new(OfRegistry(registry)))
     }
 
-    /// [`registry`](Self::registry) for keys without `Display`, or that should read differently: `text` makes their
-    /// text. Keys of one registry must not read the same, or they cannot be told apart when one is to be changed. Its
-    /// recorder takes the same text: [`Recorder::by_text`](super::Recorder::by_text).
-    pub fn registry_by<H, F>(self, name: impl Into<Arc<str>>, registry: H, text: F) -> Self
+    /// Shows a single breaker, or a [`Resource`](atomic_breaker_std::Resource), whose last failure and shadow mode are
+    /// shown as well: an `Arc`, or a `&'static` reference.
+    pub fn breaker<H>(self, name: impl Into<Arc<str>>, breaker: H) -> Self
     where
-        H: AnyRegistry + Send + Sync + 'static,
-        F: Fn(&H::Key) -> String + Send + Sync + 'static,
+        H: Deref<Target: Single> + Send + Sync + 'static,
     {
-        let text = move |key: &H::Key| text::of_key(&text(key));
-        self.source(
-            name.into(),
-            Box::new(OfRegistry {
-                handle: registry,
-                text,
-            }),
-        )
-    }
-
-    /// Shows a single breaker, or a [`Resource`](atomic_breaker_std::Resource): an `Arc`, or a `&'static` reference.
-    pub fn breaker(self, name: impl Into<Arc<str>>, breaker: impl Single) -> Self {
         self.source(name.into(), Box::new(OfSingle(breaker)))
     }
 
     fn source(mut self, name: Arc<str>, it: Box<dyn Source>) -> Self {
-        self.sources.push(Named { name, it });
+        self.shown.sources.push(Named { name, it });
         self
     }
 
     /// Shows how this process stands in a fleet.
     #[cfg(feature = "fleet")]
     pub fn fleet(mut self, name: impl Into<Arc<str>>, joined: &Joined) -> Self {
-        self.fleets.push(Named {
-            name: name.into(),
-            it: joined.watch(),
-        });
+        let (name, it) = (name.into(), joined.watch());
+        self.shown.fleets.push(Named { name, it });
         self
     }
 
     /// Shows the jobs of durable steps, in any store: the page has a tab for them, where they are tried again and
     /// cancelled. Of their states only the size is shown.
     ///
-    /// Keys and the text of errors are shown to everyone who gets in.
+    /// Keys and the text of errors are shown to every operator.
     #[cfg(feature = "steps")]
-    pub fn steps<D: Store>(mut self, name: impl Into<Arc<str>>, steps: &Steps<D>) -> Self {
-        self.steps.push(Named {
-            name: name.into(),
-            it: OfSteps::new(steps, false),
-        });
-        self
+    pub fn steps<D: Store>(self, name: impl Into<Arc<str>>, steps: &Steps<D>) -> Self {
+        self.jobs(name.into(), OfSteps::new(steps, false))
     }
 
-    /// [`steps`](Self::steps), with the states of jobs: for everyone who gets in, including viewers.
+    /// [`steps`](Self::steps), with the states of jobs: for every operator, including viewers.
     #[cfg(feature = "steps")]
-    pub fn steps_with_states<D: Store>(
-        mut self,
-        name: impl Into<Arc<str>>,
-        steps: &Steps<D>,
-    ) -> Self {
-        self.steps.push(Named {
-            name: name.into(),
-            it: OfSteps::new(steps, true),
-        });
+    pub fn steps_with_states<D: Store>(self, name: impl Into<Arc<str>>, steps: &Steps<D>) -> Self {
+        self.jobs(name.into(), OfSteps::new(steps, true))
+    }
+
+    #[cfg(feature = "steps")]
+    fn jobs(mut self, name: Arc<str>, it: OfSteps) -> Self {
+        self.shown.steps.push(Named { name, it });
         self
     }
 
     /// The title of the page: service and environment, for operators who have several open.
     pub fn title(mut self, title: impl fmt::Display) -> Self {
-        self.title = text::bounded(&title, MAX_NAME);
+        self.shown.title = text::bounded(&title, MAX_NAME);
         self
     }
 
@@ -176,10 +145,10 @@ impl Admin {
     /// Unless set, `localhost` and loopback addresses.
     pub fn hosts<I>(mut self, hosts: I) -> Self
     where
-        I: IntoIterator,
-        I::Item: Into<String>,
+        I: IntoIterator<Item: Into<String>>,
     {
-        self.hosts = Some(hosts.into_iter().map(Into::into).collect());
+        let hosts = self.parse_all(hosts, Host::parse, AdminError::BadHost);
+        self.shown.gate.hosts = Some(hosts);
         self
     }
 
@@ -187,24 +156,47 @@ impl Admin {
     /// `Host`. For example `"https://admin.example.com"`.
     pub fn origins<I>(mut self, origins: I) -> Self
     where
-        I: IntoIterator,
-        I::Item: Into<String>,
+        I: IntoIterator<Item: Into<String>>,
     {
-        self.origins = origins.into_iter().map(Into::into).collect();
+        self.shown.gate.origins = self.parse_all(origins, OriginOf::parse, AdminError::BadOrigin);
         self
+    }
+
+    fn parse_all<T>(
+        &mut self,
+        texts: impl IntoIterator<Item: Into<String>>,
+        parse: fn(&str) -> Option<T>,
+        wrong: fn(String) -> AdminError,
+    ) -> Vec<T> {
+        let texts = texts.into_iter().map(Into::into);
+        let parsed = texts.filter_map(|text: String| {
+            let parsed = parse(&text);
+            if parsed.is_none() {
+                self.error.get_or_insert(wrong(text));
+            }
+            parsed
+        });
+        parsed.collect()
     }
 
     /// Also serves requests that carry no [`Operator`](super::Operator): everyone who can reach it may change
     /// everything. For development, and for networks where that is intended.
     pub fn unauthenticated(mut self) -> Self {
-        self.is_unauthenticated = true;
+        self.shown.gate.is_open = true;
         self
     }
 
     /// How many pages may be live at the same time, from 1 to 10,000; 64 unless set. Further ones are refused, and read
     /// the states every 5 s.
     pub fn streams(mut self, most: usize) -> Self {
-        self.streams = most;
+        if (1..=MOST_STREAMS).contains(&most) {
+            self.shown.streams = Arc::new(Semaphore::new(most));
+            self.shown.most_streams = most;
+        } else {
+            let what = "the streams of events";
+            let error = AdminError::OutOfRange(what, 1, MOST_STREAMS);
+            self.error.get_or_insert(error);
+        }
         self
     }
 
@@ -216,48 +208,25 @@ impl Admin {
     where
         S: Clone + Send + Sync + 'static,
     {
-        check_names(self.sources.iter().map(|source| &source.name))?;
+        let Self { shown, error } = self;
+        error.map_or(Ok(()), Err)?;
+        check_names(&shown.sources)?;
         #[cfg(feature = "fleet")]
-        check_names(self.fleets.iter().map(|fleet| &fleet.name))?;
+        check_names(&shown.fleets)?;
         #[cfg(feature = "steps")]
-        check_names(self.steps.iter().map(|steps| &steps.name))?;
-        for recorded in self.timeline.names() {
-            if !self.sources.iter().any(|source| source.name == recorded) {
+        check_names(&shown.steps)?;
+        for recorded in shown.timeline.names() {
+            if shown.source(&recorded).is_err() {
                 return Err(AdminError::NotShown(recorded.to_string()));
             }
         }
-        if !(1..=MOST_STREAMS).contains(&self.streams) {
-            return Err(AdminError::OutOfRange(
-                "the streams of events",
-                1,
-                MOST_STREAMS,
-            ));
-        }
-        let gate = Gate::new(
-            self.hosts.as_deref(),
-            &self.origins,
-            self.is_unauthenticated,
-        )?;
-        Ok(router::router(Arc::new(Shown {
-            title: self.title,
-            timeline: self.timeline,
-            sources: self.sources,
-            #[cfg(feature = "fleet")]
-            fleets: self.fleets,
-            #[cfg(feature = "steps")]
-            steps: self.steps,
-            gate,
-            readers: Arc::new(Semaphore::new(READERS)),
-            commands: Arc::new(Semaphore::new(1)),
-            streams: Arc::default(),
-            most_streams: self.streams,
-        })))
+        Ok(router::router(Arc::new(shown)))
     }
 }
 
-fn check_names<'a>(names: impl Iterator<Item = &'a Arc<str>>) -> Result<(), AdminError> {
+fn check_names<T>(all: &[Named<T>]) -> Result<(), AdminError> {
     let mut seen = HashSet::new();
-    for name in names {
+    for Named { name, .. } in all {
         if name.is_empty() || name.len() > MAX_NAME {
             return Err(AdminError::BadName(name.to_string()));
         }
@@ -268,12 +237,24 @@ fn check_names<'a>(names: impl Iterator<Item = &'a Arc<str>>) -> Result<(), Admi
     Ok(())
 }
 
+impl Shown {
+    /// The index of the registry or breaker with this name.
+    pub(super) fn source(&self, name: &str) -> Result<usize, Problem> {
+        let found = self.sources.iter().position(|it| *it.name == *name);
+        found.ok_or_else(|| {
+            Problem::not_found(format!(
+                "nothing is shown under the name {name:?}: the status lists what is"
+            ))
+        })
+    }
+}
+
 impl fmt::Debug for Admin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.sources.iter().map(|source| &source.name).collect();
+        let names: Vec<_> = self.shown.sources.iter().map(|it| &it.name).collect();
         f.debug_struct("Admin")
             .field("shows", &names)
-            .field("hosts", &self.hosts)
+            .field("gate", &self.shown.gate)
             .finish_non_exhaustive()
     }
 }

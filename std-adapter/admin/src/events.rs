@@ -2,23 +2,20 @@
 
 use std::convert::Infallible;
 use std::fmt::Write;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, Bytes};
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use http_body::Frame;
-use tokio::sync::mpsc;
+use futures_util::stream;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use super::answer::{Problem, answer};
 use super::builder::Shown;
+use super::response::{Problem, response};
 use super::timeline::{Since, Timeline};
 
 /// After this time a stream ends and the page requests the next: so it is authenticated anew, a server that shuts down
@@ -36,51 +33,32 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 
 /// The stream, if there is a place for it.
 pub(super) fn stream(shown: &Shown, request: &Parts) -> Result<Response, Problem> {
-    let mut response = answer(StatusCode::OK, "text/event-stream", Body::empty());
+    let mut response = response(StatusCode::OK, "text/event-stream", Body::empty());
     // A proxy that buffers would hold back live events.
-    response
-        .headers_mut()
-        .insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    let headers = response.headers_mut();
+    headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
     if request.method == Method::HEAD {
         return Ok(response);
     }
-    let Some(place) = OfStreams::take(&shown.streams, shown.most_streams) else {
+    let Ok(place) = Arc::clone(&shown.streams).try_acquire_owned() else {
+        let most = shown.most_streams;
         let error = format!(
-            "{} pages are live already: close some, or raise Admin::streams; meanwhile read the status each few seconds",
-            shown.most_streams
+            "{most} pages are live already: close some, or raise Admin::streams; meanwhile read the status every few seconds"
         );
-        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, error);
-        return Err(problem.retry_after(RETRY_SECONDS));
+        return Err(Problem::unavailable(error).retry_after(RETRY_SECONDS));
     };
-    let (pieces, of_stream) = mpsc::channel(WAITING);
-    let from = request
-        .headers
-        .get(LAST_EVENT_ID)
-        .and_then(|id| id.to_str().ok());
+    let (pieces, mut of_stream) = mpsc::channel(WAITING);
+    let from = request.headers.get(LAST_EVENT_ID);
+    let from = from.and_then(|id| id.to_str().ok());
     let writer = Writer::new(shown.timeline.clone(), from, pieces, place);
     tokio::spawn(writer.write());
-    *response.body_mut() = Body::new(Pieces(of_stream));
+    let pieces = stream::poll_fn(move |context| {
+        of_stream
+            .poll_recv(context)
+            .map(|piece| piece.map(Ok::<_, Infallible>))
+    });
+    *response.body_mut() = Body::from_stream(pieces);
     Ok(response)
-}
-
-/// One of a bounded number of places.
-struct OfStreams(Arc<AtomicUsize>);
-
-impl OfStreams {
-    fn take(streams: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
-        // A plain count on which no other memory depends: here and below.
-        let take = |open: usize| (open < most).then_some(open + 1);
-        streams
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .ok()?;
-        Some(Self(Arc::clone(streams)))
-    }
-}
-
-impl Drop for OfStreams {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// Writes one stream, in a task of its own, so that it also ends for a reader that takes nothing.
@@ -90,7 +68,7 @@ struct Writer {
     /// The reader requested events that are no longer kept.
     has_missed: bool,
     pieces: mpsc::Sender<Bytes>,
-    _place: OfStreams,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Writer {
@@ -98,7 +76,7 @@ impl Writer {
         timeline: Timeline,
         from: Option<&str>,
         pieces: mpsc::Sender<Bytes>,
-        place: OfStreams,
+        place: OwnedSemaphorePermit,
     ) -> Self {
         let newest = *timeline.watch().borrow();
         let next = from.map_or(Some(newest), |from| next_after(from, timeline.run()));
@@ -175,20 +153,4 @@ fn next_after(id: &str, run: u32) -> Option<u64> {
         return None;
     }
     number.parse::<u64>().ok()?.checked_add(1)
-}
-
-/// A body whose content arrives through a channel.
-struct Pieces(mpsc::Receiver<Bytes>);
-
-impl HttpBody for Pieces {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let piece = ready!(self.0.poll_recv(context));
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
-    }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Problem;
 use super::builder::Shown;
+use super::response::Problem;
 use super::status::{check_search, contains};
 use super::timeline::Event;
 
@@ -41,10 +40,8 @@ const AT_ONCE: usize = 256;
 impl Query {
     pub(super) fn check(&self) -> Result<(), Problem> {
         if !(1..=MOST_EVENTS).contains(&self.limit) {
-            return Err(Problem::new(
-                StatusCode::BAD_REQUEST,
-                "limit must be from 1 to 1000: read the rest with before",
-            ));
+            let error = "limit must be from 1 to 1000: read the rest with before";
+            return Err(Problem::bad_request(error));
         }
         check_search(&self.search)
     }
@@ -73,14 +70,11 @@ pub(super) fn read(shown: &Shown, query: &Query) -> History {
     let mut before = query.before;
     // One extra shows that there are more.
     while events.len() <= query.limit {
-        let older = shown.timeline.before(before, AT_ONCE);
+        let mut older = shown.timeline.before(before, AT_ONCE);
         let Some(oldest) = older.last() else { break };
         before = oldest.number;
-        events.extend(
-            older
-                .into_iter()
-                .filter(|event| query.wants(event, &search)),
-        );
+        older.retain(|event| query.wants(event, &search));
+        events.append(&mut older);
     }
     let has_more = events.len() > query.limit;
     events.truncate(query.limit);

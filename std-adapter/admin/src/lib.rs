@@ -53,14 +53,13 @@
 //! | `status`, `history`, `events` | what is read: states, the timeline, both live |
 //! | `control` | what is changed |
 //! | `jobs` | jobs of durable steps: read, tried again, cancelled |
-//! | `answer`, `text` | what each response carries; texts that may come from outside |
+//! | `response`, `text` | what each response carries; texts that may come from outside |
 //! | `page` | the page itself: markup, style, script |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
-mod answer;
 mod builder;
 mod control;
 mod error;
@@ -71,6 +70,7 @@ mod history;
 mod jobs;
 mod operator;
 mod page;
+mod response;
 mod router;
 mod source;
 mod status;
@@ -80,8 +80,8 @@ mod timeline;
 pub use builder::Admin;
 pub use error::AdminError;
 pub use operator::Operator;
-pub use source::Single;
-pub use timeline::{Recorder, RecorderByText, Timeline};
+pub use source::{Parts, Single};
+pub use timeline::{Recorder, Timeline};
 
 /// The code of the page in the repository, compiled and run.
 #[cfg(all(doctest, feature = "steps"))]

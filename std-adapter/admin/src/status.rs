@@ -1,19 +1,21 @@
 //! The present states.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use atomic_breaker::{Config, Snapshot, State};
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::Operator;
-use super::answer::Problem;
-use super::builder::Shown;
+use super::builder::{Named, Shown};
+use super::response::Problem;
+#[cfg(feature = "fleet")]
+use super::source::OfFleet;
 use super::source::{Head, Seen};
 use super::text::{STATES, rank};
-use super::timeline::{Event, Made, Subject, What, unix_ms};
+use super::timeline::{Made, Subject, Timeline, unix_ms};
 
 /// Which breakers are requested.
 #[derive(Debug, Deserialize)]
@@ -58,10 +60,8 @@ const MOST_SEARCHED: usize = 256;
 impl Query {
     pub(super) fn check(&self) -> Result<(), Problem> {
         if !(1..=MOST_ENTRIES).contains(&self.limit) {
-            return Err(Problem::new(
-                StatusCode::BAD_REQUEST,
-                "limit must be from 1 to 1000: read the rest with offset",
-            ));
+            let error = "limit must be from 1 to 1000: read the rest with offset";
+            return Err(Problem::bad_request(error));
         }
         check_search(&self.search)
     }
@@ -71,10 +71,7 @@ pub(super) fn check_search(search: &str) -> Result<(), Problem> {
     if search.len() <= MOST_SEARCHED {
         return Ok(());
     }
-    Err(Problem::new(
-        StatusCode::BAD_REQUEST,
-        "search must be at most 256 bytes",
-    ))
+    Err(Problem::bad_request("search must be at most 256 bytes"))
 }
 
 #[derive(Debug, Serialize)]
@@ -92,7 +89,7 @@ pub(super) struct Status<'a> {
     offset: usize,
     entries: Vec<Entry>,
     #[cfg(feature = "fleet")]
-    fleets: Vec<super::source::OfFleet<'a>>,
+    fleets: Vec<OfFleet<'a>>,
     #[cfg(feature = "steps")]
     steps: Vec<super::jobs::Head<'a>>,
 }
@@ -152,40 +149,41 @@ impl fmt::Display for Since {
 /// A breaker that was looked at.
 struct Row {
     source: usize,
+    subject: Subject,
     seen: Seen,
 }
 
 /// Looks at everything, and returns what is requested.
 pub(super) fn read<'a>(shown: &'a Shown, query: &Query, operator: &'a Operator) -> Status<'a> {
     let (mut rows, states) = rows(shown, query);
-    sort(&mut rows, query.order);
+    rows.sort_unstable_by(|a, b| {
+        let by_state = match query.order {
+            Order::State => rank(a.seen.snapshot.state()).cmp(&rank(b.seen.snapshot.state())),
+            Order::Key => Ordering::Equal,
+        };
+        let by_key = || a.subject.key.cmp(&b.subject.key);
+        by_state.then(a.source.cmp(&b.source)).then_with(by_key)
+    });
     let matching = rows.len();
     let page = rows.into_iter().skip(query.offset).take(query.limit);
     let recorded = shown.timeline.names();
+    let sources = shown.sources.iter().map(|source| OfSource {
+        name: &source.name,
+        head: source.it.head(),
+        is_recorded: recorded.contains(&source.name),
+    });
     Status {
         title: &shown.title,
         operator: operator.name(),
         may_change: operator.may_change(),
         at: unix_ms(SystemTime::now()),
-        sources: shown
-            .sources
-            .iter()
-            .map(|source| OfSource {
-                name: &source.name,
-                head: source.it.head(),
-                is_recorded: recorded.contains(&source.name),
-            })
-            .collect(),
+        sources: sources.collect(),
         states,
         matching,
         offset: query.offset,
-        entries: entries(shown, page),
+        entries: page.map(|row| Entry::new(&shown.timeline, row)).collect(),
         #[cfg(feature = "fleet")]
-        fleets: shown
-            .fleets
-            .iter()
-            .map(super::source::OfFleet::new)
-            .collect(),
+        fleets: shown.fleets.iter().map(OfFleet::new).collect(),
         #[cfg(feature = "steps")]
         steps: shown.steps.iter().map(super::jobs::Head::new).collect(),
     }
@@ -200,9 +198,8 @@ fn rows(shown: &Shown, query: &Query) -> (Vec<Row>, Vec<Count>) {
             continue;
         }
         let is_named_so = contains(&source.name, &search);
-        source.it.visit(&mut |seen| {
-            let key = seen.key.as_deref().unwrap_or_default();
-            if !is_named_so && !contains(key, &search) {
+        source.it.visit(&mut |key, seen| {
+            if !is_named_so && !contains(key.unwrap_or_default(), &search) {
                 return;
             }
             let state = seen.snapshot.state();
@@ -210,6 +207,7 @@ fn rows(shown: &Shown, query: &Query) -> (Vec<Row>, Vec<Count>) {
             if query.state.is_none_or(|wanted| wanted == state) {
                 rows.push(Row {
                     source: index,
+                    subject: Subject::new(&source.name, key),
                     seen,
                 });
             }
@@ -225,55 +223,26 @@ pub(super) fn contains(text: &str, search: &str) -> bool {
     search.is_empty() || text.contains(search) || text.to_lowercase().contains(search)
 }
 
-fn sort(rows: &mut [Row], order: Order) {
-    rows.sort_unstable_by(|a, b| {
-        let by_state = match order {
-            Order::State => rank(a.seen.snapshot.state()).cmp(&rank(b.seen.snapshot.state())),
-            Order::Key => std::cmp::Ordering::Equal,
-        };
-        by_state
-            .then(a.source.cmp(&b.source))
-            .then_with(|| a.seen.key.cmp(&b.seen.key))
-    });
-}
-
-fn entries(shown: &Shown, rows: impl Iterator<Item = Row>) -> Vec<Entry> {
-    let (subjects, seen): (Vec<_>, Vec<_>) = rows
-        .map(|Row { source, mut seen }| {
-            let subject = Subject {
-                of: Arc::clone(&shown.sources[source].name),
-                key: seen.key.take().map(Into::into),
-            };
-            (subject, seen)
-        })
-        .unzip();
-    let last = shown.timeline.last_of(subjects.iter());
-    subjects
-        .into_iter()
-        .zip(seen)
-        .zip(last)
-        .map(|((subject, seen), last)| Entry {
+impl Entry {
+    fn new(timeline: &Timeline, Row { subject, seen, .. }: Row) -> Self {
+        Self {
+            since: since(timeline, &subject, &seen.snapshot),
             subject,
-            since: last.and_then(|event| since(&event, &seen.snapshot)),
             snapshot: seen.snapshot,
             has_own_rules: seen.has_own_rules,
             last_failure: seen.last_failure.map(|failure| Failure {
                 text: failure.text.clone(),
                 at: unix_ms(failure.at),
             }),
-        })
-        .collect()
+        }
+    }
 }
 
 /// The transition that began its present epoch. No other tells since when it has been in its state.
-pub(super) fn since(event: &Event, snapshot: &Snapshot) -> Option<Since> {
-    let What::Transition {
-        made: Made(made), ..
-    } = &event.what
-    else {
-        return None;
-    };
-    (made.epoch == snapshot.epoch() && made.to == snapshot.state()).then(|| Since {
+pub(super) fn since(timeline: &Timeline, subject: &Subject, now: &Snapshot) -> Option<Since> {
+    let event = timeline.last_of(subject)?;
+    let made = event.transition()?;
+    (made.epoch == now.epoch() && made.to == now.state()).then(|| Since {
         at: unix_ms(event.at),
         made: Made(*made),
         by: event.by.clone(),
@@ -281,18 +250,40 @@ pub(super) fn since(event: &Event, snapshot: &Snapshot) -> Option<Since> {
 }
 
 /// One breaker, after it was changed.
-pub(super) fn entry(shown: &Shown, source: usize, key: Option<&str>) -> Option<Entry> {
+pub(super) fn entry(shown: &Shown, source: usize, wanted: Option<&str>) -> Option<Entry> {
+    let Named { name, it } = &shown.sources[source];
     let mut found = None;
-    shown.sources[source].it.visit(&mut |seen| {
-        if seen.key.as_deref() == key {
-            found = Some(Row { source, seen });
+    it.visit(&mut |key, seen| {
+        if key == wanted {
+            let subject = Subject::new(name, key);
+            found = Some(Row {
+                source,
+                subject,
+                seen,
+            });
         }
     });
-    entries(shown, found.into_iter()).pop()
+    Some(Entry::new(&shown.timeline, found?))
 }
 
-/// The rules of one breaker.
-#[derive(Debug, Serialize)]
+/// The breaker or registry whose rules are requested.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct RulesOf {
-    pub(super) rules: Config,
+    of: String,
+    #[serde(default)]
+    key: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Rules {
+    rules: Config,
+}
+
+impl RulesOf {
+    pub(super) fn read(&self, shown: &Shown) -> Result<Rules, Problem> {
+        let source = &shown.sources[shown.source(&self.of)?];
+        let rules = source.it.rules(self.key.as_deref())?;
+        Ok(Rules { rules })
+    }
 }

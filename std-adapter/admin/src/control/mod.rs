@@ -4,26 +4,24 @@ mod request;
 
 pub(super) use request::Request;
 
-use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker::{Config, Control, Snapshot, State, Transition};
-use atomic_breaker_std::words::printable;
-use axum::http::StatusCode;
+use atomic_breaker::{Control, Snapshot, State, Transition};
+use atomic_breaker_std::printable;
 use serde::Serialize;
 
 use super::Operator;
-use super::answer::Problem;
 use super::builder::Shown;
-use super::source::{Refused, Source};
+use super::response::Problem;
+use super::source::Source;
 use super::status::{self, Entry};
-use super::timeline::{Acting, Change, Made, Subject, What};
-use request::Command;
+use super::timeline::{Acting, Change, Made, Rules, Subject, What};
+use request::Verb;
 
 /// The result.
-#[derive(Debug, Serialize)]
-pub(super) struct Answer {
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Done {
     /// Whether anything is different now.
     changed: bool,
     /// In a few words.
@@ -37,53 +35,29 @@ pub(super) struct Answer {
     entry: Option<Entry>,
 }
 
-/// The rules before and after.
-#[derive(Debug, Serialize)]
-struct Rules {
-    old: Config,
-    new: Config,
-}
-
 /// Does what was requested. Runs on a thread that may block.
-pub(super) fn obey(
-    shown: &Shown,
-    operator: &Operator,
-    request: &Request,
-) -> Result<Answer, Problem> {
-    let known = shown
-        .sources
-        .iter()
-        .position(|source| *source.name == *request.of);
-    let Some(index) = known else {
-        return Err(Problem::new(
-            StatusCode::NOT_FOUND,
-            format!(
-                "nothing is shown under the name {:?}: the status lists what is",
-                request.of
-            ),
-        ));
-    };
+pub(super) fn obey(shown: &Shown, operator: &Operator, request: &Request) -> Result<Done, Problem> {
+    request.check()?;
+    let index = shown.source(&request.of)?;
+    let source = &shown.sources[index];
     let changes = Changes {
         shown,
-        source: shown.sources[index].it.as_ref(),
-        subject: Subject {
-            of: Arc::clone(&shown.sources[index].name),
-            key: request.key.as_deref().map(Into::into),
-        },
+        source: source.it.as_ref(),
+        subject: Subject::new(&source.name, request.key.as_deref()),
         operator,
-        is_dry: request.dry_run,
+        request,
     };
-    let mut answer = match &request.command {
-        Command::SetRules(rules) => changes.set_rules(*rules),
-        Command::ClearRules => changes.clear_rules(),
-        Command::Enforce(percent) => changes.enforce(*percent),
-        command => changes.command(command, request.epoch),
+    let mut done = match request.r#do {
+        Verb::SetRules => changes.set_rules(),
+        Verb::ClearRules => changes.clear_rules(),
+        Verb::Enforce => changes.enforce(),
+        verb => changes.command(verb),
     }?;
-    log(operator, request, &answer.text);
-    if request.is_of_one(shown.sources[index].it.head().has_keys()) {
-        answer.entry = status::entry(shown, index, request.key.as_deref());
+    log(operator, request, &done.text);
+    if request.key.is_some() || !source.it.head().has_keys() {
+        done.entry = status::entry(shown, index, request.key.as_deref());
     }
-    Ok(answer)
+    Ok(done)
 }
 
 struct Changes<'a> {
@@ -91,158 +65,159 @@ struct Changes<'a> {
     source: &'a dyn Source,
     subject: Subject,
     operator: &'a Operator,
-    is_dry: bool,
+    request: &'a Request,
 }
 
 impl Changes<'_> {
-    fn command(&self, command: &Command, epoch: Option<u16>) -> Result<Answer, Problem> {
+    fn command(&self, verb: Verb) -> Result<Done, Problem> {
         let mut done = Ok((None, State::Closed));
         let acting = self.acting();
-        let commanded = self
-            .source
-            .command(self.subject.key.as_deref(), &mut |breaker| {
-                done = self.give(command, epoch, breaker);
-            });
+        let commanded = self.source.command(self.key(), &mut |breaker| {
+            done = self.give(verb, breaker);
+        });
         let is_recorded = acting.end();
-        commanded.map_err(problem)?;
+        commanded?;
         let (made, before) = done?;
         if let Some(made) = made.filter(|_| !is_recorded) {
-            let failure = None;
-            self.record(What::Transition {
-                made: Made(made),
-                failure,
-            });
+            let (made, failure) = (Made(made), None);
+            self.record(What::Transition { made, failure });
         }
+        let (name, is_dry) = (verb.name(), self.request.dry_run);
         let text = match made {
             Some(made) => made.to_string(),
-            None if matches!((command, before), (Command::Trip(_), State::Open))
-                && !self.is_dry =>
-            {
-                "it is open for longer already".to_owned()
+            None if is_dry => format!("{name} would be tried: it is {before} now"),
+            None if verb == Verb::Trip && before == State::Open => {
+                "it is already open for longer".to_owned()
             }
-            None if self.is_dry => format!("{} would be tried: it is {before} now", command.name()),
-            None => format!("{} changes nothing while it is {before}", command.name()),
+            None => format!("{name} changes nothing while it is {before}"),
         };
-        Ok(Answer {
+        Ok(Done {
             changed: made.is_some(),
             text,
             transition: made.map(Made),
-            rules: None,
-            entry: None,
+            ..Done::default()
         })
     }
 
     /// The transition, and the state before it.
     fn give(
         &self,
-        command: &Command,
-        epoch: Option<u16>,
+        verb: Verb,
         breaker: &dyn Control,
     ) -> Result<(Option<Transition>, State), Problem> {
         let before = breaker.snapshot();
-        if let Some(seen) = epoch.filter(|seen| *seen != before.epoch()) {
+        if let Some(seen) = self.request.epoch.filter(|seen| *seen != before.epoch()) {
             return Err(self.changed(seen, &before));
         }
-        if self.is_dry {
+        if self.request.dry_run {
             return Ok((None, before.state()));
         }
-        let made = match command {
-            Command::Trip(None) => breaker.trip(),
-            Command::Trip(Some(ms)) => breaker.trip_for(Duration::from_millis((*ms).into())),
-            Command::ForceOpen => breaker.force_open(),
-            Command::Release => breaker.release(),
-            Command::Reset => breaker.reset(),
-            Command::Disable => breaker.disable(),
-            Command::Enable => breaker.enable(),
-            Command::ProbeNow => breaker.probe_now(),
-            Command::SetRules(_) | Command::ClearRules | Command::Enforce(_) => None,
+        let made = match verb {
+            Verb::Trip => match self.request.for_ms {
+                Some(ms) => breaker.trip_for(Duration::from_millis(ms.into())),
+                None => breaker.trip(),
+            },
+            Verb::ForceOpen => breaker.force_open(),
+            Verb::Release => breaker.release(),
+            Verb::Reset => breaker.reset(),
+            Verb::Disable => breaker.disable(),
+            Verb::Enable => breaker.enable(),
+            Verb::ProbeNow => breaker.probe_now(),
+            Verb::SetRules | Verb::ClearRules | Verb::Enforce => None,
         };
         Ok((made, before.state()))
     }
 
-    /// The error that shows its state now, and by whose action.
+    /// The error that shows its state now, and who changed it.
     fn changed(&self, seen: u16, now: &Snapshot) -> Problem {
-        let timeline = &self.shown.timeline;
-        let last = timeline.last_of(iter::once(&self.subject)).pop().flatten();
-        let since = last.and_then(|event| status::since(&event, now));
+        let since = status::since(&self.shown.timeline, &self.subject, now);
         let since = since.map_or_else(String::new, |since| format!(", {since}"));
         let (state, epoch) = (now.state(), now.epoch());
-        let error = format!(
+        Problem::conflict(format!(
             "it has changed since you looked, and nothing was done: it is {state} now, at epoch {epoch} instead of \
              {seen}{since}; look again"
-        );
-        Problem::new(StatusCode::CONFLICT, error)
+        ))
     }
 
-    fn set_rules(&self, new: Config) -> Result<Answer, Problem> {
-        let key = self.subject.key.as_deref();
-        self.source.check_rules(new).map_err(problem)?;
-        let old = self.source.rules(key).map_err(problem)?;
-        if !self.is_dry {
-            self.source.set_rules(key, new).map_err(problem)?;
-            self.record(What::Change(Change::Rules { old, new }));
+    fn set_rules(&self) -> Result<Done, Problem> {
+        let missing = || Problem::unprocessable("set-rules needs rules");
+        let new = self.request.rules.ok_or_else(missing)?;
+        let old = self
+            .source
+            .set_rules(self.key(), new, self.request.dry_run)?;
+        let rules = Rules { old, new };
+        if !self.request.dry_run {
+            self.record(What::Change(Change::Rules(rules)));
         }
-        let whose = match key {
+        let whose = match self.key() {
             Some(_) => "the key",
             None if self.source.head().has_keys() => {
                 "all keys without rules of their own or of their class"
             }
             None => "the breaker",
         };
-        Ok(self.of_rules(old, new, &format!("the rules of {whose}")))
+        Ok(self.of_rules(rules, &format!("the rules of {whose}")))
     }
 
-    fn clear_rules(&self) -> Result<Answer, Problem> {
-        let Some(key) = self.subject.key.as_deref() else {
-            return Err(problem(Refused::KeyWanted(true)));
-        };
-        let old = self.source.rules(Some(key)).map_err(problem)?;
-        let new = self.source.rules_without_own(key).map_err(problem)?;
-        if !self.is_dry && self.source.clear_rules(key).map_err(problem)? {
-            self.record(What::Change(Change::OwnRulesCleared { old, new }));
+    fn clear_rules(&self) -> Result<Done, Problem> {
+        let old = self.source.rules(self.key())?;
+        let (new, is_cleared) = self.source.clear_rules(self.key(), self.request.dry_run)?;
+        let rules = Rules { old, new };
+        if is_cleared {
+            self.record(What::Change(Change::OwnRulesCleared(rules)));
         }
-        Ok(self.of_rules(old, new, "the rules of the key, which has none of its own"))
+        Ok(self.of_rules(rules, "the rules of the key, which has none of its own"))
     }
 
-    fn of_rules(&self, old: Config, new: Config, what: &str) -> Answer {
-        let verb = if self.is_dry { "would be" } else { "are" };
-        Answer {
-            changed: !self.is_dry && old != new,
-            text: format!("{what} {verb} as shown"),
-            transition: None,
-            rules: Some(Rules { old, new }),
-            entry: None,
+    fn of_rules(&self, rules: Rules, what: &str) -> Done {
+        Done {
+            changed: !self.request.dry_run && rules.old != rules.new,
+            text: format!("{what} {} as shown", self.are()),
+            rules: Some(rules),
+            ..Done::default()
         }
     }
 
-    fn enforce(&self, new: u8) -> Result<Answer, Problem> {
-        if self.subject.key.is_some() {
+    fn enforce(&self) -> Result<Done, Problem> {
+        let missing =
+            || Problem::unprocessable("enforce needs percent, from 0 (shadow mode) to 100");
+        let new = self.request.percent.ok_or_else(missing)?;
+        if self.key().is_some() {
             let error = "enforcement is that of a whole registry: leave the key out";
-            return Err(Problem::new(StatusCode::BAD_REQUEST, error));
+            return Err(Problem::bad_request(error));
         }
         let Some(enforcement) = self.source.enforcement() else {
-            return Err(Problem::new(
-                StatusCode::CONFLICT,
-                "a breaker alone has no shadow mode: build a Resource around it",
-            ));
+            let error = "a breaker alone has no shadow mode: build a Resource around it";
+            return Err(Problem::conflict(error));
         };
         let old = enforcement.percent();
-        if !self.is_dry && old != new {
+        let changed = !self.request.dry_run && old != new;
+        if changed {
             let set = enforcement.set_percent(new);
-            set.map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.to_string()))?;
+            set.map_err(|error| Problem::bad_request(error.to_string()))?;
             self.record(What::Change(Change::Enforcement {
                 old_percent: old,
                 new_percent: new,
             }));
         }
-        let verb = if self.is_dry { "would be" } else { "are" };
-        Ok(Answer {
-            changed: !self.is_dry && old != new,
-            text: format!("{new} % of the rejections {verb} enforced; before: {old} %"),
-            transition: None,
-            rules: None,
-            entry: None,
+        let are = self.are();
+        Ok(Done {
+            changed,
+            text: format!("{new} % of the rejections {are} enforced; before: {old} %"),
+            ..Done::default()
         })
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.request.key.as_deref()
+    }
+
+    const fn are(&self) -> &'static str {
+        if self.request.dry_run {
+            "would be"
+        } else {
+            "are"
+        }
     }
 
     fn acting(&self) -> Acting {
@@ -256,32 +231,6 @@ impl Changes<'_> {
     }
 }
 
-pub(super) fn problem(refused: Refused) -> Problem {
-    match refused {
-        Refused::Absent => Problem::new(
-            StatusCode::NOT_FOUND,
-            "no such key has a slot: one that has never failed has none, and there is nothing to change",
-        ),
-        Refused::Ambiguous => Problem::new(
-            StatusCode::CONFLICT,
-            "several keys read the same, so none was changed: give keys other texts with Admin::registry_by",
-        ),
-        Refused::KeyWanted(true) => Problem::new(
-            StatusCode::BAD_REQUEST,
-            "a key is missing: name one of the registry's",
-        ),
-        Refused::KeyWanted(false) => Problem::new(
-            StatusCode::BAD_REQUEST,
-            "this is one breaker: leave the key out",
-        ),
-        Refused::FixedRules => Problem::new(
-            StatusCode::CONFLICT,
-            "the rules of this breaker are fixed: build it with build_adjustable to replace them while it is in use",
-        ),
-        Refused::Rules(error) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error),
-    }
-}
-
 fn log(operator: &Operator, request: &Request, text: &str) {
     let key = request.key.as_deref().map(printable);
     tracing::event!(
@@ -289,7 +238,7 @@ fn log(operator: &Operator, request: &Request, text: &str) {
         tracing::Level::INFO,
         circuit_breaker.name = printable(&request.of),
         circuit_breaker.key = key,
-        circuit_breaker.command = request.command.name(),
+        circuit_breaker.command = request.r#do.name(),
         circuit_breaker.operator = printable(operator.name()),
         circuit_breaker.dry_run = request.dry_run,
         "{text}"

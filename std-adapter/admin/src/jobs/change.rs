@@ -1,15 +1,14 @@
 //! Changes jobs: tries them again, or cancels them.
 
-use atomic_breaker_std::words::printable;
-use axum::http::StatusCode;
+use atomic_breaker_std::printable;
+use atomic_breaker_std::steps::{Job, JobId, Status};
 use serde::{Deserialize, Serialize};
 
 use super::super::Operator;
-use super::super::answer::Problem;
 use super::super::builder::Shown;
+use super::super::response::Problem;
 use super::read::Entry;
-use super::{STATUSES, absent, of};
-use atomic_breaker_std::steps::{Job, JobId, Status};
+use super::{absent, of};
 
 /// A change as it is requested.
 #[derive(Debug, Deserialize)]
@@ -19,8 +18,8 @@ pub(super) struct Request {
     id: Id,
     r#do: Command,
     /// The status when the operator looked.
-    #[serde(default)]
-    status: Option<String>,
+    #[serde(default, deserialize_with = "super::status")]
+    status: Option<Status>,
 }
 
 /// As the list shows it, or as a number.
@@ -42,28 +41,15 @@ enum Command {
 }
 
 impl Request {
-    pub(super) fn read(body: &[u8]) -> Result<Self, Problem> {
-        serde_json::from_slice(body).map_err(|error| wrong(error.to_string()))
-    }
-
     fn id(&self) -> Result<JobId, Problem> {
         let id = match &self.id {
             Id::Number(id) => Some(*id),
             Id::Text(text) => text.parse().ok(),
         };
         let error = "id must be a whole number: take that of the list";
-        id.map(JobId::new).ok_or_else(|| wrong(error))
+        id.map(JobId::new)
+            .ok_or_else(|| Problem::unprocessable(error))
     }
-
-    fn seen(&self) -> Result<Option<Status>, Problem> {
-        let seen = self.status.as_deref();
-        let seen = seen.map(|name| Status::of(name).ok_or_else(|| wrong(STATUSES)));
-        seen.transpose()
-    }
-}
-
-fn wrong(error: impl Into<String>) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error)
 }
 
 impl Command {
@@ -85,14 +71,14 @@ impl Command {
     const fn done(self) -> &'static str {
         match self {
             Self::RetryNow => "it is due now, with as many tries as a new one",
-            Self::Cancel => "it is cancelled; a step that runs cannot save what it does any more",
+            Self::Cancel => "it is cancelled; a step that runs can no longer save what it does",
         }
     }
 }
 
 /// The result.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct Done {
     changed: bool,
     text: &'static str,
     /// The job afterwards, if the store returned it.
@@ -103,16 +89,16 @@ pub(super) async fn obey(
     shown: &Shown,
     operator: &Operator,
     request: &Request,
-) -> Result<Answer, Problem> {
-    let (id, command, seen) = (request.id()?, request.r#do, request.seen()?);
+) -> Result<Done, Problem> {
+    let (id, command) = (request.id()?, request.r#do);
     let steps = of(shown, &request.of)?;
-    let read = async || {
-        let read = steps.ask_first(move |jobs| async move { jobs.job(id).await });
-        read.await
-    };
+    let read = || steps.ask_first(move |jobs| async move { jobs.job(id).await });
     let job = read().await?.ok_or_else(|| absent(id))?;
-    if seen.is_some_and(|seen| seen != job.status) {
-        return Err(changed(&job));
+    if request.status.is_some_and(|seen| seen != job.status) {
+        let status = job.status.name();
+        return Err(Problem::conflict(format!(
+            "it has changed since you looked: it is {status} now; look again"
+        )));
     }
     let done = steps.ask_first(move |jobs| async move {
         match command {
@@ -134,25 +120,15 @@ pub(super) async fn obey(
     }
     let after = read().await.ok().flatten();
     if !is_done {
-        let status = after.as_ref().map_or(job.status, |job| job.status);
-        return Err(refused(command, status));
+        let status = after.as_ref().map_or(job.status, |job| job.status).name();
+        let error = format!("it is {status}: {}", command.hindrance());
+        return Err(Problem::conflict(error));
     }
-    Ok(Answer {
+    Ok(Done {
         changed: true,
         text: command.done(),
-        job: after.as_ref().map(Entry::new),
+        job: after.map(Entry::from),
     })
-}
-
-fn changed(job: &Job) -> Problem {
-    let status = job.status.name();
-    let error = format!("it has changed since you looked: it is {status} now; look again");
-    Problem::new(StatusCode::CONFLICT, error)
-}
-
-fn refused(command: Command, status: Status) -> Problem {
-    let error = format!("it is {}: {}", status.name(), command.hindrance());
-    Problem::new(StatusCode::CONFLICT, error)
 }
 
 fn log(operator: &Operator, request: &Request, job: &Job, what: &str) {

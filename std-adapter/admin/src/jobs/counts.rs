@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atomic_breaker_std::steps::{Counts, Status};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-use super::super::answer::Problem;
 use super::super::builder::Named;
+use super::super::response::Problem;
 use super::OfSteps;
 use super::source::PATIENCE;
-use atomic_breaker_std::steps::{Counts, Status};
 
 /// For how long an answer serves, at least.
 const SERVES: Duration = Duration::from_secs(2);

@@ -1,14 +1,15 @@
 //! Jobs with their status: a page of them, or one with its failures.
 
-use axum::http::StatusCode;
+use atomic_breaker_std::steps::{
+    Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status, StoreError,
+};
 use serde::{Deserialize, Serialize};
 
-use super::super::answer::Problem;
 use super::super::builder::Shown;
+use super::super::response::Problem;
 use super::super::text;
 use super::source::Jobs;
-use super::{One, STATUSES, absent, of};
-use atomic_breaker_std::steps::{Failed, Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status};
+use super::{One, absent, of};
 
 const MOST: u32 = 100;
 /// How many failures of a job are shown.
@@ -21,8 +22,8 @@ const STATE: usize = 16 * 1_024;
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
     of: String,
-    #[serde(default)]
-    status: Option<String>,
+    #[serde(default, deserialize_with = "super::status")]
+    status: Option<Status>,
     #[serde(default)]
     kind: Option<String>,
     /// With this key or id.
@@ -41,30 +42,18 @@ const fn most() -> u32 {
 
 impl Query {
     pub(super) fn check(&self) -> Result<(), Problem> {
-        let refuse = |error| Err(Problem::new(StatusCode::BAD_REQUEST, error));
-        if !(1..=MOST).contains(&self.limit) {
-            return refuse("limit must be from 1 to 100: read the rest with after");
-        }
-        if self
-            .search
-            .as_ref()
-            .is_some_and(|it| it.len() > LONGEST_KEY)
-        {
-            return refuse("search must be at most 255 bytes: it is a whole key, or an id");
-        }
-        if self.kind.as_ref().is_some_and(|it| it.len() > LONGEST_NAME) {
-            return refuse("kind must be at most 64 bytes");
-        }
-        self.status().map(|_| ())
-    }
-
-    fn status(&self) -> Result<Option<Status>, Problem> {
-        let Some(name) = &self.status else {
-            return Ok(None);
+        let is_longer =
+            |text: &Option<String>, most| text.as_ref().is_some_and(|text| text.len() > most);
+        let error = if !(1..=MOST).contains(&self.limit) {
+            "limit must be from 1 to 100: read the rest with after"
+        } else if is_longer(&self.search, LONGEST_KEY) {
+            "search must be at most 255 bytes: it is a whole key, or an id"
+        } else if is_longer(&self.kind, LONGEST_NAME) {
+            "kind must be at most 64 bytes"
+        } else {
+            return Ok(());
         };
-        let status = Status::of(name);
-        let status = status.ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, STATUSES));
-        status.map(Some)
+        Err(Problem::bad_request(error))
     }
 }
 
@@ -98,14 +87,10 @@ pub(super) struct Entry {
     state_bytes: usize,
 }
 
-impl Entry {
-    pub(super) fn new(job: &Job) -> Self {
+impl From<Job> for Entry {
+    fn from(job: Job) -> Self {
         Self {
             id: job.id.to_string(),
-            kind: job.kind.clone(),
-            key: job.key.clone(),
-            step: job.step.clone(),
-            lane: job.lane.clone(),
             status: job.status.name(),
             failures: job.failures,
             due_in_ms: job.due_in_ms,
@@ -115,6 +100,10 @@ impl Entry {
             held_up_ms: job.held_up.time.as_millis() as u64,
             unknown_ms: job.held_up.unknown.as_millis() as u64,
             state_bytes: job.state.len(),
+            kind: job.kind,
+            key: job.key,
+            step: job.step,
+            lane: job.lane,
         }
     }
 }
@@ -122,27 +111,25 @@ impl Entry {
 pub(super) async fn list(shown: &Shown, query: &Query) -> Result<Page, Problem> {
     let steps = of(shown, &query.of)?;
     let filter = Filter {
-        status: query.status()?,
+        status: query.status,
         kind: query.kind.clone(),
         key: None,
         after: query.after.map(JobId::new),
     };
-    let limit = query.limit;
-    if let Some(search) = query.search.clone() {
-        let found = steps.ask(|jobs| async move { search_for(&*jobs, filter, &search).await });
-        let jobs = found.await?;
-        return Ok(Page {
-            jobs: jobs.iter().map(Entry::new).collect(),
-            next_after: None,
-        });
-    }
-    let listed = steps.ask(move |jobs| async move { jobs.list(&filter, limit).await });
-    let jobs = listed.await?;
-    let is_full = jobs.len() >= limit as usize;
+    let (limit, search) = (query.limit, query.search.clone());
+    let is_search = search.is_some();
+    let jobs = steps.ask(move |jobs| async move {
+        match search {
+            Some(search) => search_for(&*jobs, filter, &search).await,
+            None => jobs.list(&filter, limit).await,
+        }
+    });
+    let jobs: Vec<_> = jobs.await?.into_iter().map(Entry::from).collect();
+    let is_full = !is_search && jobs.len() >= limit as usize;
     let last = jobs.last().filter(|_| is_full);
     Ok(Page {
-        next_after: last.map(|job| job.id.to_string()),
-        jobs: jobs.iter().map(Entry::new).collect(),
+        next_after: last.map(|job| job.id.clone()),
+        jobs,
     })
 }
 
@@ -151,7 +138,7 @@ async fn search_for(
     jobs: &dyn Jobs,
     mut filter: Filter,
     search: &str,
-) -> Result<Vec<Job>, atomic_breaker_std::steps::StoreError> {
+) -> Result<Vec<Job>, StoreError> {
     let mut found = Vec::new();
     filter.after = None;
     if let Ok(id) = search.parse() {
@@ -162,14 +149,11 @@ async fn search_for(
         };
         found.extend(job.filter(fits));
     }
-    let mut kinds = vec![filter.kind.take()];
     let known = jobs.kinds();
-    if kinds == [None] && !known.is_empty() {
-        kinds = known
-            .into_iter()
-            .map(|kind| Some(kind.to_owned()))
-            .collect();
-    }
+    let kinds = match filter.kind.take() {
+        None if !known.is_empty() => known.into_iter().map(|it| Some(it.to_owned())).collect(),
+        kind => vec![kind],
+    };
     filter.key = Some(search.to_owned());
     for kind in kinds {
         filter.kind = kind;
@@ -184,15 +168,15 @@ async fn search_for(
 /// A job with its failures.
 #[derive(Debug, Serialize)]
 pub(super) struct Whole {
+    /// Its state, where states are shown, up to the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
     #[serde(flatten)]
     job: Entry,
     /// The failures, the latest last; if there are many, only the last ones.
     history: Vec<Failure>,
     /// The total number of failures.
     history_count: usize,
-    /// Its state, where states are shown, up to the limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -207,33 +191,25 @@ pub(super) async fn one(shown: &Shown, query: &One) -> Result<Whole, Problem> {
     let steps = of(shown, &query.of)?;
     let id = JobId::new(query.id);
     let both = steps.ask(move |jobs| async move {
-        let job = jobs.job(id).await?;
-        let history = match job {
-            Some(_) => jobs.history(id).await?,
-            None => Vec::new(),
+        let Some(job) = jobs.job(id).await? else {
+            return Ok(None);
         };
-        Ok((job, history))
+        Ok(Some((job, jobs.history(id).await?)))
     });
-    let (job, history) = both.await?;
-    let job = job.ok_or_else(|| absent(id))?;
+    let (job, history) = both.await?.ok_or_else(|| absent(id))?;
+    let shows_states = steps.it.shows_states;
     let history_count = history.len();
     let left_out = history_count.saturating_sub(HISTORY);
-    Ok(Whole {
-        state: steps
-            .it
-            .shows_states
-            .then(|| text::bounded(&job.state, STATE)),
-        job: Entry::new(&job),
-        history: history.into_iter().skip(left_out).map(failure).collect(),
-        history_count,
-    })
-}
-
-fn failure(failed: Failed) -> Failure {
-    Failure {
+    let history = history.into_iter().skip(left_out).map(|failed| Failure {
         step: failed.step,
         failures: failed.failures,
         error: failed.error,
         ago_ms: failed.ago.as_millis() as u64,
-    }
+    });
+    Ok(Whole {
+        state: shows_states.then(|| text::bounded(&job.state, STATE)),
+        job: Entry::from(job),
+        history: history.collect(),
+        history_count,
+    })
 }

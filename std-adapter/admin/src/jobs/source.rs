@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::http::StatusCode;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout_at};
-
-use super::super::answer::Problem;
-use super::super::builder::Named;
-use super::super::text;
-use super::counts::Counted;
 use atomic_breaker_std::steps::{
     Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer,
 };
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use super::super::builder::Named;
+use super::super::response::Problem;
+use super::super::text;
+use super::counts::Counted;
 
 /// How long a store may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,10 +48,6 @@ impl OfSteps {
         }
     }
 
-    pub(super) fn kinds(&self) -> Vec<&'static str> {
-        self.jobs.kinds()
-    }
-
     /// How often something was changed here. A reader that sees a change counted, and then asks the store, sees its
     /// effect.
     pub(super) fn changes(&self) -> u64 {
@@ -65,67 +60,50 @@ impl OfSteps {
 }
 
 impl Named<OfSteps> {
-    /// The store's answer, within a time limit, ahead of any read that is not under way.
-    pub(super) async fn ask_first<T, F>(
+    /// What the store returns, within a time limit, ahead of any read that is not under way.
+    pub(super) async fn ask_first<T: Send + 'static, F: Asked<T>>(
         &self,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
-    ) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T, StoreError>> + Send + 'static,
-    {
-        let until = Instant::now() + PATIENCE;
-        self.in_turn(until, None, asked).await
+    ) -> Result<T, Problem> {
+        self.in_turn(Instant::now() + PATIENCE, None, asked).await
     }
 
-    /// The store's answer, within a time limit.
-    pub(super) async fn ask<T, F>(
+    /// What the store returns, within a time limit.
+    pub(super) async fn ask<T: Send + 'static, F: Asked<T>>(
         &self,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
-    ) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T, StoreError>> + Send + 'static,
-    {
+    ) -> Result<T, Problem> {
         self.ask_until(Instant::now() + PATIENCE, asked).await
     }
 
-    pub(super) async fn ask_until<T, F>(
+    pub(super) async fn ask_until<T: Send + 'static, F: Asked<T>>(
         &self,
         until: Instant,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
-    ) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T, StoreError>> + Send + 'static,
-    {
+    ) -> Result<T, Problem> {
         let read = Arc::clone(&self.it.reads).acquire_owned();
         let read = timeout_at(until, read).await.map_err(|_| self.is_late())?;
         self.in_turn(until, read.ok(), asked).await
     }
 
-    /// Once the store is asked, the turn ends with its answer, even if the client is gone: a database goes on with
+    /// Once the store is asked, the turn ends with what it returns, even if the client is gone: a database goes on with
     /// queries that no client waits for.
-    async fn in_turn<T, F>(
+    async fn in_turn<T: Send + 'static, F: Asked<T>>(
         &self,
         until: Instant,
         read: Option<OwnedSemaphorePermit>,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
-    ) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T, StoreError>> + Send + 'static,
-    {
+    ) -> Result<T, Problem> {
         let turn = Arc::clone(&self.it.asks).acquire_owned();
         let turn = timeout_at(until, turn).await.map_err(|_| self.is_late())?;
         let asked = asked(Arc::clone(&self.it.jobs));
-        let answered = tokio::spawn(async move {
-            let answered = timeout_at(until, asked).await;
+        let returned = tokio::spawn(async move {
+            let returned = timeout_at(until, asked).await;
             drop((turn, read));
-            answered
+            returned
         });
-        match answered.await {
-            Ok(Ok(Ok(answer))) => Ok(answer),
+        match returned.await {
+            Ok(Ok(Ok(it))) => Ok(it),
             Ok(Ok(Err(error))) => Err(self.has_failed(&error)),
             Ok(Err(_)) => Err(self.is_late()),
             // The runtime is shutting down.
@@ -136,16 +114,21 @@ impl Named<OfSteps> {
     fn has_failed(&self, error: &dyn std::fmt::Display) -> Problem {
         let error = text::bounded(error, ERROR);
         let error = format!("the store of {:?} failed: {error}", &*self.name);
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, error)
+        Problem::unavailable(error)
     }
 
     pub(super) fn is_late(&self) -> Problem {
         let name = &*self.name;
         let error =
             format!("the store of {name:?} has not answered within 5 s: it is slow or gone");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, error)
+        Problem::unavailable(error)
     }
 }
+
+/// A question to a store.
+pub(super) trait Asked<T>: Future<Output = Result<T, StoreError>> + Send + 'static {}
+
+impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Asked<T> for F {}
 
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 

@@ -24,12 +24,12 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-pub(super) fn answer(query: Option<&str>) -> Response {
+pub(super) fn response(query: Option<&str>) -> Response {
     let (kind, body) = match query {
         Some("style") => ("text/css; charset=utf-8", STYLE),
         Some("script") => ("text/javascript; charset=utf-8", SCRIPT),
         Some("icon") => ("image/svg+xml", ICON),
         _ => ("text/html; charset=utf-8", PAGE),
     };
-    super::answer::answer(StatusCode::OK, kind, body)
+    super::response::response(StatusCode::OK, kind, body)
 }

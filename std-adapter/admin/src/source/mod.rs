@@ -7,45 +7,42 @@ mod single;
 
 #[cfg(feature = "fleet")]
 pub(super) use fleet::OfFleet;
-pub(super) use registry::{OfRegistry, displayed};
+pub(super) use registry::OfRegistry;
 pub(super) use single::OfSingle;
-pub use single::Single;
+pub use single::{Parts, Single};
 
 use std::sync::Arc;
 
 use atomic_breaker::{Config, Control, Snapshot};
+use atomic_breaker_std::{Enforcement, LastFailure};
 use serde::Serialize;
 
-use atomic_breaker_std::{Enforcement, LastFailure};
+use super::response::Problem;
 
 /// A registry or a breaker shown under a name.
 pub(super) trait Source: Send + Sync {
     /// The information about the source as a whole.
     fn head(&self) -> Head;
 
-    /// Visits one breaker after another.
-    fn visit(&self, seen: &mut dyn FnMut(Seen));
+    /// Visits one breaker after another, with the name of its key in a registry.
+    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen));
 
     /// Commands one breaker, if it exists.
     fn command(
         &self,
         key: Option<&str>,
         command: &mut dyn FnMut(&dyn Control),
-    ) -> Result<(), Refused>;
+    ) -> Result<(), Problem>;
 
     /// The rules of a key, or the common ones.
-    fn rules(&self, key: Option<&str>) -> Result<Config, Refused>;
+    fn rules(&self, key: Option<&str>) -> Result<Config, Problem>;
 
-    /// The rules that a key would have without its own.
-    fn rules_without_own(&self, key: &str) -> Result<Config, Refused>;
+    /// Sets rules, unless it is only to be checked whether they could be set. Returns the rules before.
+    fn set_rules(&self, key: Option<&str>, rules: Config, is_dry: bool) -> Result<Config, Problem>;
 
-    /// Whether these rules could be set.
-    fn check_rules(&self, rules: Config) -> Result<(), Refused>;
-
-    fn set_rules(&self, key: Option<&str>, rules: Config) -> Result<(), Refused>;
-
-    /// Returns whether there was something to clear.
-    fn clear_rules(&self, key: &str) -> Result<bool, Refused>;
+    /// Removes the own rules of a key, unless it is only to be seen what would apply to it then. Returns that, and
+    /// whether anything was removed.
+    fn clear_rules(&self, key: Option<&str>, is_dry: bool) -> Result<(Config, bool), Problem>;
 
     /// Shadow mode, if there is one.
     fn enforcement(&self) -> Option<&Enforcement>;
@@ -72,7 +69,7 @@ impl Head {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Keys {
+struct Keys {
     known: usize,
     capacity: usize,
     evicted: u64,
@@ -82,24 +79,11 @@ pub(super) struct Keys {
 /// A breaker and its state.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The key, for a registry.
-    pub(super) key: Option<String>,
     pub(super) snapshot: Snapshot,
     pub(super) last_failure: Option<Arc<LastFailure>>,
     pub(super) has_own_rules: bool,
 }
 
-/// Why nothing was done.
-#[derive(Debug)]
-pub(super) enum Refused {
-    /// No such key has a slot.
-    Absent,
-    /// Several keys read the same.
-    Ambiguous,
-    /// A key is missing, or there are no keys.
-    KeyWanted(bool),
-    /// The rules of a breaker are fixed.
-    FixedRules,
-    /// The rules do not fit: which, and how to fix it.
-    Rules(String),
+fn not_set(error: &impl ToString) -> Problem {
+    Problem::unprocessable(error.to_string())
 }

@@ -1,45 +1,44 @@
 //! A registry that is shown.
 
+use std::fmt;
 use std::sync::Arc;
 
 use atomic_breaker::{Config, Control};
-
-use super::super::text;
-use super::{Head, Keys, Refused, Seen, Source};
 use atomic_breaker_std::Enforcement;
-use atomic_breaker_std::registry::{AnyRegistry, Entry};
+use atomic_breaker_std::registry::AnyRegistry;
 
-/// A registry, and the text of its keys. A text can only be turned back into a key by searching those that have a slot,
-/// so no request can take up a slot.
-pub(crate) struct OfRegistry<H, F> {
-    pub(crate) handle: H,
-    pub(crate) text: F,
-}
+use super::super::response::Problem;
+use super::super::text;
+use super::{Head, Keys, Seen, Source, not_set};
 
-impl<H: AnyRegistry, F: Fn(&H::Key) -> String> OfRegistry<H, F> {
-    fn entries(&self) -> impl Iterator<Item = Entry<H::Key>> {
-        self.handle.as_registry().iter_entries()
-    }
+/// A name can only be turned back into a key by searching those that have a slot, so no request can take up a slot.
+pub(crate) struct OfRegistry<H>(pub(crate) H);
 
-    fn find(&self, wanted: &str) -> Result<Arc<H::Key>, Refused> {
-        let mut found = self
-            .entries()
-            .filter(|entry| (self.text)(&entry.key) == wanted);
-        let first = found.next().ok_or(Refused::Absent)?;
+impl<H: AnyRegistry<Key: fmt::Display>> OfRegistry<H> {
+    fn find(&self, key: Option<&str>) -> Result<Arc<H::Key>, Problem> {
+        let missing = || Problem::bad_request("a key is missing: name one of the registry's");
+        let wanted = key.ok_or_else(missing)?;
+        let entries = self.0.as_registry().iter_entries();
+        let mut found = entries.filter(|entry| text::of_key(&entry.key) == wanted);
+        let first = found.next().ok_or_else(absent)?;
         if found.any(|other| *other.key != *first.key) {
-            return Err(Refused::Ambiguous);
+            return Err(Problem::conflict(
+                "several keys have this name, so none was changed: give them different Display texts",
+            ));
         }
         Ok(first.key)
     }
 }
 
-impl<H, F> Source for OfRegistry<H, F>
-where
-    H: AnyRegistry + Send + Sync,
-    F: Fn(&H::Key) -> String + Send + Sync,
-{
+fn absent() -> Problem {
+    Problem::not_found(
+        "no such key has a slot: one that has never failed has none, and there is nothing to change",
+    )
+}
+
+impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
     fn head(&self) -> Head {
-        let registry = self.handle.as_registry();
+        let registry = self.0.as_registry();
         let stats = registry.stats();
         Head {
             kind: "registry",
@@ -55,14 +54,14 @@ where
         }
     }
 
-    fn visit(&self, seen: &mut dyn FnMut(Seen)) {
-        for entry in self.entries() {
-            seen(Seen {
-                key: Some((self.text)(&entry.key)),
+    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen)) {
+        for entry in self.0.as_registry().iter_entries() {
+            let seen = Seen {
                 snapshot: entry.snapshot,
                 last_failure: entry.last_failure,
                 has_own_rules: entry.has_own_rules,
-            });
+            };
+            visit(Some(&text::of_key(&entry.key)), seen);
         }
     }
 
@@ -70,55 +69,45 @@ where
         &self,
         key: Option<&str>,
         command: &mut dyn FnMut(&dyn Control),
-    ) -> Result<(), Refused> {
-        let key = self.find(key.ok_or(Refused::KeyWanted(true))?)?;
-        let registry = self.handle.as_registry();
-        registry
-            .command_if_present(&key, |breaker| command(breaker))
-            .ok_or(Refused::Absent)
+    ) -> Result<(), Problem> {
+        let key = self.find(key)?;
+        let done = self.0.as_registry().command_if_present(&key, command);
+        done.ok_or_else(absent)
     }
 
-    fn rules(&self, key: Option<&str>) -> Result<Config, Refused> {
-        let registry = self.handle.as_registry();
+    fn rules(&self, key: Option<&str>) -> Result<Config, Problem> {
+        let registry = self.0.as_registry();
         match key {
-            Some(key) => Ok(registry.config_of(&*self.find(key)?)),
+            Some(_) => Ok(registry.config_of(&*self.find(key)?)),
             None => Ok(registry.config()),
         }
     }
 
-    fn rules_without_own(&self, key: &str) -> Result<Config, Refused> {
-        let registry = self.handle.as_registry();
-        Ok(registry.config_without_own(&*self.find(key)?))
-    }
-
-    fn check_rules(&self, rules: Config) -> Result<(), Refused> {
-        let checked = self.handle.as_registry().check_config(rules);
-        checked.map_err(|error| Refused::Rules(error.to_string()))
-    }
-
-    fn set_rules(&self, key: Option<&str>, rules: Config) -> Result<(), Refused> {
-        let registry = self.handle.as_registry();
-        let set = match key {
-            Some(key) => registry.set_config_if_present(&*self.find(key)?, rules),
+    fn set_rules(&self, key: Option<&str>, rules: Config, is_dry: bool) -> Result<Config, Problem> {
+        let registry = self.0.as_registry();
+        registry
+            .check_config(rules)
+            .map_err(|error| not_set(&error))?;
+        let old = self.rules(key)?;
+        let is_present = match key {
+            _ if is_dry => Ok(true),
+            Some(_) => registry.set_config_if_present(&*self.find(key)?, rules),
             None => registry.set_config(rules).map(|()| true),
         };
-        match set {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Refused::Absent),
-            Err(error) => Err(Refused::Rules(error.to_string())),
+        match is_present {
+            Ok(true) => Ok(old),
+            Ok(false) => Err(absent()),
+            Err(error) => Err(not_set(&error)),
         }
     }
 
-    fn clear_rules(&self, key: &str) -> Result<bool, Refused> {
-        Ok(self.handle.as_registry().clear_config_of(&*self.find(key)?))
+    fn clear_rules(&self, key: Option<&str>, is_dry: bool) -> Result<(Config, bool), Problem> {
+        let (registry, key) = (self.0.as_registry(), self.find(key)?);
+        let left = registry.config_without_own(&*key);
+        Ok((left, !is_dry && registry.clear_config_of(&*key)))
     }
 
     fn enforcement(&self) -> Option<&Enforcement> {
-        Some(self.handle.as_registry().enforcement())
+        Some(self.0.as_registry().enforcement())
     }
-}
-
-/// The text of a key that implements `Display`.
-pub(crate) fn displayed<K: std::fmt::Display>(key: &K) -> String {
-    text::of_key(key)
 }

@@ -15,6 +15,15 @@ pub(crate) struct Subject {
     pub(crate) key: Option<Arc<str>>,
 }
 
+impl Subject {
+    pub(crate) fn new(of: &Arc<str>, key: Option<&str>) -> Self {
+        Self {
+            of: Arc::clone(of),
+            key: key.map(Into::into),
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Event {
     pub(crate) number: u64,
@@ -26,6 +35,17 @@ pub(crate) struct Event {
     pub(crate) what: What,
     /// The operator, if one did it here.
     pub(crate) by: Option<Arc<str>>,
+}
+
+impl Event {
+    pub(crate) const fn transition(&self) -> Option<&Transition> {
+        match &self.what {
+            What::Transition {
+                made: Made(made), ..
+            } => Some(made),
+            What::Change(_) => None,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -71,12 +91,19 @@ impl Serialize for Made {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(tag = "change", rename_all = "kebab-case")]
 pub(crate) enum Change {
-    Rules { old: Config, new: Config },
-    OwnRulesCleared { old: Config, new: Config },
+    Rules(Rules),
+    OwnRulesCleared(Rules),
     Enforcement { old_percent: u8, new_percent: u8 },
+}
+
+/// The rules before and after.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Rules {
+    pub(crate) old: Config,
+    pub(crate) new: Config,
 }
 
 /// Milliseconds since 1970; 0 before.

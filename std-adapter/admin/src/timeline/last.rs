@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use atomic_breaker::{Present, State, Transition};
+use atomic_breaker::{Present, State};
 
-use super::event::{Event, Made, Subject, What};
+use super::event::{Event, Subject};
 
 /// Closed ones are forgotten first, then those that have not changed for longest.
 pub(super) struct LastOfEach {
@@ -33,11 +33,11 @@ impl LastOfEach {
     /// Keeps the event if it is a transition; of two that arrive in the wrong order, the one that is nearer to the
     /// present word. Without a word to compare with, the last to arrive.
     pub(super) fn note(&mut self, event: &Arc<Event>, present: Option<Present<'_>>) {
-        let Some(made) = made(event) else {
+        let Some(made) = event.transition() else {
             return;
         };
         if let Some(known) = self.events.get(&event.subject) {
-            let before = super::last::made(known);
+            let before = known.transition();
             if let (Some(present), Some(before)) = (present, before) {
                 if !present.is_nearer(made, before) {
                     return;
@@ -55,16 +55,9 @@ impl LastOfEach {
     }
 }
 
-fn made(event: &Event) -> Option<&Transition> {
-    match &event.what {
-        What::Transition {
-            made: Made(made), ..
-        } => Some(made),
-        What::Change(_) => None,
-    }
-}
-
 fn place(event: &Event) -> (IsHeld, u64) {
-    let is_held = made(event).is_some_and(|made| made.to != State::Closed);
+    let is_held = event
+        .transition()
+        .is_some_and(|made| made.to != State::Closed);
     (is_held, event.number)
 }

@@ -6,8 +6,8 @@ mod last;
 mod recorder;
 
 pub(super) use acting::Acting;
-pub(super) use event::{Change, Event, Made, Subject, What, unix_ms};
-pub use recorder::{Recorder, RecorderByText};
+pub(super) use event::{Change, Event, Made, Rules, Subject, What, unix_ms};
+pub use recorder::Recorder;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -186,13 +186,8 @@ impl Timeline {
         Since::Events(kept.events.range(skipped..).cloned().collect())
     }
 
-    /// The last transition of each of these.
-    pub(super) fn last_of<'a>(
-        &self,
-        subjects: impl Iterator<Item = &'a Subject>,
-    ) -> Vec<Option<Arc<Event>>> {
-        let kept = self.kept();
-        subjects.map(|subject| kept.last.get(subject)).collect()
+    pub(super) fn last_of(&self, subject: &Subject) -> Option<Arc<Event>> {
+        self.kept().last.get(subject)
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

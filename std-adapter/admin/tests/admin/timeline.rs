@@ -160,30 +160,6 @@ async fn an_observer_in_a_pair_records_as_well() {
 }
 
 #[tokio::test]
-async fn keys_by_another_text_are_recorded_by_it() {
-    use atomic_breaker_std::registry::Registry;
-    use std::sync::Arc;
-    let timeline = Timeline::new();
-    let text = |shard: &(u8, u8)| format!("{}/{}", shard.0, shard.1);
-    let shards = Registry::builder(RULES)
-        .observer(timeline.of("shards").by_text(text))
-        .build()
-        .unwrap();
-    let shards = Arc::new(shards);
-    for _ in 0..2 {
-        let _ = shards.call((1, 2), || Err::<(), _>("down"));
-    }
-    let app = crate::support::App::of(
-        atomic_breaker_admin::Admin::new(&timeline).registry_by("shards", shards, text),
-    );
-    let entry = app.get("/status").await.json()["entries"][0].clone();
-    assert_eq!(
-        (&entry["key"], &entry["since"]["why"]),
-        (&json!("1/2"), &json!("failures reached the limit"))
-    );
-}
-
-#[tokio::test]
 async fn since_when_is_that_of_the_word_after_a_quiet_month_and_whoever_is_held_up() {
     use atomic_breaker_admin::Recorder;
     use atomic_breaker_std::registry::{KeyedObserver, Registry};

@@ -18,8 +18,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// A response with everything that all of them carry.
-pub(super) fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
+pub(super) fn response(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     for (name, value) in [
@@ -32,20 +31,17 @@ pub(super) fn answer(status: StatusCode, kind: &'static str, body: impl Into<Bod
         (RESOURCE_POLICY, "same-origin"),
         (OPENER_POLICY, "same-origin"),
     ] {
-        response
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().insert(name, value);
     }
     response
 }
 
-pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub(super) fn json(value: &impl Serialize) -> Result<Response, Problem> {
     match serde_json::to_vec(value) {
-        Ok(body) => answer(status, "application/json", body),
-        // Only maps with keys that are not strings fail: there are none here.
-        Err(error) => {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
-        }
+        Ok(body) => Ok(response(StatusCode::OK, "application/json", body)),
+        // Only maps whose keys are not strings fail: there are none here.
+        Err(error) => Err(Problem::internal(error.to_string())),
     }
 }
 
@@ -57,7 +53,25 @@ pub(super) struct Problem {
     header: Option<(HeaderName, HeaderValue)>,
 }
 
+macro_rules! problems {
+    ($($name:ident: $status:ident),* $(,)?) => {$(
+        pub(super) fn $name(error: impl Into<String>) -> Self {
+            Self::new(StatusCode::$status, error)
+        }
+    )*};
+}
+
 impl Problem {
+    problems! {
+        bad_request: BAD_REQUEST,
+        forbidden: FORBIDDEN,
+        not_found: NOT_FOUND,
+        conflict: CONFLICT,
+        unprocessable: UNPROCESSABLE_ENTITY,
+        unavailable: SERVICE_UNAVAILABLE,
+        internal: INTERNAL_SERVER_ERROR,
+    }
+
     pub(super) fn new(status: StatusCode, error: impl Into<String>) -> Self {
         Self {
             status,
@@ -66,15 +80,17 @@ impl Problem {
         }
     }
 
-    pub(super) fn not_allowed(allowed: &str) -> Self {
-        let mut problem = Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            format!("this path takes {allowed}"),
-        );
-        if let Ok(allowed) = HeaderValue::from_str(allowed) {
-            problem.header = Some((ALLOW, allowed));
+    pub(super) fn not_allowed(allowed: &'static str) -> Self {
+        let error = format!("this path takes {allowed}");
+        Self {
+            header: Some((ALLOW, HeaderValue::from_static(allowed))),
+            ..Self::new(StatusCode::METHOD_NOT_ALLOWED, error)
         }
-        problem
+    }
+
+    pub(super) fn retry_after(mut self, seconds: u16) -> Self {
+        self.header = Some((RETRY_AFTER, seconds.into()));
+        self
     }
 
     /// The same, with more words at the end.
@@ -84,18 +100,9 @@ impl Problem {
         self
     }
 
-    pub(super) fn retry_after(mut self, seconds: u16) -> Self {
-        self.header = Some((RETRY_AFTER, seconds.into()));
-        self
-    }
-
     pub(super) fn into_response(self) -> Response {
-        #[derive(Serialize)]
-        struct Shown<'a> {
-            error: &'a str,
-        }
-        let shown = serde_json::to_vec(&Shown { error: &self.error }).unwrap_or_default();
-        let mut response = answer(self.status, "application/json", shown);
+        let shown = serde_json::json!({ "error": self.error }).to_string();
+        let mut response = response(self.status, "application/json", shown);
         response.headers_mut().extend(self.header);
         response
     }
