@@ -1,7 +1,6 @@
 //! Transitions as they happen: server-sent events.
 
 use std::convert::Infallible;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::builder::Shown;
 use super::response::{Problem, response};
-use super::timeline::{Since, Timeline};
+use super::timeline::Timeline;
 
 /// After this time a stream ends and the page requests the next: so it is authenticated anew, a server that shuts down
 /// waits no longer, and a reader that is stuck holds no place.
@@ -48,102 +47,21 @@ pub(super) fn stream(shown: &Shown, request: &Parts) -> Result<Response, Problem
         return Err(Problem::unavailable(error).retry_after(RETRY_SECONDS));
     };
     let (pieces, mut of_stream) = mpsc::channel(WAITING);
+    let timeline = shown.timeline.clone();
+    let newest = *timeline.watch().borrow();
     let from = request.headers.get(LAST_EVENT_ID);
     let from = from.and_then(|id| id.to_str().ok());
-    let writer = Writer::new(shown.timeline.clone(), from, pieces, place);
-    tokio::spawn(writer.write());
+    // One of another process is greater than any number: all is to be read again.
+    let next = from.map_or(newest, |id| {
+        next_after(id, timeline.run()).unwrap_or(u64::MAX)
+    });
+    tokio::spawn(write(timeline, next, pieces, place));
     let pieces = stream::poll_fn(move |context| {
-        of_stream
-            .poll_recv(context)
-            .map(|piece| piece.map(Ok::<_, Infallible>))
+        let piece = of_stream.poll_recv(context);
+        piece.map(|piece| piece.map(Ok::<_, Infallible>))
     });
     *response.body_mut() = Body::from_stream(pieces);
     Ok(response)
-}
-
-/// Writes one stream, in a task of its own, so that it also ends for a reader that takes nothing.
-struct Writer {
-    timeline: Timeline,
-    next: u64,
-    /// The reader requested events that are no longer kept.
-    has_missed: bool,
-    pieces: mpsc::Sender<Bytes>,
-    _place: OwnedSemaphorePermit,
-}
-
-impl Writer {
-    fn new(
-        timeline: Timeline,
-        from: Option<&str>,
-        pieces: mpsc::Sender<Bytes>,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
-        let newest = *timeline.watch().borrow();
-        let next = from.map_or(Some(newest), |from| next_after(from, timeline.run()));
-        Self {
-            next: next.unwrap_or(newest),
-            has_missed: next.is_none(),
-            timeline,
-            pieces,
-            _place: place,
-        }
-    }
-
-    async fn write(mut self) {
-        let mut news = self.timeline.watch();
-        let end = Instant::now() + STREAM;
-        let mut beat = Instant::now();
-        loop {
-            news.mark_unchanged();
-            let piece = self.piece(beat <= Instant::now());
-            if !piece.is_empty() {
-                beat = Instant::now() + BEAT;
-                tokio::select! {
-                    sent = self.pieces.send(piece.into()) => if sent.is_err() { return },
-                    () = sleep_until(end) => return,
-                }
-            }
-            tokio::select! {
-                changed = news.changed() => if changed.is_err() { return },
-                () = sleep_until(beat) => {},
-                () = sleep_until(end) => return,
-                () = self.pieces.closed() => return,
-            }
-        }
-    }
-
-    /// The next piece to send.
-    fn piece(&mut self, is_beat: bool) -> String {
-        let mut piece = String::new();
-        let run = self.timeline.run();
-        let since = self.timeline.since(self.next);
-        if let (Since::Events(events), false) = (&since, self.has_missed) {
-            for event in events {
-                self.next = event.number + 1;
-                let data = serde_json::to_string(&**event).unwrap_or_default();
-                // JSON has line breaks only between its parts, and this has none there.
-                let _ = write!(
-                    piece,
-                    "id: {run:08x}-{}\nevent: happened\ndata: {data}\n\n",
-                    event.number
-                );
-            }
-        } else {
-            // Reading everything again is cheaper than sending it all.
-            self.next = *self.timeline.watch().borrow();
-            self.has_missed = false;
-            let last = self.next - 1;
-            let _ = write!(piece, "id: {run:08x}-{last}\nevent: reload\ndata: {{}}\n\n");
-        }
-        if piece.is_empty() && is_beat {
-            let last = self.next - 1;
-            let _ = write!(
-                piece,
-                "retry: 200\nid: {run:08x}-{last}\nevent: beat\ndata: {{}}\n\n"
-            );
-        }
-        piece
-    }
 }
 
 /// The number after that of an event, if it is one of this process.
@@ -153,4 +71,56 @@ fn next_after(id: &str, run: u32) -> Option<u64> {
         return None;
     }
     number.parse::<u64>().ok()?.checked_add(1)
+}
+
+/// Writes one stream, in a task of its own, so that it also ends for a reader that takes nothing.
+async fn write(
+    timeline: Timeline,
+    mut next: u64,
+    pieces: mpsc::Sender<Bytes>,
+    _place: OwnedSemaphorePermit,
+) {
+    let mut news = timeline.watch();
+    let end = Instant::now() + STREAM;
+    let mut beat = Instant::now();
+    loop {
+        news.mark_unchanged();
+        let piece = piece(&timeline, &mut next, beat <= Instant::now());
+        if !piece.is_empty() {
+            beat = Instant::now() + BEAT;
+            tokio::select! {
+                sent = pieces.send(piece.into()) => if sent.is_err() { return },
+                () = sleep_until(end) => return,
+            }
+        }
+        tokio::select! {
+            changed = news.changed() => if changed.is_err() { return },
+            () = sleep_until(beat) => {},
+            () = sleep_until(end) => return,
+            () = pieces.closed() => return,
+        }
+    }
+}
+
+/// The next piece to send.
+fn piece(timeline: &Timeline, next: &mut u64, is_beat: bool) -> String {
+    let run = timeline.run();
+    let part = |number: u64, event: &str, data: &str| {
+        format!("id: {run:08x}-{number}\nevent: {event}\ndata: {data}\n\n")
+    };
+    let Some(events) = timeline.since(*next) else {
+        // Reading everything again is cheaper than sending it all.
+        *next = *timeline.watch().borrow();
+        return part(*next - 1, "reload", "{}");
+    };
+    if events.is_empty() && is_beat {
+        return format!("retry: 200\n{}", part(*next - 1, "beat", "{}"));
+    }
+    *next += events.len() as u64;
+    let parts = events.iter().map(|event| {
+        // JSON has line breaks only between its parts, and this has none there.
+        let data = serde_json::to_string(&**event).unwrap_or_default();
+        part(event.number, "happened", &data)
+    });
+    parts.collect()
 }

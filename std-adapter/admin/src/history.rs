@@ -6,44 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use super::builder::Shown;
 use super::response::Problem;
-use super::status::{check_search, contains};
+use super::status::{check, contains, usual_limit};
 use super::timeline::Event;
 
 /// Which transitions are requested, newest first.
 #[derive(Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Query {
     of: Option<String>,
     key: Option<String>,
+    #[serde(default)]
     search: String,
     /// With smaller numbers than this.
-    before: u64,
+    before: Option<u64>,
+    #[serde(default = "usual_limit")]
     limit: usize,
 }
 
-impl Default for Query {
-    fn default() -> Self {
-        Self {
-            of: None,
-            key: None,
-            search: String::new(),
-            before: u64::MAX,
-            limit: 100,
-        }
-    }
-}
-
-const MOST_EVENTS: usize = 1_000;
 /// How many are examined under one lock.
 const AT_ONCE: usize = 256;
 
 impl Query {
     pub(super) fn check(&self) -> Result<(), Problem> {
-        if !(1..=MOST_EVENTS).contains(&self.limit) {
-            let error = "limit must be from 1 to 1000: read the rest with before";
-            return Err(Problem::bad_request(error));
-        }
-        check_search(&self.search)
+        check(self.limit, "before", &self.search)
     }
 
     fn wants(&self, event: &Event, search: &str) -> bool {
@@ -67,7 +52,7 @@ pub(super) struct History {
 pub(super) fn read(shown: &Shown, query: &Query) -> History {
     let search = query.search.to_lowercase();
     let mut events = Vec::new();
-    let mut before = query.before;
+    let mut before = query.before.unwrap_or(u64::MAX);
     // One extra shows that there are more.
     while events.len() <= query.limit {
         let mut older = shown.timeline.before(before, AT_ONCE);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use atomic_breaker::{Config, Snapshot, State};
+use atomic_breaker::{Config, Snapshot, State, Transition};
 use serde::{Deserialize, Serialize};
 
 use super::Operator;
@@ -19,16 +19,20 @@ use super::timeline::{Made, Subject, Timeline, unix_ms};
 
 /// Which breakers are requested.
 #[derive(Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Query {
     /// Of this registry or breaker only.
     of: Option<String>,
     /// Whose name or key contains this, in upper or lower case.
+    #[serde(default)]
     search: String,
     /// In this state.
     state: Option<State>,
+    #[serde(default)]
     order: Order,
+    #[serde(default)]
     offset: usize,
+    #[serde(default = "usual_limit")]
     limit: usize,
 }
 
@@ -41,37 +45,29 @@ enum Order {
     Key,
 }
 
-impl Default for Query {
-    fn default() -> Self {
-        Self {
-            of: None,
-            search: String::new(),
-            state: None,
-            order: Order::State,
-            offset: 0,
-            limit: 100,
-        }
-    }
+pub(super) const fn usual_limit() -> usize {
+    100
 }
 
-const MOST_ENTRIES: usize = 1_000;
+const MOST: usize = 1_000;
 const MOST_SEARCHED: usize = 256;
 
 impl Query {
     pub(super) fn check(&self) -> Result<(), Problem> {
-        if !(1..=MOST_ENTRIES).contains(&self.limit) {
-            let error = "limit must be from 1 to 1000: read the rest with offset";
-            return Err(Problem::bad_request(error));
-        }
-        check_search(&self.search)
+        check(self.limit, "offset", &self.search)
     }
 }
 
-pub(super) fn check_search(search: &str) -> Result<(), Problem> {
-    if search.len() <= MOST_SEARCHED {
+/// Whether a request asks for no more than one may have at once; the rest is read with this parameter.
+pub(super) fn check(limit: usize, rest: &str, search: &str) -> Result<(), Problem> {
+    let error = if !(1..=MOST).contains(&limit) {
+        format!("limit must be from 1 to 1000: read the rest with {rest}")
+    } else if search.len() > MOST_SEARCHED {
+        "search must be at most 256 bytes".to_owned()
+    } else {
         return Ok(());
-    }
-    Err(Problem::bad_request("search must be at most 256 bytes"))
+    };
+    Err(Problem::bad_request(error))
 }
 
 #[derive(Debug, Serialize)]
@@ -138,10 +134,10 @@ pub(super) struct Since {
 
 impl fmt::Display for Since {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Made(made) = &self.made;
+        write!(f, "{}", self.made.transition)?;
         match &self.by {
-            Some(by) => write!(f, "{made}, by {by}"),
-            None => write!(f, "{made}"),
+            Some(by) => write!(f, ", by {by}"),
+            None => Ok(()),
         }
     }
 }
@@ -242,9 +238,10 @@ impl Entry {
 pub(super) fn since(timeline: &Timeline, subject: &Subject, now: &Snapshot) -> Option<Since> {
     let event = timeline.last_of(subject)?;
     let made = event.transition()?;
-    (made.epoch == now.epoch() && made.to == now.state()).then(|| Since {
-        at: unix_ms(event.at),
-        made: Made(*made),
+    let Transition { epoch, to, .. } = made.transition;
+    (epoch == now.epoch() && to == now.state()).then(|| Since {
+        at: event.at,
+        made: *made,
         by: event.by.clone(),
     })
 }
@@ -271,7 +268,6 @@ pub(super) fn entry(shown: &Shown, source: usize, wanted: Option<&str>) -> Optio
 #[serde(deny_unknown_fields)]
 pub(super) struct RulesOf {
     of: String,
-    #[serde(default)]
     key: Option<String>,
 }
 

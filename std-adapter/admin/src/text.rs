@@ -1,8 +1,7 @@
 //! Texts that may come from outside, and the order of states.
 
 use std::fmt::{self, Write};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::LazyLock;
+use std::hash::{DefaultHasher, Hasher};
 
 use atomic_breaker::State;
 
@@ -22,27 +21,24 @@ pub(super) fn bounded(text: &dyn fmt::Display, most: usize) -> String {
 }
 
 /// A key as it is shown and requested. One of more than 256 bytes is cut, and ends in a number derived from all of it,
-/// so that it stays distinct from similar ones; the number differs from process to process.
+/// so that it stays distinct from similar ones.
 pub(super) fn of_key(key: &dyn fmt::Display) -> String {
-    static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let mut kept = Bounded {
         text: String::new(),
         most: KEY_BYTES,
-        rest: Some(HASH.build_hasher()),
+        rest: Some(DefaultHasher::new()),
     };
     let _ = write!(kept, "{key}");
     kept.finish()
 }
 
-struct Bounded<H> {
+struct Bounded {
     text: String,
     most: usize,
-    rest: Option<H>,
+    rest: Option<DefaultHasher>,
 }
 
-type OfRandomState = <RandomState as BuildHasher>::Hasher;
-
-impl Bounded<OfRandomState> {
+impl Bounded {
     fn finish(mut self) -> String {
         if self.text.len() <= self.most {
             return self.text;
@@ -61,7 +57,7 @@ impl Bounded<OfRandomState> {
     }
 }
 
-impl Write for Bounded<OfRandomState> {
+impl Write for Bounded {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         if let Some(rest) = &mut self.rest {
             rest.write(piece.as_bytes());

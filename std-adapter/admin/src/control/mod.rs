@@ -79,7 +79,7 @@ impl Changes<'_> {
         commanded?;
         let (made, before) = done?;
         if let Some(made) = made.filter(|_| !is_recorded) {
-            let (made, failure) = (Made(made), None);
+            let (made, failure) = (made.into(), None);
             self.record(What::Transition { made, failure });
         }
         let (name, is_dry) = (verb.name(), self.request.dry_run);
@@ -94,7 +94,7 @@ impl Changes<'_> {
         Ok(Done {
             changed: made.is_some(),
             text,
-            transition: made.map(Made),
+            transition: made.map(Made::from),
             ..Done::default()
         })
     }

@@ -9,17 +9,12 @@ use super::super::response::Problem;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
     pub(super) of: String,
-    #[serde(default)]
     pub(super) key: Option<String>,
     pub(super) r#do: Verb,
-    #[serde(default)]
     pub(super) for_ms: Option<u32>,
-    #[serde(default)]
     pub(super) rules: Option<Config>,
-    #[serde(default)]
     pub(super) percent: Option<u8>,
     /// The epoch that the operator saw.
-    #[serde(default)]
     pub(super) epoch: Option<u16>,
     /// Only reports what would change.
     #[serde(default)]

@@ -21,22 +21,20 @@ const MAX_NAME: usize = 253;
 
 impl Host {
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (name, port) = match text.strip_prefix('[') {
-            Some(rest) => {
-                let (address, port) = rest.split_once(']')?;
-                let address: Ipv6Addr = address.parse().ok()?;
-                let port = match port {
-                    "" => None,
-                    port => Some(port.strip_prefix(':')?),
-                };
-                (Name::Ip(address.into()), port)
+        let (name, port) = match text.rsplit_once(':') {
+            // Digits only: the standard library also accepts a sign.
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                (name, Some(port.parse().ok()?))
             }
-            None => match text.split_once(':') {
-                Some((name, port)) => (Name::parse(name)?, Some(port)),
-                None => (Name::parse(text)?, None),
-            },
+            _ => (text, None),
         };
-        let port = port.map(parse_port).transpose().ok()?;
+        let name = match name.strip_prefix('[') {
+            Some(rest) => {
+                let address: Ipv6Addr = rest.strip_suffix(']')?.parse().ok()?;
+                Name::Ip(address.into())
+            }
+            None => Name::parse(name)?,
+        };
         Some(Self { name, port })
     }
 
@@ -51,15 +49,6 @@ impl Host {
     /// A host listed without a port is served at all ports.
     pub(super) fn serves(&self, asked: &Self) -> bool {
         self.name == asked.name && (self.port.is_none() || self.port == asked.port)
-    }
-}
-
-/// Digits only: the standard library also accepts a sign.
-fn parse_port(port: &str) -> Result<u16, ()> {
-    if port.bytes().all(|byte| byte.is_ascii_digit()) {
-        port.parse().map_err(|_| ())
-    } else {
-        Err(())
     }
 }
 

@@ -24,13 +24,10 @@ pub(super) struct Query {
     of: String,
     #[serde(default, deserialize_with = "super::status")]
     status: Option<Status>,
-    #[serde(default)]
     kind: Option<String>,
     /// With this key or id.
-    #[serde(default)]
     search: Option<String>,
     /// With a greater id than this.
-    #[serde(default)]
     after: Option<i64>,
     #[serde(default = "most")]
     limit: u32,

@@ -19,6 +19,8 @@ use serde::Serialize;
 
 use super::response::Problem;
 
+pub(super) type Command<'a> = &'a mut dyn FnMut(&dyn Control);
+
 /// A registry or a breaker shown under a name.
 pub(super) trait Source: Send + Sync {
     /// The information about the source as a whole.
@@ -28,21 +30,17 @@ pub(super) trait Source: Send + Sync {
     fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen));
 
     /// Commands one breaker, if it exists.
-    fn command(
-        &self,
-        key: Option<&str>,
-        command: &mut dyn FnMut(&dyn Control),
-    ) -> Result<(), Problem>;
+    fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem>;
 
     /// The rules of a key, or the common ones.
     fn rules(&self, key: Option<&str>) -> Result<Config, Problem>;
 
     /// Sets rules, unless it is only to be checked whether they could be set. Returns the rules before.
-    fn set_rules(&self, key: Option<&str>, rules: Config, is_dry: bool) -> Result<Config, Problem>;
+    fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem>;
 
     /// Removes the own rules of a key, unless it is only to be seen what would apply to it then. Returns that, and
     /// whether anything was removed.
-    fn clear_rules(&self, key: Option<&str>, is_dry: bool) -> Result<(Config, bool), Problem>;
+    fn clear_rules(&self, key: Option<&str>, dry: bool) -> Result<(Config, bool), Problem>;
 
     /// Shadow mode, if there is one.
     fn enforcement(&self) -> Option<&Enforcement>;

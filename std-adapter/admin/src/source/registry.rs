@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker::{Config, Control};
+use atomic_breaker::Config;
 use atomic_breaker_std::Enforcement;
 use atomic_breaker_std::registry::AnyRegistry;
 
 use super::super::response::Problem;
 use super::super::text;
-use super::{Head, Keys, Seen, Source, not_set};
+use super::{Command, Head, Keys, Seen, Source, not_set};
 
 /// A name can only be turned back into a key by searching those that have a slot, so no request can take up a slot.
 pub(crate) struct OfRegistry<H>(pub(crate) H);
@@ -65,11 +65,7 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
         }
     }
 
-    fn command(
-        &self,
-        key: Option<&str>,
-        command: &mut dyn FnMut(&dyn Control),
-    ) -> Result<(), Problem> {
+    fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
         let key = self.find(key)?;
         let done = self.0.as_registry().command_if_present(&key, command);
         done.ok_or_else(absent)
@@ -83,14 +79,14 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
         }
     }
 
-    fn set_rules(&self, key: Option<&str>, rules: Config, is_dry: bool) -> Result<Config, Problem> {
+    fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
         let registry = self.0.as_registry();
         registry
             .check_config(rules)
             .map_err(|error| not_set(&error))?;
         let old = self.rules(key)?;
         let is_present = match key {
-            _ if is_dry => Ok(true),
+            _ if dry => Ok(true),
             Some(_) => registry.set_config_if_present(&*self.find(key)?, rules),
             None => registry.set_config(rules).map(|()| true),
         };
@@ -101,10 +97,10 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
         }
     }
 
-    fn clear_rules(&self, key: Option<&str>, is_dry: bool) -> Result<(Config, bool), Problem> {
+    fn clear_rules(&self, key: Option<&str>, dry: bool) -> Result<(Config, bool), Problem> {
         let (registry, key) = (self.0.as_registry(), self.find(key)?);
         let left = registry.config_without_own(&*key);
-        Ok((left, !is_dry && registry.clear_config_of(&*key)))
+        Ok((left, !dry && registry.clear_config_of(&*key)))
     }
 
     fn enforcement(&self) -> Option<&Enforcement> {

@@ -10,7 +10,7 @@ use atomic_breaker::{
 use atomic_breaker_std::{AdjustableBreaker, Enforcement, LastFailureCell, Resource};
 
 use super::super::response::Problem;
-use super::{Head, Seen, Source, not_set};
+use super::{Command, Head, Seen, Source, not_set};
 
 /// A [`Breaker`](atomic_breaker_std::Breaker), or a [`Resource`]: see [`Admin::breaker`](super::super::Admin::breaker).
 #[diagnostic::on_unimplemented(
@@ -106,11 +106,7 @@ impl<H: Deref<Target: Single> + Send + Sync> Source for OfSingle<H> {
         visit(None, seen);
     }
 
-    fn command(
-        &self,
-        key: Option<&str>,
-        command: &mut dyn FnMut(&dyn Control),
-    ) -> Result<(), Problem> {
+    fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
         command(self.parts(key)?.control);
         Ok(())
     }
@@ -119,14 +115,14 @@ impl<H: Deref<Target: Single> + Send + Sync> Source for OfSingle<H> {
         Ok(self.parts(key)?.config)
     }
 
-    fn set_rules(&self, key: Option<&str>, rules: Config, is_dry: bool) -> Result<Config, Problem> {
+    fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
         let Parts { adjust, config, .. } = self.parts(key)?;
         let Some(breaker) = adjust else {
             return Err(Problem::conflict(
                 "the rules of this breaker are fixed: build it with build_adjustable to replace them while it is in use",
             ));
         };
-        if is_dry {
+        if dry {
             breaker
                 .check_config(rules)
                 .map_err(|error| not_set(&error))?;

@@ -38,10 +38,9 @@ impl Acting {
 
     /// Ends it. Returns whether a recorder of the target has recorded the action.
     pub(crate) fn end(self) -> bool {
-        let is_recorded =
-            ACTING.with_borrow(|acting| acting.as_ref().is_some_and(|acting| acting.is_recorded));
+        let acting = ACTING.take();
         drop(self);
-        is_recorded
+        acting.is_some_and(|acting| acting.is_recorded)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker::{Cause, Config, State, Transition};
-use serde::{Serialize, Serializer};
+use atomic_breaker::{Config, Transition};
+use serde::Serialize;
 
 /// What an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -27,8 +27,8 @@ impl Subject {
 #[derive(Debug, Serialize)]
 pub(crate) struct Event {
     pub(crate) number: u64,
-    #[serde(serialize_with = "as_unix_ms")]
-    pub(crate) at: SystemTime,
+    /// Milliseconds since 1970.
+    pub(crate) at: u64,
     #[serde(flatten)]
     pub(crate) subject: Subject,
     #[serde(flatten)]
@@ -38,11 +38,9 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    pub(crate) const fn transition(&self) -> Option<&Transition> {
+    pub(crate) const fn transition(&self) -> Option<&Made> {
         match &self.what {
-            What::Transition {
-                made: Made(made), ..
-            } => Some(made),
+            What::Transition { made, .. } => Some(made),
             What::Change(_) => None,
         }
     }
@@ -62,32 +60,20 @@ pub(crate) enum What {
 }
 
 /// A transition in the form in which it is shown.
-#[derive(Debug)]
-pub(crate) struct Made(pub(crate) Transition);
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Made {
+    #[serde(flatten)]
+    pub(crate) transition: Transition,
+    /// The cause in words.
+    why: &'static str,
+}
 
-impl Serialize for Made {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Shown {
-            from: State,
-            to: State,
-            cause: Cause,
-            why: &'static str,
-            open_for_ms: Option<u32>,
-            trips: u8,
-            epoch: u16,
+impl From<Transition> for Made {
+    fn from(transition: Transition) -> Self {
+        Self {
+            transition,
+            why: transition.cause.text(),
         }
-        let Self(made) = self;
-        let shown = Shown {
-            from: made.from,
-            to: made.to,
-            cause: made.cause,
-            why: made.cause.text(),
-            open_for_ms: made.open_for().map(|_| made.open_for_ms),
-            trips: made.trips,
-            epoch: made.epoch,
-        };
-        shown.serialize(serializer)
     }
 }
 
@@ -110,8 +96,4 @@ pub(crate) struct Rules {
 pub(crate) fn unix_ms(at: SystemTime) -> u64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn as_unix_ms<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(unix_ms(*at))
 }

@@ -39,7 +39,7 @@ impl LastOfEach {
         if let Some(known) = self.events.get(&event.subject) {
             let before = known.transition();
             if let (Some(present), Some(before)) = (present, before) {
-                if !present.is_nearer(made, before) {
+                if !present.is_nearer(&made.transition, &before.transition) {
                     return;
                 }
             }
@@ -58,6 +58,6 @@ impl LastOfEach {
 fn place(event: &Event) -> (IsHeld, u64) {
     let is_held = event
         .transition()
-        .is_some_and(|made| made.to != State::Closed);
+        .is_some_and(|made| made.transition.to != State::Closed);
     (is_held, event.number)
 }

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use atomic_breaker::Present;
 use tokio::sync::watch;
@@ -59,15 +60,6 @@ struct Kept {
     last: LastOfEach,
     /// The names that were given a recorder.
     names: Vec<Arc<str>>,
-}
-
-/// What has happened since a reader last looked.
-#[derive(Debug)]
-pub(super) enum Since {
-    /// All of it, oldest first.
-    Events(Vec<Arc<Event>>),
-    /// More than is kept.
-    TooMuch,
 }
 
 const TRANSITIONS: usize = 1_000;
@@ -142,7 +134,7 @@ impl Timeline {
 
     /// With the word, read under the lock, if it is known.
     pub(super) fn record(&self, subject: Subject, what: What, present: Option<Present<'_>>) {
-        let at = std::time::SystemTime::now();
+        let at = unix_ms(SystemTime::now());
         let by = Acting::note(&subject.of);
         let mut kept = self.kept();
         let event = Arc::new(Event {
@@ -175,15 +167,15 @@ impl Timeline {
         older.rev().take(most).cloned().collect()
     }
 
-    /// What has happened from this number on.
-    pub(super) fn since(&self, number: u64) -> Since {
+    /// What has happened from this number on, oldest first; `None` if that is more than is kept.
+    pub(super) fn since(&self, number: u64) -> Option<Vec<Arc<Event>>> {
         let kept = self.kept();
         let oldest = kept.events.front().map_or(kept.next, |event| event.number);
         if number < oldest || number > kept.next || kept.next - number > MOST_AT_ONCE {
-            return Since::TooMuch;
+            return None;
         }
         let skipped = (number - oldest) as usize;
-        Since::Events(kept.events.range(skipped..).cloned().collect())
+        Some(kept.events.range(skipped..).cloned().collect())
     }
 
     pub(super) fn last_of(&self, subject: &Subject) -> Option<Arc<Event>> {

@@ -36,7 +36,7 @@ impl Recorder {
         let key = key.map(text::of_key);
         let subject = Subject::new(&self.name, key.as_deref());
         let failure = failure.map(|words| text::bounded(&words, FAILURE_BYTES).into());
-        let made = Made(*transition);
+        let made = Made::from(*transition);
         self.timeline
             .record(subject, What::Transition { made, failure }, present);
     }
