@@ -14,7 +14,7 @@
 //!
 //! static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
 //!
-//! /// The service's own authentication: whoever passes is named to the admin.
+//! /// The service's own authentication, which names the operator.
 //! async fn authenticate(mut request: Request, next: Next) -> Result<Response, StatusCode> {
 //!     let operator = match request.headers().get("x-user").and_then(|user| user.to_str().ok()) {
 //!         Some(user) => Operator::new(user),
@@ -47,7 +47,7 @@
 //! | `builder`, `error` | builds an admin, and says what is wrong with its settings |
 //! | `operator` | who acts: authentication puts this into each request |
 //! | `timeline` | the observer that records transitions, and what it keeps |
-//! | `source` | registries and single breakers, of whatever type |
+//! | `source` | registries and single breakers, of any type |
 //! | `gate` | which requests are let in: hosts, origins, methods |
 //! | `router` | from a path to its handler |
 //! | `status`, `history`, `events` | what is read: states, the timeline, both live |

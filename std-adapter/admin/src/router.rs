@@ -105,7 +105,7 @@ pub(super) async fn change<T: DeserializeOwned>(
     shown.gate.change(request)?;
     if !operator.may_change() {
         let name = operator.name();
-        let error = format!("{name:?} may look and change nothing");
+        let error = format!("{name:?} may look, but not change anything");
         return Err(Problem::forbidden(error));
     }
     let body = match timeout(BODY_TIME, to_bytes(body, BODY)).await {

@@ -30,7 +30,7 @@ impl Gate {
         self.check_host(request)?;
         match request.extensions.get::<Operator>() {
             Some(operator) => Ok(operator.clone()),
-            None if self.is_open => Ok(Operator::new("anybody")),
+            None if self.is_open => Ok(Operator::new("anyone")),
             None => Err(Problem::forbidden(
                 "this request carries no Operator: have the layer that authenticates insert one \
                  (request.extensions_mut().insert(Operator::new(name))), and put that layer around the admin's router; \

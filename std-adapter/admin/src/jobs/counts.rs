@@ -1,4 +1,4 @@
-//! How many jobs there are. A store may have to read all of them for that, so one answer serves all pages for a while.
+//! How many jobs there are. A store may have to read all of them for that, so all pages share one result for a while.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use super::super::response::Problem;
 use super::OfSteps;
 use super::source::PATIENCE;
 
-/// For how long an answer serves, at least.
+/// For how long a result is used, at least.
 const SERVES: Duration = Duration::from_secs(2);
 /// A store spends at most one part in this many of its time on it.
 const SHARE: u32 = 20;
 /// After it took too long, it is left alone for this many times as long: it may recover soon.
 const PEACE: u32 = 2;
 
-/// The store's answer.
+/// What the store returned.
 pub(super) struct Counted {
     /// `None` if that took too long.
     counts: Option<Counts>,
@@ -38,7 +38,7 @@ pub(super) struct Shown {
     due: u64,
     /// For how long the job that has waited longest has been due; null if none is.
     oldest_due_ms: Option<u64>,
-    /// How old this answer is.
+    /// How old this result is.
     counted_ms: u64,
 }
 
@@ -92,7 +92,7 @@ pub(super) async fn read(steps: &Named<OfSteps>) -> Result<Shown, Problem> {
 }
 
 impl Counted {
-    /// Whether the answer still serves, so that the store need not be asked again.
+    /// Whether the result is recent enough, so that the store need not be asked again.
     fn serves(&self, changes: u64) -> bool {
         let age = self.at.elapsed();
         match self.counts {

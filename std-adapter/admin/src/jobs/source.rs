@@ -16,7 +16,7 @@ use super::super::response::Problem;
 use super::super::text;
 use super::counts::Counted;
 
-/// How long a store may take to answer.
+/// How long a store may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// How many requests ask one store at the same time: a pool has four connections unless set, and workers keep two.
 const AT_ONCE: usize = 2;
@@ -119,8 +119,7 @@ impl Named<OfSteps> {
 
     pub(super) fn is_late(&self) -> Problem {
         let name = &*self.name;
-        let error =
-            format!("the store of {name:?} has not answered within 5 s: it is slow or gone");
+        let error = format!("the store of {name:?} did not respond within 5 s: it is slow or gone");
         Problem::unavailable(error)
     }
 }
@@ -130,18 +129,18 @@ pub(super) trait Asked<T>: Future<Output = Result<T, StoreError>> + Send + 'stat
 
 impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Asked<T> for F {}
 
-type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+type Returned<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Steps with the type of their store erased.
 pub(super) trait Jobs: Send + Sync {
     fn kinds(&self) -> Vec<&'static str>;
     fn wake(&self, lane: &str);
-    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Answer<'a, Vec<Job>>;
-    fn job(&self, id: JobId) -> Answer<'_, Option<Job>>;
-    fn history(&self, id: JobId) -> Answer<'_, Vec<Failed>>;
-    fn retry_now(&self, id: JobId) -> Answer<'_, bool>;
-    fn cancel(&self, id: JobId) -> Answer<'_, bool>;
-    fn counts(&self) -> Answer<'_, Counts>;
+    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Returned<'a, Vec<Job>>;
+    fn job(&self, id: JobId) -> Returned<'_, Option<Job>>;
+    fn history(&self, id: JobId) -> Returned<'_, Vec<Failed>>;
+    fn retry_now(&self, id: JobId) -> Returned<'_, bool>;
+    fn cancel(&self, id: JobId) -> Returned<'_, bool>;
+    fn counts(&self) -> Returned<'_, Counts>;
 }
 
 impl<D: Store> Jobs for Steps<D> {
@@ -153,27 +152,27 @@ impl<D: Store> Jobs for Steps<D> {
         self.wake_lane(lane);
     }
 
-    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Answer<'a, Vec<Job>> {
+    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Returned<'a, Vec<Job>> {
         Box::pin(answer(move || self.store().list(filter, most)))
     }
 
-    fn job(&self, id: JobId) -> Answer<'_, Option<Job>> {
+    fn job(&self, id: JobId) -> Returned<'_, Option<Job>> {
         Box::pin(answer(move || self.store().job(id)))
     }
 
-    fn history(&self, id: JobId) -> Answer<'_, Vec<Failed>> {
+    fn history(&self, id: JobId) -> Returned<'_, Vec<Failed>> {
         Box::pin(answer(move || self.store().history(id)))
     }
 
-    fn retry_now(&self, id: JobId) -> Answer<'_, bool> {
+    fn retry_now(&self, id: JobId) -> Returned<'_, bool> {
         Box::pin(answer(move || self.store().retry_now(id)))
     }
 
-    fn cancel(&self, id: JobId) -> Answer<'_, bool> {
+    fn cancel(&self, id: JobId) -> Returned<'_, bool> {
         Box::pin(answer(move || self.store().cancel(id)))
     }
 
-    fn counts(&self) -> Answer<'_, Counts> {
+    fn counts(&self) -> Returned<'_, Counts> {
         Box::pin(answer(move || self.store().counts()))
     }
 }

@@ -1,7 +1,7 @@
 //! The page itself: markup, style, script.
 //!
-//! Style and script are requested with a query alone, at whatever path the page was found: so it works with and without
-//! a trailing slash, and behind proxies that strip a prefix.
+//! Style and script are requested with a query alone, at the path of the page itself: so it works with and without a
+//! trailing slash, and behind proxies that strip a prefix.
 
 use axum::http::StatusCode;
 use axum::response::Response;

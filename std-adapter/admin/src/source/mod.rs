@@ -1,4 +1,4 @@
-//! What is shown: registries and single breakers, of whatever type.
+//! What is shown: registries and single breakers, of any type.
 
 #[cfg(feature = "fleet")]
 mod fleet;

@@ -65,7 +65,7 @@ struct Kept {
 const TRANSITIONS: usize = 1_000;
 const KEYS: usize = 16_384;
 const MOST: usize = 1_000_000;
-/// The most that one reader is given at once, as the lock is held meanwhile.
+/// The most that one reader is given at once, as the lock is held for that time.
 const MOST_AT_ONCE: u64 = 1_000;
 
 impl Timeline {

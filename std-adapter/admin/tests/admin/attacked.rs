@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 #[tokio::test]
-async fn whatever_is_asked_for_the_registry_does_not_grow() {
+async fn no_request_makes_the_registry_grow() {
     let world = World::with(Timeline::new(), RULES, 16);
     let app = world.app();
     for number in 0..200 {

@@ -45,7 +45,7 @@ async fn a_change_comes_from_the_page_or_from_no_browser() {
             .refused(403);
         assert!(error.contains("Admin::origins"), "{origin}: {error}");
     }
-    for site in ["cross-site", "same-site", "whatever"] {
+    for site in ["cross-site", "same-site", "other"] {
         post(&app, &[host, JSON, ("sec-fetch-site", site)])
             .await
             .refused(403);

@@ -31,7 +31,7 @@ async fn a_request_without_an_operator_is_refused_and_told_how() {
         .refused(403);
     assert!(error.contains("Operator::new"), "{error}");
     let open = App(world.admin().unauthenticated().router().unwrap());
-    assert_eq!(open.get("/status").await.json()["operator"], "anybody");
+    assert_eq!(open.get("/status").await.json()["operator"], "anyone");
 }
 
 #[tokio::test]

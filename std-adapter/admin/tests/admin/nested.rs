@@ -27,7 +27,7 @@ async fn the_page_is_found_with_and_without_a_slash_and_so_is_what_it_asks_for()
             page.headers["content-type"], "text/html; charset=utf-8",
             "{path}"
         );
-        // By a query alone, which browsers put behind whatever path they are at.
+        // By a query alone, which browsers append to the path of the page.
         for (asset, kind) in [
             ("?style", "text/css"),
             ("?script", "text/javascript"),

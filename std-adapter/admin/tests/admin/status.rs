@@ -275,7 +275,7 @@ async fn static_breakers_and_those_without_a_recorder_are_shown() {
     assert_eq!(
         (&entry["state"], &entry["since"]),
         (&json!("open"), &Value::Null),
-        "nobody told"
+        "it was not recorded"
     );
     let app = App::of(Admin::new(&Timeline::new()).breaker("plain", &*PLAIN));
     let reset = app

@@ -73,7 +73,7 @@ async fn of_closed_keys_it_is_forgotten_first() {
 }
 
 #[tokio::test]
-async fn a_state_that_nobody_told_of_is_not_explained_by_an_older_one() {
+async fn a_state_that_was_not_recorded_is_not_explained_by_an_older_one() {
     use atomic_breaker_std::word::NativeWord;
     use atomic_breaker_std::{Breaker, StdClock};
     use std::sync::Arc;
@@ -160,7 +160,7 @@ async fn an_observer_in_a_pair_records_as_well() {
 }
 
 #[tokio::test]
-async fn since_when_is_that_of_the_word_after_a_quiet_month_and_whoever_is_held_up() {
+async fn since_follows_the_word_after_a_quiet_month_and_a_recorder_that_was_held_up() {
     use atomic_breaker_admin::Recorder;
     use atomic_breaker_std::registry::{KeyedObserver, Registry};
     use atomic_breaker_std::{ManualClock, State, Transition};

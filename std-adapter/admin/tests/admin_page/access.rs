@@ -17,7 +17,7 @@ fn each_control_has_a_name_and_a_role() {
     let names = check("main");
     for wanted in [
         ("searchbox", "Search"),
-        ("combobox", "Of"),
+        ("combobox", "Source"),
         ("combobox", "Order"),
         ("table", "3 breakers, 1 to 3 of 3 shown"),
         ("button", "Manage a.example of hosts"),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Whoever measures writes: it is to be the page's time, and not that of other browsers.
+/// A test that measures time has the browser to itself: it holds the lock for writing.
 static BROWSERS: RwLock<()> = RwLock::new(());
 
 #[expect(dead_code, reason = "held until the browser is gone")]
@@ -241,7 +241,7 @@ impl Browser {
         self.of_session("POST", &format!("/element/{id}/click"), &json!({}));
     }
 
-    /// Keys, to whatever has the focus.
+    /// Keys, to the element that has the focus.
     pub(crate) fn keys(&self, keys: &str) {
         let actions: Vec<_> = keys
             .chars()

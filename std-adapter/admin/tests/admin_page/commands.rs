@@ -189,7 +189,7 @@ fn rules_of_a_single_breaker_are_set() {
     let question = browser.text("return document.querySelector('#question').textContent;");
     assert_eq!(
         question,
-        "Set these rules: payments? It follows them from the next event on; an open time that runs stays."
+        "Set these rules: payments? They apply from the next event on; an open time that has begun stays as it is."
     );
     browser.press("#confirm", "Set these rules");
     browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
@@ -250,7 +250,7 @@ fn a_viewer_is_offered_nothing() {
     browser.open(&site.url);
     manage(&browser, "payments");
     let commands = browser.text("return document.querySelector('#commands').innerText;");
-    assert_eq!(commands, "You may look and change nothing.");
+    assert_eq!(commands, "You may look, but not change anything.");
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! | `commands` | commands by mouse and by keyboard, which ask before they act |
 //! | `hostile` | keys that would like to be more than text |
 //! | `many` | ten thousand keys |
-//! | `operator` | what operators do, by whatever tab |
+//! | `operator` | what operators do, in any tab |
 //! | `jobs` | the tab of durable steps |
 //! | `access` | names, roles, focus, contrast, narrow windows |
 //!

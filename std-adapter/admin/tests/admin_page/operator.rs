@@ -1,4 +1,4 @@
-//! What operators do, by whatever tab.
+//! What operators do, in any tab.
 
 use crate::browser::{Browser, TAB};
 

@@ -5,12 +5,12 @@ let opener = null;
 
 const COMMANDS = [
   ['reset', 'Reset', 'It closes, every count is cleared, and calls pass at once.', () => true],
-  ['trip', 'Trip', 'It opens for its open time, and rejects calls.', (state) => state !== 'forced-open' && state !== 'disabled'],
+  ['trip', 'Trip', 'It opens for its open time and rejects calls.', (state) => state !== 'forced-open' && state !== 'disabled'],
   ['probe-now', 'Probe now', 'Its open time ends, and the next call is a probe.', (state) => state === 'open' || state === 'half-open'],
   ['force-open', 'Force open', 'It rejects every call until it is released.', (state) => state !== 'forced-open'],
-  ['release', 'Release', 'It is half-open: probes find out how the resource is.', (state) => state === 'forced-open'],
-  ['disable', 'Disable', 'Every call passes, and nothing is learned, until it is enabled.', (state) => state !== 'disabled'],
-  ['enable', 'Enable', 'It is closed, and every count is cleared.', (state) => state === 'disabled'],
+  ['release', 'Release', 'It becomes half-open: probes test the resource.', (state) => state === 'forced-open'],
+  ['disable', 'Disable', 'Every call passes and no outcome counts until it is enabled.', (state) => state !== 'disabled'],
+  ['enable', 'Enable', 'It closes, and every count is cleared.', (state) => state === 'disabled'],
 ];
 
 const whole = (it) => (it.key === null ? visible(it.of) : `${nameOf(it)} of ${visible(it.of)}`);
@@ -45,7 +45,7 @@ function factsOf(entry) {
   }
   if (counts(entry)) facts.push(['Counts', counts(entry)]);
   if (timeLeft(entry)) facts.push(['Time left', timeLeft(entry)]);
-  if (entry.is_demanded) facts.push(['Open time', 'demanded, by Retry-After or by hand']);
+  if (entry.is_demanded) facts.push(['Open time', 'requested by Retry-After or by hand']);
   if (entry.key !== null) facts.push(['Rules', entry.has_own_rules ? 'its own' : 'those of the registry']);
   return facts;
 }
@@ -59,7 +59,7 @@ function showCommands(isOne) {
   const hadFocus = group.contains(document.activeElement);
   group.replaceChildren();
   if (!status.may_change) {
-    group.append(make('p', { className: 'quiet', textContent: 'You may look and change nothing.' }));
+    group.append(make('p', { className: 'quiet', textContent: 'You may look, but not change anything.' }));
     return;
   }
   const add = (words, act) => {
@@ -81,9 +81,9 @@ function showCommands(isOne) {
 
 let asked = null;
 
-/** Asks whether it is meant: what, and what comes of it. Nothing, to ask nothing. */
+/** Asks for confirmation of a command, with its effect; null hides the question. */
 function confirmFirst(what) {
-  // What was shown when it was asked is what is agreed to: the dialog goes on showing the present meanwhile.
+  // The operator agrees to what was shown when asked; the dialog goes on showing the present.
   asked = what && { ...what, epoch: chosen.epoch };
   byId('confirm').hidden = what === null;
   byId('commands').hidden = what !== null || !byId('form').hidden;
@@ -97,7 +97,7 @@ function confirmFirst(what) {
 async function act() {
   const { command, request, epoch } = asked;
   const it = chosen;
-  // Another one may be looked at when the answer comes.
+  // Another one may be shown when the response comes.
   const isLookedAt = () => chosen !== null && idOf(chosen) === idOf(it);
   byId('yes').disabled = true;
   let result;

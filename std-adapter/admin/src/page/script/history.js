@@ -7,9 +7,9 @@ let mostEvents = STEP;
 let hasOlder = false;
 
 const CHANGES = {
-  'rules': () => 'other rules',
-  'own-rules-cleared': () => 'no rules of its own any more',
-  'enforcement': (event) => `${event.new_percent} % of rejections enforced, before ${event.old_percent} %`,
+  'rules': () => 'rules changed',
+  'own-rules-cleared': () => 'own rules removed',
+  'enforcement': (event) => `${event.new_percent} % of rejections enforced (was ${event.old_percent} %)`,
 };
 
 function because(event) {

@@ -19,13 +19,13 @@ function openJob(job) {
   setJobResult('');
   confirmJob(null);
   setText(byId('job-title'), wholeJob(job));
-  byId('job-history').replaceChildren(make('li', { className: 'quiet', textContent: 'Reading' }));
+  byId('job-history').replaceChildren(make('li', { className: 'quiet', textContent: 'Loading' }));
   showJob();
   byId('job').showModal();
   readJob();
 }
 
-/** Whether it is this job, of this store, that is looked at. */
+/** Whether this job, of this store, is the one shown. */
 const isChosen = ({ of, id }) => chosenJob !== null && chosenJob.of === of && chosenJob.id === id;
 
 async function readJob() {
@@ -52,7 +52,7 @@ function showJob() {
   if (held) facts.push(['Not tried', held]);
   facts.push(['Step', `${visible(job.step)}, lane ${visible(job.lane)}`]);
   if (job.failures) facts.push(['Failures', `${job.failures} of this step`]);
-  facts.push(['Told', job.is_told ? 'somebody was told, or was to be' : 'nobody']);
+  facts.push(['A person was told', job.is_told ? 'yes, or was about to be' : 'no']);
   facts.push(['First due', `${span(job.age_ms)} ago`]);
   const list = facts.flatMap(([term, words]) => [make('dt', { textContent: term }), make('dd', { textContent: words })]);
   list.push(make('dt', { textContent: 'State' }));
@@ -73,7 +73,7 @@ function showFailures() {
       `${span(failed.ago_ms)} ago, ${visible(failed.step)}${failed.failures ? `, failure ${failed.failures}` : ''}: ` }),
     make('span', { textContent: visible(failed.error) }))).reverse();
   if (count > history.length) lines.push(make('li', { className: 'quiet', textContent: `${count - history.length} older ones` }));
-  if (!lines.length) lines.push(make('li', { className: 'quiet', textContent: 'Nothing.' }));
+  if (!lines.length) lines.push(make('li', { className: 'quiet', textContent: 'None.' }));
   byId('job-history').replaceChildren(...lines);
 }
 
@@ -85,7 +85,7 @@ function showJobCommands() {
   const hadFocus = group.contains(document.activeElement);
   group.replaceChildren();
   if (!status.may_change) {
-    group.append(make('p', { className: 'quiet', textContent: 'You may look and change nothing.' }));
+    group.append(make('p', { className: 'quiet', textContent: 'You may look, but not change anything.' }));
     return;
   }
   for (const [command, words, effect, applies] of JOB_COMMANDS) {
@@ -97,7 +97,7 @@ function showJobCommands() {
   if (hadFocus) byId('job-close').focus();
 }
 
-/** Asks whether it is meant. Nothing, to ask nothing. */
+/** Asks for confirmation; null hides the question. */
 function confirmJob(what) {
   askedOfJob = what && { ...what, seen: chosenJob.status };
   byId('job-confirm').hidden = what === null;

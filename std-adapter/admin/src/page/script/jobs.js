@@ -1,4 +1,4 @@
-// The list of jobs: a page of at most 100, asked of their store while the tab is looked at, and not otherwise.
+// The list of jobs: a page of at most 100, read from the store only while the tab is shown.
 
 const jobsView = { of: '', search: '', kind: '', status: null, pages: [''] };
 const jobRows = new Map();
@@ -6,7 +6,7 @@ let jobsShown = [];
 let jobsNext = null;
 let jobsReadAt = 0;
 let jobCounts = null;
-/** Which question is the latest: answers to others come too late. */
+/** The number of the latest request: responses to others come too late. */
 let jobsAsked = 0;
 let jobsReading = false;
 
@@ -18,7 +18,7 @@ const STATUSES = {
   'done': ['Done', '✓'],
   'cancelled': ['Cancelled', '○'],
 };
-/** Those first that need somebody. */
+/** Those that need a person come first. */
 const FIRST = ['dead', 'parked', 'waiting', 'running'];
 
 const statusName = (status) => (STATUSES[status] || [visible(status)])[0];
@@ -35,8 +35,8 @@ const passed = (readAt) => performance.now() - readAt;
 
 function dueOf(job, readAt) {
   const ms = job.due_in_ms - passed(readAt);
-  if (job.status === 'waiting') return ms > 0 ? `in ${span(ms)}` : `for ${span(-ms)}`;
-  if (job.status === 'running') return ms > 0 ? `lease of ${span(ms)}` : `lease over for ${span(-ms)}`;
+  if (job.status === 'waiting') return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
+  if (job.status === 'running') return ms > 0 ? `lease of ${span(ms)}` : `lease ended ${span(-ms)} ago`;
   return '';
 }
 
@@ -73,7 +73,7 @@ function fillJobRow(kept, job) {
     kept.state.replaceChildren(statusBadge(job.status), kept.held);
   }
   setText(kept.step, `${visible(job.step)}, lane ${visible(job.lane)}`);
-  setText(kept.failures, job.failures ? `${job.failures}${job.is_told ? ', told' : ''}` : '');
+  setText(kept.failures, job.failures ? `${job.failures}${job.is_told ? ', a person was told' : ''}` : '');
   tickJobRow(kept);
 }
 
@@ -122,7 +122,7 @@ function showJobsCaption() {
   const total = of.reduce((sum, it) => sum + it.count, 0);
   const words = isWhole ? `${counted(count, 'job', 'jobs')} of ${Math.max(total, count)}` : counted(count, 'job', 'jobs');
   const isFiltered = jobsView.search || jobsView.kind || jobsView.status;
-  setText(byId('jobs-caption'), count ? `${words} shown, by number` : isFiltered ? 'None matches.' : 'There are no jobs.');
+  setText(byId('jobs-caption'), count ? `${words} shown, by number` : isFiltered ? 'No matches.' : 'There are no jobs.');
 }
 
 function showJobCounts() {
@@ -145,12 +145,12 @@ function showJobCounts() {
   }
   if (!jobCounts) return;
   const oldest = jobCounts.oldest_due_ms;
-  setText(byId('jobs-oldest'), oldest === null ? 'None is due.' : `${jobCounts.due} due, the oldest for ${span(oldest)}.`);
+  setText(byId('jobs-oldest'), oldest === null ? 'No job is due.' : `${jobCounts.due} due, the oldest for ${span(oldest)}.`);
   const list = byId('lanes');
   while (list.children.length > jobCounts.lanes.length) list.lastChild.remove();
   jobCounts.lanes.forEach((of, index) => {
     const lines = [[visible(of.lane), 'name']];
-    lines.push([`${of.due} due, ${of.waiting - of.due} wait, ${of.running} run`, 'quiet']);
+    lines.push([`${of.due} due, ${of.waiting - of.due} waiting, ${of.running} running`, 'quiet']);
     if (of.dead || of.parked) lines.push([`${of.dead} dead, ${of.parked} parked`, 'warn']);
     card(list, index, lines);
   });
@@ -191,14 +191,14 @@ async function readJobs(asked) {
   }
 }
 
-/** Reads what is looked at; while that is under way, a question that is the same is not asked again. */
+/** Reads what is shown; while that is under way, the same request is not made again. */
 async function refreshJobs() {
   if (!jobsTab() || document.hidden || jobsReading || !jobsView.of) return;
   jobsAsked += 1;
   const asked = jobsAsked;
   jobsReading = true;
   let errors;
-  // What needs somebody is looked at first.
+  // What needs a person is shown first.
   if (jobsView.status === null) {
     errors = [await readJobCounts(asked)];
     if (asked !== jobsAsked) return;
@@ -210,12 +210,12 @@ async function refreshJobs() {
   }
   if (asked !== jobsAsked) return;
   showJobCounts();
-  // Once, so that what stays the same is not said again.
+  // Once, so that screen readers do not repeat what stays the same.
   setJobsNotice(errors.find((error) => error) || '');
   jobsReading = false;
 }
 
-/** Changes what is looked at, from its first page. */
+/** Changes what is shown, from its first page. */
 function lookAtJobs(changes) {
   Object.assign(jobsView, { pages: [''] }, changes);
   jobsReading = false;
@@ -238,12 +238,12 @@ function listenJobs() {
     typing = setTimeout(() => lookAtJobs({ search: event.target.value }), 300);
   });
   byId('jobs-of').addEventListener('change', (event) => {
-    // Nothing of the others stays.
+    // Nothing of the previous ones stays.
     jobCounts = null;
     jobsShown = [];
     jobsNext = null;
     showJobs();
-    setText(byId('jobs-caption'), 'Reading');
+    setText(byId('jobs-caption'), 'Loading');
     byId('lanes').replaceChildren();
     setText(byId('jobs-oldest'), '');
     lookAtJobs({ of: event.target.value, kind: '', status: null });

@@ -156,10 +156,10 @@ function showPages() {
   byId('next').disabled = last >= status.matching;
   const isFiltered = view.search || view.of || view.state;
   setText(byId('caption'), status.matching ? `${counted(status.matching, 'breaker', 'breakers')}, ${some} shown`
-    : isFiltered ? 'None matches.' : 'No key has a slot: none has failed.');
+    : isFiltered ? 'No matches.' : 'No breakers: no key has failed yet.');
 }
 
-/** Changes what is looked at. */
+/** Changes what is shown. */
 function look(changes) {
   Object.assign(view, { offset: 0 }, changes);
   refresh();

@@ -1,4 +1,4 @@
-// What keeps the page as the server is: events as they come, everything again each few seconds.
+// What keeps the page up to date: events as they come, and everything again every few seconds.
 
 const EACH_MS = 5000;
 const SILENT_MS = 15000;
@@ -62,7 +62,7 @@ function show() {
   const bad = status.states.filter((of) => of.state === 'open' || of.state === 'forced-open');
   const open = bad.reduce((sum, of) => sum + of.count, 0);
   document.title = open ? `(${open} open) ${title}` : title;
-  setText(byId('operator'), `${visible(status.operator)}${status.may_change ? '' : ', may look only'}`);
+  setText(byId('operator'), `${visible(status.operator)}${status.may_change ? '' : ', read only'}`);
   const names = status.sources.map((source) => source.name);
   const select = byId('of');
   if (select.options.length !== names.length + 1) {
@@ -92,11 +92,11 @@ function showSources() {
   status.sources.forEach((source, index) => {
     const lines = [[visible(source.name), 'name']];
     lines.push([source.keys ? `registry, ${source.keys.known} of ${source.keys.capacity} keys` : 'breaker', 'quiet']);
-    if (source.keys && source.keys.unguarded) lines.push([`full: ${source.keys.unguarded} times no slot`, 'warn']);
+    if (source.keys && source.keys.unguarded) lines.push([`full: ${counted(source.keys.unguarded, 'call', 'calls')} without a slot`, 'warn']);
     if (source.enforced_percent !== null && source.enforced_percent < 100) {
       lines.push([source.enforced_percent ? `${source.enforced_percent} % enforced` : 'shadow mode: calls pass', 'warn']);
     }
-    if (!source.is_recorded) lines.push(['no recorder: since when and why are unknown', 'quiet']);
+    if (!source.is_recorded) lines.push(['no recorder: times and causes are unknown', 'quiet']);
     card(byId('sources'), index, lines, () => {
       const button = make('button', { type: 'button' }, 'Settings', make('span', { className: 'hidden' }, ` of ${visible(source.name)}`));
       button.addEventListener('click', () => {
@@ -110,10 +110,10 @@ function showSources() {
   byId('fleets-section').hidden = !fleets.length;
   fleets.forEach((fleet, index) => {
     const lines = [[visible(fleet.name), 'name']];
-    lines.push(!fleet.is_joined ? ['left', 'warn'] : fleet.is_connected ? ['connected', 'quiet'] : ['no connection: each goes on alone', 'warn']);
+    lines.push(!fleet.is_joined ? ['left', 'warn'] : fleet.is_connected ? ['connected', 'quiet'] : ['no connection: each instance goes on alone', 'warn']);
     if (!fleet.is_connected && fleet.last_error) lines.push([visible(fleet.last_error), 'quiet']);
     lines.push([`${counted(fleet.living, 'instance', 'instances')}, ${counted(fleet.breakers, 'breaker', 'breakers')} here, ${fleet.open} open by the fleet`, 'quiet']);
-    if (fleet.is_below_quorum) lines.push(['fewer live than the quorum: it never opens', 'warn']);
+    if (fleet.is_below_quorum) lines.push(['fewer instances than the quorum: the fleet opens nothing', 'warn']);
     const lost = [['unanswered', fleet.unanswered], ['dropped', fleet.overflows], ['left alone', fleet.left_alone], ['withheld', fleet.withheld]]
       .filter(([, count]) => count).map(([what, count]) => `${count} ${what}`);
     if (lost.length) lines.push([lost.join(', '), 'quiet']);
@@ -121,7 +121,7 @@ function showSources() {
   });
 }
 
-// Changes are said in one sentence each few seconds, however many there are.
+// Changes are announced in one sentence every few seconds, however many there are.
 const unsaid = [];
 
 function announce() {
@@ -161,7 +161,7 @@ function connect() {
     // It tries again by itself, unless the server refused.
     if (stream && stream.readyState === EventSource.CLOSED) {
       stream = null;
-      setLive(false, 'not live, read each 5 s');
+      setLive(false, 'not live, read every 5 s');
     }
   });
 }
@@ -171,7 +171,7 @@ function tick() {
   tickJobs();
   for (const kept of rows.values()) tickRow(kept);
   if (byId('dialog').open && chosen && chosen.state !== undefined) showChosen();
-  if (stream && heardAt && performance.now() - heardAt > SILENT_MS) setLive(false, 'not live: nothing is heard');
+  if (stream && heardAt && performance.now() - heardAt > SILENT_MS) setLive(false, 'not live: the server is silent');
 }
 
 function start() {
@@ -184,7 +184,7 @@ function start() {
     mostEvents = Math.min(MOST, mostEvents + STEP);
     readHistory();
   });
-  // A page that nobody sees takes nothing from the server.
+  // A page that is not visible asks the server for nothing.
   const wake = () => {
     if (document.hidden) {
       if (stream) stream.close();

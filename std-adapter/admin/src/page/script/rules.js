@@ -14,7 +14,7 @@ function factsOfSource(source) {
   if (source.keys) {
     facts.push(['Keys', `${source.keys.known} of ${source.keys.capacity}`]);
     facts.push(['Evicted', String(source.keys.evicted)]);
-    facts.push(['Without a slot', `${source.keys.unguarded} times`]);
+    facts.push(['Calls without a slot', String(source.keys.unguarded)]);
   }
   if (source.enforced_percent !== null) facts.push(['Enforced', `${source.enforced_percent} % of rejections`]);
   if (!source.can_change_rules) facts.push(['Rules', JSON.stringify(source.rules)]);
@@ -43,7 +43,7 @@ async function openRules() {
     return;
   }
   const text = make('textarea', { rows: 12, spellcheck: false, value: JSON.stringify(rules, null, 2) });
-  const label = make('label', {}, 'Rules, as in a file: what is left out has its default', text);
+  const label = make('label', {}, 'Rules, as in a configuration file; omitted settings get their defaults', text);
   const found = make('ul', { className: 'changes' });
   const next = make('button', { type: 'button', textContent: 'Compare' });
   const back = make('button', { type: 'button', textContent: 'Back' });
@@ -51,9 +51,9 @@ async function openRules() {
   back.addEventListener('click', leaveForm);
   next.addEventListener('click', () => compare(text.value, found));
   if (it.key !== null && it.has_own_rules) {
-    const clear = make('button', { type: 'button', textContent: 'Follow the rules of all' });
+    const clear = make('button', { type: 'button', textContent: 'Use the common rules' });
     clear.addEventListener('click', () => confirmFirst({
-      command: 'clear-rules', words: 'Follow the rules of all', effect: 'Its own rules are given up.', request: {},
+      command: 'clear-rules', words: 'Use the common rules', effect: 'Its own rules are removed.', request: {},
     }));
     buttons.append(clear);
   }
@@ -62,9 +62,9 @@ async function openRules() {
 }
 
 function effectOfRules(it) {
-  if (it.key !== null) return 'It follows them from the next event on, and keeps its slot.';
-  return sourceOf(it.of)?.kind === 'breaker' ? 'It follows them from the next event on; an open time that runs stays.'
-    : 'All keys without rules of their own or of their class follow them from the next event on.';
+  if (it.key !== null) return 'They apply from the next event on; the key keeps its slot.';
+  return sourceOf(it.of)?.kind === 'breaker' ? 'They apply from the next event on; an open time that has begun stays as it is.'
+    : 'They apply from the next event on to all keys without rules of their own or of their class.';
 }
 
 async function compare(text, found) {
@@ -77,7 +77,7 @@ async function compare(text, found) {
     const changes = differences(answer.rules.old, answer.rules.new);
     found.append(...changes.map((line) => make('li', { textContent: line })));
     if (!changes.length) {
-      setResult('These are the rules already.');
+      setResult('These rules already apply.');
       return;
     }
     confirmFirst({
@@ -91,7 +91,7 @@ async function compare(text, found) {
 
 function openEnforcement() {
   const percent = make('input', { type: 'number', min: 0, max: 100, step: 1, value: chosen.enforced_percent });
-  const label = make('label', {}, 'Rejections that are enforced, in percent (0 is shadow mode)', percent);
+  const label = make('label', {}, 'Enforced share of rejections, in percent (0 is shadow mode)', percent);
   const next = make('button', { type: 'button', textContent: 'Next' });
   const back = make('button', { type: 'button', textContent: 'Back' });
   back.addEventListener('click', leaveForm);
@@ -100,7 +100,7 @@ function openEnforcement() {
     const share = Number(percent.value);
     confirmFirst({
       command: 'enforce', words: `Enforce ${share} %`, request: { percent: share },
-      effect: share === 0 ? 'All calls pass, whatever the breakers say.' : 'It holds from the next rejection on.',
+      effect: share === 0 ? 'All calls pass, even through open breakers.' : 'It applies from the next rejection on.',
     });
   });
   showForm(label, make('div', { className: 'commands' }, back, next));

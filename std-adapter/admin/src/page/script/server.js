@@ -1,5 +1,5 @@
-// What is asked of the server. The page may be found at a path with or without a slash at its end, and under an address
-// that has a password in it, which requests may not have.
+// Requests. The page may be at a path with or without a slash at its end, and at an address
+// with a password in it, which requests may not have.
 
 const BASE = location.origin + location.pathname.replace(/\/?$/, '/');
 
@@ -16,10 +16,10 @@ async function ask(path, parameters, init) {
   try {
     answer = JSON.parse(text);
   } catch {
-    // A proxy or the service's authentication answered in its own words.
+    // A proxy or the service's authentication responded in its own words.
   }
   if (!response.ok || answer === null) {
-    const error = new Error((answer && answer.error) || `the server answered ${response.status}`);
+    const error = new Error((answer && answer.error) || `the server responded with ${response.status}`);
     error.status = response.status;
     throw error;
   }

@@ -1,4 +1,4 @@
-// Texts: what comes from outside is shown as text and never as markup, and what does not show is written out.
+// Texts: text from outside is never markup, and characters that do not show are written out.
 
 const byId = (id) => document.getElementById(id);
 

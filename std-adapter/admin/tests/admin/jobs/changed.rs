@@ -40,7 +40,7 @@ async fn a_job_that_was_given_up_is_tried_again() {
 async fn a_worker_here_takes_up_at_once_what_is_tried_again() {
     let office = Office::new();
     let id = office.order("k").await;
-    // An hour later, unless somebody says otherwise.
+    // An hour later, unless an operator says otherwise.
     let right = office.store.claim("billing", 1, LEASE).await.unwrap().jobs[0].right;
     let due_in = Duration::from_secs(3_600);
     let change = atomic_breaker_std::steps::Change::Back { due_in };
@@ -160,17 +160,17 @@ async fn who_may_look_only_changes_nothing_and_others_nothing_at_all() {
     assert!(
         error
             .refused(403)
-            .contains("\"bob\" may look and change nothing")
+            .contains("\"bob\" may look, but not change anything")
     );
-    let nobody = App(router());
+    let anonymous = App(router());
     for path in [
         "/jobs?of=office",
         "/jobs/counts?of=office",
         "/job?of=office&id=1",
     ] {
-        assert!(nobody.get(path).await.refused(403).contains("Operator"));
+        assert!(anonymous.get(path).await.refused(403).contains("Operator"));
     }
-    let error = send(&nobody, "POST", "/jobs/control", &[host, JSON], CANCEL).await;
+    let error = send(&anonymous, "POST", "/jobs/control", &[host, JSON], CANCEL).await;
     assert!(error.refused(403).contains("Operator"));
     assert_eq!(office.status(id).await, Status::Waiting);
 }

@@ -51,7 +51,7 @@ async fn a_store_that_hangs_is_waited_for_five_seconds_however_many_ask() {
     assert_eq!(began.elapsed(), Duration::from_secs(5));
     for answer in answers {
         let error = answer.refused(503);
-        assert!(error.contains("not answered within 5 s"), "{error}");
+        assert!(error.contains("did not respond within 5 s"), "{error}");
     }
     let cancel = json!({ "of": "office", "id": "1", "do": "cancel" });
     let hangs = app.change_job(&cancel);
@@ -63,7 +63,7 @@ async fn a_store_that_hangs_is_waited_for_five_seconds_however_many_ask() {
     hangs.refused(503);
     assert_eq!(status.json()["steps"][0]["name"], "office");
     other.0.json();
-    assert_eq!(other.1, Duration::ZERO, "nobody else waits");
+    assert_eq!(other.1, Duration::ZERO, "no other request waits");
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,7 +35,7 @@ fn letters() -> Workflow<String> {
     })
 }
 
-/// Two kinds of jobs over a store, and an admin that shows them; nobody works.
+/// Two kinds of jobs over a store, and an admin that shows them, without a worker.
 struct Office {
     store: FaultyStore,
     steps: Steps<FaultyStore>,
@@ -97,7 +97,7 @@ impl Office {
         id
     }
 
-    /// Whoever claims the next one gives it back without a try.
+    /// The next one is claimed and given back without a try.
     async fn held_up(&self, is_known: bool) {
         let claimed = self.store.claim("billing", 1, LEASE).await.unwrap();
         let right = claimed.jobs[0].right;
@@ -132,7 +132,7 @@ impl App {
     }
 }
 
-/// Somebody cancels a job with this key.
+/// An operator cancels a job with this key.
 pub(crate) async fn cancel(key: &str) {
     let office = Office::new();
     let id = office.order(key).await;
@@ -153,7 +153,7 @@ async fn in_slow_time(office: &Office, key: &str) -> (JobId, Value) {
     (id, change)
 }
 
-/// Somebody cancels a job with this key, and hangs up before there is an answer.
+/// An operator cancels a job with this key, and hangs up before the response.
 pub(crate) async fn cancel_and_hang_up(key: &str) {
     let office = Office::new();
     let app = office.app();
@@ -166,7 +166,7 @@ pub(crate) async fn cancel_and_hang_up(key: &str) {
     assert_eq!(office.status(id).await, Status::Cancelled);
 }
 
-/// Somebody cancels a job with this key, of which it is not known whether it is done.
+/// An operator cancels a job with this key, and it is not known whether that was done.
 pub(crate) async fn cancel_in_doubt(key: &str) {
     let office = Office::new();
     let app = office.app();

@@ -12,7 +12,7 @@ fn fill(shop: &Shop) {
     let claimed = shop.store.jobs.claim("billing", 1, LEASE);
     assert_eq!(shop.runtime.block_on(claimed).unwrap().jobs.len(), 1);
     shop.order(
-        "an-order-with-a-rather-long-key-of-somebody-who-likes-to-say-everything-in-one-word",
+        "an-order-with-a-rather-long-key-of-a-person-who-likes-to-say-everything-in-one-word",
     );
     shop.ended("dead", Status::Dead, "503 Service Unavailable");
     shop.ended(
@@ -36,7 +36,7 @@ fn each_control_has_a_name_and_a_role() {
         ("tab", "Breakers"),
         ("tab", "Jobs"),
         ("searchbox", "Key or id"),
-        ("combobox", "Of"),
+        ("combobox", "Steps"),
         ("combobox", "Kind"),
         ("table", "4 jobs of 4 shown, by number"),
         ("button", "Manage dead, job 3"),

@@ -32,7 +32,7 @@ fn a_click_has_a_dead_job_tried_again_after_it_has_asked() {
     assert_eq!(
         browser.run(&shown),
         false,
-        "what needs somebody is looked at first"
+        "what needs a person is shown first"
     );
     manage(&browser, "order-7");
     browser
@@ -130,6 +130,6 @@ fn a_viewer_is_offered_nothing_and_states_are_shown_where_the_service_says_so() 
     shop.open(&browser);
     manage(&browser, "order-7");
     let commands = browser.text("return document.querySelector('#job-commands').innerText;");
-    assert_eq!(commands, "You may look and change nothing.");
+    assert_eq!(commands, "You may look, but not change anything.");
     browser.wait_for("document.querySelector('#job-facts').innerText.includes('\"secret\"')");
 }

@@ -20,7 +20,7 @@ fn a_store_that_is_gone_is_said_on_its_tab_and_breakers_go_on() {
             Fault::Error("connection refused".to_owned()),
             "connection refused",
         ),
-        (Fault::Silence, "not answered within 5 s"),
+        (Fault::Silence, "did not respond within 5 s"),
     ] {
         shop.store.set(Some(fault));
         let took = browser.wait_for(&format!(
@@ -51,7 +51,7 @@ fn a_store_that_is_gone_is_said_on_its_tab_and_breakers_go_on() {
 }
 
 #[test]
-fn a_tab_that_nobody_looks_at_asks_the_store_for_nothing() {
+fn a_tab_that_is_not_shown_asks_the_store_for_nothing() {
     let Some(browser) = browser() else { return };
     let shop = Shop::new();
     browser.open(&shop.site.url);

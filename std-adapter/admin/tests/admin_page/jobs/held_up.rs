@@ -1,4 +1,4 @@
-//! Jobs that a breaker within their step rejects, or that nobody who claims them knows.
+//! Jobs that a breaker within their step rejects, or that no worker knows.
 
 use super::{Shop, manage, row};
 use crate::browser::browser;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `commands` | tried again and cancelled, by mouse and by keyboard |
 //! | `two_stores` | jobs of the same number; answers that come late |
-//! | `held_up` | jobs that a breaker rejects, or that nobody knows |
+//! | `held_up` | jobs that a breaker rejects, or that no worker knows |
 //! | `hostile` | keys and errors that would like to be more than text |
 //! | `many` | ten thousand jobs |
 //! | `gone` | a store that is gone |
@@ -38,7 +38,7 @@ fn orders() -> Workflow<String> {
     })
 }
 
-/// A site that shows jobs; nobody works.
+/// A site that shows jobs, without a worker.
 struct Shop {
     site: Site,
     store: FaultyStore,
