@@ -1,6 +1,6 @@
 //! Changes jobs: tries them again, or cancels them.
 
-use atomic_breaker_std::printable;
+use atomic_breaker_std::words::printable;
 use atomic_breaker_std::steps::{Job, JobId, Status};
 use serde::{Deserialize, Serialize};
 
