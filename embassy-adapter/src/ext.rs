@@ -28,19 +28,10 @@ use crate::clock::EmbassyTimer;
 ///
 /// # One breaker, once
 ///
-/// Each of these is a call through the breaker. A call inside a call asks twice and counts twice, and while
-/// half-open the outer one is the probe and the inner one is rejected, so the breaker never closes again.
-/// That happens if one breaker is in a [guard](crate::Guarded) *and* around the driver:
-///
-/// ```text
-/// let sensor = Driver::new(GuardedI2c::new(bus, &SENSOR));
-/// SENSOR.call_timeout(limit, || sensor.read())    never closes: two calls of SENSOR
-/// SENSOR.retry(policy, async || sensor.read().await)    the same
-/// ```
-///
-/// Guard the bus, or the calls of the driver, or use a breaker for each. For a time limit there is
-/// [`Guarded::time_limit`](crate::Guarded::time_limit); to wait, [`ready`](Self::ready) may be used together
-/// with a guard, because it is not a call.
+/// Each of these is a call through the breaker, except [`ready`](Self::ready). A call inside a call is counted twice, and
+/// while half-open the outer one is the probe and the inner one is rejected, so the breaker never closes again. That
+/// happens if one breaker is in a [guard](crate::Guarded) *and* around the driver: guard the bus, or the calls of the
+/// driver, or use a breaker for each.
 pub trait BreakerExt: AnyBreaker + Sized {
     /// Makes a call that takes no longer than `limit`: [`wait::call_timeout`]. `limit` is a duration, from
     /// embassy or `core`, or a [`TimeLimit`] that says what a timeout counts as; `MAX` means no limit.
@@ -104,19 +95,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
 
     /// Makes a call that is retried as the [`Retry`] says: [`wait::retry`]. Waits while the breaker would
     /// reject, and gives up at once while it is forced open.
-    ///
-    /// ```
-    /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Retry};
-    /// # struct Sensor;
-    /// # impl Sensor { async fn read(&mut self) -> Result<u16, ()> { Ok(21) } }
-    ///
-    /// static SENSOR: Breaker = Breaker::new(Config::new(), EmbassyClock);
-    ///
-    /// async fn measure(sensor: &mut Sensor) -> Option<u16> {
-    ///     SENSOR.retry(Retry::new(), async || sensor.read().await).await.ok()
-    /// }
-    /// # let _ = measure(&mut Sensor);
-    /// ```
     ///
     /// # Errors
     /// The error of the last try; the rejection if none was made.

@@ -30,15 +30,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(number)
     }
 
-    /// Uses a number: no entry has it or will ever have it, except the one that the caller gives it to.
-    pub(crate) async fn use_number(&mut self) -> Io<u32, F> {
-        self.settle().await?;
-        let number = self.state.next;
-        self.append(number, None).await?;
-        Ok(number)
-    }
-
-    /// Writes a record. The state is settled before, and also afterwards if this succeeds.
+    /// Writes an entry, or the fact that its number is used by one that is not kept. The state is settled before, and also
+    /// afterwards if this succeeds.
     pub(crate) async fn append(&mut self, number: u32, entry: Option<&[u8]>) -> Io<(), F> {
         let after = number.checked_add(1).ok_or(JournalError::Exhausted)?;
         let geometry = self.storage.geometry;

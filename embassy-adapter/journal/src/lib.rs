@@ -66,27 +66,12 @@ mod pages {
 ///         // Until nothing waits, or the radio is down again.
 ///         let _ = journal
 ///             .send_all(&RADIO, EmbassyTimer, limit, async |entry| {
-///                 radio.send(entry.number(), entry.bytes()).await
+///                 radio.send(entry.number, entry.bytes).await
 ///             })
 ///             .await?;
 ///         Timer::after_secs(60).await;
 ///     }
 /// }
-/// # let _ = report::<&mut NoFlash>;
-/// # #[derive(Debug)] enum NoFlash {}
-/// # use embedded_storage_async::nor_flash::{ErrorType, ReadNorFlash};
-/// # impl ErrorType for NoFlash { type Error = core::convert::Infallible; }
-/// # impl ReadNorFlash for NoFlash {
-/// #     const READ_SIZE: usize = 4;
-/// #     async fn read(&mut self, _: u32, _: &mut [u8]) -> Result<(), Self::Error> { Ok(()) }
-/// #     fn capacity(&self) -> usize { 0 }
-/// # }
-/// # impl NorFlash for NoFlash {
-/// #     const WRITE_SIZE: usize = 4;
-/// #     const ERASE_SIZE: usize = 4096;
-/// #     async fn erase(&mut self, _: u32, _: u32) -> Result<(), Self::Error> { Ok(()) }
-/// #     async fn write(&mut self, _: u32, _: &[u8]) -> Result<(), Self::Error> { Ok(()) }
-/// # }
 /// ```
 ///
 /// # Guarantees, wherever power fails
@@ -178,9 +163,8 @@ impl<F, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.next
     }
 
-    /// Whether it has been formatted since it was opened: the range was erased, or held something else and was to be
-    /// formatted. Its numbers then begin with [`first_number`](JournalConfig::first_number), so the receiver has to
-    /// know.
+    /// Whether it has been formatted since it was opened. Its numbers then begin with
+    /// [`first_number`](JournalConfig::first_number), so the receiver has to know.
     pub const fn is_new(&self) -> bool {
         self.is_new
     }

@@ -8,24 +8,16 @@ use embedded_storage_async::nor_flash::NorFlash;
 
 use crate::Journal;
 use crate::error::JournalError;
+use crate::storage::Record;
 
 /// An entry on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry<'a> {
-    number: u32,
-    bytes: &'a [u8],
-}
-
-impl<'a> Entry<'a> {
-    /// Its number, for the receiver: numbers rise, and a repeated number means the same entry again.
-    pub const fn number(&self) -> u32 {
-        self.number
-    }
-
+    /// For the receiver: numbers rise, and a repeated number means the same entry again.
+    pub number: u32,
     /// The bytes that were kept.
-    pub const fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
+    pub bytes: &'a [u8],
 }
 
 /// How much a journal has sent.
@@ -38,6 +30,13 @@ pub struct Sent<E> {
     /// Why it stopped there: the breaker rejected an entry, or an entry failed. That entry is still waiting. `None`:
     /// nothing is waiting any more.
     pub stopped: Option<CallError<Timed<E>>>,
+}
+
+impl Record {
+    fn entry<'a>(&self, buffer: &'a [u8]) -> Entry<'a> {
+        let (number, bytes) = (self.number, &buffer[..self.len]);
+        Entry { number, bytes }
+    }
 }
 
 impl<E> Sent<E> {
@@ -74,10 +73,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let limit = limit.into();
         let mut count = 0;
         while let Some(record) = self.find_oldest().await? {
-            let entry = Entry {
-                number: record.number,
-                bytes: &self.buffer[..record.len],
-            };
+            let entry = record.entry(&self.buffer);
             let call = wait::call_timeout(breaker, timer, limit, || send(entry));
             if let Err(error) = call.await {
                 let stopped = Some(error);
@@ -125,7 +121,9 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             return Ok(done);
         }
         // In flash before it is on air, so that an entry sent after a reset gets another number.
-        let number = self.use_number().await?;
+        self.settle().await?;
+        let number = self.state.next;
+        self.append(number, None).await?;
         let entry = Entry { number, bytes };
         let call = wait::call_timeout(breaker, timer, limit, || send(entry));
         match call.await {
@@ -145,10 +143,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// [`JournalError::Flash`], [`JournalError::Corrupt`].
     pub async fn oldest(&mut self) -> Result<Option<Entry<'_>>, JournalError<F::Error>> {
         let found = self.find_oldest().await?;
-        Ok(found.map(|record| Entry {
-            number: record.number,
-            bytes: &self.buffer[..record.len],
-        }))
+        Ok(found.map(|record| record.entry(&self.buffer)))
     }
 
     /// Removes the entries up to and including that number, which has arrived, and returns how many there were. No

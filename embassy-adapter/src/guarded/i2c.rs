@@ -4,7 +4,7 @@ use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::i2c::{AddressMode, Error, ErrorKind, ErrorType, I2c, Operation};
 use embedded_hal_async::i2c::I2c as AsyncI2c;
 
-use super::{ClassifyKind, Guarded, GuardedError, works};
+use super::{ClassifyKind, Guarded, GuardedError};
 
 /// An I²C bus, or one device's share of it, behind a breaker. It is itself an [`I2c`], blocking or async like
 /// the bus.
@@ -71,66 +71,20 @@ impl<D: ErrorType, B> ErrorType for GuardedI2c<D, B> {
 }
 
 impl<A: AddressMode, D: I2c<A>, B: AnyBreaker> I2c<A> for GuardedI2c<D, B> {
-    fn read(&mut self, address: A, read: &mut [u8]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| device.read(address, read))
-    }
-
-    fn write(&mut self, address: A, write: &[u8]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| device.write(address, write))
-    }
-
-    fn write_read(&mut self, address: A, write: &[u8], read: &mut [u8]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| {
-            device.write_read(address, write, read)
-        })
-    }
-
-    fn transaction(
-        &mut self,
-        address: A,
-        operations: &mut [Operation<'_>],
-    ) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| {
-            device.transaction(address, operations)
-        })
+    guarded! {
+        read(address: A, read: &mut [u8])
+        write(address: A, write: &[u8])
+        write_read(address: A, write: &[u8], read: &mut [u8])
+        transaction(address: A, operations: &mut [Operation<'_>])
     }
 }
 
 impl<A: AddressMode, D: AsyncI2c<A>, B: AnyBreaker> AsyncI2c<A> for GuardedI2c<D, B> {
-    async fn read(&mut self, address: A, read: &mut [u8]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.read(address, read).await
-        })
-        .await
-    }
-
-    async fn write(&mut self, address: A, write: &[u8]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.write(address, write).await
-        })
-        .await
-    }
-
-    async fn write_read(
-        &mut self,
-        address: A,
-        write: &[u8],
-        read: &mut [u8],
-    ) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.write_read(address, write, read).await
-        })
-        .await
-    }
-
-    async fn transaction(
-        &mut self,
-        address: A,
-        operations: &mut [Operation<'_>],
-    ) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.transaction(address, operations).await
-        })
-        .await
+    guarded! {
+        async
+        read(address: A, read: &mut [u8])
+        write(address: A, write: &[u8])
+        write_read(address: A, write: &[u8], read: &mut [u8])
+        transaction(address: A, operations: &mut [Operation<'_>])
     }
 }

@@ -3,6 +3,23 @@
 //! Drivers are written against traits; [`Guarded`] implements the same traits, so an unmodified driver
 //! accepts a guarded bus like any other.
 
+/// Operations of a bus, each of them a call through the breaker. Those that a trait provides are passed on as well,
+/// because a driver may do better than the trait.
+#[cfg(feature = "embedded-hal")]
+macro_rules! guarded {
+    (async $($name:ident($($argument:ident: $type:ty),*))*) => {$(
+        async fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
+            let operation = async |device: &mut D| device.$name($($argument),*).await;
+            self.call_async(Error::kind, |()| Outcome::Success, operation).await
+        }
+    )*};
+    ($($name:ident($($argument:ident: $type:ty),*))*) => {$(
+        fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
+            self.call(Error::kind, |device| device.$name($($argument),*))
+        }
+    )*};
+}
+
 mod error;
 #[cfg(feature = "embedded-hal")]
 mod i2c;
@@ -40,9 +57,7 @@ use crate::ext::IntoTimeLimit;
 /// # One breaker, once
 ///
 /// A breaker that is in a guard must not also be around the driver (`BREAKER.call(..)`,
-/// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): every operation would be two calls, one inside the
-/// other, and the inner one is rejected while the outer one is the probe, so the breaker never closes again.
-/// `BREAKER.ready()` is not a call and is always fine.
+/// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`), or it [never closes again](crate::BreakerExt#one-breaker-once).
 #[derive(Debug)]
 pub struct Guarded<D, B, K> {
     device: D,
@@ -136,10 +151,4 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         let breaker = &self.breaker;
         Ok(wait::call_timeout_with(breaker, EmbassyTimer, limit, classify, operation).await?)
     }
-}
-
-/// A bus that has done what was asked is working.
-#[cfg(feature = "embedded-hal")]
-const fn works<V>(_: &V) -> Outcome {
-    Outcome::Success
 }

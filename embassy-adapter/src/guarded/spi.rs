@@ -4,7 +4,7 @@ use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
 use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
 
-use super::{ClassifyKind, Guarded, GuardedError, works};
+use super::{ClassifyKind, Guarded, GuardedError};
 
 /// A device on an SPI bus behind a breaker. It is itself an [`SpiDevice`], blocking or async like the device.
 ///
@@ -43,63 +43,24 @@ impl<D: ErrorType, B> ErrorType for GuardedSpi<D, B> {
 }
 
 impl<W: Copy + 'static, D: SpiDevice<W>, B: AnyBreaker> SpiDevice<W> for GuardedSpi<D, B> {
-    fn read(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| device.read(buffer))
-    }
-
-    fn write(&mut self, buffer: &[W]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| device.write(buffer))
-    }
-
-    fn transfer(&mut self, read: &mut [W], write: &[W]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| device.transfer(read, write))
-    }
-
-    fn transfer_in_place(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| device.transfer_in_place(buffer))
-    }
-
-    fn transaction(&mut self, operations: &mut [Operation<'_, W>]) -> Result<(), Self::Error> {
-        self.call(Error::kind, |device| device.transaction(operations))
+    guarded! {
+        read(buffer: &mut [W])
+        write(buffer: &[W])
+        transfer(read: &mut [W], write: &[W])
+        transfer_in_place(buffer: &mut [W])
+        transaction(operations: &mut [Operation<'_, W>])
     }
 }
 
 impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: AnyBreaker> AsyncSpiDevice<W>
     for GuardedSpi<D, B>
 {
-    async fn read(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| device.read(buffer).await)
-            .await
-    }
-
-    async fn write(&mut self, buffer: &[W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.write(buffer).await
-        })
-        .await
-    }
-
-    async fn transfer(&mut self, read: &mut [W], write: &[W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.transfer(read, write).await
-        })
-        .await
-    }
-
-    async fn transfer_in_place(&mut self, buffer: &mut [W]) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.transfer_in_place(buffer).await
-        })
-        .await
-    }
-
-    async fn transaction(
-        &mut self,
-        operations: &mut [Operation<'_, W>],
-    ) -> Result<(), Self::Error> {
-        self.call_async(Error::kind, works, async |device| {
-            device.transaction(operations).await
-        })
-        .await
+    guarded! {
+        async
+        read(buffer: &mut [W])
+        write(buffer: &[W])
+        transfer(read: &mut [W], write: &[W])
+        transfer_in_place(buffer: &mut [W])
+        transaction(operations: &mut [Operation<'_, W>])
     }
 }

@@ -59,7 +59,7 @@ impl NorFlash for Flash {
 
 async fn send(entry: Entry<'_>) -> Result<u32, Silent> {
     let value = operation()?;
-    Ok(value + entry.number())
+    Ok(value + entry.number)
 }
 
 async fn report(reading: &[u8]) -> u32 {

@@ -23,11 +23,10 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     fn receive(&mut self, entry: Entry<'_>) {
-        let number = entry.number();
+        let number = entry.number;
         if Some(number) == self.last {
             assert_eq!(
-                self.seen[&number],
-                entry.bytes(),
+                self.seen[&number], entry.bytes,
                 "the same number, the same bytes"
             );
             self.repeats += 1;
@@ -35,7 +34,7 @@ impl Receiver {
         }
         assert!(self.last < Some(number), "{number} after {:?}", self.last);
         self.last = Some(number);
-        self.seen.insert(number, entry.bytes().to_vec());
+        self.seen.insert(number, entry.bytes.to_vec());
     }
 }
 
@@ -132,7 +131,7 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
                 };
                 if let Some(entry) = first {
                     self.receiver.receive(entry);
-                    let number = entry.number();
+                    let number = entry.number;
                     let removed = run_for(polls, journal.remove_through(number));
                     assert_eq!(self.cut_or(removed)?, Ok(1));
                 }

@@ -24,8 +24,8 @@ fn keep(
 fn take(journal: &mut Journal<Flash, 20>) -> Vec<(u32, String)> {
     let mut taken = Vec::new();
     while let Some(entry) = run(journal.oldest()).expect("it works") {
-        let number = entry.number();
-        taken.push((number, String::from_utf8_lossy(entry.bytes()).into_owned()));
+        let number = entry.number;
+        taken.push((number, String::from_utf8_lossy(entry.bytes).into_owned()));
         assert_eq!(run(journal.remove_through(number)), Ok(1));
     }
     taken
@@ -194,7 +194,7 @@ fn an_entry_may_fill_a_page() {
         assert_eq!(run(journal.keep(&[number as u8; 208])), Ok(number));
         let entry = run(journal.oldest()).expect("it works").expect("it waits");
         assert_eq!(
-            (entry.number(), entry.bytes()),
+            (entry.number, entry.bytes),
             (number, &[number as u8; 208][..])
         );
     }
@@ -265,9 +265,9 @@ fn two_journals_share_a_chip() {
         run(other.keep(b"other")).expect("room");
     }
     let entry = run(one.oldest()).expect("it works").expect("it waits");
-    assert_eq!(entry.bytes(), b"one");
+    assert_eq!(entry.bytes, b"one");
     let entry = run(other.oldest()).expect("it works").expect("it waits");
-    assert_eq!(entry.bytes(), b"other");
+    assert_eq!(entry.bytes, b"other");
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Radio {
         if *self.is_down.borrow() {
             return Err("no answer");
         }
-        self.arrived.borrow_mut().push(entry.number());
+        self.arrived.borrow_mut().push(entry.number);
         Ok(())
     }
 }

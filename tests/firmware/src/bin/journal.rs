@@ -102,8 +102,8 @@ fn random(below: u32) -> u32 {
 
 /// The receiver: order, nothing missing, and nothing twice but the last, the same.
 fn receive(entry: Entry<'_>) {
-    let number = entry.number();
-    let reading = u32::from_le_bytes(entry.bytes()[..4].try_into().expect("four bytes"));
+    let number = entry.number;
+    let reading = u32::from_le_bytes(entry.bytes[..4].try_into().expect("four bytes"));
     kept(|kept| {
         if kept.received == number {
             assert_eq!(kept.reading, reading, "the same number, the same reading");

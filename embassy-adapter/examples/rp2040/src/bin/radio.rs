@@ -68,9 +68,9 @@ impl From<uart::Error> for NotArrived {
 impl Module {
     async fn send(&mut self, entry: Entry<'_>) -> Result<(), NotArrived> {
         let mut answer = [0];
-        self.0.write(&entry.number().to_le_bytes()).await?;
-        self.0.write(&[entry.bytes().len() as u8]).await?;
-        self.0.write(entry.bytes()).await?;
+        self.0.write(&entry.number.to_le_bytes()).await?;
+        self.0.write(&[entry.bytes.len() as u8]).await?;
+        self.0.write(entry.bytes).await?;
         self.0.read(&mut answer).await?;
         if answer == *b"+" {
             Ok(())
