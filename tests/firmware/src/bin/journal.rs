@@ -7,9 +7,7 @@ use core::cell::RefCell;
 use core::convert::Infallible;
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
-use atomic_breaker_journal::{
-    Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt,
-};
+use atomic_breaker_journal::{Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt};
 use embassy_executor::Spawner;
 use firmware::nvmc::Nvmc;
 use firmware::{hurry, on_interrupt, pass, reset};
@@ -185,7 +183,9 @@ async fn main(_spawner: Spawner) {
         let (limit, choice) = (TimeLimit::NONE, random(8));
         match choice {
             0 => {
-                let sent = journal.send_or_keep(&breaker, EmbassyTimer, limit, bytes, send).await;
+                let sent = journal
+                    .send_or_keep(&breaker, EmbassyTimer, limit, bytes, send)
+                    .await;
                 acknowledge(sent.map(|_| journal.next_number() - 1));
             }
             1 => {
@@ -197,7 +197,9 @@ async fn main(_spawner: Spawner) {
         breaker.reset();
     }
     is_down.replace(false);
-    let sent = journal.send_all(&breaker, EmbassyTimer, TimeLimit::NONE, send).await;
+    let sent = journal
+        .send_all(&breaker, EmbassyTimer, TimeLimit::NONE, send)
+        .await;
     assert!(sent.expect("it works").stopped.is_none());
     let kept = kept(|kept| *kept);
     assert_eq!(
