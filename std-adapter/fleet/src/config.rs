@@ -105,9 +105,9 @@ impl FleetConfig {
     /// Whether the settings make sense. Code that takes a configuration should check it.
     ///
     /// # Errors
-    /// [`FleetConfigError`] says which setting does not, and what to do.
-    pub const fn check(&self) -> Result<(), FleetConfigError> {
-        Err(FleetConfigError(if self.quorum == 0 {
+    /// [`JoinError`] says which setting does not, and what to do.
+    pub const fn check(&self) -> Result<(), JoinError> {
+        Err(JoinError(if self.quorum == 0 {
             "a quorum of 0 instances: set at least 1"
         } else if !within(self.window_ms, 1, 24 * 60 * 60 * 1_000) {
             "a window for votes outside of 1 ms to a day: set one within"
@@ -154,14 +154,14 @@ const fn ms(time: Duration) -> u64 {
     }
 }
 
-/// A setting of a fleet that makes no sense, in words.
+/// Why a process cannot join a fleet, and what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FleetConfigError(&'static str);
+pub struct JoinError(pub(super) &'static str);
 
-impl fmt::Display for FleetConfigError {
+impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl Error for FleetConfigError {}
+impl Error for JoinError {}

@@ -1,6 +1,5 @@
 //! An engine within the process.
 
-use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,15 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::{
-    Answer, Ask, EngineError, Fleet, InstanceId, Ledger, Message, Messages, Name, Reading,
-};
+use crate::ledger::Ledger;
+use crate::{Answer, Ask, EngineError, Fleet, InstanceId, Message, Messages, Name, Reading};
 
 /// How many messages a subscriber may lag behind.
 const BACKLOG: usize = 4_096;
 
-/// A [`Fleet`] within the process, for testing code that uses one: a [`Ledger`] on tokio's clock, with every fault that
-/// a real engine can have. Clones share one engine.
+/// A [`Fleet`] within the process, for testing code that uses one, on tokio's clock. Clones share one engine. With the
+/// feature `contract` it has every fault that a real engine can have.
 ///
 /// ```
 /// use atomic_breaker_fleet::{Fleet, InProcess, InstanceId};
@@ -25,13 +23,12 @@ const BACKLOG: usize = 4_096;
 /// let engine = InProcess::new();
 /// let reading = engine.read(InstanceId::random(), 5_000).await.unwrap();
 /// assert_eq!(reading.living, 1);
-/// engine.cut();
-/// assert!(engine.read(InstanceId::random(), 5_000).await.is_err());
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct InProcess(Arc<Engine>);
 
+#[derive(Debug)]
 struct Engine {
     ledger: Mutex<Ledger>,
     published: broadcast::Sender<Message>,
@@ -66,9 +63,36 @@ impl InProcess {
         }))
     }
 
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        // No code under the lock panics.
+        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_ms(&self) -> u64 {
+        let age = self.0.began.elapsed().as_millis() as u64;
+        (self.0.began_ms + age).saturating_add_signed(self.0.ahead_ms.load(Ordering::SeqCst))
+    }
+
+    /// Waits while the engine hangs; fails if the connection is cut, or was cut meanwhile.
+    async fn reach(&self) -> Result<(), EngineError> {
+        let mut link = self.0.link.subscribe();
+        let cuts = link.borrow().cuts;
+        match link.wait_for(|link| link.is_cut || !link.hangs).await {
+            Ok(link) => {
+                self.0.requests.fetch_add(1, Ordering::SeqCst);
+                link.check(cuts)
+            }
+            Err(gone) => Err(EngineError::new(gone)),
+        }
+    }
+}
+
+/// Faults.
+#[cfg(feature = "contract")]
+impl InProcess {
     /// Forgets everything, as `FLUSHALL` does.
     pub fn flush(&self) {
-        *self.ledger() = Ledger::new();
+        *self.ledger() = Ledger::default();
     }
 
     /// Publishes a message that no request led to, as anyone who reaches the channel of a real engine can.
@@ -118,29 +142,6 @@ impl InProcess {
     pub fn requests(&self) -> u64 {
         self.0.requests.load(Ordering::SeqCst)
     }
-
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        // No code under the lock panics.
-        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now_ms(&self) -> u64 {
-        let age = self.0.began.elapsed().as_millis() as u64;
-        (self.0.began_ms + age).saturating_add_signed(self.0.ahead_ms.load(Ordering::SeqCst))
-    }
-
-    /// Waits while the engine hangs; fails if the connection is cut, or was cut meanwhile.
-    async fn reach(&self) -> Result<(), EngineError> {
-        let mut link = self.0.link.subscribe();
-        let cuts = link.borrow().cuts;
-        match link.wait_for(|link| link.is_cut || !link.hangs).await {
-            Ok(link) => {
-                self.0.requests.fetch_add(1, Ordering::SeqCst);
-                link.check(cuts)
-            }
-            Err(gone) => Err(EngineError::new(gone)),
-        }
-    }
 }
 
 impl Link {
@@ -156,12 +157,6 @@ impl Link {
 impl Default for InProcess {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl fmt::Debug for InProcess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InProcess").finish_non_exhaustive()
     }
 }
 
@@ -198,16 +193,11 @@ impl Fleet for InProcess {
 }
 
 /// A subscription to [`InProcess`].
+#[derive(Debug)]
 pub struct InProcessMessages {
     published: broadcast::Receiver<Message>,
     link: watch::Receiver<Link>,
     cuts: u32,
-}
-
-impl fmt::Debug for InProcessMessages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InProcessMessages").finish_non_exhaustive()
-    }
 }
 
 impl Messages for InProcessMessages {

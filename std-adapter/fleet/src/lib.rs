@@ -13,36 +13,39 @@
 //! |---|---|
 //! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
 //! | `config`, `name` | [`FleetConfig`]: the settings; [`Name`], [`InstanceId`] |
-//! | `member` | [`Member`]: the protocol of one breaker in one instance, pure |
+//! | `member` | the protocol of one breaker in one instance, pure |
 //! | `message` | what instances and the engine tell each other |
 //! | `engine` | [`Fleet`]: what an engine must be able to do |
-//! | `ledger` | [`Ledger`]: what an engine does with each request |
-//! | `in_process` | [`InProcess`]: an engine for tests, with every fault |
+//! | `ledger` | what an engine does with each request |
+//! | `in_process` | [`InProcess`]: an engine for tests |
+//! | `contract` | the test that every engine must pass |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
 mod config;
+#[cfg(feature = "contract")]
+pub mod contract;
 mod engine;
 mod in_process;
 mod joined;
+#[cfg_attr(not(feature = "contract"), allow(unreachable_pub))]
 mod ledger;
+#[cfg_attr(not(feature = "contract"), allow(unreachable_pub))]
 mod member;
 mod message;
 mod name;
 
-pub use config::{FleetConfig, FleetConfigError};
+pub use config::{FleetConfig, JoinError};
 pub use engine::{EngineError, Fleet, Messages};
 pub use in_process::{InProcess, InProcessMessages};
-pub use joined::{FleetStatus, JoinError, Joined, Seat, Seats};
-pub use ledger::{KEEP_MS, Ledger};
-pub use member::{Action, Context, Input, Local, Member};
+pub use joined::{FleetStatus, Joined, Seat, Seats};
 pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
 pub use name::{InstanceId, Name, NameError};
 
 /// The page on fleets, whose code is compiled and run.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "contract"))]
 #[doc = include_str!("../../../docs/fleet.md")]
 mod page {}
 

@@ -34,14 +34,14 @@ impl Name {
         if (1..=LONGEST).contains(&bytes.len()) {
             Ok(Self(bytes.into()))
         } else {
-            Err(NameError(Wrong::Length(bytes.len())))
+            Err(NameError::Length(bytes.len()))
         }
     }
 
     /// The name of a registry: those of its keys begin with it and a slash.
     pub(super) fn of_registry(name: &[u8]) -> Result<Self, NameError> {
         if name.contains(&SEPARATOR) {
-            return Err(NameError(Wrong::Slash));
+            return Err(NameError::Slash);
         }
         Self::new(name)
     }
@@ -81,27 +81,26 @@ impl fmt::Display for Name {
 
 /// What is wrong with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NameError(Wrong);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrong {
-    /// In bytes.
+#[non_exhaustive]
+pub enum NameError {
+    /// It has so many bytes: none, or more than 255.
     Length(usize),
+    /// That of a registry has a slash.
     Slash,
 }
 
 impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Wrong::Length(0) => {
+        match self {
+            Self::Length(0) => {
                 f.write_str("a breaker in a fleet needs a name: give it 1 to 255 bytes")
             }
-            Wrong::Length(long) => write!(
+            Self::Length(long) => write!(
                 f,
-                "a name of {long} bytes is too long for a fleet: give it 1 to {LONGEST} bytes, as by a hash"
+                "a name of {long} bytes is too long for a fleet: give it 1 to {LONGEST} bytes, such as a hash of it"
             ),
-            Wrong::Slash => f.write_str(
-                "the name of a registry in a fleet has a slash, which stands between it and its keys: give it one without",
+            Self::Slash => f.write_str(
+                "a slash stands between the name of a registry and that of its key: give the registry a name without one",
             ),
         }
     }

@@ -3,7 +3,7 @@
 //! return takes.
 //!
 //! ```console
-//! cargo run --release -p atomic-breaker-fleet --example simulation [PICTURE.svg]
+//! cargo run --release -p atomic-breaker-fleet --features contract --example simulation [PICTURE.svg]
 //! ```
 //!
 //! The picture is `target/fleet.svg`, unless told otherwise. Idealised: the engine never fails and answers within 2 ms,

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use atomic_breaker_fleet::{
-    Action, Ask, Context, FleetConfig, Input, InstanceId, Ledger, Local, Member, Name,
-};
+use atomic_breaker_fleet::contract::{Action, Context, Input, Ledger, Local, Member};
+use atomic_breaker_fleet::{Ask, FleetConfig, InstanceId, Name};
 use atomic_breaker_std::{Breaker, Config, ManualClock};
 
 use crate::load::Load;
@@ -74,7 +73,7 @@ impl World {
             now: 0,
             back_ms: FAILS_MS + down_ms,
             instances: instances.collect(),
-            ledger: Ledger::new(),
+            ledger: Ledger::default(),
             name: Name::new("server").expect("a short name"),
             arrivals: BTreeMap::new(),
             due: BTreeSet::new(),

@@ -7,8 +7,8 @@ use atomic_breaker::Transition;
 
 use super::seats::Keys;
 use super::steer::{NoRoom, Steer};
-use crate::member::Ended;
-use crate::{Action, Ask, Context, FleetConfig, Input, Member, Name};
+use crate::member::{Action, Context, Ended, Input, Member};
+use crate::{Ask, FleetConfig, Name};
 
 /// A breaker that follows.
 struct Follower {
@@ -30,14 +30,6 @@ struct Registry {
 /// For how many keys that are no longer followed the ended periods are remembered.
 const REMEMBERED: usize = 4_096;
 
-/// What a step asks the task to do.
-#[derive(Default)]
-pub(super) struct Wanted {
-    pub(super) asks: Vec<Ask>,
-    /// How often something was withheld in shadow mode.
-    pub(super) withheld: u64,
-}
-
 pub(super) struct Followers {
     config: FleetConfig,
     all: HashMap<Name, Follower>,
@@ -47,9 +39,11 @@ pub(super) struct Followers {
     ended: HashMap<Name, Ended>,
     ended_order: VecDeque<Name>,
     /// How many the fleet holds open.
-    open: usize,
+    pub(super) open: usize,
     /// How often a key could not follow.
-    left_alone: u64,
+    pub(super) left_alone: u64,
+    /// How often something was withheld in shadow mode.
+    pub(super) withheld: u64,
     /// When idle ones were last looked for.
     swept_ms: u64,
     actions: Vec<Action>,
@@ -66,6 +60,7 @@ impl Followers {
             ended_order: VecDeque::new(),
             open: 0,
             left_alone: 0,
+            withheld: 0,
             swept_ms: 0,
             actions: Vec::new(),
         }
@@ -75,20 +70,13 @@ impl Followers {
         self.all.len()
     }
 
-    pub(super) const fn open(&self) -> usize {
-        self.open
+    pub(super) fn all(&self) -> Vec<Name> {
+        self.names(|_| true)
     }
 
-    pub(super) const fn left_alone(&self) -> u64 {
-        self.left_alone
-    }
-
-    pub(super) const fn leave_alone(&mut self) {
-        self.left_alone += 1;
-    }
-
-    pub(super) fn names(&self) -> Vec<Name> {
-        self.all.keys().cloned().collect()
+    fn names(&self, is_wanted: impl Fn(&Follower) -> bool) -> Vec<Name> {
+        let wanted = self.all.iter().filter(|(_, follower)| is_wanted(follower));
+        wanted.map(|(name, _)| name.clone()).collect()
     }
 
     pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Steer>) {
@@ -97,15 +85,8 @@ impl Followers {
 
     pub(super) fn join_registry(&mut self, name: Name, keys: Box<dyn Keys>) {
         // From now on its keys follow through the new one.
-        let of_before = |follower: &Follower| follower.registry.as_ref() == Some(&name);
-        let names: Vec<Name> = self
-            .all
-            .iter()
-            .filter(|(_, follower)| of_before(follower))
-            .map(|(name, _)| name.clone())
-            .collect();
-        for name in names {
-            self.forget(&name);
+        for key in self.names(|follower| follower.registry.as_ref() == Some(&name)) {
+            self.forget(&key);
         }
         self.registries
             .insert(name, Registry { keys, following: 0 });
@@ -199,32 +180,15 @@ impl Followers {
     /// Forgets keys of which nothing need be remembered.
     fn forget_idle(&mut self, now_ms: u64) {
         self.swept_ms = now_ms;
-        let now = Context {
-            now_ms,
-            is_connected: false,
-            is_probing: false,
-        };
-        let idle: Vec<Name> = self
-            .all
-            .iter()
-            .filter(|(_, follower)| follower.registry.is_some() && follower.member.is_idle(now))
-            .map(|(name, _)| name.clone())
-            .collect();
-        for name in idle {
+        for name in self.names(|follower| follower.is_idle(now_ms)) {
             self.forget(&name);
         }
     }
 
     /// Everything was read: forgets a key that is idle here, once the engine no longer has it open.
     pub(super) fn forget_if_idle(&mut self, now_ms: u64, name: &Name) {
-        let now = Context {
-            now_ms,
-            is_connected: false,
-            is_probing: false,
-        };
-        let is_idle =
-            |follower: &Follower| follower.registry.is_some() && follower.member.is_idle(now);
-        if self.all.get(name).is_some_and(is_idle) {
+        let follower = self.all.get(name);
+        if follower.is_some_and(|follower| follower.is_idle(now_ms)) {
             self.forget(name);
         }
     }
@@ -244,16 +208,17 @@ impl Followers {
         last.is_some_and(|last| since(made) > 0 && since(made) >= since(last))
     }
 
+    /// Tells a member what happened, and does what it wants done here. Returns what the engine must be asked.
     pub(super) fn step(
         &mut self,
         name: &Name,
         now_ms: u64,
         is_connected: bool,
         input: Input,
-    ) -> Wanted {
-        let mut wanted = Wanted::default();
+    ) -> Vec<Ask> {
+        let mut asks = Vec::new();
         let Some(follower) = self.all.get_mut(name) else {
-            return wanted;
+            return asks;
         };
         let now = Context {
             now_ms,
@@ -279,9 +244,9 @@ impl Followers {
         let mut has_room = true;
         for action in actions.drain(..) {
             if let Action::Ask(ask) = action {
-                wanted.asks.push(ask);
+                asks.push(ask);
             } else if self.config.is_shadow {
-                wanted.withheld += 1;
+                self.withheld += 1;
             } else {
                 has_room &= follower.act(action).is_ok();
             }
@@ -292,11 +257,16 @@ impl Followers {
             self.left_alone += 1;
             self.forget(name);
         }
-        wanted
+        asks
     }
 }
 
 impl Follower {
+    /// Whether it is a key for which there is nothing to do.
+    fn is_idle(&self, now_ms: u64) -> bool {
+        self.registry.is_some() && self.member.is_idle(now_ms)
+    }
+
     /// A user's observer that panics stops nothing here.
     fn act(&mut self, action: Action) -> Result<(), NoRoom> {
         let breaker = &self.breaker;

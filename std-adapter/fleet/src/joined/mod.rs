@@ -6,11 +6,9 @@ mod lane;
 mod link;
 mod seat;
 mod seats;
-mod status;
 mod steer;
 mod task;
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -20,13 +18,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
-use super::{Fleet, FleetConfig, FleetConfigError, InstanceId, Name, NameError};
+use super::{EngineError, Fleet, FleetConfig, InstanceId, JoinError, Name, NameError};
 use identity::Identity;
 use lane::Lane;
 use seat::Queue;
 pub use seat::Seat;
 pub use seats::Seats;
-pub use status::FleetStatus;
 use task::Task;
 
 /// How many events of breakers, and how many messages, may wait for the task.
@@ -67,8 +64,11 @@ impl Joined {
     /// # Errors
     /// [`JoinError`] when a setting makes no sense, or when it is called outside a tokio runtime.
     pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, JoinError> {
-        config.check().map_err(JoinError::Config)?;
-        let runtime = Handle::try_current().map_err(|_| JoinError::NoRuntime)?;
+        config.check()?;
+        let no_runtime = JoinError(
+            "a fleet is joined within a runtime of tokio: call it in `main` or enter one",
+        );
+        let runtime = Handle::try_current().map_err(|_| no_runtime)?;
         let identity = match config.instance {
             Some(id) => Identity::named(id),
             None => Identity::of_this_machine(),
@@ -153,25 +153,28 @@ impl fmt::Debug for Joined {
     }
 }
 
-/// Why a process could not join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The status of a joined process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum JoinError {
-    /// A setting makes no sense.
-    Config(FleetConfigError),
-    /// There is no runtime to run in.
-    NoRuntime,
+pub struct FleetStatus {
+    /// The engine answers, and what it publishes is heard.
+    pub is_connected: bool,
+    /// Living instances, as the engine last reported; 0 if it has never answered.
+    pub living: u32,
+    /// There are fewer living instances than the quorum: it cannot be reached.
+    pub is_below_quorum: bool,
+    /// Breakers that were taken, and registry keys that are followed now: those that are open here, or recently were.
+    pub breakers: usize,
+    /// Breakers that the fleet holds open.
+    pub open: usize,
+    /// Requests that failed or got no answer within the limit, and subscriptions that failed or ended, since the start.
+    pub unanswered: u64,
+    /// The reason for the last of these, in the words of the engine's client; kept after reconnecting.
+    pub last_error: Option<EngineError>,
+    /// Breaker events that were dropped because the queue was full, since the start.
+    pub overflows: u64,
+    /// How often a registry key could not follow because its name is too long or there was no room, since the start.
+    pub left_alone: u64,
+    /// In shadow mode: how many actions on breakers were withheld, since the start.
+    pub withheld: u64,
 }
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => fmt::Display::fmt(error, f),
-            Self::NoRuntime => f.write_str(
-                "a fleet is joined within a runtime of tokio: call it in `main` or enter one",
-            ),
-        }
-    }
-}
-
-impl Error for JoinError {}

@@ -9,7 +9,8 @@ use tokio::sync::mpsc::Sender;
 
 use super::seats::Keys;
 use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
-use crate::{Action, Name};
+use crate::Name;
+use crate::member::Action;
 
 /// What comes from breakers and their users.
 pub(super) enum Event {

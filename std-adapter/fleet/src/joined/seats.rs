@@ -10,8 +10,9 @@ use atomic_breaker::{Config, Rejected, Transition};
 
 use super::seat::{Event, Queue};
 use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
+use crate::Name;
+use crate::member::Action;
 use crate::name::SEPARATOR;
-use crate::{Action, Name};
 use atomic_breaker_std::registry::{AnyRegistry, KeyName, KeyedObserver};
 
 /// The places of all keys of a [`Registry`](atomic_breaker_std::registry::Registry) in its fleet. It [observes](KeyedObserver) the

@@ -12,14 +12,15 @@ use super::followers::Followers;
 use super::lane::{Lane, Reply};
 use super::link::{Heard, Pause};
 use super::seat::Event;
-use crate::{EngineError, Fleet, FleetConfig, Input, Local, Name, Notice, Reading};
+use crate::member::{Input, Local};
+use crate::{EngineError, Fleet, FleetConfig, Name, Notice, Reading};
 
 pub(super) struct Task<F> {
     pub(super) config: FleetConfig,
     pub(super) lane: Lane<F>,
     pub(super) events: mpsc::Receiver<Event>,
     pub(super) heard: mpsc::Receiver<Heard>,
-    pub(super) status: watch::Sender<FleetStatus>,
+    pub(super) shown: watch::Sender<FleetStatus>,
     pub(super) overflows: Arc<AtomicU64>,
     clock: Instant,
     followers: Followers,
@@ -31,6 +32,7 @@ pub(super) struct Task<F> {
     asked_first: Option<u64>,
     is_reading: bool,
     pause: Pause,
+    status: FleetStatus,
 }
 
 impl<F: Fleet> Task<F> {
@@ -39,7 +41,7 @@ impl<F: Fleet> Task<F> {
         lane: Lane<F>,
         events: mpsc::Receiver<Event>,
         heard: mpsc::Receiver<Heard>,
-        status: watch::Sender<FleetStatus>,
+        shown: watch::Sender<FleetStatus>,
         overflows: Arc<AtomicU64>,
     ) -> Self {
         Self {
@@ -47,7 +49,7 @@ impl<F: Fleet> Task<F> {
             lane,
             events,
             heard,
-            status,
+            shown,
             overflows,
             clock: Instant::now(),
             followers: Followers::new(config),
@@ -57,6 +59,7 @@ impl<F: Fleet> Task<F> {
             asked_first: None,
             is_reading: false,
             pause: Pause::default(),
+            status: FleetStatus::default(),
         }
     }
 
@@ -128,7 +131,7 @@ impl<F: Fleet> Task<F> {
                 }
             }
             Event::Rejected(name) => self.step(&name, Input::Local(Local::Rejected)),
-            Event::LeftAlone => self.followers.leave_alone(),
+            Event::LeftAlone => self.followers.left_alone += 1,
         }
     }
 
@@ -192,20 +195,16 @@ impl<F: Fleet> Task<F> {
     /// Something went unanswered: the engine is not relied on until it has been read again.
     fn lose(&mut self, error: EngineError) {
         self.contact = None;
-        // Copied, as a subscriber of log events may look at the status.
-        let before = self.status.borrow().clone();
         // A repeated error is logged once, until the engine has answered in between.
-        if before.is_connected || before.last_error.as_ref() != Some(&error) {
+        if self.status.is_connected || self.status.last_error.as_ref() != Some(&error) {
             tracing::warn!(
                 target: "atomic_breaker::fleet",
                 error = %error,
                 "the engine of the fleet does not answer: breakers go on alone"
             );
         }
-        self.status.send_modify(|status| {
-            status.unanswered += 1;
-            status.last_error = Some(error);
-        });
+        self.status.unanswered += 1;
+        self.status.last_error = Some(error);
         self.asked_first = None;
         if self.is_subscribed {
             self.read_at = self.now_ms() + self.pause.next_ms();
@@ -232,16 +231,14 @@ impl<F: Fleet> Task<F> {
             let poll = self.config.poll_ms;
             self.read_at = now + fastrand::u64(poll * 9 / 10..=poll * 11 / 10);
         }
-        self.status.send_modify(|status| {
-            status.living = reading.living;
-            status.is_below_quorum = reading.living < self.config.quorum;
-        });
+        self.status.living = reading.living;
+        self.status.is_below_quorum = reading.living < self.config.quorum;
         let mut known: HashMap<Name, _> = reading
             .messages
             .into_iter()
             .map(|message| (message.name, message.notice))
             .collect();
-        for name in self.followers.names() {
+        for name in self.followers.all() {
             let notice = known.remove(&name);
             let is_open = matches!(notice, Some(Notice::Open(_)));
             self.step(&name, Input::Read { asked_ms, notice });
@@ -282,42 +279,31 @@ impl<F: Fleet> Task<F> {
     }
 
     fn step(&mut self, name: &Name, input: Input) {
-        let now_ms = self.now_ms();
-        let wanted = self
-            .followers
-            .step(name, now_ms, self.is_connected(), input);
-        if wanted.withheld > 0 {
-            self.status
-                .send_modify(|status| status.withheld += wanted.withheld);
-        }
-        for ask in wanted.asks {
+        let (now_ms, is_connected) = (self.now_ms(), self.is_connected());
+        for ask in self.followers.step(name, now_ms, is_connected, input) {
             if let Some(reply) = self.lane.ask(name.clone(), ask, now_ms) {
                 self.reply(reply);
             }
         }
     }
 
-    fn show(&self) {
-        let before = self.status.borrow().clone();
-        let now = FleetStatus {
-            is_connected: self.is_connected(),
-            breakers: self.followers.count(),
-            open: self.followers.open(),
-            overflows: self.overflows.load(Ordering::Relaxed),
-            left_alone: self.followers.left_alone(),
-            ..before.clone()
-        };
-        if now.is_connected && !before.is_connected {
+    fn show(&mut self) {
+        let was_connected = self.status.is_connected;
+        self.status.is_connected = self.is_connected();
+        self.status.breakers = self.followers.count();
+        self.status.open = self.followers.open;
+        self.status.overflows = self.overflows.load(Ordering::Relaxed);
+        self.status.left_alone = self.followers.left_alone;
+        self.status.withheld = self.followers.withheld;
+        if self.status.is_connected && !was_connected {
             tracing::info!(
                 target: "atomic_breaker::fleet",
-                living = now.living,
+                living = self.status.living,
                 "the engine of the fleet answers"
             );
         }
-        self.status.send_if_modified(|status| {
-            let is_new = *status != now;
-            *status = now;
-            is_new
-        });
+        if *self.shown.borrow() != self.status {
+            self.shown.send_replace(self.status.clone());
+        }
     }
 }

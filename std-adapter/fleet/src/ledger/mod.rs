@@ -19,19 +19,6 @@ const LIVING_POLLS: u64 = 3;
 
 /// The books of a fleet: breakers, votes and instances. The time is always passed in, in milliseconds of the engine's
 /// own clock.
-///
-/// ```
-/// use atomic_breaker_fleet::{Ask, InstanceId, Ledger, Name};
-///
-/// let (mut ledger, name) = (Ledger::new(), Name::new("payments")?);
-/// let vote = Ask::Vote { quorum: 2, window_ms: 10_000, age_ms: 0, open_ms: 5_000, known: 0 };
-/// let (now_ms, mark) = (1_000, 7);
-/// let (answer, published) = ledger.ask(now_ms, mark, InstanceId::new(1), &name, vote);
-/// assert!(answer.votes == 1 && published.is_none());
-/// let (answer, published) = ledger.ask(now_ms, mark, InstanceId::new(2), &name, vote);
-/// assert!(answer.done && published.is_some());
-/// # Ok::<(), atomic_breaker_fleet::NameError>(())
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub(crate) records: HashMap<Name, Record>,
@@ -51,11 +38,6 @@ pub(crate) struct Vote {
 }
 
 impl Ledger {
-    /// An empty ledger.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Handles a request. `mark` is a random number for a period that may begin. Returns the answer, and what to
     /// publish to all.
     pub fn ask(

@@ -68,14 +68,8 @@ impl Record {
 
     pub(super) fn closed(id: PeriodId, now_ms: u64) -> Self {
         Self {
-            id,
             is_open: false,
-            ends: now_ms,
-            open_ms: 0,
-            trips: 0,
-            lease: None,
-            doubt: None,
-            expires: now_ms + KEEP_MS,
+            ..Self::open(id, now_ms, 0, 0)
         }
     }
 

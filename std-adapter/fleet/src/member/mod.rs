@@ -1,5 +1,6 @@
 //! One breaker of one instance in its fleet: what to do and when, without I/O or a clock of its own.
 
+mod breaker;
 mod ended;
 mod growth;
 mod input;
@@ -8,8 +9,6 @@ mod local;
 mod notice;
 pub(crate) mod phase;
 pub(crate) mod random;
-
-use std::fmt;
 
 use atomic_breaker::Config;
 
@@ -38,19 +37,7 @@ use random::Random;
 ///
 /// Without an answer from the engine nothing is extended: the breaker's own open time ends between half a grace and a
 /// grace after the period, and it goes on alone.
-///
-/// ```
-/// use atomic_breaker_std::Config;
-/// use atomic_breaker_fleet::{Action, Ask, Context, FleetConfig, Input, Local, Member};
-///
-/// let mut member = Member::new(&FleetConfig::new(3), &Config::new(), 7);
-/// let now = Context { now_ms: 0, is_connected: true, is_probing: false };
-/// let tripped = Local::Tripped { open_ms: 5_000, is_demanded: false };
-/// let mut actions = Vec::new();
-/// member.step(now, Input::Local(tripped), &mut actions);
-/// assert!(matches!(actions[..], [Action::Ask(Ask::Vote { quorum: 3, .. })]));
-/// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Member {
     pub(crate) fleet: FleetConfig,
     pub(crate) rules: Config,
@@ -144,16 +131,17 @@ impl Member {
     }
 
     /// The highest epoch that it has seen. Never falls.
+    #[cfg(feature = "contract")]
     pub const fn known_epoch(&self) -> u64 {
         self.known
     }
 
     /// Whether it waits for nothing and has nothing left to say: such a member may be forgotten and made anew, except
     /// for the epoch that it knows and the periods that it knows to have ended.
-    pub fn is_idle(&self, now: Context) -> bool {
+    pub fn is_idle(&self, now_ms: u64) -> bool {
         self.period.is_none()
             && self.verdict.is_none()
-            && now.now_ms >= self.own_until.max(self.not_before)
+            && now_ms >= self.own_until.max(self.not_before)
     }
 
     /// The last periods that it was told have ended.
@@ -190,14 +178,5 @@ impl Member {
         if now.is_connected {
             actions.push(Action::Ask(self.vote(now)));
         }
-    }
-}
-
-impl fmt::Debug for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Member")
-            .field("period", &self.period)
-            .field("known", &self.known)
-            .finish_non_exhaustive()
     }
 }

@@ -1,21 +1,14 @@
-//! The contract of engines, by the engine within the process; and its faults.
+//! The engine within the process: the contract, and its faults.
 
 use std::time::Duration;
 
-use atomic_breaker_fleet::{Fleet, InProcess, Messages};
+use atomic_breaker_fleet::contract::{self, OPEN_MS, ask, bid, instance, next, open, opened, vote};
+use atomic_breaker_fleet::{Fleet, InProcess, Messages, Verdict};
 
-use crate::contract::{OPEN_MS, ask, bid, instance, next, open, opened, vote};
-
-fn run(promise: impl AsyncFnOnce(InProcess)) {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap()
-        .block_on(promise(InProcess::new()));
+#[tokio::test(start_paused = true)]
+async fn it_keeps_the_contract() {
+    contract::check(async || InProcess::new()).await;
 }
-
-crate::contract!(run);
 
 #[tokio::test(start_paused = true)]
 async fn after_a_flush_nothing_is_known_and_the_next_epoch_is_later() {
@@ -111,8 +104,7 @@ async fn a_subscriber_who_lags_is_told_so() {
     let mut messages = engine.subscribe().await.unwrap();
     for _ in 0..3_000 {
         let period = open(&engine).await;
-        let healthy = atomic_breaker_fleet::Verdict::Healthy;
-        crate::contract::judge(&engine, 1, period.id, healthy).await;
+        contract::judge(&engine, 1, period.id, Verdict::Healthy).await;
     }
     assert!(messages.next().await.is_err());
 }

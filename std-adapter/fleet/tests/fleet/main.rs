@@ -3,13 +3,11 @@
 //! | file | what |
 //! |---|---|
 //! | `member` | the protocol of one instance, in time that a test moves |
-//! | `contract` | what every engine does alike; the tests of engines elsewhere use it, too |
 //! | `in_process` | the contract within the process, and the faults of that engine |
 //! | `joined` | processes, their breakers, and an engine that is lost |
 //! | `logged` | whether the engine answers, as events |
 //! | `settings` | numbers and names that make no sense |
 
-mod contract;
 mod in_process;
 mod joined;
 mod logged;

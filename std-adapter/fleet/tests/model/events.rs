@@ -74,7 +74,7 @@ impl Event {
                     world.engine.ledger = older.clone();
                 }
             }
-            Self::Flushed => world.engine.ledger = Ledger::new(),
+            Self::Flushed => world.engine.ledger = Ledger::default(),
             Self::Gone => world.engine.is_gone = true,
             Self::Back => world.engine.is_gone = false,
             Self::ClockSetBack => world.engine.behind_ms = 3_600_000,

@@ -68,7 +68,7 @@ impl World {
             tick: 0,
             is_up: true,
             engine: Engine {
-                ledger: Ledger::new(),
+                ledger: Ledger::default(),
                 is_gone: false,
                 older: None,
                 published: None,

@@ -3,9 +3,12 @@
 use atomic_breaker_fleet::{Fleet, Period, Verdict};
 use atomic_breaker_redis::RedisFleet;
 
-use crate::contract::{ask, bid, failed, instance, judge, name, next, open, opened, pause, vote};
 use crate::figures::figure;
+use crate::process::pause;
 use crate::server::Server;
+use atomic_breaker_fleet::contract::{
+    ask, bid, failed, instance, judge, name, next, open, opened, vote,
+};
 
 /// Five periods, after each of which the server forgets.
 async fn epochs_rise(what: &str, forget: impl AsyncFn(&Server, &RedisFleet, Period)) {

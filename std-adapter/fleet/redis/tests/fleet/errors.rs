@@ -7,9 +7,9 @@ use atomic_breaker_redis::RedisFleet;
 use futures_util::FutureExt;
 use tokio::time::timeout;
 
-use crate::contract::{bid, instance, judge, open};
 use crate::proxy::Proxy;
 use crate::server::Server;
+use atomic_breaker_fleet::contract::{bid, instance, judge, open};
 
 async fn reaches(fleet: RedisFleet, what: impl Fn(&FleetStatus) -> bool) -> FleetStatus {
     let joined = Joined::new(fleet, FleetConfig::new(3)).unwrap();

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use atomic_breaker_fleet::{Fleet, Message};
 
-use crate::contract::instance;
 use crate::figures::figure;
 use crate::outages::returns;
 use crate::process::{Process, connected, trip, until};
 use crate::proxy::Proxy;
 use crate::server::Server;
+use atomic_breaker_fleet::contract::instance;
 
 fn epoch(messages: &[Message]) -> u64 {
     let epochs = messages.iter().map(|message| message.notice.id().epoch);

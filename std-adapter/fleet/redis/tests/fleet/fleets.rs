@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use atomic_breaker_std::State;
 
-use crate::contract::pause;
 use crate::figures::figure;
 use crate::outages::returns;
+use crate::process::pause;
 use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip};
 use crate::server::Server;
 

@@ -2,7 +2,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `contract` | what every engine does alike: from the tests of the std adapter |
 //! | `server`, `redis_server`, `proxy` | a server of its own for each test, and what is between |
 //! | `process` | instances |
 //! | `epochs` | flushes, expiry, keys of others |
@@ -17,8 +16,6 @@
 //! | `figures` | figures, and their limits |
 
 mod alone;
-#[path = "../../../tests/fleet/contract/mod.rs"]
-mod contract;
 mod epochs;
 mod errors;
 mod failover;
@@ -34,21 +31,24 @@ mod readings;
 mod redis_server;
 mod server;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use atomic_breaker_fleet::contract;
 use atomic_breaker_redis::RedisFleet;
 use server::Server;
 
-fn run(promise: impl AsyncFnOnce(RedisFleet)) {
+#[tokio::test]
+async fn it_keeps_the_contract() {
     let Some(server) = Server::start() else {
         return;
     };
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(promise(server.fleet()));
+    let number = AtomicU32::new(0);
+    contract::check(async || {
+        let prefix = format!("test{}", number.fetch_add(1, Ordering::Relaxed));
+        RedisFleet::new(&server.address(), &prefix).unwrap()
+    })
+    .await;
 }
-
-contract!(run);
 
 #[test]
 fn a_prefix_that_would_break_out_of_its_keys_is_rejected() {

@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
-use crate::contract::pause;
 use crate::figures::figure;
 use crate::outages::returns;
+use crate::process::pause;
 use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip};
 use crate::server::Server;
 

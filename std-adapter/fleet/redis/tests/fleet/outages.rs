@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::contract::pause;
 use crate::figures::figure;
+use crate::process::pause;
 use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip, until};
 use crate::proxy::Proxy;
 use crate::server::Server;

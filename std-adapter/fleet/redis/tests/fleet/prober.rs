@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use atomic_breaker_redis::RedisFleet;
 use atomic_breaker_std::State;
 
-use crate::contract::pause;
 use crate::figures::figure;
+use crate::process::pause;
 use crate::process::{GRACE_MS, Process, connected, trip, until};
 use crate::server::{Server, send};
 

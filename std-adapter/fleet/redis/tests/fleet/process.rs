@@ -8,7 +8,6 @@ use atomic_breaker_redis::RedisFleet;
 use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{Breaker, Clock, Config, State, StdClock};
 
-use crate::contract::pause;
 use crate::server::Server;
 
 /// A clock that is ahead of the others by so many milliseconds.
@@ -100,4 +99,8 @@ pub(crate) async fn trip(all: &[Process]) {
         all.all(|process| process.breaker.state() == State::Open)
     };
     until(are_open, 1_000, "open").await;
+}
+
+pub(crate) async fn pause(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
 }

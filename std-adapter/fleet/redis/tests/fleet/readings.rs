@@ -6,8 +6,9 @@ use atomic_breaker_fleet::{
 use atomic_breaker_redis::RedisFleet;
 use tokio::task::JoinHandle;
 
-use crate::contract::{instance, pause, vote};
+use crate::process::pause;
 use crate::server::Server;
+use atomic_breaker_fleet::contract::{instance, vote};
 
 /// Listens in a task, as a fleet does.
 async fn listening(fleet: &RedisFleet) -> JoinHandle<EngineError> {

@@ -1,6 +1,6 @@
 //! The parts: status, shadow mode, queues, ends.
 
-use atomic_breaker_fleet::{FleetConfig, InProcess, JoinError, Joined};
+use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::State;
 
 use super::support::World;
@@ -8,7 +8,6 @@ use super::support::World;
 #[test]
 fn joining_outside_of_a_runtime_is_an_error_that_says_so() {
     let error = Joined::new(InProcess::new(), FleetConfig::new(3)).unwrap_err();
-    assert_eq!(error, JoinError::NoRuntime);
     assert!(error.to_string().contains("runtime"));
 }
 

@@ -1,6 +1,7 @@
 //! The engine is gone, slow, or has forgotten: everybody goes on alone.
 
-use atomic_breaker_fleet::{Action, Ask, Local, Notice, Verdict};
+use atomic_breaker_fleet::contract::{Action, Local};
+use atomic_breaker_fleet::{Ask, Notice, Verdict};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, for_ms, id, leased, period};
 
@@ -121,7 +122,7 @@ fn what_was_heard_after_the_question_is_newer_than_its_answer() {
     let asked_ms = instance.now.now_ms;
     instance.run_to(5);
     instance.hear(Notice::Open(period(5, 1_000)));
-    let late = atomic_breaker_fleet::Input::Read {
+    let late = atomic_breaker_fleet::contract::Input::Read {
         asked_ms,
         notice: None,
     };

@@ -1,6 +1,7 @@
 //! Messages that are lost, doubled, late, out of order, or of somebody else.
 
-use atomic_breaker_fleet::{Action, Ask, Local, Notice, PeriodId, Verdict};
+use atomic_breaker_fleet::contract::{Action, Local};
+use atomic_breaker_fleet::{Ask, Notice, PeriodId, Verdict};
 
 use super::support::{Instance, id, leased, period};
 

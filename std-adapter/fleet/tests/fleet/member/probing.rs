@@ -1,6 +1,7 @@
 //! Who probes, and what becomes of the right to.
 
-use atomic_breaker_fleet::{Action, Ask, Local, Notice, Verdict};
+use atomic_breaker_fleet::contract::{Action, Local};
+use atomic_breaker_fleet::{Ask, Notice, Verdict};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
 

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker_fleet::{
-    Action, Answer, Ask, Context, FleetConfig, Input, Local, Member, Notice, Period, PeriodId,
-};
+use atomic_breaker_fleet::contract::{Action, Context, Input, Local, Member};
+use atomic_breaker_fleet::{Answer, Ask, FleetConfig, Notice, Period, PeriodId};
 use atomic_breaker_std::Config;
 
 /// The open time of the rules and of most periods; its grace is 1 s, the lease 500 ms.

@@ -1,6 +1,7 @@
 //! Trips, votes, and what begins and ends a period.
 
-use atomic_breaker_fleet::{Action, Ask, Input, Local, Notice};
+use atomic_breaker_fleet::contract::{Action, Input, Local};
+use atomic_breaker_fleet::{Ask, Notice};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, for_ms, id, period};
 
@@ -151,10 +152,10 @@ fn an_operator_who_resets_it_is_not_overruled_within_the_period() {
 #[test]
 fn what_waits_for_nothing_is_idle() {
     let mut instance = Instance::new(1);
-    assert!(instance.member.is_idle(instance.now));
+    assert!(instance.member.is_idle(instance.now.now_ms));
     instance.local(tripped());
-    assert!(!instance.member.is_idle(instance.now));
+    assert!(!instance.member.is_idle(instance.now.now_ms));
     instance.run_to(OPEN_MS.into());
-    assert!(instance.member.is_idle(instance.now));
+    assert!(instance.member.is_idle(instance.now.now_ms));
     assert_eq!(instance.step(Input::Time), []);
 }

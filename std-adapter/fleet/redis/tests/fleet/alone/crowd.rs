@@ -8,9 +8,10 @@ use atomic_breaker_redis::RedisFleet;
 use futures_util::future::join_all;
 
 use super::{best, ms};
-use crate::contract::{instance, open, opened, pause, vote};
 use crate::figures::{figure, is_alone};
+use crate::process::pause;
 use crate::server::Server;
+use atomic_breaker_fleet::contract::{instance, open, opened, vote};
 
 #[tokio::test]
 async fn a_thousand_votes_by_as_many_connections_open_exactly_once() {

@@ -7,10 +7,11 @@ use atomic_breaker_redis::RedisFleet;
 use futures_util::future::join_all;
 
 use super::ms;
-use crate::contract::{instance, pause, vote};
 use crate::figures::{figure, is_alone};
+use crate::process::pause;
 use crate::process::until;
 use crate::server::Server;
+use atomic_breaker_fleet::contract::{instance, vote};
 
 const MANY: usize = 10_000;
 

@@ -1,11 +1,11 @@
 //! The right to probe, and verdicts.
 
-use atomic_breaker_fleet::{Fleet, Notice, PeriodId, Verdict};
+use crate::{Fleet, Notice, PeriodId, Verdict};
 use futures_util::future::join_all;
 
 use super::{OPEN_MS, bid, failed, judge, open, opened, pause};
 
-pub(crate) async fn one_of_many_wins_the_right_to_probe(engine: &impl Fleet) {
+pub(super) async fn one_of_many_wins_the_right_to_probe(engine: &impl Fleet) {
     let period = open(engine).await;
     let bids = (0..100).map(|bidder| bid(engine, bidder, period.id, 10_000));
     let answers = join_all(bids).await;
@@ -17,7 +17,7 @@ pub(crate) async fn one_of_many_wins_the_right_to_probe(engine: &impl Fleet) {
     );
 }
 
-pub(crate) async fn whoever_has_the_right_keeps_it_by_asking_again(engine: &impl Fleet) {
+pub(super) async fn the_holder_of_the_right_keeps_it_by_asking_again(engine: &impl Fleet) {
     let period = open(engine).await;
     assert!(bid(engine, 1, period.id, 200).await.done);
     for _ in 0..4 {
@@ -27,7 +27,7 @@ pub(crate) async fn whoever_has_the_right_keeps_it_by_asking_again(engine: &impl
     }
 }
 
-pub(crate) async fn a_right_that_lapsed_goes_to_the_next(engine: &impl Fleet) {
+pub(super) async fn a_right_that_lapsed_goes_to_the_next(engine: &impl Fleet) {
     let period = open(engine).await;
     assert!(bid(engine, 1, period.id, 50).await.done);
     assert!(!bid(engine, 2, period.id, 50).await.done);
@@ -36,7 +36,7 @@ pub(crate) async fn a_right_that_lapsed_goes_to_the_next(engine: &impl Fleet) {
     assert!(!bid(engine, 1, period.id, 50).await.done);
 }
 
-pub(crate) async fn a_success_closes(engine: &impl Fleet) {
+pub(super) async fn a_success_closes(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 5_000).await;
     let answer = judge(engine, 1, period.id, Verdict::Healthy).await;
@@ -50,7 +50,7 @@ pub(crate) async fn a_success_closes(engine: &impl Fleet) {
     assert!(next.id.mark != period.id.mark && next.trips == 1);
 }
 
-pub(crate) async fn a_failed_probe_puts_off_the_next_one_only(engine: &impl Fleet) {
+pub(super) async fn a_failed_probe_puts_off_the_next_one_only(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 5_000).await;
     let answer = judge(engine, 1, period.id, failed(77_000)).await;
@@ -70,7 +70,7 @@ pub(crate) async fn a_failed_probe_puts_off_the_next_one_only(engine: &impl Flee
     assert!((1_000..=OPEN_MS).contains(&next.remaining_ms), "{next:?}");
 }
 
-pub(crate) async fn a_failure_that_another_confirms_opens_for_as_long_as_both_say(
+pub(super) async fn a_failure_that_another_confirms_opens_for_as_long_as_both_say(
     engine: &impl Fleet,
 ) {
     for (first, second) in [(77_000, 88_000), (88_000, 77_000)] {
@@ -87,14 +87,14 @@ pub(crate) async fn a_failure_that_another_confirms_opens_for_as_long_as_both_sa
     }
 }
 
-pub(crate) async fn who_has_failed_confirms_nothing(engine: &impl Fleet) {
+pub(super) async fn an_instance_cannot_confirm_its_own_failure(engine: &impl Fleet) {
     let period = open(engine).await;
     let next = opened(judge(engine, 1, period.id, failed(77_000)).await);
     for _ in 0..3 {
         assert!(bid(engine, 1, next.id, 5_000).await.done);
         let again = opened(judge(engine, 1, next.id, failed(77_000)).await);
         assert_eq!((again.id, again.open_ms), (next.id, OPEN_MS));
-        // And it keeps nobody off.
+        // It does not keep others from probing.
         assert_eq!(again.leased_ms, 0);
     }
     assert_eq!(
@@ -103,7 +103,7 @@ pub(crate) async fn who_has_failed_confirms_nothing(engine: &impl Fleet) {
     );
 }
 
-pub(crate) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl Fleet) {
+pub(super) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl Fleet) {
     let period = open(engine).await;
     let wrong = PeriodId {
         mark: !period.id.mark,
@@ -123,7 +123,9 @@ pub(crate) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl F
     assert!(!judge(engine, 1, period.id, Verdict::Healthy).await.done);
 }
 
-pub(crate) async fn a_failure_of_one_who_was_given_up_does_not_count(engine: &impl Fleet) {
+pub(super) async fn a_failure_from_an_instance_that_lost_the_right_does_not_count(
+    engine: &impl Fleet,
+) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 50).await;
     pause(80).await;
@@ -132,7 +134,7 @@ pub(crate) async fn a_failure_of_one_who_was_given_up_does_not_count(engine: &im
     assert!(judge(engine, 2, period.id, failed(1_000)).await.done);
 }
 
-pub(crate) async fn a_success_counts_whoever_has_the_right_by_then(engine: &impl Fleet) {
+pub(super) async fn a_success_counts_whichever_instance_has_the_right_by_then(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 50).await;
     pause(80).await;
@@ -141,14 +143,14 @@ pub(crate) async fn a_success_counts_whoever_has_the_right_by_then(engine: &impl
     assert!(!judge(engine, 2, period.id, Verdict::Healthy).await.done);
 }
 
-pub(crate) async fn a_late_verdict_counts_if_nobody_was_faster(engine: &impl Fleet) {
+pub(super) async fn a_late_verdict_counts_if_no_other_was_faster(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 50).await;
     pause(80).await;
     assert!(judge(engine, 1, period.id, Verdict::Healthy).await.done);
 }
 
-pub(crate) async fn of_an_unknown_breaker_nothing_is_known(engine: &impl Fleet) {
+pub(super) async fn nothing_is_known_of_an_unknown_breaker(engine: &impl Fleet) {
     let nothing = PeriodId { epoch: 1, mark: 1 };
     for answer in [
         bid(engine, 1, nothing, 100).await,

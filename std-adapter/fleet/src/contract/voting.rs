@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use atomic_breaker_fleet::{Ask, Fleet, Notice, Verdict};
+use crate::{Ask, Fleet, Name, Notice, PeriodId, Verdict};
 use futures_util::future::join_all;
 
-use super::{OPEN_MS, ask, failed, instance, judge, name, open, opened, pause, vote};
+use super::{OPEN_MS, ask, failed, instance, judge, name, open, opened, pause, vote, vote_of};
 
-pub(crate) async fn a_quorum_of_instances_opens_and_fewer_do_not(engine: &impl Fleet) {
+pub(super) async fn a_quorum_of_instances_opens_and_fewer_do_not(engine: &impl Fleet) {
     for voter in 1..=2 {
         let answer = ask(engine, voter, vote(3)).await;
         assert!(!answer.done && answer.notice.is_none(), "{answer:?}");
@@ -18,14 +18,14 @@ pub(crate) async fn a_quorum_of_instances_opens_and_fewer_do_not(engine: &impl F
     assert!(period.remaining_ms <= OPEN_MS && period.leased_ms == 0);
 }
 
-pub(crate) async fn one_instance_that_votes_again_and_again_counts_once(engine: &impl Fleet) {
+pub(super) async fn one_instance_that_votes_again_and_again_counts_once(engine: &impl Fleet) {
     for _ in 0..20 {
         let answer = ask(engine, 1, vote(3)).await;
         assert!(!answer.done && answer.votes == 1, "{answer:?}");
     }
 }
 
-pub(crate) async fn an_old_vote_does_not_count(engine: &impl Fleet) {
+pub(super) async fn an_old_vote_does_not_count(engine: &impl Fleet) {
     let brief = Ask::Vote {
         quorum: 2,
         window_ms: 50,
@@ -38,7 +38,7 @@ pub(crate) async fn an_old_vote_does_not_count(engine: &impl Fleet) {
     assert_eq!(ask(engine, 2, brief).await.votes, 1);
 }
 
-pub(crate) async fn a_thousand_votes_at_once_open_exactly_once(engine: &impl Fleet) {
+pub(super) async fn a_thousand_votes_at_once_open_exactly_once(engine: &impl Fleet) {
     let votes = (0..1_000).map(|voter| ask(engine, voter, vote(3)));
     let answers = join_all(votes).await;
     let marks: HashSet<u64> = answers
@@ -50,36 +50,23 @@ pub(crate) async fn a_thousand_votes_at_once_open_exactly_once(engine: &impl Fle
     assert_eq!(answers.iter().filter(|answer| !answer.done).count(), 2);
 }
 
-pub(crate) async fn it_is_open_for_as_long_as_a_quorum_says_at_least(engine: &impl Fleet) {
+pub(super) async fn it_is_open_for_as_long_as_a_quorum_says_at_least(engine: &impl Fleet) {
     let mut last = None;
     for (voter, open_ms) in [(1, 300_000), (2, 1_000), (3, 2_000)] {
-        let ballot = Ask::Vote {
-            quorum: 3,
-            window_ms: 60_000,
-            age_ms: 0,
-            open_ms,
-            known: 0,
-        };
-        last = Some(ask(engine, voter, ballot).await);
+        last = Some(ask(engine, voter, vote_of(3, 0, open_ms, 0)).await);
     }
     assert_eq!(opened(last.unwrap()).open_ms, 1_000);
 }
 
-pub(crate) async fn a_vote_within_a_period_learns_of_it(engine: &impl Fleet) {
+pub(super) async fn a_vote_within_a_period_learns_of_it(engine: &impl Fleet) {
     let period = open(engine).await;
     let answer = ask(engine, 2, vote(3)).await;
     assert!(answer.done);
     assert_eq!(opened(answer).id, period.id);
 }
 
-pub(crate) async fn a_vote_counts_from_its_trip_on_whenever_it_comes(engine: &impl Fleet) {
-    let vote = |age_ms| Ask::Vote {
-        quorum: 3,
-        window_ms: 60_000,
-        age_ms,
-        open_ms: OPEN_MS,
-        known: 0,
-    };
+pub(super) async fn a_vote_counts_from_its_trip_on_whenever_it_comes(engine: &impl Fleet) {
+    let vote = |age_ms| vote_of(3, age_ms, OPEN_MS, 0);
     assert_eq!(ask(engine, 1, vote(60_000)).await.votes, 0);
     assert_eq!(ask(engine, 1, vote(u32::MAX)).await.votes, 0);
     assert_eq!(ask(engine, 1, vote(59_900)).await.votes, 1);
@@ -97,45 +84,32 @@ pub(crate) async fn a_vote_counts_from_its_trip_on_whenever_it_comes(engine: &im
 async fn lead(engine: &impl Fleet, by: i64) -> i64 {
     let now = opened(ask(engine, 1, vote(1)).await).id.epoch;
     judge(engine, 1, last(engine).await, Verdict::Healthy).await;
-    let ballot = Ask::Vote {
-        quorum: 1,
-        window_ms: 60_000,
-        age_ms: 0,
-        open_ms: OPEN_MS,
-        known: now.saturating_add_signed(by),
-    };
+    let ballot = vote_of(1, 0, OPEN_MS, now.saturating_add_signed(by));
     let epoch = opened(ask(engine, 1, ballot).await).id.epoch;
     judge(engine, 1, last(engine).await, Verdict::Healthy).await;
     epoch.cast_signed() - now.cast_signed()
 }
 
-async fn last(engine: &impl Fleet) -> atomic_breaker_fleet::PeriodId {
+async fn last(engine: &impl Fleet) -> PeriodId {
     opened(ask(engine, 9, vote(1)).await).id
 }
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-pub(crate) async fn an_epoch_is_later_than_any_that_a_voter_knows(engine: &impl Fleet) {
+pub(super) async fn an_epoch_is_later_than_any_that_a_voter_knows(engine: &impl Fleet) {
     assert_eq!(lead(engine, 300 * DAY).await, 300 * DAY + 1);
 }
 
-pub(crate) async fn an_epoch_that_leads_by_more_than_a_year_is_passed_over(engine: &impl Fleet) {
+pub(super) async fn an_epoch_that_leads_by_more_than_a_year_is_ignored(engine: &impl Fleet) {
     for by in [366 * DAY, 1 << 50, (1 << 53) - (1 << 42), i64::MAX] {
         let lead = lead(engine, by).await;
         assert!((1..60_000).contains(&lead), "{by}: {lead}");
     }
-    let known = u64::MAX;
-    let ballot = Ask::Vote {
-        quorum: 1,
-        window_ms: 60_000,
-        age_ms: 0,
-        open_ms: OPEN_MS,
-        known,
-    };
+    let ballot = vote_of(1, 0, OPEN_MS, u64::MAX);
     assert!(opened(ask(engine, 1, ballot).await).id.epoch < 1 << 50);
 }
 
-pub(crate) async fn epochs_rise_with_each_change(engine: &impl Fleet) {
+pub(super) async fn epochs_rise_with_each_change(engine: &impl Fleet) {
     let mut last = 0;
     for _ in 0..3 {
         let mut period = open(engine).await;
@@ -156,8 +130,7 @@ pub(crate) async fn epochs_rise_with_each_change(engine: &impl Fleet) {
     }
 }
 
-pub(crate) async fn names_of_any_bytes_are_apart(engine: &impl Fleet) {
-    use atomic_breaker_fleet::Name;
+pub(super) async fn names_of_any_bytes_are_apart(engine: &impl Fleet) {
     let long = [0xFF; 255];
     let hostile: [&[u8]; 9] = [
         b"payments\n",

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use atomic_breaker_fleet::{Ask, Fleet, Ledger, Name, Notice, PeriodId, Verdict};
-
 use super::instance;
+use crate::ledger::Ledger;
+use crate::{Ask, Fleet, Name, Notice, PeriodId, Verdict};
 
 /// A small generator, so that a failure repeats.
+#[derive(Clone)]
 struct Dice(u64);
 
 impl Dice {
@@ -21,27 +22,19 @@ impl Dice {
 /// Of the same period, in both: epochs and marks differ, as do milliseconds.
 type Ids = Vec<(PeriodId, PeriodId)>;
 
-fn kind(notice: Option<Notice>) -> Option<(u32, u8, bool)> {
+fn parts(notice: Option<Notice>) -> Option<(u32, u8, bool)> {
     notice.map(|notice| match notice {
         Notice::Open(period) => (period.open_ms, period.trips, period.leased_ms > 0),
         Notice::Closed(_) => (0, 0, false),
     })
 }
 
-fn random_ask(dice: &mut Dice, ids: &Ids) -> (Ask, Ask) {
-    let wrong = PeriodId { epoch: 1, mark: 1 };
-    // The last ones most often.
-    let back = dice.below(3) as usize;
-    let (mine, theirs) = ids
-        .iter()
-        .rev()
-        .nth(back)
-        .copied()
-        .unwrap_or((wrong, wrong));
+/// For the period with this id.
+fn random_ask(dice: &mut Dice, kind: u64, id: PeriodId) -> Ask {
     let open_ms = 100_000 + dice.below(100_000) as u32;
-    match dice.below(8) {
+    let verdict = match kind {
         0..4 => {
-            let ballot = Ask::Vote {
+            return Ask::Vote {
                 quorum: 1 + dice.below(3) as u32,
                 window_ms: 3_600_000,
                 // None comes a moment before its window ends.
@@ -49,47 +42,35 @@ fn random_ask(dice: &mut Dice, ids: &Ids) -> (Ask, Ask) {
                 open_ms,
                 known: 0,
             };
-            (ballot, ballot)
         }
         4 | 5 => {
             let lease_ms = 3_600_000;
-            (
-                Ask::Bid { id: mine, lease_ms },
-                Ask::Bid {
-                    id: theirs,
-                    lease_ms,
-                },
-            )
+            return Ask::Bid { id, lease_ms };
         }
-        other => {
-            let verdict = if other == 6 {
-                Verdict::Healthy
-            } else {
-                Verdict::Failed {
-                    open_ms,
-                    pause_ms: 60_000,
-                }
-            };
-            (
-                Ask::Verdict { id: mine, verdict },
-                Ask::Verdict {
-                    id: theirs,
-                    verdict,
-                },
-            )
-        }
-    }
+        6 => Verdict::Healthy,
+        _ => Verdict::Failed {
+            open_ms,
+            pause_ms: 60_000,
+        },
+    };
+    Ask::Verdict { id, verdict }
 }
 
-pub(crate) async fn every_engine_answers_as_the_ledger_does(engine: &impl Fleet) {
+pub(super) async fn every_engine_answers_as_the_ledger_does(engine: &impl Fleet) {
     let mut dice = Dice(0x2545_F491_4F6C_DD1D);
     let began = Instant::now();
+    let wrong = PeriodId { epoch: 1, mark: 1 };
     for round in 0..60_u32 {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         let name = Name::new(round.to_be_bytes()).unwrap();
         let mut ids = Ids::new();
         for step in 0..40 {
-            let (asked, of_ledger) = random_ask(&mut dice, &ids);
+            // One of the last periods.
+            let known = ids.iter().rev().nth(dice.below(3) as usize);
+            let (theirs, ours) = known.copied().unwrap_or((wrong, wrong));
+            let kind = dice.below(8);
+            let asked = random_ask(&mut dice.clone(), kind, theirs);
+            let of_ledger = random_ask(&mut dice, kind, ours);
             let from = instance(dice.below(4).into());
             let now_ms = 1 + began.elapsed().as_millis() as u64;
             let mark = (u64::from(round) << 32) + step;
@@ -98,7 +79,7 @@ pub(crate) async fn every_engine_answers_as_the_ledger_does(engine: &impl Fleet)
             let at = format!("round {round}, step {step}: {asked:?}");
             assert_eq!(answer.done, expected.done, "{at}");
             assert_eq!(answer.votes, expected.votes, "{at}");
-            assert_eq!(kind(answer.notice), kind(expected.notice), "{at}");
+            assert_eq!(parts(answer.notice), parts(expected.notice), "{at}");
             if let (Some(theirs), Some(ours)) = (answer.notice, expected.notice) {
                 let pair = (theirs.id(), ours.id());
                 if ids.last() != Some(&pair) {

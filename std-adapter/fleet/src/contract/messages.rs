@@ -1,11 +1,11 @@
 //! What is published, and what is read.
 
-use atomic_breaker_fleet::{Fleet, Notice, Verdict};
+use crate::{Fleet, Notice, Verdict};
 use futures_util::future::join_all;
 
 use super::{OPEN_MS, bid, failed, instance, judge, name, next, open, opened, pause};
 
-pub(crate) async fn every_change_is_published_to_all_in_order(engine: &impl Fleet) {
+pub(super) async fn every_change_is_published_to_all_in_order(engine: &impl Fleet) {
     let subscriptions = (0..20).map(|_| engine.subscribe());
     let subscribers = join_all(subscriptions).await;
     let period = open(engine).await;
@@ -37,7 +37,7 @@ pub(crate) async fn every_change_is_published_to_all_in_order(engine: &impl Flee
     }
 }
 
-pub(crate) async fn reading_tells_what_is_open_and_what_has_closed(engine: &impl Fleet) {
+pub(super) async fn a_reading_has_what_is_open_and_what_has_closed(engine: &impl Fleet) {
     assert_eq!(engine.read(instance(9), 1_000).await.unwrap().messages, []);
     let period = open(engine).await;
     pause(50).await;
@@ -58,7 +58,7 @@ pub(crate) async fn reading_tells_what_is_open_and_what_has_closed(engine: &impl
     assert_eq!(Some(reading.messages[0].notice), answer.notice);
 }
 
-pub(crate) async fn whoever_reads_lives_for_three_polls(engine: &impl Fleet) {
+pub(super) async fn a_reader_counts_as_living_for_three_polls(engine: &impl Fleet) {
     for reader in 1..=3 {
         let reading = engine.read(instance(reader), 50).await.unwrap();
         assert_eq!(u128::from(reading.living), reader);
