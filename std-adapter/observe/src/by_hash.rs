@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 
 use papaya::{HashMap, HashMapRef, LocalGuard};
 
-/// Values of keys of any type, by their hashes, so that the observer needs no type parameter. The seed is random, so
-/// nobody can choose two keys that share a value; by chance two of the few thousand keys that are kept never do.
+/// Values of keys of any type, by their hashes, so that the observer needs no type parameter. The seed is random, so an
+/// attacker cannot find two keys with the same hash; among the few thousand that are kept it does not happen by chance.
 pub(super) struct ByHash<V> {
     seed: RandomState,
     values: HashMap<u64, V, AsIs>,

@@ -13,12 +13,8 @@
 //! |---|---|
 //! | `words` | the words for states, causes and enforcement |
 //! | `by_hash` | what is kept for some of the keys |
-//! | `sampler`, `event` | which events are logged; the events themselves |
-//! | `log`, `keyed_log`, `job_log` | the observer that logs: a breaker, the keys of a registry, jobs |
-//! | `lane`, `calls` | one lane per thread, to count in; the counters of calls |
-//! | `series`, `counters`, `meter` | the metrics by name; the other counters; all that is counted under one name |
-//! | `metrics`, `one`, `keys`, `jobs` | the observer that counts: a breaker, the keys of a registry, jobs |
-//! | `publish` | how the metrics reach the recorder |
+//! | `log` | the observer that logs |
+//! | `metrics` | the observer that counts |
 #![cfg(target_has_atomic = "64")]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -26,51 +22,19 @@
 
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 mod by_hash;
-#[cfg(feature = "metrics")]
-mod calls;
-#[cfg(feature = "metrics")]
-mod counters;
-#[cfg(feature = "tracing")]
-mod event;
-#[cfg(all(feature = "steps", feature = "tracing"))]
-mod job_log;
-#[cfg(all(feature = "steps", feature = "metrics"))]
-mod jobs;
-#[cfg(feature = "tracing")]
-mod keyed_log;
-#[cfg(feature = "metrics")]
-mod keys;
-#[cfg(feature = "metrics")]
-mod lane;
 #[cfg(feature = "tracing")]
 mod log;
 #[cfg(feature = "metrics")]
-mod meter;
-#[cfg(feature = "metrics")]
 mod metrics;
-#[cfg(feature = "metrics")]
-mod one;
-#[cfg(feature = "metrics")]
-mod publish;
-#[cfg(feature = "tracing")]
-mod sampler;
-#[cfg(feature = "metrics")]
-mod series;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 mod words;
 
+#[cfg(all(feature = "metrics", feature = "steps"))]
+pub use self::metrics::Jobs;
 #[cfg(feature = "metrics")]
-pub use self::metrics::{Metrics, Observed};
-#[cfg(all(feature = "steps", feature = "metrics"))]
-pub use jobs::Jobs;
-#[cfg(feature = "metrics")]
-pub use keys::Keys;
+pub use self::metrics::{Keys, Metrics, Observed, One, publish, publish_each_second};
 #[cfg(feature = "tracing")]
 pub use log::Log;
-#[cfg(feature = "metrics")]
-pub use one::One;
-#[cfg(feature = "metrics")]
-pub use publish::{publish, publish_each_second};
 
 /// The work done under the lock leaves the data consistent.
 #[cfg(any(feature = "metrics", all(feature = "steps", feature = "tracing")))]

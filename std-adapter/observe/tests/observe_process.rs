@@ -66,7 +66,7 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
     assert!(wait_for(&prometheus, &opened("c", 1)));
 
     // A fork has no such thread, and starts one of its own. Between two rounds of the thread here, as a lock that it
-    // holds would be held in the fork for ever.
+    // holds would be held in the fork forever.
     thread::sleep(Duration::from_millis(100));
     #[cfg(unix)]
     assert!(in_fork(|| {
@@ -82,7 +82,7 @@ fn in_fork(says: impl Fn() -> bool) -> bool {
     // SAFETY: the child ends without returning.
     match unsafe { libc::fork() } {
         0 => unsafe {
-            // Not for ever, whatever happens.
+            // It must end, whatever happens.
             libc::alarm(30);
             libc::_exit(i32::from(!says()))
         },

@@ -152,7 +152,7 @@ fn the_gauge_of_a_key_that_lost_its_slot_falls() {
 }
 
 #[test]
-fn a_registry_that_nobody_watches_has_no_gauge_that_could_be_wrong() {
+fn a_registry_that_is_not_watched_has_no_gauge_that_could_be_wrong() {
     let hosts = hosts(&Metrics::new("unwatched"));
     hosts.command(&"a", |host| host.trip()).unwrap();
     let page = Page::now();
@@ -162,7 +162,7 @@ fn a_registry_that_nobody_watches_has_no_gauge_that_could_be_wrong() {
 }
 
 #[test]
-fn what_would_have_been_rejected_is_told_apart() {
+fn rejections_in_shadow_mode_are_counted_separately() {
     let hosts = hosts(&Metrics::new("shadow").named(["a"]));
     hosts.command(&"a", |host| host.trip()).unwrap();
     assert!(hosts.acquire("a").is_err());

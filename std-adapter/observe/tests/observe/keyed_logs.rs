@@ -53,7 +53,7 @@ fn the_words_are_put_together_once_for_the_log_and_the_rejections() {
 }
 
 #[test]
-fn each_key_is_sampled_for_itself() {
+fn each_key_is_sampled_separately() {
     let clock = ManualClock::new();
     let events = logged(|| {
         let hosts = Registry::<u32>::builder(RULES)
@@ -83,7 +83,7 @@ fn each_key_is_sampled_for_itself() {
 }
 
 #[test]
-fn shadow_mode_is_told_apart() {
+fn rejections_in_shadow_mode_are_marked() {
     let events = logged(|| {
         let hosts = Registry::builder(RULES)
             .observer(Log::new("hosts").rejections_every(Duration::ZERO))
@@ -147,7 +147,7 @@ fn a_key_of_128_bytes_is_logged_whole_and_a_longer_one_cut_between_characters() 
 }
 
 #[test]
-fn a_hundred_thousand_keys_that_reject_are_told_of_or_counted() {
+fn a_hundred_thousand_keys_that_reject_are_logged_or_counted() {
     const KEYS: u32 = 100_000;
     let clock = ManualClock::new();
     let events = logged(|| {
@@ -174,10 +174,10 @@ fn a_hundred_thousand_keys_that_reject_are_told_of_or_counted() {
         .iter()
         .filter(|event| event.target == "atomic_breaker::rejection");
     // An event that says only what was left out is no rejection itself.
-    let told: u64 = rejections
+    let logged: u64 = rejections
         .map(|event| event.left_out() + u64::from(event.get("enforcement").is_some()))
         .sum();
-    assert_eq!(told, u64::from(KEYS));
+    assert_eq!(logged, u64::from(KEYS));
     let own = events
         .iter()
         .filter(|event| event.target == "atomic_breaker::rejection")

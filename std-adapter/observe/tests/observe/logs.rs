@@ -11,7 +11,7 @@ use tracing::Level;
 use crate::support::{RULES, SECOND, logged};
 
 #[test]
-fn a_transition_says_who_from_where_to_where_why_and_for_how_long() {
+fn a_transition_states_the_name_both_states_the_cause_and_the_open_time() {
     let clock = ManualClock::new();
     let events = logged(|| {
         let breaker = Breaker::builder(RULES, &clock)
@@ -180,7 +180,7 @@ fn a_pair_of_log_and_metrics_and_the_users_own_observer_hear_of_the_same() {
 }
 
 #[test]
-fn nothing_is_counted_for_a_log_that_nobody_reads() {
+fn nothing_is_counted_for_a_log_without_a_subscriber() {
     let breaker = Breaker::builder(RULES, StdClock)
         .observer(Log::new("payments"))
         .build();

@@ -17,7 +17,7 @@ fn a_recorder_that_comes_late_and_one_that_replaces_it_get_all_that_was_counted(
         .build();
     for _ in 0..10 {
         breaker.call(|| Ok::<_, ()>(())).unwrap();
-        // To nobody.
+        // There is no recorder yet.
         publish();
     }
     assert_eq!(Page::now().calls("late", "success"), Some(10));
@@ -25,7 +25,7 @@ fn a_recorder_that_comes_late_and_one_that_replaces_it_get_all_that_was_counted(
 }
 
 #[test]
-fn to_publish_twice_or_at_the_same_time_counts_nothing_twice() {
+fn publishing_twice_or_at_the_same_time_counts_nothing_twice() {
     let breaker = Breaker::builder(RULES, StdClock)
         .observer(Metrics::new("twice"))
         .build();
@@ -70,7 +70,7 @@ fn names_with_the_suffixes_that_prometheus_recommends_are_sound() {
     assert!(page.contains("\ncircuit_breaker_breakers{"));
 }
 
-/// Uses the breaker that it is told about, and publishes, and makes another one.
+/// Calls a breaker, publishes and creates metrics while it is called.
 struct CallsBack<'a, F: Fn()> {
     call: F,
     depth: &'a Cell<u32>,

@@ -56,10 +56,10 @@ impl Seen {
         assert!(self.rejected.get() > 14 * 2_000, "{self:?}");
 
         let logged_as = |target| events.iter().filter(move |event| event.target == target);
-        let told = logged_as("atomic_breaker::rejection")
+        let logged = logged_as("atomic_breaker::rejection")
             .filter(|event| event.get("message").unwrap().starts_with("rejected"));
         let left_out: u64 = events.iter().map(Logged::left_out).sum();
-        assert_eq!(told.count() as u64 + left_out, self.rejected.get());
+        assert_eq!(logged.count() as u64 + left_out, self.rejected.get());
 
         let to = |state, cause| page.transitions(name, state, cause).unwrap_or(0);
         let opened = to("open", "failure_limit");
@@ -102,17 +102,17 @@ fn a_call_that_is_left_by_the_question_mark() {
         Ok(value + 1)
     };
     let events = logged(|| protects(&week_by_hand(&host, &clock, || ask().is_ok()), 70));
-    // The last rejections are told by the transition to closed.
+    // The last rejections are stated by the transition to closed.
     seen.agrees("week-question-mark", &events);
 }
 
 /// Cut short, calls are slow ones: they are cancelled, and trip.
 #[test]
-fn a_time_out_around_a_call() {
+fn a_timeout_around_a_call() {
     let (host, seen) = (Host::hanging(), Seen::default());
-    let log = Log::new("week-time-out").clock(TokioClock);
+    let log = Log::new("week-timeout").clock(TokioClock);
     let database = Breaker::builder(config().slow_call(SECOND), TokioClock)
-        .observer((log, Metrics::new("week-time-out")))
+        .observer((log, Metrics::new("week-timeout")))
         .build();
     let events = logged_in_paused_time(async || {
         let ask = || async {
@@ -125,7 +125,7 @@ fn a_time_out_around_a_call() {
         };
         protects(&week(&host, ask).await, 130);
     });
-    seen.agrees("week-time-out", &events);
+    seen.agrees("week-timeout", &events);
 }
 
 #[test]
@@ -198,11 +198,11 @@ fn a_key_of_a_registry() {
     };
     let events = logged(|| protects(&week_by_hand(&host, &clock, ask), 70));
     seen.agrees(NAME, &events);
-    let told = events
+    let logged = events
         .iter()
         .filter(|event| event.target == "atomic_breaker::rejection");
     // One a minute, and the first of each open time.
-    assert!(told.count() < 14 * 150);
+    assert!(logged.count() < 14 * 150);
     let page = Page::now();
     let opened: u64 = ["failure_limit", "probe_failed"]
         .map(|cause| page.transitions(NAME, "open", cause).unwrap())

@@ -106,7 +106,7 @@ fn a_rejection_is_no_failure_and_a_step_that_is_given_back_neither() {
 }
 
 #[test]
-fn a_worker_that_died_is_one_try_and_a_right_that_is_gone_is_lost() {
+fn a_worker_that_died_is_one_try_and_a_claim_that_is_gone_is_lost() {
     run(async || {
         let store = FaultyStore::default();
         let steps = builder(&store, "jobs-lost").build().unwrap();
@@ -114,7 +114,7 @@ fn a_worker_that_died_is_one_try_and_a_right_that_is_gone_is_lost() {
             .enqueue(&workflow(), "1", &"go".to_owned())
             .await
             .unwrap();
-        // By somebody who is never heard of again.
+        // By a worker that dies.
         store.jobs.claim("a", 9, MINUTE).await.unwrap();
         let worker = steps.work();
         pass(MINUTE + 5 * SECOND).await;
@@ -160,7 +160,7 @@ fn kinds_that_are_not_known_here_are_counted_as_other() {
 }
 
 #[test]
-fn it_is_counted_whether_a_person_was_told() {
+fn successful_and_failed_notifications_are_counted() {
     run(async || {
         for (name, can_be_told, expected) in [
             ("jobs-told", true, [Some(1), Some(0)]),

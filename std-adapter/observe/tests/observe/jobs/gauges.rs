@@ -87,12 +87,12 @@ fn the_store_is_asked_as_often_as_set_however_many_jobs_there_are() {
         assert!((15..=20).contains(&asked), "{asked} times in 1,000 s");
         worker.stop().await;
         pass(600 * SECOND).await;
-        assert_eq!(store.counted(), asked, "nobody works");
+        assert_eq!(store.counted(), asked, "no worker runs");
     });
 }
 
 #[test]
-fn without_gauges_nobody_asks() {
+fn without_gauges_the_store_is_not_queried() {
     run(async || {
         let store = FaultyStore::default();
         let metrics = Metrics::new("jobs-unasked").without_gauges();

@@ -108,7 +108,7 @@ fn a_thousand_jobs_that_die_at_once_are_few_lines_that_say_how_many_there_were()
 }
 
 #[test]
-fn it_is_logged_when_nobody_can_be_told() {
+fn a_failed_notification_is_logged() {
     let events = events(async |store| {
         let steps = builder(&store, "jobs-log").notifier(Person(false));
         let steps = steps.build().unwrap();
@@ -119,13 +119,13 @@ fn it_is_logged_when_nobody_can_be_told() {
     let [_, event] = &events[..] else {
         panic!("{events:?}");
     };
-    let message = "nobody could be told that a job is dead";
+    let message = "the notification that a job is dead failed";
     assert_eq!(event.get("message"), Some(message));
     assert_eq!(event.get("error"), Some("no mail"));
 }
 
 #[test]
-fn a_right_that_is_gone_is_logged() {
+fn a_lost_claim_is_logged() {
     let events = events(async |store| {
         let steps = builder(&store, "jobs-log").build().unwrap();
         let worker = steps.work();
@@ -145,7 +145,7 @@ fn a_right_that_is_gone_is_logged() {
         event
             .get("message")
             .unwrap()
-            .starts_with("the right to a job was gone")
+            .starts_with("the claim on a job was lost")
     );
     assert_eq!((event.get("job"), event.get("error")), (Some("1"), None));
 }

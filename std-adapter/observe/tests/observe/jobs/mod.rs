@@ -69,7 +69,7 @@ fn builder(store: &FaultyStore, name: &str) -> StepsBuilder<FaultyStore> {
         .observer((Log::new("jobs").clock(TokioClock), Metrics::new(name)))
 }
 
-/// A person who can be told, or not.
+/// A person who can be notified, or not.
 struct Person(bool);
 
 impl Notifier for Person {

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::{lock, meter, series};
+use super::{meter, series};
+use crate::lock;
 
 /// Passes everything that [`Metrics`](super::Metrics) have counted to the recorder of the `metrics` facade: call it for each
 /// scrape, before the recorder renders its page. Where that is not possible, use [`publish_each_second`].
@@ -81,7 +82,7 @@ fn publish_after(at_zero_for: Duration) {
     // No lock is held while the recorder is called, because it may be slow, or use a breaker.
     let meters = meter::all();
     metrics::with_recorder(|recorder| {
-        series::describe(recorder, &series::COUNTERS, &series::GAUGES);
+        series::describe_breakers(recorder);
         #[cfg(feature = "steps")]
         super::jobs::describe(recorder);
         for meter in &meters {

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use atomic_breaker_std::{Enforcement, Observer, Outcome, Present, Rejected, State, Transition};
 
-use super::calls::{Calls, End};
+use super::calls::{CANCELLED, Calls, end_of};
 use super::counters::Counter;
-use super::lock;
 use super::meter::Meter;
-use super::metrics::Metrics;
-use super::words::Mode;
+use super::{Metrics, Observed};
+use crate::lock;
+use crate::words::Mode;
 
 /// [`Metrics`] of one breaker.
 pub struct One {
@@ -29,18 +29,8 @@ struct Counted {
 }
 
 impl Metrics {
-    /// [`new`](Self::new) for a `static`: published from the first call on, or once it is [registered](Self::register).
-    ///
-    /// ```
-    /// use atomic_breaker_observe::Metrics;
-    /// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};
-    ///
-    /// static PAYMENTS: Breaker<StdClock, NativeWord, (), Metrics> =
-    ///     Breaker::builder(Config::new(), StdClock).observer(Metrics::in_static("payments")).build();
-    ///
-    /// // When the program starts, so that there is a zero to begin with:
-    /// PAYMENTS.observer().register();
-    /// ```
+    /// The same as [`new`](Self::new) for a `static`: published from the first call on, or once it is
+    /// [registered](Self::register).
     pub const fn in_static(name: &'static str) -> Self {
         Self(One {
             name,
@@ -49,7 +39,7 @@ impl Metrics {
         })
     }
 
-    /// Publishes the metrics from now on.
+    /// Publishes the metrics from now on: when the program starts, so that there is a zero to begin with.
     pub fn register(&self) {
         self.0.counted();
     }
@@ -64,24 +54,18 @@ impl Metrics {
     }
 }
 
-impl One {
-    pub(super) fn new(name: impl fmt::Display) -> Self {
+impl Observed for One {
+    fn named(name: &dyn fmt::Display) -> Self {
         Self {
             counted: OnceLock::from(Counted::of(name)),
             ..Metrics::in_static("").0
         }
     }
+}
 
+impl One {
     #[inline]
     fn counted(&self) -> &Counted {
-        match self.counted.get() {
-            Some(counted) => counted,
-            None => self.begin(),
-        }
-    }
-
-    #[cold]
-    fn begin(&self) -> &Counted {
         self.counted.get_or_init(|| Counted::of(self.name))
     }
 }
@@ -105,12 +89,12 @@ impl Observer for Metrics {
 
     #[inline]
     fn outcome(&self, outcome: Outcome) {
-        self.0.counted().calls.add(End::of(outcome));
+        self.0.counted().calls.add(end_of(outcome));
     }
 
     #[inline]
     fn cancelled(&self) {
-        self.0.counted().calls.add(End::Cancelled);
+        self.0.counted().calls.add(CANCELLED);
     }
 }
 

@@ -1,4 +1,15 @@
-//! Logs what happens to breakers.
+//! The observer that logs.
+//!
+//! | file | what |
+//! |---|---|
+//! | `sampler`, `event` | which events are logged; the events themselves |
+//! | `keys`, `jobs` | what is logged of the keys of a registry, and of durable jobs |
+
+mod event;
+#[cfg(feature = "steps")]
+mod jobs;
+mod keys;
+mod sampler;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,12 +20,9 @@ use std::time::Duration;
 use atomic_breaker_std::words::printable;
 use atomic_breaker_std::{Clock, Enforcement, Observer, Rejected, State, StdClock, Transition};
 
-use super::event::{self, Whose};
-#[cfg(feature = "steps")]
-use super::job_log::JobLog;
-use super::keyed_log::Samplers;
-use super::sampler::{Sampler, whole_ms};
-use super::words::Mode;
+use crate::words::Mode;
+use keys::Samplers;
+use sampler::{Sampler, whole_ms};
 
 /// Logs the transitions of a breaker, or of all keys of a registry, and a sample of the rejections, as events of
 /// `tracing`; with the feature `steps` also what an operator must know of durable jobs.
@@ -47,16 +55,16 @@ use super::words::Mode;
 /// Use one log per breaker or registry: the rejections of several breakers would be sampled together. `C` is the clock
 /// for the sampling.
 pub struct Log<C = StdClock> {
-    pub(super) name: Cow<'static, str>,
-    pub(super) clock: C,
-    pub(super) every_ms: u32,
+    name: Cow<'static, str>,
+    clock: C,
+    every_ms: u32,
     enforcement: Option<fn() -> &'static Enforcement>,
     /// That of a single breaker.
     sampler: Sampler,
     /// Those of the keys of a registry.
-    pub(super) keys: OnceLock<Samplers>,
+    keys: OnceLock<Samplers>,
     #[cfg(feature = "steps")]
-    pub(super) jobs: JobLog,
+    jobs: jobs::Samplers,
 }
 
 impl Log {
@@ -66,16 +74,6 @@ impl Log {
     }
 
     /// The same for a `static`.
-    ///
-    /// ```
-    /// use atomic_breaker_observe::Log;
-    /// use atomic_breaker_std::{Breaker, Config, StdClock, word::NativeWord};
-    ///
-    /// static PAYMENTS: Breaker<StdClock, NativeWord, (), Log> =
-    ///     Breaker::builder(Config::new(), StdClock).observer(Log::in_static("payments")).build();
-    ///
-    /// PAYMENTS.trip();
-    /// ```
     pub const fn in_static(name: &'static str) -> Self {
         Self::with(Cow::Borrowed(name), StdClock)
     }
@@ -91,7 +89,7 @@ impl<C> Log<C> {
             sampler: Sampler::new(),
             keys: OnceLock::new(),
             #[cfg(feature = "steps")]
-            jobs: JobLog::new(),
+            jobs: jobs::Samplers::new(),
         }
     }
 
@@ -134,17 +132,10 @@ impl<C> Log<C> {
         self.every_ms = whole_ms(interval);
         self
     }
-
-    pub(super) fn whose<'a>(&'a self, key: Option<&'a str>) -> Whose<'a> {
-        Whose {
-            name: &self.name,
-            key,
-        }
-    }
 }
 
-impl<C: Clock> Log<C> {
-    pub(super) fn log_transition(
+impl<C> Log<C> {
+    fn log_transition(
         &self,
         key: Option<&dyn fmt::Display>,
         sampler: Option<&Sampler>,
@@ -156,25 +147,7 @@ impl<C: Clock> Log<C> {
                 sampler.begin();
             }
         }
-        if event::wants_transition(transition) {
-            let left_out = sampler.map_or(0, Sampler::take_left_out);
-            let (key, last_failure) = (key.map(printable), last_failure.map(printable));
-            let whose = self.whose(key.as_deref());
-            event::transition(whose, transition, last_failure.as_deref(), left_out);
-        }
-    }
-
-    pub(super) fn log_rejection(
-        &self,
-        key: Option<&str>,
-        sampler: &Sampler,
-        now_ms: u32,
-        rejected: Rejected,
-        mode: impl FnOnce() -> Mode,
-    ) {
-        if let Some(left_out) = sampler.take(now_ms, self.every_ms, 1) {
-            event::rejection(self.whose(key), rejected, mode(), left_out);
-        }
+        event::transition(&self.name, key, transition, last_failure, sampler);
     }
 }
 
@@ -189,24 +162,24 @@ impl<C: Clock> Observer for Log<C> {
         if !event::wants_rejections() {
             return;
         }
-        let mode = || Mode::of(self.enforcement);
-        self.log_rejection(None, &self.sampler, self.clock.now_ms(), rejected, mode);
+        if let Some(left_out) = self.sampler.take(self.clock.now_ms(), self.every_ms, 1) {
+            let mode = Mode::of(self.enforcement);
+            event::rejection(&self.name, None, rejected, mode, left_out);
+        }
     }
 }
 
 impl<C> Drop for Log<C> {
     fn drop(&mut self) {
-        event::left_out(self.whose(None), self.sampler.take_left_out());
-        if let Some(samplers) = self.keys.get() {
-            self.end_keys(samplers);
+        event::left_out(&self.name, None, &self.sampler);
+        if let Some(keys) = self.keys.get() {
+            keys.end(&self.name);
         }
     }
 }
 
 impl<C> fmt::Debug for Log<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Log")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_tuple("Log").field(&self.name).finish()
     }
 }

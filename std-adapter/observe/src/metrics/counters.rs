@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use metrics::{Key, Label, Recorder};
 
-use super::lock;
 use super::series;
+use crate::lock;
 
 /// The counter of a series, for the life of the program. No other memory depends on it, so all orderings are relaxed.
 pub(super) struct Counter {

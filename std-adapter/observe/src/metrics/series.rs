@@ -1,6 +1,7 @@
 //! The metrics by their names.
 
-use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString, Unit};
+use atomic_breaker_std::words::printable;
+use metrics::{Key, Label, Level, Metadata, Recorder, Unit};
 
 pub(super) const CALLS: &str = "circuit_breaker.calls";
 pub(super) const REJECTIONS: &str = "circuit_breaker.rejections";
@@ -19,11 +20,17 @@ pub(super) const KEY: &str = "circuit_breaker.key";
 
 static METADATA: Metadata<'_> = Metadata::new("atomic_breaker", Level::INFO, None);
 
-pub(super) const COUNTERS: [(&str, &str); 5] = [
+/// Labels and their values.
+pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
+
+/// Metrics, and what they mean.
+pub(super) type Described<'a> = &'a [(&'static str, &'static str)];
+
+const COUNTERS: Described<'_> = &[
     (CALLS, "Calls that were admitted, by how they ended."),
     (
         REJECTIONS,
-        "Calls that were rejected, or would have been in shadow mode.",
+        "Calls that were rejected or, in shadow mode, should have been.",
     ),
     (
         TRANSITIONS,
@@ -32,48 +39,40 @@ pub(super) const COUNTERS: [(&str, &str); 5] = [
     (KEY_OPENED, "How often a key of a registry opened."),
     (
         KEY_REJECTIONS,
-        "Calls of a key that were rejected, or would have been in shadow mode.",
+        "Rejections of a key, those in shadow mode included.",
     ),
 ];
 
-pub(super) const GAUGES: [(&str, &str); 2] = [
+const GAUGES: Described<'_> = &[
     (
         BREAKERS,
         "How many breakers, or keys of a registry, are in a state.",
     ),
     (
         KEY_OPEN,
-        "1 if a key of a registry is open, forced open, half-open or returning, otherwise 0.",
+        "1 if a key is open, forced open, half-open or returning, otherwise 0.",
     ),
 ];
 
-/// Describes metrics: their names, and what they mean.
-pub(super) fn describe(
-    recorder: &dyn Recorder,
-    counters: &[(&'static str, &'static str)],
-    gauges: &[(&'static str, &'static str)],
-) {
+/// Describes the metrics of breakers.
+pub(super) fn describe_breakers(recorder: &dyn Recorder) {
+    describe(recorder, COUNTERS, GAUGES);
+}
+
+pub(super) fn describe(recorder: &dyn Recorder, counters: Described<'_>, gauges: Described<'_>) {
     for &(name, text) in counters {
-        recorder.describe_counter(KeyName::from(name), Some(Unit::Count), text.into());
+        recorder.describe_counter(name.into(), Some(Unit::Count), text.into());
     }
     for &(name, text) in gauges {
-        recorder.describe_gauge(KeyName::from(name), Some(Unit::Count), text.into());
+        recorder.describe_gauge(name.into(), Some(Unit::Count), text.into());
     }
 }
 
 /// The series of a metric under that name, with other labels.
-pub(super) fn key(
-    metric: &'static str,
-    of: &str,
-    labels: impl IntoIterator<Item = (&'static str, SharedString)>,
-) -> Key {
-    let mut all = vec![Label::new(NAME, of.to_owned())];
-    all.extend(
-        labels
-            .into_iter()
-            .map(|(name, value)| Label::new(name, value)),
-    );
-    Key::from_parts(metric, all)
+pub(super) fn key(metric: &'static str, of: &str, labels: Labels<'_>) -> Key {
+    let labels = [(NAME, of)].into_iter().chain(labels.iter().copied());
+    let labels = labels.map(|(label, value)| Label::new(label, printable(value)));
+    Key::from_parts(metric, labels.collect::<Vec<_>>())
 }
 
 /// Sets a counter to the sum since the start, so that a recorder that was installed late, or replaced, misses nothing.

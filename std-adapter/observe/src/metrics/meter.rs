@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use atomic_breaker_std::words::printable;
 use atomic_breaker_std::{Cause, State};
-use metrics::{Recorder, SharedString};
+use metrics::Recorder;
 
-use super::calls::{Calls, End};
+use super::calls::{Calls, ENDS};
 use super::counters::{Counter, Counters};
-use super::lock;
-use super::series::{self, float};
-use super::words::{Mode, OTHER, cause_name, state_name};
+use super::series::{self, Labels, float};
+use crate::lock;
+use crate::words::{Mode, OTHER, cause_name, state_name};
 
 /// What is counted under one name, for the life of the program: counters must not fall, whatever is dropped and created
 /// again.
@@ -28,7 +28,7 @@ pub(super) struct Meter {
     /// The registries that are watched, if there ever was one.
     watches: Mutex<Option<Vec<Arc<Watch>>>>,
     #[cfg(feature = "steps")]
-    pub(super) jobs: super::jobs::Stored,
+    pub(super) jobs: Mutex<super::jobs::Stored>,
 }
 
 /// How many breakers there are, by state.
@@ -46,11 +46,13 @@ pub(super) struct OfKey {
 pub(super) struct Watch {
     /// The address of the registry: each is looked at only once.
     pub(super) of: usize,
-    /// Returns the registry's current state; `None` once it is gone.
-    pub(super) look: Box<dyn Fn() -> Option<Seen> + Send + Sync>,
+    pub(super) look: Box<Look>,
 }
 
-/// The current state of a registry.
+/// Adds a registry's current state; `false` once it is gone.
+type Look = dyn Fn(&mut Seen) -> bool + Send + Sync;
+
+/// The current state of breakers and registries.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) states: States,
@@ -64,40 +66,28 @@ static METERS: Mutex<BTreeMap<String, Arc<Meter>>> = Mutex::new(BTreeMap::new())
 /// The most names; further ones are counted together.
 const MOST_NAMES: usize = 1_000;
 
-// As the documentation of `Metrics` says.
-const _: () = assert!(size_of::<Calls>() <= 17_000);
-
-/// The transitions that breakers usually make, which are published even before the first one.
-const USUAL: [(State, &[Cause]); 6] = [
-    (
-        State::Closed,
-        &[
-            Cause::ProbesSucceeded,
-            Cause::TrafficReturned,
-            Cause::Manual,
-            Cause::CorruptWord,
+/// The states that breakers usually enter for that reason: these transitions are published even before the first one.
+const fn usual(cause: Cause) -> &'static [State] {
+    match cause {
+        Cause::FailureLimit
+        | Cause::FailureRatio
+        | Cause::TripDemanded
+        | Cause::RetryAfter
+        | Cause::ProbeFailed
+        | Cause::ProbeCancelled => &[State::Open],
+        Cause::OpenTimeOver | Cause::ProbeLost => &[State::HalfOpen],
+        Cause::ProbesSucceeded => &[State::Closed, State::Returning],
+        Cause::TrafficReturned | Cause::CorruptWord => &[State::Closed],
+        Cause::Manual => &[
+            State::Closed,
+            State::Open,
+            State::HalfOpen,
+            State::ForcedOpen,
+            State::Disabled,
         ],
-    ),
-    (
-        State::Open,
-        &[
-            Cause::FailureLimit,
-            Cause::FailureRatio,
-            Cause::TripDemanded,
-            Cause::RetryAfter,
-            Cause::ProbeFailed,
-            Cause::ProbeCancelled,
-            Cause::Manual,
-        ],
-    ),
-    (
-        State::HalfOpen,
-        &[Cause::OpenTimeOver, Cause::ProbeLost, Cause::Manual],
-    ),
-    (State::Returning, &[Cause::ProbesSucceeded]),
-    (State::ForcedOpen, &[Cause::Manual]),
-    (State::Disabled, &[Cause::Manual]),
-];
+        _ => &[],
+    }
+}
 
 pub(super) fn all() -> Vec<Arc<Meter>> {
     lock(&METERS).values().map(Arc::clone).collect()
@@ -124,9 +114,9 @@ impl Meter {
     /// happens.
     pub(super) fn calls(&self) -> Arc<Calls> {
         let calls = self.calls.get_or_init(|| {
-            for (to, causes) in USUAL {
-                for cause in causes {
-                    self.transitions(to, *cause);
+            for &cause in Cause::ALL {
+                for &to in usual(cause) {
+                    self.transitions(to, cause);
                 }
             }
             Arc::default()
@@ -134,26 +124,24 @@ impl Meter {
         Arc::clone(calls)
     }
 
-    pub(super) fn counter(
-        &self,
-        metric: &'static str,
-        labels: impl IntoIterator<Item = (&'static str, SharedString)>,
-    ) -> Arc<Counter> {
+    pub(super) fn counter(&self, metric: &'static str, labels: Labels<'_>) -> Arc<Counter> {
         let key = series::key(metric, &self.name, labels);
         self.counters.find(key, false)
     }
 
     pub(super) fn transitions(&self, to: State, cause: Cause) -> Arc<Counter> {
-        let (state, cause) = (state_name(to), cause_name(cause));
-        let labels = [(series::STATE, state.into()), (series::CAUSE, cause.into())];
-        self.counter(series::TRANSITIONS, labels)
+        let labels = [
+            (series::STATE, state_name(to)),
+            (series::CAUSE, cause_name(cause)),
+        ];
+        self.counter(series::TRANSITIONS, &labels)
     }
 
     /// By mode, in its order.
     pub(super) fn rejections(&self) -> [Arc<Counter>; Mode::ALL.len()] {
         Mode::ALL.map(|mode| {
-            let labels = [(series::ENFORCEMENT, mode.name().into())];
-            self.counter(series::REJECTIONS, labels)
+            let labels = [(series::ENFORCEMENT, mode.name())];
+            self.counter(series::REJECTIONS, &labels)
         })
     }
 
@@ -177,14 +165,17 @@ impl Meter {
             return None;
         }
         let of_key = keys.entry(label).or_insert_with_key(|label| {
-            let of_key = || (series::KEY, label.clone().into());
-            let find = |key| self.counters.find(key, rises);
+            let find = |metric, labels: Labels<'_>| {
+                let key = series::key(metric, &self.name, labels);
+                self.counters.find(key, rises)
+            };
+            let key = (series::KEY, &**label);
             Arc::new(OfKey {
                 label: label.clone(),
-                opened: find(series::key(series::KEY_OPENED, &self.name, [of_key()])),
+                opened: find(series::KEY_OPENED, &[key]),
                 rejections: [Mode::Enforced, Mode::Shadow].map(|mode| {
-                    let labels = [of_key(), (series::ENFORCEMENT, mode.name().into())];
-                    find(series::key(series::KEY_REJECTIONS, &self.name, labels))
+                    let labels = [key, (series::ENFORCEMENT, mode.name())];
+                    find(series::KEY_REJECTIONS, &labels)
                 }),
             })
         });
@@ -211,12 +202,9 @@ impl Meter {
         };
         // Called without the lock, because looking at a registry may be slow.
         for watch in watches.unwrap_or_default() {
-            if let Some(mut seen) = (watch.look)() {
-                for (state, count) in seen.states {
-                    *all.states.entry(state).or_default() += count;
-                }
-                all.open.append(&mut seen.open);
-            } else if let Some(watches) = &mut *lock(&self.watches) {
+            if !(watch.look)(&mut all) {
+                let mut watches = lock(&self.watches);
+                let watches = watches.get_or_insert_default();
                 watches.retain(|kept| !Arc::ptr_eq(kept, &watch));
             }
         }
@@ -226,9 +214,8 @@ impl Meter {
     /// Passes everything to the recorder; new keys stay at zero for that long.
     pub(super) fn publish(&self, recorder: &dyn Recorder, at_zero_for: Duration) {
         if let Some(calls) = self.calls.get() {
-            for end in End::ALL {
-                let labels = [(series::OUTCOME, end.name().into())];
-                let key = series::key(series::CALLS, &self.name, labels);
+            for (end, name) in ENDS.into_iter().enumerate() {
+                let key = series::key(series::CALLS, &self.name, &[(series::OUTCOME, name)]);
                 series::set_counter(recorder, &key, calls.sum(end));
             }
         }
@@ -236,27 +223,18 @@ impl Meter {
         if let Some(seen) = self.look() {
             for state in State::ALL.iter().copied().map(state_name) {
                 let count = seen.states.get(state).copied().unwrap_or_default();
-                self.set(
-                    recorder,
-                    series::BREAKERS,
-                    [(series::STATE, state.into())],
-                    float(count),
-                );
+                let labels = [(series::STATE, state)];
+                self.set(recorder, series::BREAKERS, &labels, float(count));
             }
-            let mut labels: Vec<_> = lock(&self.keys).keys().cloned().collect();
-            labels.retain(|label| label != OTHER);
-            for label in labels {
-                let is_open = float(seen.open.contains(&label).into());
-                self.set(
-                    recorder,
-                    series::KEY_OPEN,
-                    [(series::KEY, label.into())],
-                    is_open,
-                );
+            let labels: Vec<_> = lock(&self.keys).keys().cloned().collect();
+            for label in labels.iter().filter(|label| *label != OTHER) {
+                let is_open = seen.open.contains(label);
+                let labels = [(series::KEY, &**label)];
+                self.set(recorder, series::KEY_OPEN, &labels, float(is_open.into()));
             }
         }
         #[cfg(feature = "steps")]
-        self.jobs.publish(self, recorder);
+        super::jobs::publish(self, recorder);
     }
 
     /// Sets a gauge.
@@ -264,7 +242,7 @@ impl Meter {
         &self,
         recorder: &dyn Recorder,
         metric: &'static str,
-        labels: impl IntoIterator<Item = (&'static str, SharedString)>,
+        labels: Labels<'_>,
         value: f64,
     ) {
         series::set_gauge(recorder, &series::key(metric, &self.name, labels), value);

@@ -1,11 +1,31 @@
 //! The observer that counts.
+//!
+//! | file | what |
+//! |---|---|
+//! | `lane`, `calls` | one lane per thread, to count in; the counters of calls |
+//! | `series`, `counters` | the metrics by name; all other counters |
+//! | `meter` | all that is counted under one name |
+//! | `one`, `keys`, `jobs` | what is counted of a breaker, of the keys of a registry, of durable jobs |
+//! | `publish` | how the metrics reach the recorder |
+
+mod calls;
+mod counters;
+#[cfg(feature = "steps")]
+mod jobs;
+mod keys;
+mod lane;
+mod meter;
+mod one;
+mod publish;
+mod series;
 
 use std::fmt;
 
 #[cfg(feature = "steps")]
-use super::jobs::Jobs;
-use super::keys::Keys;
-use super::one::One;
+pub use jobs::Jobs;
+pub use keys::Keys;
+pub use one::One;
+pub use publish::{publish, publish_each_second};
 
 /// Counts what happens to breakers for the `metrics` facade, and shows their states. `Metrics` count for one breaker,
 /// [`Metrics<Keys>`](Keys) for the keys of a registry, and with the feature `steps` `Metrics<Jobs>` for durable jobs.
@@ -37,7 +57,7 @@ use super::one::One;
 /// the word when the last transition was made through this breaker, and closed before the first; later changes by other
 /// processes that share the word are not seen.
 #[derive(Clone, Debug)]
-pub struct Metrics<Of = One>(pub(super) Of);
+pub struct Metrics<Of = One>(Of);
 
 impl<Of: Observed> Metrics<Of> {
     /// Creates metrics under that name: its first 128 bytes, with control characters escaped. They are published from
@@ -50,28 +70,7 @@ impl<Of: Observed> Metrics<Of> {
 
 /// What [`Metrics`] can count: [`One`], [`Keys`] and, with the feature `steps`, `Jobs`. Which of them follows from where
 /// the metrics are used.
-pub trait Observed: sealed::Sealed {
+pub trait Observed {
     #[doc(hidden)]
     fn named(name: &dyn fmt::Display) -> Self;
 }
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-macro_rules! observed {
-    ($of:ident) => {
-        impl sealed::Sealed for $of {}
-
-        impl Observed for $of {
-            fn named(name: &dyn fmt::Display) -> Self {
-                Self::new(name)
-            }
-        }
-    };
-}
-
-observed!(One);
-observed!(Keys);
-#[cfg(feature = "steps")]
-observed!(Jobs);

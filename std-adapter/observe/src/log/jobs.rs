@@ -8,10 +8,10 @@ use atomic_breaker_std::Clock;
 use atomic_breaker_std::steps::{Asked, Job, JobObserver, Status, Stuck};
 use atomic_breaker_std::words::printable;
 
+use super::Log;
 use super::event::some;
-use super::lock;
-use super::log::Log;
 use super::sampler::Sampler;
+use crate::lock;
 
 /// How many events of one kind are logged per second.
 const MOST: u64 = 10;
@@ -19,9 +19,9 @@ const MOST: u64 = 10;
 /// How often a failing store is logged, in milliseconds.
 const STORE_EVERY_MS: u32 = 60_000;
 
-/// What was logged of jobs.
+/// Selects which events are logged of jobs.
 #[derive(Debug)]
-pub(super) struct JobLog {
+pub(super) struct Samplers {
     ended: Sampler,
     lost: Sampler,
     unkept: Sampler,
@@ -29,11 +29,11 @@ pub(super) struct JobLog {
     store: Sampler,
     /// The failure of the store was logged, and its recovery not yet. No other memory depends on it.
     is_store_down: AtomicBool,
-    /// Lanes for which it was logged that steps are in their own way.
+    /// Lanes for which it was logged that a step was in its own way.
     in_their_own_way: Mutex<BTreeSet<String>>,
 }
 
-impl JobLog {
+impl Samplers {
     pub(super) const fn new() -> Self {
         Self {
             ended: Sampler::new(),
@@ -77,12 +77,12 @@ impl<C: Clock + Send + Sync> JobObserver for Log<C> {
     }
 
     fn lost(&self, job: &Job) {
-        let message = "the right to a job was gone before what came of it was saved";
+        let message = "the claim on a job was lost before the result of its step was saved";
         self.warn(&self.jobs.lost, job, None, message);
     }
 
     fn unkept(&self, job: &Job, error: &str) {
-        let message = "what was to become a job is neither done nor kept, and its caller has gone";
+        let message = "a call was neither done nor kept as a job, and its caller had gone";
         self.warn(&self.jobs.unkept, job, Some(error), message);
     }
 
@@ -97,7 +97,10 @@ impl<C: Clock + Send + Sync> JobObserver for Log<C> {
 
     fn told(&self, stuck: &Stuck, error: Option<&str>) {
         if error.is_some() {
-            let message = format!("nobody could be told that a job is {}", stuck.status.name());
+            let message = format!(
+                "the notification that a job is {} failed",
+                stuck.status.name()
+            );
             self.warn(&self.jobs.told, &stuck.job, error, &message);
         }
     }
@@ -126,7 +129,7 @@ impl<C: Clock + Send + Sync> JobObserver for Log<C> {
                 target: "atomic_breaker::steps",
                 tracing::Level::INFO,
                 circuit_breaker.name = &*self.name,
-                "the store of jobs answers"
+                "the store of jobs responds again"
             );
         }
     }

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_std::steps::{Asked, Counts, Job, JobObserver, Status, Stuck, Tried};
-use atomic_breaker_std::words::printable;
-use metrics::{KeyName, Recorder, SharedString, Unit};
+use metrics::{Recorder, Unit};
 use tokio::time::Instant;
 
 use super::counters::Counter;
-use super::lock;
 use super::meter::Meter;
-use super::metrics::Metrics;
-use super::series::{self, OUTCOME, float};
-use super::words::OTHER;
+use super::series::{self, Described, Labels, OUTCOME, float};
+use super::{Metrics, Observed};
+use crate::lock;
+use crate::words::OTHER;
 
 const JOBS: &str = "circuit_breaker.jobs";
 const OLDEST_DUE: &str = "circuit_breaker.job.oldest_due";
@@ -36,27 +35,15 @@ const OPERATION: &str = "circuit_breaker.operation";
 /// ```
 /// use atomic_breaker_observe::Metrics;
 /// use atomic_breaker_std::steps::{Lane, MemoryStore, Steps, Workflow};
-/// use metrics_exporter_prometheus::PrometheusBuilder;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let recorder = PrometheusBuilder::new().build_recorder();
-/// let prometheus = recorder.handle();
-/// metrics::set_global_recorder(recorder).expect("the only one");
-///
 /// let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| Ok(to));
 /// let steps = Steps::builder(MemoryStore::new())
 ///     .lane(Lane::new("mail"))
 ///     .workflow(&welcome)
 ///     .observer(Metrics::new("shop"))
 ///     .build()?;
-/// let worker = steps.work();
-/// steps.run(&welcome, "user-7", &"ann@example.com".to_owned()).await?;
-///
-/// // For each scrape:
-/// atomic_breaker_observe::publish();
-/// let done = r#"circuit_breaker_job_ended{circuit_breaker_name="shop",circuit_breaker_kind="welcome",circuit_breaker_status="done"} 1"#;
-/// assert!(prometheus.render().contains(done));
-/// # worker.stop().await;
+/// # let _ = steps;
 /// # Ok(()) }
 /// ```
 ///
@@ -88,49 +75,48 @@ impl Metrics<Jobs> {
     }
 }
 
-impl Jobs {
-    pub(super) fn new(name: impl fmt::Display) -> Self {
+impl Observed for Jobs {
+    fn named(name: &dyn fmt::Display) -> Self {
         Self {
             meter: Meter::of(name),
             every: Some(Duration::from_secs(10)),
         }
     }
+}
 
-    /// The counter of a series.
-    fn count(&self, metric: &'static str, labels: &[(&'static str, &'static str)]) -> Arc<Counter> {
-        let labels = labels.iter().map(|(label, value)| (*label, shown(value)));
+impl Jobs {
+    fn count(&self, metric: &'static str, labels: Labels<'_>) -> Arc<Counter> {
         self.meter.counter(metric, labels)
     }
 
     fn kind(&self, job: &Job) -> (&'static str, &'static str) {
-        let stored = lock(&self.meter.jobs.0);
+        let stored = lock(&self.meter.jobs);
         (KIND, stored.kinds.get(&*job.kind).unwrap_or(&OTHER))
     }
 
     fn lane(&self, job: &Job) -> (&'static str, &'static str) {
-        (LANE, lock(&self.meter.jobs.0).lane(&job.lane))
+        (LANE, lock(&self.meter.jobs).lane(&job.lane))
     }
 }
 
 impl JobObserver for Metrics<Jobs> {
     fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
         {
-            let mut stored = lock(&self.0.meter.jobs.0);
+            let mut stored = lock(&self.0.meter.jobs);
             stored.kinds.extend(kinds.iter().map(|(kind, _)| *kind));
             stored.lanes.extend(lanes);
         }
-        for (kind, lane) in kinds {
-            let of_lane = [(KIND, *kind), (LANE, *lane)];
-            self.0.count(LOST, &of_lane);
+        for &(kind, lane) in kinds {
+            let [kind, lane] = [(KIND, kind), (LANE, lane)];
+            self.0.count(LOST, &[kind, lane]);
             for how in Tried::ALL {
-                self.0
-                    .count(TRIES, &[of_lane[0], of_lane[1], (OUTCOME, how.name())]);
+                self.0.count(TRIES, &[kind, lane, (OUTCOME, how.name())]);
             }
         }
         for kind in kinds.iter().map(|(kind, _)| *kind).chain([OTHER]) {
             for status in [Status::Done, Status::Dead, Status::Parked] {
-                self.0
-                    .count(ENDED, &[(KIND, kind), (STATUS, status.name())]);
+                let status = (STATUS, status.name());
+                self.0.count(ENDED, &[(KIND, kind), status]);
             }
             for outcome in ["success", "failure"] {
                 self.0.count(TOLD, &[(KIND, kind), (OUTCOME, outcome)]);
@@ -148,7 +134,7 @@ impl JobObserver for Metrics<Jobs> {
     fn counted(&self, counts: &Counts, valid_for: Duration) {
         if self.0.every.is_some() {
             let until = Instant::now() + valid_for;
-            lock(&self.0.meter.jobs.0).seen = Some((counts.clone(), until));
+            lock(&self.0.meter.jobs).seen = Some((counts.clone(), until));
         }
     }
 
@@ -195,87 +181,86 @@ impl fmt::Debug for Jobs {
 
 /// The kinds and lanes that the program knows, which are labels, and what the store has.
 #[derive(Default)]
-pub(super) struct Stored(Mutex<Known>);
-
-#[derive(Default)]
-struct Known {
+pub(super) struct Stored {
     kinds: BTreeSet<&'static str>,
     lanes: BTreeSet<&'static str>,
     /// The store's last reply, and when it is no longer valid.
     seen: Option<(Counts, Instant)>,
 }
 
-impl Known {
+impl Stored {
     fn lane(&self, lane: &str) -> &'static str {
-        self.lanes.get(lane).copied().unwrap_or(OTHER)
+        self.lanes.get(lane).unwrap_or(&OTHER)
+    }
+
+    /// How many jobs there are, by lane and status.
+    fn jobs(&self, counts: &Counts) -> BTreeMap<(&'static str, &'static str), f64> {
+        let lanes = self.lanes.iter().chain([&OTHER]);
+        let zero = lanes.flat_map(|lane| STANDS.map(|stand| ((*lane, stand), 0.0)));
+        let mut jobs: BTreeMap<_, _> = zero.collect();
+        let mut add = |lane: &str, stand, count| {
+            *jobs.entry((self.lane(lane), stand)).or_default() += count;
+        };
+        for (lane, status, count) in &counts.jobs {
+            if !matches!(status, Status::Done | Status::Cancelled) {
+                add(lane, status.name(), float(*count));
+            }
+        }
+        for (lane, due) in &counts.due {
+            add(lane, "due", float(*due));
+            add(lane, "waiting", -float(*due));
+        }
+        jobs
     }
 }
 
 /// The statuses of jobs that are not over.
 const STANDS: [&str; 5] = ["due", "waiting", "running", "parked", "dead"];
 
-impl Stored {
-    /// Sets the gauges, if the store has ever replied; to no number if its last reply is too old.
-    pub(super) fn publish(&self, meter: &Meter, recorder: &dyn Recorder) {
-        let (jobs, oldest) = {
-            let known = lock(&self.0);
-            let Some((counts, until)) = &known.seen else {
-                return;
-            };
-            let unknown = if Instant::now() <= *until {
-                0.0
-            } else {
-                f64::NAN
-            };
-            let lanes = known.lanes.iter().copied().chain([OTHER]);
-            let mut jobs: BTreeMap<_, _> = lanes
-                .flat_map(|lane| STANDS.map(|stand| ((lane, stand), unknown)))
-                .collect();
-            let mut add = |lane: &str, stand, count| {
-                *jobs.entry((known.lane(lane), stand)).or_default() += count;
-            };
-            for (lane, status, count) in &counts.jobs {
-                if !matches!(status, Status::Done | Status::Cancelled) {
-                    add(lane, status.name(), float(*count));
-                }
-            }
-            for (lane, due) in &counts.due {
-                add(lane, "due", float(*due));
-                add(lane, "waiting", -float(*due));
-            }
-            let oldest = counts.oldest_due.unwrap_or_default().as_secs_f64();
-            (jobs, oldest + unknown)
+/// Sets the gauges, if the store has ever replied; to no number if its last reply is too old.
+pub(super) fn publish(meter: &Meter, recorder: &dyn Recorder) {
+    let (jobs, oldest, unknown) = {
+        let stored = lock(&meter.jobs);
+        let Some((counts, until)) = &stored.seen else {
+            return;
         };
-        for ((lane, stand), count) in jobs {
-            let labels = [(LANE, shown(lane)), (STATUS, stand.into())];
-            meter.set(recorder, JOBS, labels, count);
-        }
-        meter.set(recorder, OLDEST_DUE, [], oldest);
+        let unknown = if Instant::now() > *until {
+            f64::NAN
+        } else {
+            0.0
+        };
+        let oldest = counts.oldest_due.unwrap_or_default();
+        (stored.jobs(counts), oldest.as_secs_f64(), unknown)
+    };
+    for ((lane, stand), count) in jobs {
+        meter.set(
+            recorder,
+            JOBS,
+            &[(LANE, lane), (STATUS, stand)],
+            count + unknown,
+        );
     }
+    meter.set(recorder, OLDEST_DUE, &[], oldest + unknown);
 }
 
-fn shown(name: &str) -> SharedString {
-    printable(name).into()
-}
+const COUNTERS: Described<'_> = &[
+    (TRIES, "Tries of steps, by how they ended."),
+    (ENDED, "Jobs that ended in this process, by how."),
+    (
+        LOST,
+        "Claims on jobs that were lost before the result of a step was saved.",
+    ),
+    (TOLD, "Jobs that a person was notified of, or could not be."),
+    (STORE_ERRORS, "Calls of the store that failed or timed out."),
+];
 
-/// Describes the metrics.
+const GAUGES: Described<'_> = &[(
+    JOBS,
+    "How many jobs the store has, by the lane of their next step.",
+)];
+
 pub(super) fn describe(recorder: &dyn Recorder) {
-    let counters = [
-        (TRIES, "Tries of steps, by how they ended."),
-        (ENDED, "Jobs that ended in this process, by how."),
-        (
-            LOST,
-            "Claims on jobs that were lost before the result of the step was saved.",
-        ),
-        (TOLD, "Jobs that a person was notified of, or could not be."),
-        (STORE_ERRORS, "Calls of the store that failed or timed out."),
-    ];
-    let jobs = "How many jobs the store has, by the lane of their next step; not a number when the store does not respond.";
-    series::describe(recorder, &counters, &[(JOBS, jobs)]);
+    series::describe(recorder, COUNTERS, GAUGES);
     let oldest = "For how many seconds the longest-waiting job has been due; 0 if none is.";
-    recorder.describe_gauge(
-        KeyName::from(OLDEST_DUE),
-        Some(Unit::Seconds),
-        oldest.into(),
-    );
+    recorder.describe_gauge(OLDEST_DUE.into(), Some(Unit::Seconds), oldest.into());
 }

@@ -8,12 +8,12 @@ use atomic_breaker_std::registry::{AnyRegistry, KeyedObserver};
 use atomic_breaker_std::words::printable;
 use atomic_breaker_std::{Outcome, Rejected, State, Transition};
 
-use super::by_hash::ByHash;
-use super::calls::{Calls, End};
+use super::calls::{CANCELLED, Calls, end_of};
 use super::counters::Counter;
 use super::meter::{Meter, OfKey, Seen, Watch};
-use super::metrics::Metrics;
-use super::words::{Mode, OTHER, state_name};
+use super::{Metrics, Observed};
+use crate::by_hash::ByHash;
+use crate::words::{Mode, OTHER, state_name};
 
 /// [`Metrics`] of a registry, which also show which keys are open.
 ///
@@ -80,7 +80,11 @@ impl Metrics<Keys> {
         let (weak, keys) = (Arc::downgrade(registry), Arc::downgrade(&self.0.labelled));
         self.0.meter.watch(Watch {
             of: Arc::as_ptr(registry).addr(),
-            look: Box::new(move || Some(see(&*weak.upgrade()?, &*keys.upgrade()?))),
+            look: Box::new(move |seen| {
+                let both = weak.upgrade().zip(keys.upgrade());
+                both.map(|(registry, keys)| look(&*registry, &keys, seen))
+                    .is_some()
+            }),
         });
     }
 
@@ -92,27 +96,29 @@ impl Metrics<Keys> {
         let keys = Arc::clone(&self.0.labelled);
         self.0.meter.watch(Watch {
             of: std::ptr::from_ref(registry).addr(),
-            look: Box::new(move || Some(see(registry, &keys))),
+            look: Box::new(move |seen| {
+                look(registry, &keys, seen);
+                true
+            }),
         });
     }
 }
 
-/// Looks at the current state of a registry.
-fn see<R: AnyRegistry<Key: Hash>>(registry: &R, keys: &ByHash<Arc<OfKey>>) -> Seen {
-    let mut seen = Seen::default();
+/// Adds the current state of a registry.
+fn look<R: AnyRegistry<Key: Hash>>(registry: &R, keys: &ByHash<Arc<OfKey>>, seen: &mut Seen) {
+    let keys_now = keys.pin();
     for entry in registry.as_registry().entries() {
         let state = entry.snapshot.state();
         *seen.states.entry(state_name(state)).or_default() += 1;
         if !matches!(state, State::Closed | State::Disabled) {
-            let of_key = keys.pin().get(&keys.hash(&*entry.key)).cloned();
+            let of_key = keys_now.get(&keys.hash(&*entry.key));
             seen.open.extend(of_key.map(|of_key| of_key.label.clone()));
         }
     }
-    seen
 }
 
-impl Keys {
-    pub(super) fn new(name: impl fmt::Display) -> Self {
+impl Observed for Keys {
+    fn named(name: &dyn fmt::Display) -> Self {
         let meter = Meter::of(name);
         let other = meter.key(OTHER.to_owned(), usize::MAX, false);
         Self {
@@ -124,7 +130,9 @@ impl Keys {
             most: 100,
         }
     }
+}
 
+impl Keys {
     #[cold]
     fn count_rejection(&self, key: &impl Hash, mode: Mode) {
         self.rejections[mode as usize].add();
@@ -173,12 +181,12 @@ impl<K: Hash + fmt::Display> KeyedObserver<K> for Metrics<Keys> {
 
     #[inline]
     fn outcome(&self, _: &K, outcome: Outcome) {
-        self.0.calls.add(End::of(outcome));
+        self.0.calls.add(end_of(outcome));
     }
 
     #[inline]
     fn cancelled(&self, _: &K) {
-        self.0.calls.add(End::Cancelled);
+        self.0.calls.add(CANCELLED);
     }
 }
 

@@ -8,11 +8,10 @@ use atomic_breaker_std::registry::KeyedObserver;
 use atomic_breaker_std::words::printable;
 use atomic_breaker_std::{Clock, Present, Rejected, Transition};
 
-use super::by_hash::ByHash;
-use super::event;
-use super::log::Log;
 use super::sampler::Sampler;
-use super::words::{Mode, OTHER};
+use super::{Log, event};
+use crate::by_hash::ByHash;
+use crate::words::{Mode, OTHER};
 
 /// The most keys with a sampler of their own.
 const MOST_KEYS: usize = 1_024;
@@ -47,18 +46,29 @@ impl Samplers {
             sweeps: Sampler::new(),
         }
     }
-}
 
-impl<C> Log<C> {
     /// States what was left out for each key, and at the end for all others.
-    pub(super) fn end_keys(&self, samplers: &Samplers) {
-        for of_key in samplers.keys.pin().values() {
-            event::left_out(
-                self.whose(Some(&of_key.text)),
-                of_key.sampler.take_left_out(),
-            );
+    pub(super) fn end(&self, name: &str) {
+        for of_key in self.keys.pin().values() {
+            event::left_out(name, Some(&of_key.text), &of_key.sampler);
         }
-        event::left_out(self.whose(Some(OTHER)), samplers.others.take_left_out());
+        event::left_out(name, Some(OTHER), &self.others);
+    }
+
+    /// Forgets keys that have been silent for long, such as evicted ones; at most once per interval. Returns whether
+    /// there is room now.
+    fn sweep(&self, name: &str, now_ms: u32, every_ms: u32) -> bool {
+        if self.sweeps.take(now_ms, every_ms.max(1), 1).is_none() {
+            return false;
+        }
+        let keys = self.keys.pin();
+        for (hash, of_key) in &keys {
+            if of_key.sampler.is_idle(now_ms, every_ms.saturating_mul(10)) {
+                event::left_out(name, Some(&of_key.text), &of_key.sampler);
+                keys.remove(hash);
+            }
+        }
+        keys.len() < MOST_KEYS
     }
 }
 
@@ -87,7 +97,7 @@ impl<C: Clock> Log<C> {
         let hash = samplers.keys.hash(key);
         let keys = samplers.keys.pin();
         let of_key = keys.get(&hash).or_else(|| {
-            if keys.len() >= MOST_KEYS && !self.sweep(samplers, now_ms) {
+            if keys.len() >= MOST_KEYS && !samplers.sweep(&self.name, now_ms, self.every_ms) {
                 return None;
             }
             Some(keys.get_or_insert_with(hash, || OfKey {
@@ -100,25 +110,9 @@ impl<C: Clock> Log<C> {
             Some(of_key) => (&*of_key.text, &of_key.sampler),
             None => (OTHER, &*samplers.others),
         };
-        self.log_rejection(Some(text), sampler, now_ms, rejected, || mode);
-    }
-
-    /// Forgets keys that have been silent for long, such as evicted ones; at most once per interval. Returns whether
-    /// there is room now.
-    fn sweep(&self, samplers: &Samplers, now_ms: u32) -> bool {
-        let is_due = samplers.sweeps.take(now_ms, self.every_ms.max(1), 1);
-        if is_due.is_none() {
-            return false;
+        if let Some(left_out) = sampler.take(now_ms, self.every_ms, 1) {
+            event::rejection(&self.name, Some(text), rejected, mode, left_out);
         }
-        let idle_ms = self.every_ms.saturating_mul(10);
-        let keys = samplers.keys.pin();
-        for (hash, OfKey { text, sampler, .. }) in &keys {
-            if sampler.is_idle(now_ms, idle_ms) {
-                event::left_out(self.whose(Some(text)), sampler.take_left_out());
-                keys.remove(hash);
-            }
-        }
-        keys.len() < MOST_KEYS
     }
 }
 
