@@ -53,7 +53,7 @@ const OPERATION: &str = "circuit_breaker.operation";
 /// The counters cover this process. The gauges, which show how many jobs there are and how long the oldest has been
 /// due, cover the store, which each [`Worker`](atomic_breaker_std::steps::Worker) asks when it starts and then every ten
 /// seconds; for the cost, see `docs/observability.md` in the repository.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Jobs {
     meter: Arc<Meter>,
     every: Option<Duration>,
@@ -173,12 +173,6 @@ impl JobObserver for Metrics<Jobs> {
     }
 }
 
-impl fmt::Debug for Jobs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Jobs").field(&self.meter).finish()
-    }
-}
-
 /// The kinds and lanes that the program knows, which are labels, and what the store has.
 #[derive(Default)]
 pub(super) struct Stored {
@@ -248,16 +242,13 @@ const COUNTERS: Described<'_> = &[
     (ENDED, "Jobs that ended in this process, by how."),
     (
         LOST,
-        "Claims on jobs that were lost before the result of a step was saved.",
+        "Claims on jobs that were lost before a result was saved.",
     ),
     (TOLD, "Jobs that a person was notified of, or could not be."),
     (STORE_ERRORS, "Calls of the store that failed or timed out."),
 ];
 
-const GAUGES: Described<'_> = &[(
-    JOBS,
-    "How many jobs the store has, by the lane of their next step.",
-)];
+const GAUGES: Described<'_> = &[(JOBS, "How many jobs the store has, by their next lane.")];
 
 pub(super) fn describe(recorder: &dyn Recorder) {
     series::describe(recorder, COUNTERS, GAUGES);

@@ -10,13 +10,11 @@ use atomic_breaker_std::{
     AnyPermit, Breaker, ManualClock, Outcome, State, StdClock, Transition, word::NativeWord,
 };
 
-use crate::support::{Logged, Page, RULES, SECOND, logged};
+use crate::support::{Logged, Page, RULES, SECOND, counted, logged};
 
 #[test]
 fn nothing_is_lost_when_threads_come_and_go() {
-    let breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("threads"))
-        .build();
+    let breaker = counted("threads");
     for _ in 0..50 {
         thread::scope(|scope| {
             for _ in 0..8 {
@@ -34,9 +32,7 @@ fn nothing_is_lost_when_threads_come_and_go() {
 #[test]
 fn nothing_is_lost_when_there_are_more_threads_than_lanes() {
     const THREADS: usize = 300;
-    let breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("crowd"))
-        .build();
+    let breaker = counted("crowd");
     let together = Barrier::new(THREADS);
     thread::scope(|scope| {
         for _ in 0..THREADS {

@@ -9,13 +9,11 @@ use atomic_breaker_std::{
     StdClock, Transition, word::NativeWord,
 };
 
-use crate::support::{Page, RULES, SECOND};
+use crate::support::{Page, RULES, SECOND, counted};
 
 #[test]
 fn every_series_is_there_at_zero_before_anything_happens() {
-    let _breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("idle"))
-        .build();
+    let _breaker = counted("idle");
     let page = Page::now();
     for outcome in ["success", "failure", "slow", "ignored", "cancelled"] {
         assert_eq!(page.calls("idle", outcome), Some(0));
@@ -29,9 +27,7 @@ fn every_series_is_there_at_zero_before_anything_happens() {
 
 #[test]
 fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_no_call() {
-    let breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("counted"))
-        .build();
+    let breaker = counted("counted");
     for _ in 0..5 {
         breaker.call(|| Ok::<_, ()>(())).unwrap();
     }
@@ -144,11 +140,7 @@ fn the_gauge_shows_each_state() {
 
 #[test]
 fn breakers_of_one_name_are_counted_together_and_leave_no_gauge_behind() {
-    let make = || {
-        Breaker::builder(RULES, StdClock)
-            .observer(Metrics::new("together"))
-            .build()
-    };
+    let make = || counted("together");
     let (one, other) = (make(), make());
     one.trip();
     other.call(|| Ok::<_, ()>(())).unwrap();
@@ -182,9 +174,7 @@ fn a_static_breaker_is_published_once_it_is_registered_or_called() {
 
 #[test]
 fn a_name_breaks_no_line_of_the_page() {
-    let breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("na\nme \"quoted\" \u{1b}[0m"))
-        .build();
+    let breaker = counted("na\nme \"quoted\" \u{1b}[0m");
     breaker.trip();
     let page = Page::now();
     let lines: Vec<_> = page

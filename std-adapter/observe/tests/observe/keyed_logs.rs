@@ -1,20 +1,23 @@
 //! Events of the keys of a registry.
 
+use std::hash::Hash;
 use std::time::Duration;
 
 use atomic_breaker_observe::Log;
 use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::{AnyPermit, Failure, ManualClock, Outcome};
+use atomic_breaker_std::{AnyPermit, Failure, ManualClock, Outcome, StdClock};
 
 use crate::support::{RULES, SECOND, logged};
+
+fn hosts<K: Hash + Eq>(name: &str) -> Registry<K, StdClock, (), Log> {
+    let builder = Registry::builder(RULES).observer(Log::new(name));
+    builder.build().unwrap()
+}
 
 #[test]
 fn a_transition_says_the_key_and_the_words_of_the_failure_that_opened_it() {
     let events = logged(|| {
-        let hosts = Registry::builder(RULES)
-            .observer(Log::new("hosts"))
-            .build()
-            .unwrap();
+        let hosts = hosts("hosts");
         for text in ["first", "503 Service Unavailable"] {
             let permit = hosts.acquire("a.example").unwrap();
             permit.report_because(Failure::new().into(), || text.to_owned());
@@ -33,10 +36,7 @@ fn a_transition_says_the_key_and_the_words_of_the_failure_that_opened_it() {
 fn the_words_are_put_together_once_for_the_log_and_the_rejections() {
     let mut made = 0;
     let events = logged(|| {
-        let hosts = Registry::builder(RULES)
-            .observer(Log::new("hosts"))
-            .build()
-            .unwrap();
+        let hosts = hosts("hosts");
         hosts.acquire(1).unwrap().report(Failure::new().into());
         hosts
             .acquire(1)
@@ -106,10 +106,7 @@ fn hostile_keys_break_no_line() {
     let key = "a\"b\n\u{1b}[31mred\u{202e}\r\0é…";
     let mut lines = Vec::new();
     let events = logged(|| {
-        let hosts = Registry::builder(RULES)
-            .observer(Log::new("ho\nsts"))
-            .build()
-            .unwrap();
+        let hosts = hosts("ho\nsts");
         hosts.command(&key, |host| host.trip()).unwrap();
         hosts
             .command(&&*"x".repeat(100_000).leak(), |host| host.trip())
@@ -130,10 +127,7 @@ fn hostile_keys_break_no_line() {
 fn a_key_of_128_bytes_is_logged_whole_and_a_longer_one_cut_between_characters() {
     let keys = ["x".repeat(128), "é".repeat(64), "é".repeat(65)];
     let events = logged(|| {
-        let hosts = Registry::builder(RULES)
-            .observer(Log::new("hosts"))
-            .build()
-            .unwrap();
+        let hosts = hosts("hosts");
         for key in &keys {
             hosts.command(key, |host| host.trip()).unwrap();
         }

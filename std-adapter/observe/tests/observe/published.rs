@@ -4,17 +4,14 @@ use std::cell::Cell;
 use std::thread;
 
 use atomic_breaker_observe::{Metrics, One, publish};
-use atomic_breaker_std::{Breaker, StdClock};
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
-use crate::support::{Page, RULES};
+use crate::support::{Page, counted};
 
 #[test]
 fn a_recorder_that_comes_late_and_one_that_replaces_it_get_all_that_was_counted() {
-    let breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("late"))
-        .build();
+    let breaker = counted("late");
     for _ in 0..10 {
         breaker.call(|| Ok::<_, ()>(())).unwrap();
         // There is no recorder yet.
@@ -26,9 +23,7 @@ fn a_recorder_that_comes_late_and_one_that_replaces_it_get_all_that_was_counted(
 
 #[test]
 fn publishing_twice_or_at_the_same_time_counts_nothing_twice() {
-    let breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("twice"))
-        .build();
+    let breaker = counted("twice");
     let recorder = PrometheusBuilder::new().build_recorder();
     let publish_there = || metrics::with_local_recorder(&recorder, publish);
     thread::scope(|scope| {
@@ -104,9 +99,7 @@ impl<F: Fn()> Recorder for CallsBack<'_, F> {
 
 #[test]
 fn a_recorder_may_use_the_breaker_publish_and_make_others() {
-    let breaker = Breaker::builder(RULES, StdClock)
-        .observer(Metrics::new("called-back"))
-        .build();
+    let breaker = counted("called-back");
     let depth = Cell::new(0);
     let recorder = CallsBack {
         call: || {

@@ -5,8 +5,9 @@ use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_observe::publish;
-use atomic_breaker_std::Config;
+use atomic_breaker_observe::{Metrics, publish};
+use atomic_breaker_std::word::NativeWord;
+use atomic_breaker_std::{Breaker, Config, StdClock};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -18,6 +19,13 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const RULES: Config = Config::new()
     .consecutive_failures(2)
     .open_for(Duration::from_secs(10));
+
+/// A breaker that is counted under that name.
+pub(crate) fn counted(name: &str) -> Breaker<StdClock, NativeWord, (), Metrics> {
+    Breaker::builder(RULES, StdClock)
+        .observer(Metrics::new(name))
+        .build()
+}
 
 /// What `publish` hands to a fresh recorder, by series.
 #[derive(Debug)]

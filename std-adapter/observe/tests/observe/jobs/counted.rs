@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker_observe::Metrics;
 use atomic_breaker_std::steps::{Lane, Status, StepError, Steps, Store, Workflow};
 
-use super::{Person, builder, pass, run, workflow};
+use super::{Person, builder, enqueue, pass, run, workflow};
 use crate::support::{Page, SECOND};
 use test_support::faulty_store::{Fault, FaultyStore};
 
@@ -55,8 +55,7 @@ fn tries_are_counted_by_lane_and_by_how_they_ended_and_jobs_by_their_end() {
         let steps = builder(&store, "jobs-tried").build().unwrap();
         let worker = steps.work();
         for (key, state) in [("1", "go"), ("2", "go"), ("3", "fail"), ("4", "end")] {
-            let state = state.to_owned();
-            steps.enqueue(&workflow(), key, &state).await.unwrap();
+            enqueue(&steps, key, state).await;
         }
         pass(MINUTE).await;
         worker.stop().await;
@@ -88,14 +87,8 @@ fn a_rejection_is_no_failure_and_a_step_that_is_given_back_neither() {
         let store = FaultyStore::default();
         let steps = builder(&store, "jobs-back").build().unwrap();
         let worker = steps.work();
-        steps
-            .enqueue(&workflow(), "1", &"reject".to_owned())
-            .await
-            .unwrap();
-        steps
-            .enqueue(&workflow(), "2", &"hang".to_owned())
-            .await
-            .unwrap();
+        enqueue(&steps, "1", "reject").await;
+        enqueue(&steps, "2", "hang").await;
         pass(SECOND / 2).await;
         worker.stop_within(Duration::ZERO).await;
         let page = Page::now();
@@ -110,10 +103,7 @@ fn a_worker_that_died_is_one_try_and_a_claim_that_is_gone_is_lost() {
     run(async || {
         let store = FaultyStore::default();
         let steps = builder(&store, "jobs-lost").build().unwrap();
-        let id = steps
-            .enqueue(&workflow(), "1", &"go".to_owned())
-            .await
-            .unwrap();
+        let id = enqueue(&steps, "1", "go").await;
         // By a worker that dies.
         store.jobs.claim("a", 9, MINUTE).await.unwrap();
         let worker = steps.work();
@@ -127,10 +117,7 @@ fn a_worker_that_died_is_one_try_and_a_claim_that_is_gone_is_lost() {
         let labels = [("kind", "kind"), ("lane", "a")];
         assert_eq!(page.get("job_lost", "jobs-lost", &labels), Some(0));
 
-        let id = steps
-            .enqueue(&workflow(), "2", &"hang".to_owned())
-            .await
-            .unwrap();
+        let id = enqueue(&steps, "2", "hang").await;
         pass(SECOND).await;
         assert!(store.jobs.cancel(id).await.unwrap());
         pass(MINUTE).await;

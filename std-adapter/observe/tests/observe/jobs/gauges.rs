@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker_observe::Metrics;
 use atomic_breaker_std::steps::{Change, Save, Status, StepError, Store, Workflow};
 
-use super::{builder, pass, run, workflow};
+use super::{builder, enqueue, pass, run};
 use crate::support::{Page, SECOND};
 use test_support::faulty_store::{Fault, FaultyStore};
 
@@ -42,10 +42,7 @@ fn jobs_are_shown_by_lane_and_by_how_they_stand() {
         pass(60 * SECOND).await;
         let worker = steps.work();
         for key in ["1", "2", "3"] {
-            steps
-                .enqueue(&workflow(), key, &"hang".to_owned())
-                .await
-                .unwrap();
+            enqueue(&steps, key, "hang").await;
         }
         assert_eq!(
             Page::now().jobs("jobs-shown", "a", "due"),
@@ -76,10 +73,7 @@ fn the_store_is_asked_as_often_as_set_however_many_jobs_there_are() {
         let worker = steps.work();
         for number in 0..1_000 {
             let key = number.to_string();
-            steps
-                .enqueue(&workflow(), key, &"go".to_owned())
-                .await
-                .unwrap();
+            enqueue(&steps, key, "go").await;
             pass(SECOND).await;
         }
         assert_eq!(Page::now().ended("jobs-asked", "kind", "done"), 1_000);

@@ -6,7 +6,7 @@ use atomic_breaker_std::steps::{JobId, Lane, Ran, StepError, Store, Workflow};
 use atomic_breaker_std::{Breaker, Config, Permit, TokioClock};
 use tracing::Level;
 
-use super::{Person, builder, pass, run, workflow};
+use super::{Person, builder, enqueue, pass, run, workflow};
 use crate::support::{Logged, SECOND, logged};
 use test_support::faulty_store::{Fault, FaultyStore};
 
@@ -31,10 +31,7 @@ fn a_job_that_is_dead_is_logged_with_what_it_is_and_its_error_in_one_line() {
         let steps = builder(&store, "jobs-log").build().unwrap();
         let worker = steps.work();
         let key = "<i>\u{202e}order\n7".to_owned() + &"x".repeat(200);
-        steps
-            .enqueue(&workflow(), key, &"fail".to_owned())
-            .await
-            .unwrap();
+        enqueue(&steps, key, "fail").await;
         pass(10 * SECOND).await;
         worker.stop().await;
     });
@@ -85,16 +82,10 @@ fn a_thousand_jobs_that_die_at_once_are_few_lines_that_say_how_many_there_were()
         let worker = steps.work();
         for number in 0..1_000 {
             let key = number.to_string();
-            steps
-                .enqueue(&workflow(), key, &"end".to_owned())
-                .await
-                .unwrap();
+            enqueue(&steps, key, "end").await;
         }
         pass(60 * SECOND).await;
-        steps
-            .enqueue(&workflow(), "last", &"end".to_owned())
-            .await
-            .unwrap();
+        enqueue(&steps, "last", "end").await;
         pass(SECOND).await;
         worker.stop().await;
     });
@@ -129,10 +120,7 @@ fn a_lost_claim_is_logged() {
     let events = events(async |store| {
         let steps = builder(&store, "jobs-log").build().unwrap();
         let worker = steps.work();
-        steps
-            .enqueue(&workflow(), "k", &"hang".to_owned())
-            .await
-            .unwrap();
+        enqueue(&steps, "k", "hang").await;
         pass(SECOND).await;
         assert!(store.cancel(JobId::new(1)).await.unwrap());
         pass(60 * SECOND).await;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use atomic_breaker_observe::{Log, Metrics};
 use atomic_breaker_std::steps::{
-    Lane, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck, Workflow,
+    JobId, Lane, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck, Workflow,
 };
 use atomic_breaker_std::{Breaker, Config, TokioClock, breaker};
 
@@ -67,6 +67,11 @@ fn builder(store: &FaultyStore, name: &str) -> StepsBuilder<FaultyStore> {
         .lane(Lane::new("b"))
         .workflow(&workflow())
         .observer((Log::new("jobs").clock(TokioClock), Metrics::new(name)))
+}
+
+async fn enqueue(steps: &Steps<FaultyStore>, key: impl Into<String>, state: &str) -> JobId {
+    let (workflow, state) = (workflow(), state.to_owned());
+    steps.enqueue(&workflow, key, &state).await.unwrap()
 }
 
 /// A person who can be notified, or not.
