@@ -1,7 +1,7 @@
 //! Changes jobs: tries them again, or cancels them.
 
-use atomic_breaker_std::words::printable;
 use atomic_breaker_std::steps::{Job, JobId, Status};
+use atomic_breaker_std::words::printable;
 use serde::{Deserialize, Serialize};
 
 use super::super::Operator;

@@ -67,7 +67,10 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
 
     fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
         let key = self.find(key)?;
-        let done = self.0.as_registry().command_if_present(&key, |breaker| command(breaker));
+        let done = self
+            .0
+            .as_registry()
+            .command_if_present(&key, |breaker| command(breaker));
         done.ok_or_else(absent)
     }
 

@@ -1,21 +1,19 @@
 //! Names, roles, focus, contrast, narrow windows.
 
-use crate::browser::{Browser, browser};
+use crate::browser::Browser;
 use crate::operator::controls;
-use crate::site::{Site, row};
+use crate::site::{Page, Site, row};
 use serde_json::json;
 
 #[test]
 fn each_control_has_a_name_and_a_role() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.trip("a.example");
-    site.fail("b.example");
-    browser.open(&site.url);
-    browser.wait_for(&row("b.example"));
-    let check = |within: &str| controls(&browser, within);
-    let names = check("main");
-    for wanted in [
+    let Some(page) = Page::new() else { return };
+    page.site.trip("a.example");
+    page.site.fail("b.example");
+    page.open();
+    page.wait_for(&row("b.example"));
+    let names = controls(&page, "main");
+    for (role, name) in [
         ("searchbox", "Search"),
         ("combobox", "Source"),
         ("combobox", "Order"),
@@ -23,79 +21,60 @@ fn each_control_has_a_name_and_a_role() {
         ("button", "Manage a.example of hosts"),
         ("button", "Settings of payments"),
     ] {
-        assert!(
-            names.contains(&(wanted.0.to_owned(), wanted.1.to_owned())),
-            "{wanted:?} {names:?}"
-        );
+        let wanted = (role.to_owned(), name.to_owned());
+        assert!(names.contains(&wanted), "{wanted:?} {names:?}");
     }
-    let roles = [
-        ("#live", "status"),
-        ("#announce", "log"),
-        ("#rows th", "rowheader"),
-        ("thead th", "columnheader"),
-    ];
-    for (css, role) in roles {
-        assert_eq!(browser.role(&browser.find(css)), role, "{css}");
-    }
-    browser.click("#rows tr:nth-child(1) button");
-    assert_eq!(browser.role(&browser.find("#dialog")), "dialog");
-    assert_eq!(browser.name(&browser.find("#dialog")), "a.example of hosts");
-    let mut count = names.len() + check("#commands").len();
-    browser.press("#commands", "Change rules");
-    browser.wait_for("document.querySelector('#form textarea')");
-    count += check("#form").len();
-    assert_eq!(browser.role(&browser.find("#result")), "status");
+    page.has_role("#live", "status");
+    page.has_role("#announce", "log");
+    page.has_role("#rows th", "rowheader");
+    page.has_role("thead th", "columnheader");
+    page.click("#rows tr:nth-child(1) button");
+    page.has_role("#dialog", "dialog");
+    assert_eq!(page.name(&page.find("#dialog")), "a.example of hosts");
+    let mut count = names.len() + controls(&page, "#commands").len();
+    page.press("#commands", "Change rules");
+    page.wait_for("$('#form textarea')");
+    count += controls(&page, "#form").len();
+    page.has_role("#result", "status");
     println!("figure: {count} controls have names");
 }
 
 #[test]
 fn the_focus_stays_while_the_list_changes() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.trip("m.example");
-    browser.open(&site.url);
-    browser.wait_for(&row("m.example"));
-    browser.run(&format!(
-        "{}.querySelector('button').focus();",
-        row("m.example")
-    ));
+    let Some(page) = Page::new() else { return };
+    page.site.trip("m.example");
+    page.open();
+    page.wait_for(&row("m.example"));
+    let row_of_m = row("m.example");
+    page.run(&format!("{row_of_m}.querySelector('button').focus();"));
     let has_focus = "document.activeElement.textContent.includes('m.example')";
     // Others come before it, and it moves itself.
-    site.trip("a.example");
-    browser.wait_for(&row("a.example"));
-    assert_eq!(browser.run(&format!("return {has_focus};")), true);
-    site.hosts
-        .command(&"m.example".to_owned(), |host| host.force_open())
-        .unwrap();
-    browser.wait_for(&format!("{}.rowIndex === 1", row("m.example")));
-    assert_eq!(browser.run(&format!("return {has_focus};")), true);
-    site.hosts
-        .command(&"m.example".to_owned(), |host| host.reset())
-        .unwrap();
-    browser.wait_for(&format!("{}.rowIndex === 2", row("m.example")));
-    assert_eq!(browser.run(&format!("return {has_focus};")), true);
+    page.site.trip("a.example");
+    page.wait_for(&row("a.example"));
+    assert!(page.is(has_focus));
+    page.site.command("m.example", |host| host.force_open());
+    page.wait_for(&format!("{row_of_m}.rowIndex === 1"));
+    assert!(page.is(has_focus));
+    page.site.command("m.example", |host| host.reset());
+    page.wait_for(&format!("{row_of_m}.rowIndex === 2"));
+    assert!(page.is(has_focus));
 }
 
 #[test]
 fn it_is_readable_in_light_and_dark_wide_and_narrow() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    fill(&site);
-    each_look(&browser, |scheme, width, name| {
-        browser.open(&site.url);
-        browser.wait_for(&row("mail.example"));
-        for (css, role) in [
-            ("#list", "table"),
-            ("#rows tr", "row"),
-            ("#rows th", "rowheader"),
-            ("#rows td", "cell"),
-        ] {
-            assert_eq!(browser.role(&browser.find(css)), role, "{css}, {name}");
-        }
-        let list = legible(&browser, &format!("admin-{scheme}-{name}"));
-        browser.click("#rows tr:nth-child(2) button");
-        browser.press("#commands", "Reset");
-        let dialog = legible(&browser, &format!("admin-{scheme}-{name}-dialog"));
+    let Some(page) = Page::new() else { return };
+    fill(&page.site);
+    each_look(&page, |scheme, width, name| {
+        page.open();
+        page.wait_for(&row("mail.example"));
+        page.has_role("#list", "table");
+        page.has_role("#rows tr", "row");
+        page.has_role("#rows th", "rowheader");
+        page.has_role("#rows td", "cell");
+        let list = legible(&page, &format!("admin-{scheme}-{name}"));
+        page.click("#rows tr:nth-child(2) button");
+        page.press("#commands", "Reset");
+        let dialog = legible(&page, &format!("admin-{scheme}-{name}-dialog"));
         let lowest = list.min(dialog);
         println!("figure: {scheme}, {width} px: the lowest contrast of a text is {lowest:.2}");
     });
@@ -120,13 +99,10 @@ pub(crate) fn each_look(browser: &Browser, look: impl Fn(&str, u32, &str)) {
 
 /// Takes a picture. Nothing is too wide, and each text stands out: by how much, the lowest of all.
 pub(crate) fn legible(browser: &Browser, name: &str) -> f64 {
-    let overflow = browser
-        .run("return document.documentElement.scrollWidth - window.innerWidth;")
-        .as_i64()
-        .unwrap();
-    assert!(overflow <= 0, "{name}: {overflow} px too wide");
+    let fits = "document.documentElement.scrollWidth <= window.innerWidth";
+    assert!(browser.is(fits), "{name} is too wide");
     let lowest = contrast(browser);
-    browser.picture(&format!("{name}.png"));
+    browser.picture(name);
     assert!(lowest >= 4.5, "{name}: {lowest}");
     lowest
 }
@@ -142,23 +118,12 @@ fn fill(site: &Site) {
         site.trip(key);
     }
     site.fail("mail.example");
-    for (key, command) in [
-        ("held.example", "force"),
-        ("off.example", "disable"),
-        ("trying.example", "probe"),
-    ] {
-        site.fail(key);
-        site.hosts
-            .command(&key.to_owned(), |host| match command {
-                "force" => host.force_open(),
-                "disable" => host.disable(),
-                _ => {
-                    host.trip();
-                    host.probe_now()
-                }
-            })
-            .unwrap();
-    }
+    site.fail("held.example");
+    site.command("held.example", |host| host.force_open());
+    site.fail("off.example");
+    site.command("off.example", |host| host.disable());
+    site.trip("trying.example");
+    site.command("trying.example", |host| host.probe_now());
 }
 
 /// The lowest contrast of any text with what is behind it, by WCAG 2.

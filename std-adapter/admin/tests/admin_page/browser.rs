@@ -1,13 +1,19 @@
-//! chromedriver, a session of it, and what is asked of it.
+//! chromedriver, a session of it, and what is asked of it: the few commands of `WebDriver` that the tests need, most of
+//! which are Chromium's own.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 /// A test that measures time has the browser to itself: it holds the lock for writing.
 static BROWSERS: RwLock<()> = RwLock::new(());
@@ -23,19 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Browser {
     driver: Child,
-    port: u16,
-    session: String,
-    profile: Profile,
+    /// A folder of its own, removed at the end.
+    profile: PathBuf,
+    /// Of the driver, then of the session.
+    url: String,
+    runtime: Runtime,
     _place: Place,
-}
-
-/// A folder of its own, removed at the end.
-struct Profile(std::path::PathBuf);
-
-impl Drop for Profile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// An element, as the driver names it.
@@ -47,26 +46,18 @@ pub(crate) const TAB: &str = "\u{e004}";
 pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const ESCAPE: &str = "\u{e00c}";
 
-/// A browser, or none where none is wanted.
-pub(crate) fn browser() -> Option<Browser> {
-    start(|| Place::BesideOthers(BROWSERS.read().unwrap_or_else(PoisonError::into_inner)))
-}
-
-/// The only browser for as long as it is there.
-pub(crate) fn browser_alone() -> Option<Browser> {
-    start(|| Place::Alone(BROWSERS.write().unwrap_or_else(PoisonError::into_inner)))
-}
-
-fn start(place: impl FnOnce() -> Place) -> Option<Browser> {
-    if std::env::var_os("ATOMIC_BREAKER_NEEDS_CHROMIUM").is_none() {
-        println!("skipped: needs chromium, run tests/engines/run page");
-        return None;
-    }
-    Some(Browser::start(place()))
-}
-
 impl Browser {
-    fn start(place: Place) -> Self {
+    /// A browser, or none where none is wanted.
+    pub(crate) fn start(is_alone: bool) -> Option<Self> {
+        if std::env::var_os("ATOMIC_BREAKER_NEEDS_CHROMIUM").is_none() {
+            println!("skipped: needs chromium, run tests/engines/run page");
+            return None;
+        }
+        let place = if is_alone {
+            Place::Alone(BROWSERS.write().unwrap_or_else(PoisonError::into_inner))
+        } else {
+            Place::BesideOthers(BROWSERS.read().unwrap_or_else(PoisonError::into_inner))
+        };
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -79,18 +70,19 @@ impl Browser {
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 if let Some((_, port)) = line.split_once("successfully on port ") {
-                    let _ = found.send(port.trim_end_matches('.').parse().ok());
+                    let _ = found.send(port.trim_end_matches('.').to_owned());
                 }
             }
         });
-        let port = port.recv_timeout(PATIENCE).ok().flatten();
+        let port = port
+            .recv_timeout(PATIENCE)
+            .expect("chromedriver has a port");
         let name = format!("atomic-breaker-page-{}-{}", std::process::id(), driver.id());
-        let profile = Profile(std::env::temp_dir().join(name));
         let mut browser = Self {
             driver,
-            port: port.expect("chromedriver says its port"),
-            session: String::new(),
-            profile,
+            profile: std::env::temp_dir().join(name),
+            url: format!("http://127.0.0.1:{port}/session"),
+            runtime: Runtime::new().unwrap(),
             _place: place,
         };
         let arguments = [
@@ -101,234 +93,227 @@ impl Browser {
             "--no-first-run",
             "--disable-background-networking",
             "--window-size=1280,900",
-            &format!("--user-data-dir={}", browser.profile.0.display()),
+            &format!("--user-data-dir={}", browser.profile.display()),
         ];
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
         } } });
-        let answer = browser.ask("POST", "/session", &wanted);
-        let session = answer["sessionId"].as_str().expect("a session");
-        browser.session.push_str(session);
-        browser
+        let session = browser.post("", &wanted);
+        let session = session["sessionId"].as_str().expect("a session");
+        browser.url = format!("{}/{session}", browser.url);
+        Some(browser)
     }
 
-    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
-        let answer = self.exchange(method, path, &body.to_string());
-        let answer: Value = serde_json::from_str(&answer.expect("chromedriver answers")).unwrap();
-        assert!(
-            answer["value"]["error"].is_null(),
-            "{method} {path}: {}",
-            answer["value"]
-        );
-        answer["value"].clone()
+    fn send(&self, method: Method, path: &str, body: &Value) -> Value {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url));
+        let body = match body {
+            Value::Null => Body::empty(),
+            body => Body::from(body.to_string()),
+        };
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let response = self.runtime.block_on(async {
+            let response = client.request(request.body(body).unwrap());
+            let response = response.await.expect("chromedriver responds").into_body();
+            to_bytes(Body::new(response), usize::MAX).await.unwrap()
+        });
+        serde_json::from_slice::<Value>(&response).unwrap()["value"].take()
     }
 
-    fn exchange(&self, method: &str, path: &str, body: &str) -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(PATIENCE * 3))?;
-        let body = if method == "POST" { body } else { "" };
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            self.port,
-            body.len()
-        )?;
-        let mut reader = BufReader::new(stream);
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line)?;
-            let line = line.trim().to_ascii_lowercase();
-            if line.is_empty() {
-                break;
-            }
-            if let Some(value) = line.strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-        }
-        let mut answer = vec![0; length];
-        reader.read_exact(&mut answer)?;
-        Ok(String::from_utf8(answer).unwrap())
+    fn get(&self, path: &str) -> Value {
+        let value = self.send(Method::GET, path, &Value::Null);
+        assert!(value["error"].is_null(), "{path}: {value}");
+        value
     }
 
-    fn of_session(&self, method: &str, path: &str, body: &Value) -> Value {
-        self.ask(method, &format!("/session/{}{path}", self.session), body)
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let value = self.send(Method::POST, path, body);
+        assert!(value["error"].is_null(), "{path}: {value}");
+        value
     }
 
     pub(crate) fn go(&self, url: &str) {
-        self.of_session("POST", "/url", &json!({ "url": url }));
+        self.post("/url", &json!({ "url": url }));
     }
 
-    /// What a function body returns.
+    /// Goes to the page, until it shows the states, live.
+    pub(crate) fn open(&self, url: &str) {
+        self.go(url);
+        self.wait_for("$('#live').textContent === 'live' && $('#sources b')");
+    }
+
+    /// What a function body returns, in which `$` finds an element.
     pub(crate) fn run(&self, script: &str) -> Value {
-        self.of_session(
-            "POST",
-            "/execute/sync",
-            &json!({ "script": script, "args": [] }),
-        )
+        self.run_with(script, &json!([]))
     }
 
-    pub(crate) fn text(&self, script: &str) -> String {
-        self.run(script).as_str().unwrap_or_default().to_owned()
+    fn run_with(&self, script: &str, args: &Value) -> Value {
+        let script = format!("const $ = (css) => document.querySelector(css); {script}");
+        self.post("/execute/sync", &json!({ "script": script, "args": args }))
+    }
+
+    /// What an expression is.
+    #[track_caller]
+    pub(crate) fn is(&self, expression: &str) -> bool {
+        self.run(&format!("return Boolean({expression});")) == true
+    }
+
+    pub(crate) fn text(&self, expression: &str) -> String {
+        let text = self.run(&format!("return {expression};"));
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The text of an element.
+    pub(crate) fn text_of(&self, css: &str) -> String {
+        self.text(&format!("$({css:?}).innerText"))
     }
 
     /// Waits until an expression is true; says how long it took.
     #[track_caller]
     pub(crate) fn wait_for(&self, expression: &str) -> Duration {
         let started = Instant::now();
-        let script = format!("return Boolean({expression});");
-        while self.run(&script) != true {
+        while !self.is(expression) {
             if started.elapsed() > PATIENCE {
-                let page = self.text("return document.body.innerText;");
-                panic!(
-                    "not within {PATIENCE:?}: {expression}\n{page}\n{}",
-                    self.log()
-                );
+                let (page, log) = (self.text_of("body"), self.log());
+                panic!("not within {PATIENCE:?}: {expression}\n{page}\n{log}");
             }
             thread::sleep(Duration::from_millis(10));
         }
         started.elapsed()
     }
 
-    /// Until the page shows the states, live.
-    pub(crate) fn open(&self, url: &str) {
-        self.go(url);
-        self.wait_for("document.querySelector('#live').textContent === 'live' && document.querySelector('#sources b')");
+    /// Waits until the text of an element contains this.
+    #[track_caller]
+    pub(crate) fn wait_for_text(&self, css: &str, text: &str) -> Duration {
+        let text = json!(text);
+        self.wait_for(&format!("$({css:?})?.innerText.includes({text})"))
+    }
+
+    pub(crate) fn all(&self, css: &str) -> Vec<Element> {
+        let wanted = json!({ "using": "css selector", "value": css });
+        let found = self.post("/elements", &wanted);
+        found.as_array().unwrap().iter().map(element).collect()
+    }
+
+    /// How many elements the page has.
+    pub(crate) fn elements(&self) -> u64 {
+        let count = self.run("return document.getElementsByTagName('*').length;");
+        count.as_u64().unwrap()
     }
 
     #[track_caller]
     pub(crate) fn find(&self, css: &str) -> Element {
-        let found = self.of_session(
-            "POST",
-            "/element",
-            &json!({ "using": "css selector", "value": css }),
-        );
-        Element(found[ELEMENT].as_str().unwrap().to_owned())
+        let found = self.all(css).into_iter().next();
+        found.unwrap_or_else(|| panic!("no {css}"))
     }
 
-    pub(crate) fn all(&self, css: &str) -> Vec<Element> {
-        let found = self.of_session(
-            "POST",
-            "/elements",
-            &json!({ "using": "css selector", "value": css }),
-        );
-        let found = found.as_array().unwrap().iter();
-        found
-            .map(|element| Element(element[ELEMENT].as_str().unwrap().to_owned()))
-            .collect()
-    }
-
+    #[track_caller]
     pub(crate) fn click(&self, css: &str) {
-        let Element(id) = self.find(css);
-        self.of_session("POST", &format!("/element/{id}/click"), &json!({}));
+        self.click_on(&self.find(css));
+    }
+
+    fn click_on(&self, Element(id): &Element) {
+        self.post(&format!("/element/{id}/click"), &json!({}));
     }
 
     /// The button with these words.
+    #[track_caller]
     pub(crate) fn press(&self, within: &str, words: &str) {
-        let script = format!(
-            "return [...document.querySelectorAll({})].findIndex((it) => it.textContent.trim() === {});",
-            json!(format!("{within} button")),
-            json!(words)
-        );
-        let index = self.run(&script).as_u64();
-        let buttons = self.all(&format!("{within} button"));
-        let button = index.and_then(|index| buttons.get(index as usize));
-        let Some(Element(id)) = button else {
+        let buttons = format!("{within} button");
+        let script = "return [...document.querySelectorAll(arguments[0])].findIndex((it) => it.textContent.trim() === arguments[1]);";
+        let index = self.run_with(script, &json!([buttons, words])).as_u64();
+        let Some(index) = index else {
             panic!("no button {words:?} in {within}");
         };
-        self.of_session("POST", &format!("/element/{id}/click"), &json!({}));
+        self.click_on(&self.all(&buttons)[index as usize]);
     }
 
     /// Keys, to the element that has the focus.
     pub(crate) fn keys(&self, keys: &str) {
-        let actions: Vec<_> = keys
+        let key = |kind, key| json!({ "type": kind, "value": key });
+        let pressed = keys
             .chars()
-            .flat_map(|key| {
-                [
-                    json!({ "type": "keyDown", "value": key }),
-                    json!({ "type": "keyUp", "value": key }),
-                ]
-            })
-            .collect();
+            .map(|it| [key("keyDown", it), key("keyUp", it)]);
+        let actions: Vec<_> = pressed.flatten().collect();
         let keyboard = json!([{ "type": "key", "id": "keyboard", "actions": actions }]);
-        self.of_session("POST", "/actions", &json!({ "actions": keyboard }));
+        self.post("/actions", &json!({ "actions": keyboard }));
     }
 
     /// What a screen reader calls it.
     pub(crate) fn name(&self, Element(id): &Element) -> String {
-        let name = self.of_session("GET", &format!("/element/{id}/computedlabel"), &Value::Null);
+        let name = self.get(&format!("/element/{id}/computedlabel"));
         name.as_str().unwrap().to_owned()
     }
 
     pub(crate) fn role(&self, Element(id): &Element) -> String {
-        let role = self.of_session("GET", &format!("/element/{id}/computedrole"), &Value::Null);
+        let role = self.get(&format!("/element/{id}/computedrole"));
         role.as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn markup(&self, Element(id): &Element) -> String {
-        let script = json!({ "script": "return arguments[0].outerHTML.slice(0, 200);", "args": [{ ELEMENT: id }] });
-        self.of_session("POST", "/execute/sync", &script)
-            .to_string()
+    #[track_caller]
+    pub(crate) fn has_role(&self, css: &str, role: &str) {
+        assert_eq!(self.role(&self.find(css)), role, "{css}");
     }
 
-    pub(crate) fn active(&self) -> Element {
-        let active = self.of_session("GET", "/element/active", &Value::Null);
-        Element(active[ELEMENT].as_str().unwrap().to_owned())
+    pub(crate) fn markup(&self, Element(id): &Element) -> String {
+        let script = "return arguments[0].outerHTML.slice(0, 200);";
+        self.run_with(script, &json!([{ ELEMENT: id }])).to_string()
+    }
+
+    /// The name of the element that has the focus.
+    pub(crate) fn focused(&self) -> String {
+        self.name(&element(&self.get("/element/active")))
     }
 
     pub(crate) fn devtools(&self, command: &str, parameters: &Value) -> Value {
         let command = json!({ "cmd": command, "params": parameters });
-        self.of_session("POST", "/goog/cdp/execute", &command)
+        self.post("/goog/cdp/execute", &command)
+    }
+
+    /// A network that is gone, or that takes this long.
+    pub(crate) fn network(&self, is_offline: bool, latency_ms: u32) {
+        self.devtools("Network.enable", &json!({}));
+        let network = json!({
+            "offline": is_offline, "latency": latency_ms, "downloadThroughput": -1, "uploadThroughput": -1,
+        });
+        self.devtools("Network.emulateNetworkConditions", &network);
     }
 
     /// What was written to the console, violations of the policy among it, since the last time.
     pub(crate) fn log(&self) -> String {
-        self.of_session("POST", "/se/log", &json!({ "type": "browser" }))
-            .to_string()
+        let log = self.post("/se/log", &json!({ "type": "browser" }));
+        log.to_string()
     }
 
     pub(crate) fn has_dialog(&self) -> bool {
-        let path = format!("/session/{}/alert/text", self.session);
-        self.exchange("GET", &path, "")
-            .is_ok_and(|answer| !answer.contains("no such alert"))
+        let alert = self.send(Method::GET, "/alert/text", &Value::Null);
+        alert["error"] != "no such alert"
     }
 
-    /// A picture of the whole page, to look at.
+    /// A picture of the whole page, to look at, within a page of its own.
     pub(crate) fn picture(&self, name: &str) {
-        let picture = self.devtools(
-            "Page.captureScreenshot",
-            &json!({ "captureBeyondViewport": true }),
-        );
-        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let bytes = from_base64(picture["data"].as_str().unwrap());
-        std::fs::write(folder.join(name), bytes).unwrap();
+        let whole = json!({ "captureBeyondViewport": true });
+        let picture = self.devtools("Page.captureScreenshot", &whole);
+        let data = picture["data"].as_str().unwrap();
+        let file = format!("{}/{name}.html", env!("CARGO_TARGET_TMPDIR"));
+        std::fs::write(file, format!("<img src='data:image/png;base64,{data}'>")).unwrap();
     }
 }
 
-fn from_base64(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = text
-        .bytes()
-        .filter_map(|byte| DIGITS.iter().position(|digit| *digit == byte));
-    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
-    for digit in digits {
-        bits = bits << 6 | digit as u32;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    bytes
+fn element(named: &Value) -> Element {
+    Element(named[ELEMENT].as_str().unwrap().to_owned())
 }
 
 /// Also when a test panics.
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.exchange("DELETE", &format!("/session/{}", self.session), "");
+        if !thread::panicking() {
+            self.send(Method::DELETE, "", &Value::Null);
+        }
         let _ = self.driver.kill();
         let _ = self.driver.wait();
+        let _ = std::fs::remove_dir_all(&self.profile);
     }
 }

@@ -1,235 +1,177 @@
 //! Commands by mouse and by keyboard, which ask before they act.
 
-use crate::browser::{Browser, ENTER, ESCAPE, browser, browser_alone};
-use crate::operator;
-use crate::site::{Site, row};
+use crate::browser::{Browser, ENTER, ESCAPE};
+use crate::operator::tab_to;
+use crate::site::{Page, row};
 use atomic_breaker_admin::Operator;
 use atomic_breaker_std::State;
+use serde_json::json;
 
-fn manage(browser: &Browser, key: &str) {
-    operator::manage(browser, &row(key), "#dialog");
+/// The dialog of a key that is open.
+fn managing(key: &str) -> Option<Page> {
+    let page = Page::new()?;
+    page.site.trip(key);
+    page.open();
+    page.manage(key);
+    Some(page)
 }
 
-/// A command, the answer to the question that follows, and until it is done.
-fn act(browser: &Browser, command: &str, answer: &str) {
-    browser.press("#commands", command);
-    browser.press("#confirm", answer);
-    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
-}
-
-/// It is not done, as the breaker has been forced open meanwhile.
-fn is_refused(browser: &Browser, site: &Site) {
-    browser.press("#confirm", "Reset");
-    browser.wait_for(
-        "document.querySelector('#result').textContent.includes('it is forced open now')",
-    );
-    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::ForcedOpen);
+/// Confirms a reset, which is not done, as the breaker has been forced open since.
+fn is_refused(page: &Page) {
+    page.press("#confirm", "Reset");
+    page.wait_for_text("#result", "it is forced open now");
+    assert_eq!(page.site.state("a.example"), State::ForcedOpen);
 }
 
 #[test]
-fn a_click_resets_after_it_has_asked() {
-    let Some(browser) = browser_alone() else {
-        return;
-    };
-    let site = Site::new();
-    site.trip("a.example");
-    site.trip("b.example");
-    browser.open(&site.url);
-    manage(&browser, "a.example");
-    browser.press("#commands", "Reset");
-    let question = browser.text("return document.querySelector('#question').textContent;");
+fn a_click_resets_after_a_confirmation() {
+    let Some(page) = Page::alone() else { return };
+    page.site.trip("a.example");
+    page.site.trip("b.example");
+    page.open();
+    page.manage("a.example");
+    page.press("#commands", "Reset");
     assert_eq!(
-        question,
+        page.text_of("#question"),
         "Reset: a.example of hosts? It closes, every count is cleared, and calls pass at once."
     );
-    assert_eq!(
-        site.hosts.state(&"a.example".to_owned()),
-        State::Open,
-        "it asks first"
-    );
-    browser.press("#confirm", "Cancel");
-    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Open);
-    browser.press("#commands", "Reset");
-    browser.press("#confirm", "Reset");
-    let took = browser.wait_for(&format!(
-        "{}?.innerText.includes('Closed')",
-        row("a.example")
-    ));
+    assert_eq!(page.site.state("a.example"), State::Open, "it asks first");
+    page.press("#confirm", "Cancel");
+    assert_eq!(page.site.state("a.example"), State::Open);
+    page.press("#commands", "Reset");
+    page.press("#confirm", "Reset");
+    let took = page.wait_for_row("a.example", "Closed");
     println!("figure: a reset shows within {took:?}");
-    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
-    assert_eq!(
-        site.hosts.state(&"b.example".to_owned()),
-        State::Open,
-        "no other one"
-    );
-    let result = browser.text("return document.querySelector('#result').textContent;");
-    assert_eq!(result, "Done: open -> closed: by command");
-    let event = browser.text("return document.querySelector('#history li').innerText;");
+    assert_eq!(page.site.state("a.example"), State::Closed);
+    assert_eq!(page.site.state("b.example"), State::Open, "no other one");
+    assert_eq!(page.text_of("#result"), "Done: open -> closed: by command");
+    let event = page.text_of("#history li");
     assert!(event.contains("by hand: alice"), "{event}");
-    assert_eq!(browser.log(), "[]");
+    assert_eq!(page.log(), "[]");
 }
 
 #[test]
 fn the_keyboard_alone_resets() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.trip("a.example");
-    browser.open(&site.url);
-    browser.wait_for(&row("a.example"));
-    let tab_to = |wanted: &str| operator::tab_to(&browser, wanted);
-    let presses = tab_to("Manage a.example of hosts");
-    browser.keys(ENTER);
-    browser.wait_for("document.querySelector('#dialog').open");
-    tab_to("Reset");
-    browser.keys(ENTER);
-    assert_eq!(
-        browser.name(&browser.active()),
-        "Cancel",
-        "the harmless one has the focus"
-    );
-    tab_to("Reset");
-    browser.keys(ENTER);
-    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
-    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
-    browser.wait_for("document.activeElement.id === 'close'");
-    browser.keys(ESCAPE);
-    browser.wait_for("!document.querySelector('#dialog').open");
-    assert_eq!(
-        browser.name(&browser.active()),
-        "Manage a.example of hosts",
-        "the focus is back"
-    );
+    let Some(page) = Page::new() else { return };
+    page.site.trip("a.example");
+    page.open();
+    page.wait_for(&row("a.example"));
+    let presses = tab_to(&page, "Manage a.example of hosts");
+    page.keys(ENTER);
+    page.wait_for("$('#dialog').open");
+    tab_to(&page, "Reset");
+    page.keys(ENTER);
+    assert_eq!(page.focused(), "Cancel", "the harmless one has the focus");
+    tab_to(&page, "Reset");
+    page.keys(ENTER);
+    page.wait_for_text("#result", "Done");
+    assert_eq!(page.site.state("a.example"), State::Closed);
+    page.wait_for("document.activeElement.id === 'close'");
+    page.keys(ESCAPE);
+    page.wait_for("!$('#dialog').open");
+    let focused = page.focused();
+    assert_eq!(focused, "Manage a.example of hosts", "the focus is back");
     println!("figure: {presses} presses of the tab key lead to the first breaker");
 }
 
 #[test]
-fn what_another_operator_did_meanwhile_is_not_undone_unseen() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.trip("a.example");
-    browser.open(&site.url);
-    manage(&browser, "a.example");
-    browser.press("#commands", "Reset");
+fn a_change_by_another_operator_is_not_undone_unseen() {
+    let Some(page) = managing("a.example") else {
+        return;
+    };
+    page.press("#commands", "Reset");
     // Nothing is read any more until the button is pressed, as if it came in the same moment.
-    browser.run("window.fetch = ((fetch) => (url, init) => init && init.method ? fetch(url, init) : new Promise(() => {}))(fetch);");
-    site.hosts
-        .command(&"a.example".to_owned(), |host| host.force_open())
-        .unwrap();
-    is_refused(&browser, &site);
+    page.run("window.fetch = ((fetch) => (url, init) => init && init.method ? fetch(url, init) : new Promise(() => {}))(fetch);");
+    page.site.command("a.example", |host| host.force_open());
+    is_refused(&page);
 }
 
 #[test]
-fn what_is_asked_for_is_done_to_what_was_shown_when_it_was_asked() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.trip("a.example");
-    browser.open(&site.url);
-    manage(&browser, "a.example");
-    browser.press("#commands", "Reset");
-    site.hosts
-        .command(&"a.example".to_owned(), |host| host.force_open())
-        .unwrap();
+fn a_command_applies_only_to_the_state_that_was_shown_with_the_question() {
+    let Some(page) = managing("a.example") else {
+        return;
+    };
+    page.press("#commands", "Reset");
+    page.site.command("a.example", |host| host.force_open());
     // The dialog goes on showing the present behind the question.
-    browser.wait_for("document.querySelector('#facts').innerText.includes('Forced open')");
-    is_refused(&browser, &site);
-    act(&browser, "Reset", "Reset");
-    assert_eq!(site.hosts.state(&"a.example".to_owned()), State::Closed);
+    page.wait_for_text("#facts", "Forced open");
+    is_refused(&page);
+    page.command("Reset");
+    assert_eq!(page.site.state("a.example"), State::Closed);
+}
+
+fn write_rules(page: &Page, rules: &str) {
+    let rules = json!(rules);
+    page.run(&format!("$('#form textarea').value = {rules};"));
+    page.press("#form", "Compare");
 }
 
 #[test]
 fn rules_are_shown_compared_and_set() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.fail("a.example");
-    browser.open(&site.url);
-    manage(&browser, "a.example");
-    browser.press("#commands", "Change rules");
-    browser.wait_for(
-        "document.querySelector('#form textarea')?.value.includes('\"consecutive_failures\": 2')",
-    );
-    let write = |rules: &str| {
-        browser.run(&format!(
-            "document.querySelector('#form textarea').value = {};",
-            serde_json::json!(rules)
-        ));
-        browser.press("#form", "Compare");
+    let Some(page) = managing("a.example") else {
+        return;
     };
-    write(r#"{"consecutive_failures": 0}"#);
-    browser.wait_for("document.querySelector('#result').textContent.includes('set at least 1')");
-    write(r#"{"consecutive_failures": 2"#);
-    browser.wait_for("document.querySelector('#result').classList.contains('bad')");
-    write(r#"{"consecutive_failures": 7, "open_for_ms": 3600000}"#);
-    browser.wait_for("!document.querySelector('#confirm').hidden");
-    let changes = browser.text("return document.querySelector('.changes').innerText;");
-    assert_eq!(changes.trim(), "consecutive_failures: 2 → 7");
-    browser.press("#confirm", "Set these rules");
-    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
-    let rules = site.hosts.config_of(&"a.example".to_owned());
-    assert_eq!(rules.get_consecutive_failures(), Some(7));
-    assert_eq!(
-        site.hosts.config().get_consecutive_failures(),
-        Some(2),
-        "those of all stay"
+    page.press("#commands", "Change rules");
+    page.wait_for("$('#form textarea')?.value.includes('\"consecutive_failures\": 2')");
+    write_rules(&page, r#"{"consecutive_failures": 0}"#);
+    page.wait_for_text("#result", "set at least 1");
+    write_rules(&page, r#"{"consecutive_failures": 2"#);
+    page.wait_for("$('#result').classList.contains('bad')");
+    write_rules(
+        &page,
+        r#"{"consecutive_failures": 7, "open_for_ms": 3600000}"#,
     );
+    page.wait_for("!$('#confirm').hidden");
+    let changes = page.text_of(".changes");
+    assert_eq!(changes.trim(), "consecutive_failures: 2 → 7");
+    page.confirm("Set these rules");
+    let own = page.site.hosts.config_of(&"a.example".to_owned());
+    assert_eq!(own.get_consecutive_failures(), Some(7));
+    let common = page.site.hosts.config();
+    assert_eq!(common.get_consecutive_failures(), Some(2));
 }
 
 #[test]
 fn rules_of_a_single_breaker_are_set() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    browser.open(&site.url);
-    manage(&browser, "payments");
-    browser.press("#commands", "Change rules");
-    browser.wait_for("document.querySelector('#form textarea')");
-    browser.run(
-        "document.querySelector('#form textarea').value = '{\"consecutive_failures\": 7, \"open_for_ms\": 3600000}';",
+    let Some(page) = Page::new() else { return };
+    page.open();
+    page.manage("payments");
+    page.press("#commands", "Change rules");
+    page.wait_for("$('#form textarea')");
+    write_rules(
+        &page,
+        r#"{"consecutive_failures": 7, "open_for_ms": 3600000}"#,
     );
-    browser.press("#form", "Compare");
-    browser.wait_for("!document.querySelector('#confirm').hidden");
-    let question = browser.text("return document.querySelector('#question').textContent;");
+    page.wait_for("!$('#confirm').hidden");
     assert_eq!(
-        question,
+        page.text_of("#question"),
         "Set these rules: payments? They apply from the next event on; an open time that has begun stays as it is."
     );
-    browser.press("#confirm", "Set these rules");
-    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
-    let rules = *site.payments.breaker().config();
+    page.confirm("Set these rules");
+    let rules = *page.site.payments.breaker().config();
     assert_eq!(rules.get_consecutive_failures(), Some(7));
 }
 
 #[test]
 fn shadow_mode_is_set_and_shown() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.trip("a.example");
-    browser.open(&site.url);
-    browser.press("#sources", "Settings of hosts");
-    browser.press("#commands", "Enforce or shadow");
-    browser.run("document.querySelector('#form input').value = '0';");
-    browser.press("#form", "Next");
-    browser.press("#confirm", "Enforce 0 %");
-    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
-    assert_eq!(site.hosts.enforcement().percent(), 0);
-    browser.press("#dialog", "Close");
-    browser.wait_for(&format!(
-        "{}.innerText.includes('shadow mode')",
-        row("a.example")
-    ));
-    browser.wait_for(
-        "document.querySelector('#sources').innerText.includes('shadow mode: calls pass')",
-    );
+    let Some(page) = Page::new() else { return };
+    page.site.trip("a.example");
+    page.open();
+    page.press("#sources", "Settings of hosts");
+    page.press("#commands", "Enforce or shadow");
+    page.run("$('#form input').value = '0';");
+    page.press("#form", "Next");
+    page.confirm("Enforce 0 %");
+    assert_eq!(page.site.hosts.enforcement().percent(), 0);
+    page.press("#dialog", "Close");
+    page.wait_for_row("a.example", "shadow mode");
+    page.wait_for_text("#sources", "shadow mode: calls pass");
 }
 
 #[test]
 fn each_state_offers_what_applies_to_it() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    browser.open(&site.url);
-    let do_it = |words: &str| {
-        manage(&browser, "payments");
-        act(&browser, words, words);
-        browser.press("#dialog", "Close");
-    };
+    let Some(page) = Page::new() else { return };
+    page.open();
     for (words, state) in [
         ("Trip", State::Open),
         ("Probe now", State::HalfOpen),
@@ -238,54 +180,47 @@ fn each_state_offers_what_applies_to_it() {
         ("Disable", State::Disabled),
         ("Enable", State::Closed),
     ] {
-        do_it(words);
-        assert_eq!(site.payments.breaker().state(), state, "{words}");
+        page.manage("payments");
+        page.command(words);
+        page.press("#dialog", "Close");
+        assert_eq!(page.site.payments.breaker().state(), state, "{words}");
     }
 }
 
 #[test]
 fn a_viewer_is_offered_nothing() {
-    let Some(browser) = browser() else { return };
-    let site = Site::with(Operator::viewer("bob"), |admin| admin);
-    browser.open(&site.url);
-    manage(&browser, "payments");
-    let commands = browser.text("return document.querySelector('#commands').innerText;");
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
+    let page = Page::with(browser, Operator::viewer("bob"), |admin| admin);
+    page.open();
+    page.manage("payments");
+    let commands = page.text_of("#commands");
     assert_eq!(commands, "You may look, but not change anything.");
 }
 
 #[test]
-fn what_came_of_a_command_is_not_said_of_another_breaker() {
-    let Some(browser) = browser() else { return };
-    let site = Site::new();
-    site.trip("a.example");
-    site.trip("b.example");
-    browser.open(&site.url);
-    manage(&browser, "a.example");
-    let network = serde_json::json!({
-        "offline": false, "latency": 2_000, "downloadThroughput": -1, "uploadThroughput": -1,
-    });
-    browser.devtools("Network.enable", &serde_json::json!({}));
-    browser.devtools("Network.emulateNetworkConditions", &network);
-    browser.press("#commands", "Reset");
-    browser.press("#confirm", "Reset");
-    browser.press("#dialog", "Close");
-    manage(&browser, "b.example");
-    browser.press("#commands", "Force open");
-    browser.wait_for(
+fn the_result_of_a_command_is_not_shown_for_another_breaker() {
+    let Some(page) = managing("a.example") else {
+        return;
+    };
+    page.site.trip("b.example");
+    page.network(false, 2_000);
+    page.press("#commands", "Reset");
+    page.press("#confirm", "Reset");
+    page.press("#dialog", "Close");
+    page.manage("b.example");
+    page.press("#commands", "Force open");
+    page.wait_for(
         "performance.getEntriesByType('resource').some((it) => it.name.endsWith('/control'))",
     );
-    let question = browser.text("return document.querySelector('#question').innerText;");
+    let question = page.text_of("#question");
     assert!(
         question.contains("b.example"),
         "it is still asked: {question}"
     );
-    let said = browser.text("return document.querySelector('#result').textContent;");
-    assert_eq!(said, "");
-    browser.press("#confirm", "Force open");
-    browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
-    let state = |key: &str| site.hosts.state(&key.to_owned());
-    assert_eq!(
-        (state("a.example"), state("b.example")),
-        (State::Closed, State::ForcedOpen)
-    );
+    assert_eq!(page.text_of("#result"), "");
+    page.confirm("Force open");
+    assert_eq!(page.site.state("a.example"), State::Closed);
+    assert_eq!(page.site.state("b.example"), State::ForcedOpen);
 }

@@ -9,16 +9,16 @@ pub(crate) fn manage(browser: &Browser, row: &str, dialog: &str) {
         "{row}.querySelector('button').scrollIntoView({{ block: 'center' }});"
     ));
     let index = browser.run(&format!("return {row}.rowIndex;"));
-    let body = browser.text(&format!("return {row}.parentElement.id;"));
+    let body = browser.text(&format!("{row}.parentElement.id"));
     browser.click(&format!("#{body} tr:nth-child({index}) button"));
-    browser.wait_for(&format!("document.querySelector({dialog:?}).open"));
+    browser.wait_for(&format!("$({dialog:?}).open"));
 }
 
 /// By the keyboard alone: how often the key was pressed.
 pub(crate) fn tab_to(browser: &Browser, wanted: &str) -> usize {
     for presses in 1..60 {
         browser.keys(TAB);
-        if browser.name(&browser.active()) == wanted {
+        if browser.focused() == wanted {
             return presses;
         }
     }

@@ -1,17 +1,85 @@
-//! A service whose admin is on loopback.
+//! A service whose admin is on loopback, and a browser that looks at it.
 
+use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{
-    AdjustableBreaker, AnyPermit, Breaker, Config, Failure, KeptRules, Outcome, Resource, StdClock,
+    AdjustableBreaker, AnyPermit, Breaker, Config, Control, Failure, KeptRules, Outcome, Resource,
+    State, StdClock, Transition,
 };
 use axum::{Extension, Router};
-use std::time::Duration;
 use tokio::runtime::Runtime;
+
+use crate::browser::Browser;
+use crate::operator;
+
+/// A browser, and the site that it is to look at. It is the browser, too.
+pub(crate) struct Page {
+    pub(crate) browser: Browser,
+    pub(crate) site: Site,
+}
+
+impl Page {
+    pub(crate) fn new() -> Option<Self> {
+        let browser = Browser::start(false)?;
+        Some(Self::with(browser, Operator::new("alice"), |admin| admin))
+    }
+
+    /// Without another browser beside it.
+    pub(crate) fn alone() -> Option<Self> {
+        let browser = Browser::start(true)?;
+        Some(Self::with(browser, Operator::new("alice"), |admin| admin))
+    }
+
+    pub(crate) fn with(
+        browser: Browser,
+        operator: Operator,
+        settings: impl FnOnce(Admin) -> Admin,
+    ) -> Self {
+        let site = Site::new(operator, settings);
+        Self { browser, site }
+    }
+
+    pub(crate) fn open(&self) {
+        self.browser.open(&self.site.url);
+    }
+
+    /// Opens the dialog of a key.
+    pub(crate) fn manage(&self, key: &str) {
+        operator::manage(self, &row(key), "#dialog");
+    }
+
+    /// Gives a command, and confirms it.
+    pub(crate) fn command(&self, words: &str) {
+        self.press("#commands", words);
+        self.confirm(words);
+    }
+
+    /// Confirms a command, until it is done.
+    pub(crate) fn confirm(&self, words: &str) {
+        self.press("#confirm", words);
+        self.wait_for("$('#result').textContent.startsWith('Done')");
+    }
+
+    /// Waits until the row of a key contains this text.
+    pub(crate) fn wait_for_row(&self, key: &str, text: &str) -> Duration {
+        let text = serde_json::json!(text);
+        self.wait_for(&format!("{}?.innerText.includes({text})", row(key)))
+    }
+}
+
+impl Deref for Page {
+    type Target = Browser;
+
+    fn deref(&self) -> &Browser {
+        &self.browser
+    }
+}
 
 pub(crate) struct Site {
     pub(crate) hosts: Arc<Registry<String, StdClock, (), Recorder>>,
@@ -23,11 +91,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    pub(crate) fn new() -> Self {
-        Self::with(Operator::new("alice"), |admin| admin)
-    }
-
-    pub(crate) fn with(operator: Operator, settings: impl FnOnce(Admin) -> Admin) -> Self {
+    fn new(operator: Operator, settings: impl FnOnce(Admin) -> Admin) -> Self {
         let rules = Config::new()
             .consecutive_failures(2)
             .open_for(Duration::from_secs(3_600));
@@ -81,6 +145,16 @@ impl Site {
     pub(crate) fn trip(&self, key: &str) {
         self.fail(key);
         self.fail(key);
+    }
+
+    pub(crate) fn state(&self, key: &str) -> State {
+        self.hosts.state(&key.to_owned())
+    }
+
+    /// What an operator elsewhere does.
+    pub(crate) fn command(&self, key: &str, command: fn(&dyn Control) -> Option<Transition>) {
+        let done = self.hosts.command(&key.to_owned(), |host| command(host));
+        done.unwrap();
     }
 }
 

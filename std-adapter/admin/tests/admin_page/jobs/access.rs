@@ -2,9 +2,8 @@
 
 use atomic_breaker_std::steps::{Status, Store};
 
-use super::{LEASE, Shop, manage, row};
+use super::{LEASE, Shop, row};
 use crate::access::{each_look, legible};
-use crate::browser::browser;
 use crate::operator::controls;
 
 fn fill(shop: &Shop) {
@@ -24,14 +23,12 @@ fn fill(shop: &Shop) {
 
 #[test]
 fn each_control_has_a_name_and_a_role() {
-    let Some(browser) = browser() else { return };
-    let shop = Shop::new();
+    let Some(shop) = Shop::new() else { return };
     fill(&shop);
-    shop.open(&browser);
-    browser.press("#jobs-statuses", "All 4");
-    browser.wait_for(&row("running"));
-    let check = |within: &str| controls(&browser, within);
-    let names = check("main");
+    shop.open();
+    shop.press("#jobs-statuses", "All 4");
+    shop.wait_for(&row("running"));
+    let names = controls(&shop, "main");
     for (role, name) in [
         ("tab", "Breakers"),
         ("tab", "Jobs"),
@@ -45,38 +42,33 @@ fn each_control_has_a_name_and_a_role() {
         let wanted = (role.to_owned(), name.to_owned());
         assert!(names.contains(&wanted), "{wanted:?} {names:?}");
     }
-    for (css, role) in [
-        ("#jobs", "tabpanel"),
-        ("#tabs", "tablist"),
-        ("#jobs-rows th", "rowheader"),
-    ] {
-        assert_eq!(browser.role(&browser.find(css)), role, "{css}");
-    }
-    manage(&browser, "dead");
-    assert_eq!(browser.role(&browser.find("#job")), "dialog");
-    assert_eq!(browser.name(&browser.find("#job")), "dead (order, job 3)");
-    assert_eq!(browser.role(&browser.find("#job-result")), "status");
-    let count = names.len() + check("#job").len();
+    shop.has_role("#jobs", "tabpanel");
+    shop.has_role("#tabs", "tablist");
+    shop.has_role("#jobs-rows th", "rowheader");
+    shop.manage("dead");
+    shop.has_role("#job", "dialog");
+    assert_eq!(shop.name(&shop.find("#job")), "dead (order, job 3)");
+    shop.has_role("#job-result", "status");
+    let count = names.len() + controls(&shop, "#job").len();
     println!("figure: {count} controls of the jobs have names");
 }
 
 #[test]
 fn it_is_readable_in_light_and_dark_wide_and_narrow() {
-    let Some(browser) = browser() else { return };
-    let shop = Shop::new();
+    let Some(shop) = Shop::new() else { return };
     fill(&shop);
-    each_look(&browser, |scheme, width, name| {
+    each_look(&shop, |scheme, width, name| {
         // The tab is in the address.
-        browser.go("about:blank");
-        browser.go(&format!("{}#jobs", shop.site.url));
-        browser.wait_for(&row("dead"));
-        browser.press("#jobs-statuses", "All 4");
-        browser.wait_for(&row("running"));
-        let list = legible(&browser, &format!("jobs-{scheme}-{name}"));
-        manage(&browser, "dead");
-        browser.wait_for("document.querySelector('#job-history').innerText.includes('503')");
-        browser.press("#job-commands", "Retry now");
-        let dialog = legible(&browser, &format!("jobs-{scheme}-{name}-dialog"));
+        shop.go("about:blank");
+        shop.go(&format!("{}#jobs", shop.site.url));
+        shop.wait_for(&row("dead"));
+        shop.press("#jobs-statuses", "All 4");
+        shop.wait_for(&row("running"));
+        let list = legible(&shop, &format!("jobs-{scheme}-{name}"));
+        shop.manage("dead");
+        shop.wait_for_text("#job-history", "503");
+        shop.press("#job-commands", "Retry now");
+        let dialog = legible(&shop, &format!("jobs-{scheme}-{name}-dialog"));
         let lowest = list.min(dialog);
         println!(
             "figure: jobs, {scheme}, {width} px: the lowest contrast of a text is {lowest:.2}"

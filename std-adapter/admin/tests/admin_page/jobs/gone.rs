@@ -3,18 +3,15 @@
 use atomic_breaker_std::State;
 
 use super::{Shop, row};
-use crate::browser::browser;
-use crate::site::row as breaker;
 use test_support::faulty_store::Fault;
 
 #[test]
-fn a_store_that_is_gone_is_said_on_its_tab_and_breakers_go_on() {
-    let Some(browser) = browser() else { return };
-    let shop = Shop::new();
+fn a_lost_store_is_reported_on_its_tab_and_breakers_go_on() {
+    let Some(shop) = Shop::new() else { return };
     shop.order("order-7");
     shop.site.trip("a.example");
-    shop.open(&browser);
-    browser.wait_for(&row("order-7"));
+    shop.open();
+    shop.wait_for(&row("order-7"));
     for (fault, words) in [
         (
             Fault::Error("connection refused".to_owned()),
@@ -23,42 +20,30 @@ fn a_store_that_is_gone_is_said_on_its_tab_and_breakers_go_on() {
         (Fault::Silence, "did not respond within 5 s"),
     ] {
         shop.store.set(Some(fault));
-        let took = browser.wait_for(&format!(
-            "document.querySelector('#jobs-notice').textContent.includes({})",
-            serde_json::json!(words)
-        ));
+        let took = shop.wait_for_text("#jobs-notice", words);
         println!("figure: that the store is gone ({words}) shows within {took:?}");
-        let still = format!("return Boolean({});", row("order-7"));
-        assert_eq!(browser.run(&still), true, "what was read stays");
-        browser.click("#tab-breakers");
-        let notice = browser.text("return document.querySelector('#notice').textContent;");
-        assert_eq!(notice, "");
-        browser.wait_for(&breaker("a.example"));
-        browser.click("#rows tr:nth-child(1) button");
-        browser.press("#commands", "Reset");
-        browser.press("#confirm", "Reset");
-        browser.wait_for("document.querySelector('#result').textContent.startsWith('Done')");
-        assert_eq!(
-            shop.site.hosts.state(&"a.example".to_owned()),
-            State::Closed
-        );
-        browser.press("#dialog", "Close");
+        assert!(shop.is(&row("order-7")), "what was read stays");
+        shop.click("#tab-breakers");
+        assert_eq!(shop.text_of("#notice"), "");
+        shop.page.manage("a.example");
+        shop.page.command("Reset");
+        assert_eq!(shop.site.state("a.example"), State::Closed);
+        shop.press("#dialog", "Close");
         shop.site.trip("a.example");
-        browser.click("#tab-jobs");
+        shop.click("#tab-jobs");
     }
     shop.store.set(None);
-    browser.wait_for("document.querySelector('#jobs-notice').hidden");
+    shop.wait_for("$('#jobs-notice').hidden");
 }
 
 #[test]
 fn a_tab_that_is_not_shown_asks_the_store_for_nothing() {
-    let Some(browser) = browser() else { return };
-    let shop = Shop::new();
-    browser.open(&shop.site.url);
+    let Some(shop) = Shop::new() else { return };
+    shop.page.open();
     let asked = "performance.getEntriesByType('resource').filter((it) => it.name.includes('/status')).length";
-    browser.wait_for(&format!("{asked} > 2"));
+    shop.wait_for(&format!("{asked} > 2"));
     assert_eq!(shop.store.counted(), 0);
-    browser.click("#tab-jobs");
-    browser.wait_for("document.querySelector('#jobs-caption').textContent");
+    shop.click("#tab-jobs");
+    shop.wait_for("$('#jobs-caption').textContent");
     assert!(shop.store.counted() > 0);
 }

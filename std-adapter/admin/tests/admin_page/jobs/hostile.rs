@@ -2,13 +2,11 @@
 
 use atomic_breaker_std::steps::Status;
 
-use super::{Shop, manage, result, row};
-use crate::browser::browser;
+use super::{Shop, row};
 
 #[test]
 fn hostile_keys_and_errors_stay_text() {
-    let Some(browser) = browser() else { return };
-    let shop = Shop::new();
+    let Some(shop) = Shop::new() else { return };
     let hostile = [
         (
             "<img src=x onerror=alert(1)>",
@@ -32,33 +30,25 @@ fn hostile_keys_and_errors_stay_text() {
         );
         shop.ended(key, Status::Dead, &error);
     }
-    shop.open(&browser);
+    shop.open();
     for (key, shown) in hostile {
-        manage(&browser, shown);
-        let title = browser.text("return document.querySelector('#job-title').textContent;");
-        assert!(
-            title.starts_with(&format!("{shown} (order, job ")),
-            "{title}"
-        );
+        shop.manage(shown);
+        let title = shop.text_of("#job-title");
+        let start = format!("{shown} (order, job ");
+        assert!(title.starts_with(&start), "{title}");
         let error = format!("<b onclick=alert(5)>{shown}</b>\\u{{a}}\\u{{202e}}yyy");
-        browser.wait_for(&format!(
-            "document.querySelector('#job-history').textContent.includes({})",
-            serde_json::json!(error)
-        ));
-        let width =
-            "const it = document.querySelector('#job'); return it.scrollWidth <= it.clientWidth;";
-        assert_eq!(browser.run(width), true, "a long word widens nothing");
-        browser.press("#job-commands", "Cancel job");
-        browser.press("#job-confirm", "Cancel job");
-        assert!(result(&browser).starts_with("Done"), "{key:?}");
-        browser.press("#job", "Close");
-        browser.wait_for(&format!("!{}", row(shown)));
+        shop.wait_for_text("#job-history", &error);
+        let fits = "$('#job').scrollWidth <= $('#job').clientWidth";
+        assert!(shop.is(fits), "a long word widens nothing");
+        assert!(shop.command("Cancel job").starts_with("Done"), "{key:?}");
+        shop.press("#job", "Close");
+        shop.wait_for(&format!("!{}", row(shown)));
     }
-    browser.wait_for(&row(&long));
-    assert!(!browser.has_dialog());
+    shop.wait_for(&row(&long));
+    assert!(!shop.has_dialog());
     let made = "return document.querySelectorAll('main img, main svg, main script, dialog b, dialog svg').length;";
-    assert_eq!(browser.run(made), 0);
-    assert_eq!(browser.log(), "[]", "violations of the policy are there");
-    let width = "return document.documentElement.scrollWidth <= window.innerWidth;";
-    assert_eq!(browser.run(width), true, "a long key widens nothing");
+    assert_eq!(shop.run(made), 0);
+    assert_eq!(shop.log(), "[]", "violations of the policy are there");
+    let fits = "document.documentElement.scrollWidth <= window.innerWidth";
+    assert!(shop.is(fits), "a long key widens nothing");
 }

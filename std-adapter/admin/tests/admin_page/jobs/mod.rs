@@ -18,6 +18,7 @@ mod hostile;
 mod many;
 mod two_stores;
 
+use std::ops::Deref;
 use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Operator};
@@ -27,7 +28,8 @@ use atomic_breaker_std::steps::{
 use tokio::runtime::Runtime;
 
 use crate::browser::Browser;
-use crate::site::Site;
+use crate::operator;
+use crate::site::Page;
 use test_support::faulty_store::FaultyStore;
 
 const LEASE: Duration = Duration::from_secs(600);
@@ -40,19 +42,27 @@ fn orders() -> Workflow<String> {
 
 /// A site that shows jobs, without a worker.
 struct Shop {
-    site: Site,
+    page: Page,
     store: FaultyStore,
     runtime: Runtime,
 }
 
 impl Shop {
-    fn new() -> Self {
-        Self::with(Operator::new("alice"), |admin, steps| {
+    fn new() -> Option<Self> {
+        Browser::start(false).map(Self::of)
+    }
+
+    fn of(browser: Browser) -> Self {
+        Self::with(browser, Operator::new("alice"), |admin, steps| {
             admin.steps("shop", steps)
         })
     }
 
-    fn with(operator: Operator, show: impl FnOnce(Admin, &Steps<FaultyStore>) -> Admin) -> Self {
+    fn with(
+        browser: Browser,
+        operator: Operator,
+        show: impl FnOnce(Admin, &Steps<FaultyStore>) -> Admin,
+    ) -> Self {
         let runtime = Runtime::new().unwrap();
         let store = FaultyStore::default();
         let steps = runtime.block_on(async {
@@ -62,9 +72,8 @@ impl Shop {
                 .build()
                 .unwrap()
         });
-        let site = Site::with(operator, |admin| show(admin, &steps));
         Self {
-            site,
+            page: Page::with(browser, operator, |admin| show(admin, &steps)),
             store,
             runtime,
         }
@@ -126,10 +135,34 @@ impl Shop {
     }
 
     /// The tab, with what it shows first.
-    fn open(&self, browser: &Browser) {
-        browser.open(&self.site.url);
-        browser.click("#tab-jobs");
-        browser.wait_for("document.querySelector('#jobs-caption').textContent");
+    fn open(&self) {
+        self.page.open();
+        self.click("#tab-jobs");
+        self.wait_for("$('#jobs-caption').textContent");
+    }
+
+    fn manage(&self, key: &str) {
+        operator::manage(self, &row(key), "#job");
+    }
+
+    /// Gives a command, confirms it, and returns the result.
+    fn command(&self, words: &str) -> String {
+        self.press("#job-commands", words);
+        self.confirm(words)
+    }
+
+    fn confirm(&self, words: &str) -> String {
+        self.press("#job-confirm", words);
+        self.wait_for("$('#job-result').textContent");
+        self.text_of("#job-result")
+    }
+}
+
+impl Deref for Shop {
+    type Target = Page;
+
+    fn deref(&self) -> &Page {
+        &self.page
     }
 }
 
@@ -139,13 +172,4 @@ fn row(key: &str) -> String {
         "[...document.querySelectorAll('#jobs-rows tr')].find((row) => row.querySelector('.name').textContent === {})",
         serde_json::json!(key)
     )
-}
-
-fn manage(browser: &Browser, key: &str) {
-    crate::operator::manage(browser, &row(key), "#job");
-}
-
-fn result(browser: &Browser) -> String {
-    browser.wait_for("document.querySelector('#job-result').textContent");
-    browser.text("return document.querySelector('#job-result').textContent;")
 }

@@ -1,13 +1,14 @@
-//! Two stores, whose jobs have the same numbers; answers that come when another job is looked at.
+//! Two stores, whose jobs have the same numbers; responses that come when another job is shown.
 
+use std::ops::Deref;
 use std::time::Duration;
 
 use atomic_breaker_admin::Operator;
 use atomic_breaker_std::steps::{JobId, Lane, Status, Steps, Store};
 use tokio::runtime::Runtime;
 
-use super::{Shop, manage, orders, result, row};
-use crate::browser::{Browser, browser};
+use super::{Shop, orders, row};
+use crate::browser::Browser;
 use test_support::faulty_store::{Fault, FaultyStore};
 
 /// The first job of each store, of the same number.
@@ -21,7 +22,8 @@ struct Stores {
 }
 
 impl Stores {
-    fn open(browser: &Browser) -> Self {
+    fn open() -> Option<Self> {
+        let browser = Browser::start(false)?;
         let (store, runtime) = (FaultyStore::default(), Runtime::new().unwrap());
         let others = runtime.block_on(async {
             let others = Steps::builder(store.clone()).lane(Lane::new("billing"));
@@ -32,17 +34,17 @@ impl Stores {
                 .unwrap();
             others
         });
-        let ours = Shop::with(Operator::new("alice"), |admin, steps| {
+        let ours = Shop::with(browser, Operator::new("alice"), |admin, steps| {
             admin.steps("shop", steps).steps("others", &others)
         });
         assert_eq!(ours.order("ours"), FIRST);
-        ours.open(browser);
-        browser.wait_for(&row("ours"));
-        Self {
+        ours.open();
+        ours.wait_for(&row("ours"));
+        Some(Self {
             ours,
             store,
             runtime,
-        }
+        })
     }
 
     /// How they stand: ours, and the other one.
@@ -54,73 +56,70 @@ impl Stores {
     }
 }
 
-fn look_at_others(browser: &Browser) {
-    browser.run("const of = document.querySelector('#jobs-of'); of.value = 'others'; of.dispatchEvent(new Event('change'));");
+impl Deref for Stores {
+    type Target = Shop;
+
+    fn deref(&self) -> &Shop {
+        &self.ours
+    }
 }
 
-fn cancel(browser: &Browser) {
-    browser.press("#job-commands", "Cancel job");
-    browser.press("#job-confirm", "Cancel job");
+fn look_at_others(shop: &Shop) {
+    shop.run("$('#jobs-of').value = 'others'; $('#jobs-of').dispatchEvent(new Event('change'));");
 }
 
-/// Until the page has had an answer from there.
-fn answered(browser: &Browser, path: &str) {
-    browser.wait_for(&format!(
+/// Until the page has had a response from there.
+fn wait_for_response(shop: &Shop, path: &str) {
+    shop.wait_for(&format!(
         "performance.getEntriesByType('resource').some((it) => it.name.includes({path:?}))"
     ));
 }
 
 #[test]
-fn each_shows_its_own_jobs_and_a_command_reaches_the_one_that_is_shown() {
-    let Some(browser) = browser() else { return };
-    let stores = Stores::open(&browser);
+fn each_store_shows_its_own_jobs_and_a_command_reaches_the_job_that_is_shown() {
+    let Some(stores) = Stores::open() else { return };
     stores.store.set(Some(Fault::Silence));
-    look_at_others(&browser);
+    look_at_others(&stores);
     let rows = "return document.querySelectorAll('#jobs-rows tr, #lanes li').length;";
-    assert_eq!(browser.run(rows), 0, "nothing of the first stays");
-    browser.wait_for("document.querySelector('#jobs-notice').textContent.includes('others')");
+    assert_eq!(stores.run(rows), 0, "nothing of the first stays");
+    stores.wait_for_text("#jobs-notice", "others");
     stores.store.set(None);
-    manage(&browser, "other");
-    cancel(&browser);
-    assert!(result(&browser).starts_with("Done"));
+    stores.manage("other");
+    assert!(stores.command("Cancel job").starts_with("Done"));
     assert_eq!(stores.statuses(), (Status::Waiting, Status::Cancelled));
 }
 
 #[test]
-fn what_was_asked_of_a_job_does_not_come_to_another_that_is_looked_at() {
-    let Some(browser) = browser() else { return };
-    let stores = Stores::open(&browser);
+fn a_late_response_about_a_job_is_not_shown_for_another() {
+    let Some(stores) = Stores::open() else { return };
     // It is asked for the job and for its history.
     let slowly = Fault::Late(Duration::from_secs(2));
     stores.ours.store.set(Some(slowly));
-    manage(&browser, "ours");
-    browser.press("#job", "Close");
-    look_at_others(&browser);
-    manage(&browser, "other");
-    answered(&browser, "/job?of=shop");
-    cancel(&browser);
-    assert!(result(&browser).starts_with("Done"));
+    stores.manage("ours");
+    stores.press("#job", "Close");
+    look_at_others(&stores);
+    stores.manage("other");
+    wait_for_response(&stores, "/job?of=shop");
+    assert!(stores.command("Cancel job").starts_with("Done"));
     assert_eq!(stores.statuses(), (Status::Waiting, Status::Cancelled));
 }
 
 #[test]
-fn what_came_of_a_command_is_not_said_of_another_job() {
-    let Some(browser) = browser() else { return };
-    let stores = Stores::open(&browser);
-    manage(&browser, "ours");
+fn the_result_of_a_command_is_not_shown_for_another_job() {
+    let Some(stores) = Stores::open() else { return };
+    stores.manage("ours");
     let slowly = Fault::Late(Duration::from_secs(1));
     stores.ours.store.set(Some(slowly));
-    cancel(&browser);
-    browser.press("#job", "Close");
-    look_at_others(&browser);
-    manage(&browser, "other");
-    browser.press("#job-commands", "Cancel job");
-    answered(&browser, "/jobs/control");
-    let question = browser.text("return document.querySelector('#job-question').innerText;");
+    stores.press("#job-commands", "Cancel job");
+    stores.press("#job-confirm", "Cancel job");
+    stores.press("#job", "Close");
+    look_at_others(&stores);
+    stores.manage("other");
+    stores.press("#job-commands", "Cancel job");
+    wait_for_response(&stores, "/jobs/control");
+    let question = stores.text_of("#job-question");
     assert!(question.contains("other"), "it is still asked: {question}");
-    let said = browser.text("return document.querySelector('#job-result').textContent;");
-    assert_eq!(said, "");
-    browser.press("#job-confirm", "Cancel job");
-    assert!(result(&browser).starts_with("Done"));
+    assert_eq!(stores.text_of("#job-result"), "");
+    assert!(stores.confirm("Cancel job").starts_with("Done"));
     assert_eq!(stores.statuses(), (Status::Cancelled, Status::Cancelled));
 }
