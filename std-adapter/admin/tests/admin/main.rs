@@ -15,6 +15,11 @@
 //! | `attacked` | growth, floods, many keys while calls run |
 //! | `jobs` | jobs of durable steps, read and changed |
 //! | `docs` | the commands of `docs/admin.md` |
+//! | `types` | a service that keeps all of it in fields |
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of a key's breaker is not general enough"
+)]
 
 mod attacked;
 mod control;
@@ -34,3 +39,4 @@ mod settings;
 mod status;
 mod support;
 mod timeline;
+mod types;

@@ -2,7 +2,6 @@
 
 use crate::support::{RULES, World};
 use atomic_breaker_admin::Timeline;
-use atomic_breaker_std::Breaker;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -67,7 +66,7 @@ async fn of_closed_keys_it_is_forgotten_first() {
     for key in ["a", "b", "c"] {
         world.trip(key);
         let key = key.to_owned();
-        world.hosts.command(&key, Breaker::reset).unwrap();
+        world.hosts.command(&key, |host| host.reset()).unwrap();
     }
     let entry = app.get("/status?search=long").await.json()["entries"][0].clone();
     assert_eq!(entry["since"]["why"], "failures reached the limit");
@@ -75,8 +74,8 @@ async fn of_closed_keys_it_is_forgotten_first() {
 
 #[tokio::test]
 async fn a_state_that_was_not_recorded_is_not_explained_by_an_older_one() {
-    use atomic_breaker_std::StdClock;
     use atomic_breaker_std::word::NativeWord;
+    use atomic_breaker_std::{Breaker, StdClock};
     use std::sync::Arc;
 
     // One word, of which another breaker changes the state, as another process would.
@@ -113,7 +112,7 @@ async fn it_is_read_in_pages() {
     for number in 0..600 {
         world.trip(&format!("key {}", number % 10));
         let key = format!("key {}", number % 10);
-        world.hosts.command(&key, Breaker::reset).unwrap();
+        world.hosts.command(&key, |host| host.reset()).unwrap();
     }
     let first = app.get("/timeline?limit=1000").await.json();
     assert_eq!(
@@ -148,7 +147,7 @@ async fn it_is_read_in_pages() {
 
 #[tokio::test]
 async fn an_observer_in_a_pair_records_as_well() {
-    use atomic_breaker_std::StdClock;
+    use atomic_breaker_std::{Breaker, StdClock};
     let timeline = Timeline::new();
     let breaker = Breaker::builder(RULES, StdClock)
         .observer(((), timeline.of("paired")))
@@ -178,7 +177,7 @@ async fn since_follows_the_word_after_a_quiet_month_and_a_recorder_that_was_held
             if key == "held up" && transition.to == State::Open {
                 CLOCK.advance(Duration::from_secs(2));
                 let hosts = HOSTS.get().unwrap();
-                hosts.command(key, Breaker::force_open).unwrap();
+                hosts.command(key, |host| host.force_open()).unwrap();
             }
         }
     }
