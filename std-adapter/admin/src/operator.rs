@@ -5,20 +5,10 @@ use std::sync::Arc;
 
 use super::text;
 
-/// Who looks and changes: the extension that the authentication layer puts into each request.
+/// Who looks and changes: the extension that the authentication layer inserts into each request, as in the
+/// [example](super).
 ///
 /// The name is shown in the timeline beside the action, and logged; of a longer one the first 128 bytes are kept.
-///
-/// ```
-/// use atomic_breaker_admin::Operator;
-/// use axum::extract::Request;
-///
-/// // In the layer, when it knows who it is:
-/// fn mark(request: &mut Request) {
-///     request.extensions_mut().insert(Operator::new("alice@example.com"));
-/// }
-/// # mark(&mut Request::default());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     name: Arc<str>,

@@ -2,7 +2,9 @@
 
 use atomic_breaker_std::steps::{Job, JobId, Status};
 use atomic_breaker_std::words::printable;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::super::Operator;
 use super::super::builder::Shown;
@@ -15,7 +17,8 @@ use super::{absent, of};
 #[serde(deny_unknown_fields)]
 pub(super) struct Request {
     of: String,
-    id: Id,
+    #[serde(deserialize_with = "id")]
+    id: JobId,
     r#do: Command,
     /// The status when the operator looked.
     #[serde(default, deserialize_with = "super::status")]
@@ -23,14 +26,14 @@ pub(super) struct Request {
 }
 
 /// As the list shows it, or as a number.
-#[derive(Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "id must be a whole number: take that of the list"
-)]
-enum Id {
-    Number(i64),
-    Text(String),
+fn id<'de, D: Deserializer<'de>>(id: D) -> Result<JobId, D::Error> {
+    let error = "id must be a whole number: take that of the list";
+    let id = match Value::deserialize(id)? {
+        Value::Number(id) => id.as_i64(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    };
+    id.map(JobId::new).ok_or_else(|| D::Error::custom(error))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -38,18 +41,6 @@ enum Id {
 enum Command {
     RetryNow,
     Cancel,
-}
-
-impl Request {
-    fn id(&self) -> Result<JobId, Problem> {
-        let id = match &self.id {
-            Id::Number(id) => Some(*id),
-            Id::Text(text) => text.parse().ok(),
-        };
-        let error = "id must be a whole number: take that of the list";
-        id.map(JobId::new)
-            .ok_or_else(|| Problem::unprocessable(error))
-    }
 }
 
 impl Command {
@@ -90,7 +81,7 @@ pub(super) async fn obey(
     operator: &Operator,
     request: &Request,
 ) -> Result<Done, Problem> {
-    let (id, command) = (request.id()?, request.r#do);
+    let (id, command) = (request.id, request.r#do);
     let steps = of(shown, &request.of)?;
     let read = || steps.ask_first(move |jobs| async move { jobs.job(id).await });
     let job = read().await?.ok_or_else(|| absent(id))?;

@@ -12,6 +12,7 @@ const ICON: &str = include_str!("icon.svg");
 const SCRIPT: &str = concat!(
     "'use strict';\n(() => {\n",
     include_str!("script/text.js"),
+    include_str!("script/parts.js"),
     include_str!("script/server.js"),
     include_str!("script/list.js"),
     include_str!("script/history.js"),

@@ -24,21 +24,8 @@ use last::LastOfEach;
 /// The last transitions of breakers and registries, with wall-clock times: their observer records it, an
 /// [`Admin`](super::Admin) shows it. Clones are the same timeline.
 ///
-/// ```
-/// use atomic_breaker_admin::{Admin, Timeline};
-/// use atomic_breaker_std::registry::Registry;
-/// use atomic_breaker_std::{Breaker, Config, StdClock};
-/// use std::sync::Arc;
-///
-/// let timeline = Timeline::new();
-/// // A registry and a breaker take the same; with others it goes in a pair: `.observer((log, timeline.of("hosts")))`.
-/// let hosts = Registry::<String>::builder(Config::new()).observer(timeline.of("hosts")).build()?;
-/// let payments = Breaker::builder(Config::new(), StdClock).observer(timeline.of("payments")).build();
-///
-/// let admin = Admin::new(&timeline).registry("hosts", Arc::new(hosts)).breaker("payments", Arc::new(payments));
-/// # let _ = admin;
-/// # Ok::<(), atomic_breaker_std::registry::RegistryError>(())
-/// ```
+/// A registry and a breaker take the same observer, which [`of`](Self::of) makes; beside others it goes in a pair:
+/// `.observer((log, timeline.of("hosts")))`.
 ///
 /// A transition costs its caller a lock held for less than a microsecond, one or two allocations, and a reading of the
 /// wall clock; a rejection or an outcome costs nothing but the call that reports it.

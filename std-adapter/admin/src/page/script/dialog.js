@@ -30,8 +30,7 @@ function openDialog(entry) {
 function showChosen() {
   const isOne = chosen.state !== undefined;
   const facts = isOne ? factsOf(chosen) : factsOfSource(chosen);
-  byId('facts').replaceChildren(...facts.flatMap(([term, words]) =>
-    [make('dt', { textContent: term }), make('dd', { textContent: words })]));
+  byId('facts').replaceChildren(...factList(facts));
   showCommands(isOne);
 }
 

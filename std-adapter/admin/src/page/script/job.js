@@ -54,15 +54,9 @@ function showJob() {
   if (job.failures) facts.push(['Failures', `${job.failures} of this step`]);
   facts.push(['A person was told', job.is_told ? 'yes, or was about to be' : 'no']);
   facts.push(['First due', `${span(job.age_ms)} ago`]);
-  const list = facts.flatMap(([term, words]) => [make('dt', { textContent: term }), make('dd', { textContent: words })]);
-  list.push(make('dt', { textContent: 'State' }));
-  if (job.state === undefined) {
-    list.push(make('dd', { textContent: `${counted(job.state_bytes, 'byte', 'bytes')}, not shown` }));
-  } else {
-    list.push(make('dd', {},
-      make('div', { className: 'text', tabIndex: 0, role: 'region', 'aria-label': 'State', textContent: visible(job.state) })));
-  }
-  byId('job-facts').replaceChildren(...list);
+  facts.push(['State', job.state === undefined ? `${counted(job.state_bytes, 'byte', 'bytes')}, not shown`
+    : make('div', { className: 'text', tabIndex: 0, role: 'region', 'aria-label': 'State', textContent: visible(job.state) })]);
+  byId('job-facts').replaceChildren(...factList(facts));
   showJobCommands();
 }
 

@@ -89,24 +89,8 @@ function tickJobs() {
 }
 
 function showJobs() {
-  const body = byId('jobs-rows');
-  const focused = document.activeElement;
-  const wanted = new Set(jobsShown.map((job) => job.id));
-  for (const [id, kept] of jobRows) {
-    if (!wanted.has(id)) {
-      kept.row.remove();
-      jobRows.delete(id);
-    }
-  }
-  let place = body.firstChild;
-  for (const job of jobsShown) {
-    if (!jobRows.has(job.id)) jobRows.set(job.id, makeJobRow(job));
-    const kept = jobRows.get(job.id);
-    fillJobRow(kept, job);
-    if (kept.row === place) place = place.nextSibling;
-    else body.insertBefore(kept.row, place);
-  }
-  if (focused && !focused.isConnected && !byId('job').open) byId('jobs-scroll').focus({ preventScroll: true });
+  keepRows(byId('jobs-rows'), jobRows, jobsShown,
+    { id: (job) => job.id, makeRow: makeJobRow, fillRow: fillJobRow, list: byId('jobs-scroll') });
   const number = jobsView.pages.length;
   byId('jobs-pages').hidden = number === 1 && jobsNext === null;
   byId('jobs-previous').disabled = number === 1;
@@ -115,34 +99,22 @@ function showJobs() {
   showJobsCaption();
 }
 
+/** How many jobs have this status, or any. */
+const countOf = (status) => jobCounts.statuses.reduce((sum, of) => sum + (!status || of.status === status ? of.count : 0), 0);
+
 function showJobsCaption() {
   const count = jobsShown.length;
   const isWhole = jobCounts && !jobsView.search && !jobsView.kind;
-  const of = isWhole ? jobCounts.statuses.filter((it) => !jobsView.status || it.status === jobsView.status) : [];
-  const total = of.reduce((sum, it) => sum + it.count, 0);
-  const words = isWhole ? `${counted(count, 'job', 'jobs')} of ${Math.max(total, count)}` : counted(count, 'job', 'jobs');
+  const total = isWhole ? ` of ${Math.max(countOf(jobsView.status), count)}` : '';
+  const words = `${counted(count, 'job', 'jobs')}${total}`;
   const isFiltered = jobsView.search || jobsView.kind || jobsView.status;
   setText(byId('jobs-caption'), count ? `${words} shown, by number` : isFiltered ? 'No matches.' : 'There are no jobs.');
 }
 
 function showJobCounts() {
-  const group = byId('jobs-statuses');
-  if (!group.children.length) {
-    for (const status of ['', ...Object.keys(STATUSES)]) {
-      const button = make('button', { type: 'button', 'aria-pressed': 'false' },
-        make('span', { textContent: status ? statusName(status) : 'All' }), ' ', make('b'));
-      button.dataset.status = status;
-      button.addEventListener('click', () => lookAtJobs({ status: jobsView.status === status ? '' : status }));
-      group.append(button);
-    }
-  }
-  for (const button of group.children) {
-    const { status } = button.dataset;
-    const of = jobCounts ? jobCounts.statuses.filter((it) => !status || it.status === status) : [];
-    const count = of.reduce((sum, it) => sum + it.count, 0);
-    setText(button.querySelector('b'), jobCounts ? String(count) : '');
-    button.setAttribute('aria-pressed', String(status === (jobsView.status || '')));
-  }
+  const count = (status) => (jobCounts ? String(countOf(status)) : '');
+  showFilters(byId('jobs-statuses'), Object.keys(STATUSES), statusName, jobsView.status || '', count,
+    (status) => lookAtJobs({ status }));
   if (!jobCounts) return;
   const oldest = jobCounts.oldest_due_ms;
   setText(byId('jobs-oldest'), oldest === null ? 'No job is due.' : `${jobCounts.due} due, the oldest for ${span(oldest)}.`);

@@ -1,4 +1,4 @@
-// The list: a page of at most 100 rows, which are kept as they are while they change, so that the focus stays.
+// The list: a page of at most 100 rows.
 
 const PAGE = 100;
 const view = { search: '', of: '', state: '', order: 'state', offset: 0 };
@@ -102,49 +102,14 @@ function tickRow(kept) {
 }
 
 function showRows() {
-  const body = byId('rows');
-  const focused = document.activeElement;
-  const wanted = new Set(status.entries.map(idOf));
-  for (const [id, kept] of rows) {
-    if (!wanted.has(id)) {
-      kept.row.remove();
-      rows.delete(id);
-    }
-  }
-  let place = body.firstChild;
-  for (const entry of status.entries) {
-    const id = idOf(entry);
-    if (!rows.has(id)) rows.set(id, makeRow(entry));
-    const kept = rows.get(id);
-    fillRow(kept, entry);
-    if (kept.row === place) place = place.nextSibling;
-    else if (kept.row.isConnected && body.moveBefore) body.moveBefore(kept.row, place);
-    else body.insertBefore(kept.row, place);
-  }
-  // A row that went takes the focus with it: the list itself is next to it.
-  if (focused && focused !== document.activeElement) {
-    if (focused.isConnected) focused.focus({ preventScroll: true });
-    else if (!byId('dialog').open) document.querySelector('.scroll').focus({ preventScroll: true });
-  }
+  const list = document.querySelector('.scroll');
+  keepRows(byId('rows'), rows, status.entries, { id: idOf, makeRow, fillRow, list });
 }
 
 function showStates() {
-  const group = byId('states');
-  if (!group.children.length) {
-    for (const state of ['', ...status.states.map((of) => of.state)]) {
-      const button = make('button', { type: 'button', 'aria-pressed': 'false' },
-        make('span', { textContent: state ? stateName(state) : 'All' }), ' ', make('b'));
-      button.dataset.state = state;
-      button.addEventListener('click', () => look({ state: view.state === state ? '' : state }));
-      group.append(button);
-    }
-  }
-  const total = status.states.reduce((sum, of) => sum + of.count, 0);
-  for (const button of group.children) {
-    const of = status.states.find((state) => state.state === button.dataset.state);
-    setText(button.querySelector('b'), String(of ? of.count : total));
-    button.setAttribute('aria-pressed', String(button.dataset.state === view.state));
-  }
+  const states = status.states.map((of) => of.state);
+  const count = (state) => String(status.states.reduce((sum, of) => sum + (!state || of.state === state ? of.count : 0), 0));
+  showFilters(byId('states'), states, stateName, view.state, count, (state) => look({ state }));
 }
 
 function showPages() {
