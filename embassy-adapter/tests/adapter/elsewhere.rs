@@ -1,4 +1,4 @@
-//! Changes made through another breaker over the same word, of which nobody is notified here.
+//! Changes made through another breaker over the same word, of which observers here are not notified.
 
 use std::cell::Cell;
 use std::future::ready;
@@ -105,7 +105,7 @@ fn the_looks_of_many_do_not_end_in_one_rush() {
     assert!(done.most_within(100) <= 8, "{:?}", done.all());
 }
 
-/// Closes the breaker in the very moment in which somebody begins to listen.
+/// Closes the breaker at the very moment in which a task begins to listen.
 struct Meddler<'a> {
     watch: Watch<4>,
     other: There<'a>,

@@ -223,7 +223,7 @@ fn every_stream_operation_is_guarded() {
 }
 
 #[test]
-fn what_is_nobodys_fault_does_not_count() {
+fn errors_that_are_not_the_devices_fault_do_not_count() {
     let _time = Sim::new();
     let breaker = breaker(RULES);
     let mut bus = GuardedI2c::new(Fake::new(Some(i2c::ErrorKind::ArbitrationLoss)), &breaker);

@@ -1,4 +1,4 @@
-//! Waiting beside somebody who probes.
+//! Waiting beside a probe in flight.
 
 use std::cell::Cell;
 

@@ -34,11 +34,11 @@ fn an_answer_closes_long_before_the_open_time_is_over() {
     assert_eq!(breaker.state(), State::Closed);
     let so_far = pings.get();
     sim.pass(10_000);
-    assert_eq!(pings.get(), so_far, "nobody pings a device that works");
+    assert_eq!(pings.get(), so_far, "a device that works is not pinged");
 }
 
 #[test]
-fn only_answers_in_a_row_convince() {
+fn only_consecutive_successful_pings_count() {
     let breaker = breaker(
         RULES
             .open_for(Duration::from_secs(600))
@@ -84,7 +84,7 @@ fn with_a_watch_it_looks_every_ten_seconds_while_the_breaker_is_closed() {
 }
 
 #[test]
-fn what_an_operator_holds_it_leaves_alone() {
+fn it_leaves_a_breaker_alone_that_an_operator_holds() {
     let breaker = breaker(RULES);
     let (pings, works) = (Cell::new(0), Cell::new(true));
     let mut sim = Sim::new();
@@ -116,7 +116,7 @@ fn a_breaker_taken_over_during_a_ping_is_left_alone() {
 }
 
 #[test]
-fn it_pings_a_half_open_breaker_that_nobody_probes() {
+fn it_pings_a_half_open_breaker_without_a_probe_in_flight() {
     let breaker = breaker(RULES);
     let (pings, works) = (Cell::new(0), Cell::new(true));
     let mut sim = Sim::new();
@@ -130,7 +130,7 @@ fn it_pings_a_half_open_breaker_that_nobody_probes() {
 }
 
 #[test]
-fn it_leaves_a_half_open_breaker_to_whoever_probes() {
+fn it_leaves_a_half_open_breaker_to_a_probe_in_flight() {
     let breaker = breaker(RULES);
     let (pings, works) = (Cell::new(0), Cell::new(true));
     let mut sim = Sim::new();

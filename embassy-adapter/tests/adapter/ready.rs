@@ -59,7 +59,7 @@ fn sleepers_get_through_one_probe_at_a_time() {
             let was_probe = permit.is_probe();
             embassy_time::Timer::after_millis(300).await;
             if was_probe {
-                assert_eq!(inside.get(), 1, "nobody beside the probe");
+                assert_eq!(inside.get(), 1, "no other call beside the probe");
             }
             inside.set(inside.get() - 1);
             permit.success();

@@ -11,7 +11,7 @@ use embassy_time::{Instant, Timer};
 
 use super::sim::{RULES, Sim, Times, Watch, breaker, now, watched};
 
-/// Retries an operation that fails until the given try; answers when it was tried, the result, and
+/// Retries an operation that fails until the given try; returns when it was tried, the result, and
 /// when that came.
 fn tries(
     breaker: &Breaker,

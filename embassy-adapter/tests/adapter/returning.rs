@@ -35,7 +35,7 @@ fn waiters_come_back_as_gradually_as_the_breaker_lets_them() {
 }
 
 #[test]
-fn ready_sleeps_before_it_lets_somebody_try() {
+fn ready_sleeps_before_it_lets_a_task_try() {
     let watch = Watch::<1>::new();
     let breaker = watched(GRADUAL, &watch);
     let tries = Times::default();
@@ -45,7 +45,7 @@ fn ready_sleeps_before_it_lets_somebody_try() {
     breaker.acquire().unwrap().success();
     assert_eq!(breaker.state(), State::Returning);
     sim.spawn(async {
-        // What everybody writes, and what must not spin.
+        // The usual loop, which must not spin.
         loop {
             breaker.ready().await;
             tries.mark();

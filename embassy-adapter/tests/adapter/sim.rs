@@ -17,7 +17,7 @@ use embassy_time::{Instant, MockDriver};
 /// There is one mock time for the whole process.
 static TIME: Mutex<()> = Mutex::new(());
 
-/// Tasks on the mock time, which nobody else has meanwhile.
+/// Tasks on the mock time, which no other test uses meanwhile.
 pub(crate) struct Sim<'a> {
     tasks: Vec<Task<'a>>,
     _time: MutexGuard<'static, ()>,
@@ -47,7 +47,7 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// Starts a task; answers how often it has been woken since.
+    /// Starts a task; returns how often it has been woken since.
     pub(crate) fn spawn(&mut self, future: impl Future<Output = ()> + 'a) -> Rc<Cell<u32>> {
         let wakes = Rc::new(Cell::new(0));
         self.tasks.push(Task {
@@ -60,7 +60,7 @@ impl<'a> Sim<'a> {
         wakes
     }
 
-    /// Polls whoever was woken, until nobody is.
+    /// Polls the tasks that were woken, until none is.
     fn poll_woken(&mut self) {
         while self.tasks.iter_mut().any(Task::turn) {}
     }
@@ -74,7 +74,7 @@ impl<'a> Sim<'a> {
         self.poll_woken();
     }
 
-    /// Lets time pass until the task has ended; answers the milliseconds that took.
+    /// Lets time pass until the task has ended; returns how many milliseconds that took.
     pub(crate) fn run(&mut self, future: impl Future<Output = ()> + 'a) -> u64 {
         let begin = Instant::now();
         self.spawn(future);

@@ -56,7 +56,7 @@ fn thirty_two_sleepers_come_spread_over_a_second_when_the_breaker_closes() {
     let last = woken.all()[31];
     assert!(last <= 12_500, "{last}");
 
-    // Those whom nobody wakes come by times of their own.
+    // Tasks that are not woken return at times of their own.
     let looking = thirty_two::<0>(rules);
     assert_eq!(looking.len(), 32);
     assert!(looking.most_within(94) <= 14, "{:?}", looking.all());
@@ -83,7 +83,7 @@ fn after_a_long_sleep_the_spread_is_a_second_at_most() {
 }
 
 #[test]
-fn somebody_who_never_waited_is_not_held_up() {
+fn a_task_that_never_waited_is_not_held_up() {
     let breaker = breaker(RULES);
     let mut sim = Sim::new();
     breaker.trip();

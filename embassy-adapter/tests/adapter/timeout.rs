@@ -169,7 +169,7 @@ fn a_call_without_a_limit_needs_no_timer() {
             0
         }
         fn sleep(&self, _: u64) -> Self::Sleep {
-            poll_fn(|_| unreachable!("nobody sleeps"))
+            poll_fn(|_| unreachable!("no task sleeps"))
         }
     }
     let breaker = breaker(RULES);

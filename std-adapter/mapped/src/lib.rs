@@ -21,7 +21,7 @@
 //!   anything: [`Origin::AfterRestart`].
 //! - Removing the file separates the processes: those that have it open keep it, and later ones create a new one. Stop
 //!   them all first.
-//! - **Whoever can write the file can end the processes that use it**: if it is truncated, the kernel sends `SIGBUS` to
+//! - **Write access to the file is enough to end the processes that use it**: if it is truncated, the kernel sends `SIGBUS` to
 //!   each process that touches it. Nothing can keep its owner (or root) from truncating it; mode 0600 keeps others out.
 //!   Where that is too great a risk, [`for_forks`] needs no file.
 //! - File systems shared between machines (NFS, SMB, Ceph and others) and those served by a program (FUSE, 9P) are

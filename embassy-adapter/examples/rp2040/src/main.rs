@@ -4,7 +4,7 @@
 //! sensor's wire: after three failures the bus is left alone, the LED lights, and every two seconds, then
 //! four, up to a minute, one measurement is tried. Plug it in again, and all is well at the next try.
 //!
-//! Short SCL to ground instead, so that the bus hangs: a blocking call cannot be given a time-out, so the
+//! Short SCL to ground instead, so that the bus hangs: a blocking call cannot be given a timeout, so the
 //! watchdog resets the board, which then trips the breaker and leaves the bus alone, too.
 //!
 //! With a debug probe and [probe-rs](https://probe.rs): `rustup target add thumbv6m-none-eabi`, and in this

@@ -5,7 +5,7 @@ use atomic_breaker_journal::WhenFull;
 use super::device::Device;
 use super::random::{Random, seed};
 
-/// One history, the power failing once after so many bytes; answers how many it has written and erased.
+/// One history, in which the power fails once after so many bytes; returns how many it has written and erased.
 fn history<const R: usize, const W: usize, const E: usize>(
     pages: usize,
     when_full: WhenFull,

@@ -61,7 +61,7 @@ pub(crate) struct Device<const R: usize, const W: usize, const E: usize> {
     acknowledged: BTreeMap<u32, Vec<u8>>,
     /// What was given to it at most once: makes every entry another one.
     attempts: u32,
-    /// Numbers that nobody was told of, at most.
+    /// Numbers that may have been used without an acknowledgement, at most.
     unknown: u32,
     /// Answers that were lost.
     ambiguous: u32,

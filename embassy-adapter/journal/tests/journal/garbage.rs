@@ -55,7 +55,7 @@ fn garbage_is_an_error_or_formatted() {
     check(&Flash::holding(noise, 0), 0..4, Corruption::Garbage);
     check(&Flash::holding(vec![0; 1024], 0), 0..4, Corruption::Garbage);
     for page in 0..4 {
-        // Somebody else's page among erased ones.
+        // A foreign page among erased ones.
         let mut bytes = vec![0xFF; 1024];
         bytes[page * 256 + 40..(page + 1) * 256].fill(7);
         check(&Flash::holding(bytes, 0), 0..4, Corruption::Garbage);

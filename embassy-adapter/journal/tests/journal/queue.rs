@@ -32,7 +32,7 @@ fn take(journal: &mut Journal<Flash, 20>) -> Vec<(u32, String)> {
 }
 
 #[test]
-fn what_is_kept_comes_out_in_order_after_a_reset() {
+fn entries_come_out_in_order_after_a_reset() {
     let chip = Flash::new(4, 0);
     let mut journal = open(&chip, JournalConfig::new());
     assert!(journal.is_new());

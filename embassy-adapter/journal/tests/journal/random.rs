@@ -41,7 +41,7 @@ pub(crate) fn seed() -> u64 {
     std::env::var("JOURNAL_SEED").map_or(nanos, |seed| seed.parse().expect("a number"))
 }
 
-/// Runs a future that needs nobody to wake it.
+/// Runs a future that needs no wake-up.
 pub(crate) fn run<V>(future: impl Future<Output = V>) -> V {
     run_for(u64::MAX, future).expect("it ends")
 }

@@ -16,7 +16,7 @@ const MANY: Config = Config::new().consecutive_failures(1_000);
 /// Waits for the file `go`, opens the breaker, and counts a failure.
 fn contend(part: &[String]) -> ! {
     let go = format!("{}.go", part[0]);
-    wait_until("told to go", || fs::exists(&go).unwrap());
+    wait_until("started", || fs::exists(&go).unwrap());
     let breaker = mapped::open(&part[0], MANY).unwrap();
     breaker.acquire().unwrap().failure();
     say(&format!("{:?}", breaker.word().origin()));
@@ -68,7 +68,7 @@ fn a_process_that_is_killed_while_it_creates_a_file_holds_up_no_other() {
         let breaker = mapped::open(&path, MANY).unwrap();
         assert!(breaker.snapshot().failures() <= 3, "{breaker:?}");
         let entries = fs::read_dir(dir.path()).unwrap().count();
-        assert_eq!(entries, 2 * (round + 1), "somebody left a file behind");
+        assert_eq!(entries, 2 * (round + 1), "a file was left behind");
     }
 }
 
@@ -134,7 +134,7 @@ fn of_many_that_find_a_large_file_of_zeros_one_creates_it_again_and_all_share_it
     assert_eq!(mapped::open(&path, MANY).unwrap().snapshot().failures(), 8);
 }
 
-/// Somebody who is stopped while he has the file locked.
+/// As if a process were stopped while it has the file locked.
 #[test]
 fn waiting_for_a_lock_in_vain_is_an_error_that_says_so() {
     use std::os::fd::AsRawFd;

@@ -154,7 +154,10 @@ fn the_probe_of_a_fork_that_was_killed_is_presumed_lost() {
                 Ok(probe) => break probe,
                 Err(rejected) => thread::sleep(rejected.retry_in().unwrap()),
             }
-            assert!(begun.elapsed() < Duration::from_secs(5), "a wedge");
+            assert!(
+                begun.elapsed() < Duration::from_secs(5),
+                "never admitted again"
+            );
         };
         assert_eq!(breaker.snapshot().lost_rounds(), 1);
         probe.success();

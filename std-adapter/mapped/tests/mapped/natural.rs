@@ -1,4 +1,4 @@
-//! What somebody writes first, and what comes of it.
+//! The programs that users write first.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,4 +1,4 @@
-//! Keys: bounded, found by all alike, and whole whoever dies.
+//! Keys: bounded, found by all processes alike, and complete whichever process dies.
 
 use std::collections::BTreeMap;
 use std::process::Child;

@@ -25,7 +25,7 @@ const RULES: Config = Config::new()
 /// A lease doubles four times at most; and a machine may be busy.
 const LONGEST: Duration = Duration::from_millis(40 * 16 + 2_000);
 
-/// Calls that often fail, until somebody ends it.
+/// Makes calls that often fail, until the process is killed.
 fn work(part: &[String]) -> ! {
     let breaker = mapped::open(&part[0], RULES).unwrap();
     let mut log = Log::append(Path::new(&part[1]));

@@ -29,7 +29,7 @@ impl Log {
     }
 
     fn line(&mut self, line: &str) {
-        // In one piece, so that nobody's line lands within another's.
+        // In one piece, so that lines of different processes do not mix.
         self.0.write_all(line.as_bytes()).unwrap();
     }
 
@@ -92,7 +92,7 @@ pub(crate) fn longest_pause(probes: &[Probe]) -> Duration {
 }
 
 /// Pairs of probes that were in flight at the same time although only one may be: the later one was granted before the
-/// earlier one reported, and before it could be taken for lost.
+/// earlier one reported, and before it could be presumed lost.
 pub(crate) fn together(probes: &[Probe], lease: Duration) -> Vec<[Probe; 2]> {
     // The clock of the breakers counts whole milliseconds.
     let lease = lease.as_nanos() as u64 - 2_000_000;
