@@ -1,8 +1,7 @@
 //! An engine within the process.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
@@ -12,6 +11,9 @@ use crate::{Answer, Ask, EngineError, Fleet, InstanceId, Message, Messages, Name
 
 /// How many messages a subscriber may lag behind.
 const BACKLOG: usize = 4_096;
+
+/// So that its clock can be set back.
+const BEGAN_MS: u64 = 1 << 40;
 
 /// A [`Fleet`] within the process, for testing code that uses one, on tokio's clock. Clones share one engine. With the
 /// feature `contract` it has every fault that a real engine can have.
@@ -33,8 +35,8 @@ struct Engine {
     ledger: Mutex<Ledger>,
     published: broadcast::Sender<Message>,
     began: Instant,
-    began_ms: u64,
-    ahead_ms: AtomicI64,
+    /// Its clock when it began, in milliseconds.
+    began_ms: AtomicU64,
     requests: AtomicU64,
     link: watch::Sender<Link>,
 }
@@ -51,15 +53,13 @@ struct Link {
 impl InProcess {
     /// An empty engine that responds.
     pub fn new() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self(Arc::new(Engine {
             ledger: Mutex::default(),
             published: broadcast::Sender::new(BACKLOG),
             began: Instant::now(),
-            began_ms: since.map_or(0, |since| since.as_millis() as u64),
-            ahead_ms: AtomicI64::new(0),
-            requests: AtomicU64::new(0),
-            link: watch::Sender::new(Link::default()),
+            began_ms: BEGAN_MS.into(),
+            requests: 0.into(),
+            link: watch::Sender::default(),
         }))
     }
 
@@ -69,8 +69,7 @@ impl InProcess {
     }
 
     fn now_ms(&self) -> u64 {
-        let age = self.0.began.elapsed().as_millis() as u64;
-        (self.0.began_ms + age).saturating_add_signed(self.0.ahead_ms.load(Ordering::SeqCst))
+        self.0.began_ms.load(Ordering::SeqCst) + self.0.began.elapsed().as_millis() as u64
     }
 
     /// Waits while the engine hangs; fails if the connection is cut, or was cut meanwhile.
@@ -135,7 +134,8 @@ impl InProcess {
 
     /// Sets its clock ahead by so many milliseconds, or back if negative.
     pub fn set_clock_ahead_ms(&self, ms: i64) {
-        self.0.ahead_ms.store(ms, Ordering::SeqCst);
+        let began_ms = BEGAN_MS.saturating_add_signed(ms);
+        self.0.began_ms.store(began_ms, Ordering::SeqCst);
     }
 
     /// How many requests and readings have reached it.

@@ -7,7 +7,7 @@ use redis::{Client, RedisResult};
 
 #[derive(Clone)]
 pub(crate) struct Connection {
-    client: Client,
+    pub(crate) client: Client,
     current: Arc<Mutex<Current>>,
     /// Held while connecting.
     connects: Arc<tokio::sync::Mutex<()>>,
@@ -29,10 +29,6 @@ impl Connection {
         }
     }
 
-    pub(crate) const fn client(&self) -> &Client {
-        &self.client
-    }
-
     fn current(&self) -> MutexGuard<'_, Current> {
         // No code under the lock panics.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
@@ -42,27 +38,24 @@ impl Connection {
     /// is dropped for all requests, so that one that hangs is not used again.
     pub(crate) async fn get(&self) -> RedisResult<InUse<'_>> {
         let _mine = self.connects.lock().await;
-        if let Some(current) = self.in_use() {
-            return Ok(current);
-        }
-        let connection = self.client.get_multiplexed_async_connection().await?;
-        let mut current = self.current();
-        current.number += 1;
-        current.connection = Some(connection.clone());
+        let kept = {
+            let current = self.current();
+            let connection = current.connection.clone();
+            connection.map(|connection| (connection, current.number))
+        };
+        let (connection, number) = if let Some(kept) = kept {
+            kept
+        } else {
+            let connection = self.client.get_multiplexed_async_connection().await?;
+            let mut current = self.current();
+            current.number += 1;
+            current.connection = Some(connection.clone());
+            (connection, current.number)
+        };
         Ok(InUse {
             of: self,
             connection,
-            number: current.number,
-            is_answered: false,
-        })
-    }
-
-    fn in_use(&self) -> Option<InUse<'_>> {
-        let current = self.current();
-        Some(InUse {
-            of: self,
-            connection: current.connection.clone()?,
-            number: current.number,
+            number,
             is_answered: false,
         })
     }

@@ -1,7 +1,7 @@
 //! What is wrong, and what to do.
 
 use atomic_breaker_fleet::EngineError;
-use redis::{ErrorKind, RedisError};
+use redis::{ErrorKind, RedisError, RedisResult};
 
 const PASSWORD: &str = "put the password into the address, as redis://:password@host/";
 
@@ -13,24 +13,24 @@ pub(crate) fn not_subscribed() -> EngineError {
     EngineError::new(format_args!("no subscription: {RIGHTS}"))
 }
 
-pub(crate) fn explained(error: &RedisError) -> EngineError {
-    match advice(error) {
+pub(crate) fn explained<T>(answer: RedisResult<T>) -> Result<T, EngineError> {
+    answer.map_err(|error| match advice(&error) {
         Some(advice) => EngineError::new(format_args!("{error}: {advice}")),
         None => EngineError::new(error),
-    }
+    })
 }
 
 fn advice(error: &RedisError) -> Option<&'static str> {
     Some(match error.code() {
         _ if error.kind() == ErrorKind::AuthenticationFailed => {
-            "see to the user and the password in the address"
+            "check the user and the password in the address"
         }
         // What a server says if an unauthenticated client runs a script.
         _ if error.to_string().contains("unauthenticated") => PASSWORD,
         // The commands inside a script are checked, too.
         _ if error.to_string().contains("user executing the script") => RIGHTS,
         Some("NOAUTH") => PASSWORD,
-        Some("WRONGPASS") => "see to the user and the password in the address",
+        Some("WRONGPASS") => "check the user and the password in the address",
         Some("NOPERM") => RIGHTS,
         Some("DENIED") => "set a password, or bind the server to its own network",
         Some("OOM") => "give the server more memory, or a policy that evicts",
@@ -39,7 +39,7 @@ fn advice(error: &RedisError) -> Option<&'static str> {
             "this is a node of a cluster: use the address of the one that has the keys of {prefix}"
         }
         Some("LOADING" | "MASTERDOWN" | "CLUSTERDOWN") => "it will answer when it is ready",
-        Some("WRONGTYPE") => "somebody else writes to these keys: take another prefix",
+        Some("WRONGTYPE") => "another program writes to these keys: choose another prefix",
         _ => return None,
     })
 }

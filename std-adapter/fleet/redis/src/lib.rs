@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! use atomic_breaker_redis::RedisFleet;
-//! use atomic_breaker_fleet::{FleetConfig, Joined};
+//! use atomic_breaker_fleet::{Answer, Ask, EngineError, Fleet, InstanceId, Name, PeriodId, Reading, Verdict};
 //! use atomic_breaker_std::{Breaker, Config, StdClock};
 //! use std::sync::Arc;
 //!
@@ -31,11 +31,12 @@ mod mirror;
 mod text;
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_fleet::{Answer, Ask, EngineError, Fleet, InstanceId, Name, Reading, Verdict};
+use atomic_breaker_fleet::{
+    Answer, Ask, EngineError, Fleet, InstanceId, Name, PeriodId, Reading, Verdict,
+};
 use connection::Connection;
 use explain::explained;
 pub use messages::RedisMessages;
@@ -74,13 +75,16 @@ impl RedisFleet {
     /// 64 ASCII letters, digits, `-`, `_`, `.` or `:`.
     ///
     /// # Errors
-    /// [`RedisFleetError`] says what is wrong with the address or the prefix.
-    pub fn new(address: &str, prefix: &str) -> Result<Self, RedisFleetError> {
+    /// [`EngineError`] says what is wrong with the address or the prefix.
+    pub fn new(address: &str, prefix: &str) -> Result<Self, EngineError> {
         let is_right = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_right) {
-            return Err(RedisFleetError::Prefix);
+            return Err(EngineError::new(
+                "the prefix of a fleet has 1 to 64 ASCII letters, digits, '-', '_', '.' or ':'",
+            ));
         }
-        let client = client(address).map_err(RedisFleetError::Address)?;
+        let client = client(address)
+            .map_err(|error| EngineError::new(format_args!("not an address of Redis: {error}")))?;
         let prefix = format!("{{{prefix}}}");
         Ok(Self {
             connection: Connection::new(client),
@@ -116,9 +120,8 @@ impl RedisFleet {
         &self,
         request: &ScriptInvocation<'_>,
     ) -> Result<T, EngineError> {
-        let mut used = self.connection.get().await.map_err(|e| explained(&e))?;
-        let answer = request.invoke_async(&mut used.connection).await;
-        let answer = answer.map_err(|error| explained(&error))?;
+        let mut used = explained(self.connection.get().await)?;
+        let answer = explained(request.invoke_async(&mut used.connection).await)?;
         used.answered();
         Ok(answer)
     }
@@ -135,15 +138,15 @@ impl RedisFleet {
                 records: HashMap::new(),
             }
         });
-        let mut used = self.connection.get().await.map_err(|e| explained(&e))?;
-        let (cursor, part): (u64, Vec<Field>) = redis::cmd("HSCAN")
+        let mut used = explained(self.connection.get().await)?;
+        let part = redis::cmd("HSCAN")
             .arg(self.records())
             .arg(scan.cursor)
             .arg("COUNT")
             .arg(PART)
             .query_async(&mut used.connection)
-            .await
-            .map_err(|error| explained(&error))?;
+            .await;
+        let (cursor, part): (u64, Vec<Field>) = explained(part)?;
         used.answered();
         let is_whole = scan.cursor == 0 && cursor == 0;
         for (name, packed) in part {
@@ -180,7 +183,12 @@ impl Fleet for RedisFleet {
     type Messages = RedisMessages;
 
     async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
-        let mut request;
+        let what = match ask {
+            Ask::Vote { .. } => "vote",
+            Ask::Bid { .. } => "bid",
+            Ask::Verdict { .. } => "verdict",
+        };
+        let mut request = self.request(what, from, name.as_bytes());
         match ask {
             Ask::Vote {
                 quorum,
@@ -189,24 +197,19 @@ impl Fleet for RedisFleet {
                 open_ms,
                 known,
             } => {
-                request = self.request("vote", from, name.as_bytes());
                 request.arg(quorum).arg(window_ms).arg(age_ms);
                 // A higher one was forged: the script ignores it.
                 request.arg(open_ms).arg(known.min(text::LAST_EPOCH));
             }
             Ask::Bid { id, lease_ms } => {
-                request = self.request("bid", from, name.as_bytes());
-                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
-                request.arg(lease_ms);
+                of_period(&mut request, id)?.arg(lease_ms);
             }
             Ask::Verdict { id, verdict } => {
-                request = self.request("verdict", from, name.as_bytes());
-                request.arg(exact(id.epoch)?).arg(text::mark(id.mark));
                 let (open_ms, pause_ms) = match verdict {
                     Verdict::Healthy => (0, 0),
                     Verdict::Failed { open_ms, pause_ms } => (open_ms.max(1), pause_ms),
                 };
-                request.arg(open_ms).arg(pause_ms);
+                of_period(&mut request, id)?.arg(open_ms).arg(pause_ms);
             }
         }
         let (done, votes, now, packed): (bool, u32, u64, Vec<u8>) = self.invoke(&request).await?;
@@ -246,11 +249,8 @@ impl Fleet for RedisFleet {
     async fn subscribe(&self) -> Result<RedisMessages, EngineError> {
         // Changes to what was read before may have been missed.
         *self.mirror.scan().await = None;
-        let client = self.connection.client();
-        let pubsub = client.get_async_pubsub().await;
-        let mut pubsub = pubsub.map_err(|error| explained(&error))?;
-        let subscribed = pubsub.subscribe(&self.channel).await;
-        subscribed.map_err(|error| explained(&error))?;
+        let mut pubsub = explained(self.connection.client.get_async_pubsub().await)?;
+        explained(pubsub.subscribe(&self.channel).await)?;
         let (sink, stream) = pubsub.split();
         RedisMessages::new(sink, stream, self.mirror.clone()).await
     }
@@ -265,44 +265,15 @@ fn client(address: &str) -> RedisResult<Client> {
 }
 
 /// Only epochs that the script's numbers hold exactly.
-fn exact(epoch: u64) -> Result<u64, EngineError> {
-    if epoch < text::LAST_EPOCH {
-        Ok(epoch)
-    } else {
-        Err(EngineError::new(
-            "an epoch of 2^53 or more: no engine gives such a one",
-        ))
+fn of_period<'a, 'b>(
+    request: &'a mut ScriptInvocation<'b>,
+    id: PeriodId,
+) -> Result<&'a mut ScriptInvocation<'b>, EngineError> {
+    if id.epoch >= text::LAST_EPOCH {
+        let why = "an epoch of 2^53 or more: no engine gives such a one";
+        return Err(EngineError::new(why));
     }
-}
-
-/// Why a fleet could not be created.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RedisFleetError {
-    /// The prefix is empty, too long, or has other characters than allowed.
-    Prefix,
-    /// The address is not valid.
-    Address(redis::RedisError),
-}
-
-impl fmt::Display for RedisFleetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Prefix => f.write_str(
-                "the prefix of a fleet has 1 to 64 ASCII letters, digits, '-', '_', '.' or ':'",
-            ),
-            Self::Address(error) => write!(f, "not an address of Redis: {error}"),
-        }
-    }
-}
-
-impl Error for RedisFleetError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Prefix => None,
-            Self::Address(error) => Some(error),
-        }
-    }
+    Ok(request.arg(id.epoch).arg(text::mark(id.mark)))
 }
 
 /// The front page, whose code is compiled.

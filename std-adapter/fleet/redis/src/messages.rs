@@ -31,9 +31,8 @@ impl RedisMessages {
         stream: PubSubStream,
         mirror: Mirror,
     ) -> Result<Self, EngineError> {
-        let pong: Value = sink.ping().await.map_err(|error| explained(&error))?;
-        match pong {
-            Value::ServerError(error) => Err(explained(&error.into())),
+        match explained(sink.ping().await)? {
+            Value::ServerError(error) => explained(Err(error.into())),
             Value::SimpleString(_) => Err(not_subscribed()),
             _ => Ok(Self {
                 sink,
@@ -51,7 +50,7 @@ impl Messages for RedisMessages {
                 // A connection that was cut off without notice is silent, too.
                 let pong = timeout(SILENCE, self.sink.ping::<Value>()).await;
                 let pong = pong.map_err(|_| EngineError::new("the subscription is silent"))?;
-                pong.map_err(|error| explained(&error))?;
+                explained(pong)?;
                 continue;
             };
             let message = next.ok_or_else(|| EngineError::new("the subscription has ended"))?;

@@ -39,26 +39,21 @@ pub(crate) struct Published {
 impl Record {
     pub(crate) fn parse(packed: &[u8]) -> Option<Self> {
         let mut parts = str::from_utf8(packed).ok()?.split(':');
-        let id = PeriodId {
-            epoch: parts
-                .next()?
-                .parse()
-                .ok()
-                .filter(|&epoch| epoch < LAST_EPOCH)?,
-            mark: u64::from_str_radix(parts.next()?, 16).ok()?,
-        };
-        let is_open = parts.next()? == "1";
-        let ends = parts.next()?.parse().ok()?;
-        let open_ms = parts.next()?.parse().ok()?;
-        let trips = parts.next()?.parse().ok()?;
-        let _holder = parts.next()?;
         let record = Self {
-            id,
-            is_open,
-            ends,
-            open_ms,
-            trips,
-            lease_until: parts.next()?.parse().ok()?,
+            id: PeriodId {
+                epoch: parts
+                    .next()?
+                    .parse()
+                    .ok()
+                    .filter(|&epoch| epoch < LAST_EPOCH)?,
+                mark: u64::from_str_radix(parts.next()?, 16).ok()?,
+            },
+            is_open: parts.next()? == "1",
+            ends: parts.next()?.parse().ok()?,
+            open_ms: parts.next()?.parse().ok()?,
+            trips: parts.next()?.parse().ok()?,
+            // After the holder of the lease, and before the doubt.
+            lease_until: parts.nth(1)?.parse().ok()?,
             lease_ms: parts.next()?.parse().ok()?,
             expires: parts.nth(2)?.parse().ok()?,
         };

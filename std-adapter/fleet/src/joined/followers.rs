@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker::Transition;
 
-use super::seats::Keys;
+use super::seat::Find;
 use super::steer::{NoRoom, Steer};
 use crate::member::{Action, Context, Ended, Input, Member};
 use crate::{Ask, FleetConfig, Name};
@@ -23,8 +23,16 @@ struct Follower {
 
 /// A registry whose keys may follow.
 struct Registry {
-    keys: Box<dyn Keys>,
+    find: Find,
+    capacity: usize,
     following: usize,
+}
+
+impl Registry {
+    /// Only as many keys follow as have a slot.
+    const fn has_room(&self) -> bool {
+        self.following < self.capacity
+    }
 }
 
 /// For how many keys that are no longer followed the ended periods are remembered.
@@ -83,13 +91,17 @@ impl Followers {
         self.insert(name, breaker, None);
     }
 
-    pub(super) fn join_registry(&mut self, name: Name, keys: Box<dyn Keys>) {
+    pub(super) fn join_registry(&mut self, name: Name, capacity: usize, find: Find) {
         // From now on its keys follow through the new one.
         for key in self.names(|follower| follower.registry.as_ref() == Some(&name)) {
             self.forget(&key);
         }
-        self.registries
-            .insert(name, Registry { keys, following: 0 });
+        let registry = Registry {
+            find,
+            capacity,
+            following: 0,
+        };
+        self.registries.insert(name, registry);
     }
 
     fn insert(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {
@@ -141,40 +153,27 @@ impl Followers {
         if self.all.contains_key(name) {
             return true;
         }
-        let Some((registry, keys)) = name
-            .registry()
-            .and_then(|of| self.registries.get_key_value(of))
-        else {
+        let known = name.registry();
+        let Some((of, registry)) = known.and_then(|of| self.registries.get_key_value(of)) else {
             return false;
         };
-        let registry = registry.clone();
+        let of = of.clone();
         // The bytes come from other instances: a user's key type that panics on some of them yields no key.
-        let found = catch_unwind(AssertUnwindSafe(|| keys.keys.find(name)));
+        let found = catch_unwind(AssertUnwindSafe(|| (registry.find)(name)));
         let Some(key) = found.ok().flatten() else {
             return false;
         };
-        if !self.has_room(now_ms, &registry) {
-            self.left_alone += 1;
-            return false;
-        }
-        self.insert(name.clone(), key, Some(registry.clone()));
-        if let Some(registry) = self.registries.get_mut(&registry) {
-            registry.following += 1;
-        }
-        true
-    }
-
-    /// Only as many keys follow as have a slot.
-    fn has_room(&mut self, now_ms: u64, registry: &Name) -> bool {
-        let has_room = |of: &Self| {
-            of.registries
-                .get(registry)
-                .is_some_and(|registry| registry.following < registry.keys.capacity())
-        };
-        if !has_room(self) && now_ms >= self.swept_ms + self.config.poll_ms {
+        if !registry.has_room() && now_ms >= self.swept_ms + self.config.poll_ms {
             self.forget_idle(now_ms);
         }
-        has_room(self)
+        let registry = self.registries.get_mut(&of);
+        let Some(registry) = registry.filter(|registry| registry.has_room()) else {
+            self.left_alone += 1;
+            return false;
+        };
+        registry.following += 1;
+        self.insert(name.clone(), key, Some(of));
+        true
     }
 
     /// Forgets keys of which nothing need be remembered.

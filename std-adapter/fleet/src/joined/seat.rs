@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use atomic_breaker::{AnyBreaker, Config, Observer, Rejected, Transition};
 use tokio::sync::mpsc::Sender;
 
-use super::seats::Keys;
 use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
 use crate::Name;
 use crate::member::Action;
+
+/// Finds the breaker of a key by its name.
+pub(super) type Find = Box<dyn Fn(&Name) -> Option<Box<dyn Steer>> + Send>;
 
 /// What comes from breakers and their users.
 pub(super) enum Event {
@@ -20,7 +22,8 @@ pub(super) enum Event {
     },
     Registry {
         name: Name,
-        keys: Box<dyn Keys>,
+        capacity: usize,
+        find: Find,
     },
     Transition(Name, Transition),
     Rejected(Name),

@@ -43,31 +43,28 @@ pub struct Seats<K>(Arc<Shared<K>>);
 struct Shared<K> {
     registry: Name,
     /// Keys whose next rejection is awaited.
-    armed: papaya::HashMap<K, Name>,
+    armed: papaya::HashSet<K>,
     /// How many there are, for rejections that need not look.
     armed_count: AtomicUsize,
     queue: Queue,
 }
 
 impl<K: Hash + Eq> Shared<K> {
-    fn arm(&self, key: &K, name: &Name)
-    where
-        K: Clone,
-    {
-        let armed = self.armed.pin();
-        if !armed.contains_key(key) {
-            // Counted first, so that it is never too low.
-            self.armed_count.fetch_add(1, Ordering::Relaxed);
-            armed.insert(key.clone(), name.clone());
+    fn arm(&self, key: K) {
+        // Counted first, so that it is never too low.
+        self.armed_count.fetch_add(1, Ordering::Relaxed);
+        if !self.armed.pin().insert(key) {
+            self.armed_count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Its name, if it was armed.
-    fn disarm(&self, key: &K) -> Option<Name> {
-        let armed = self.armed.pin();
-        let name = armed.remove(key)?.clone();
-        self.armed_count.fetch_sub(1, Ordering::Relaxed);
-        Some(name)
+    /// Whether it was armed.
+    fn disarm(&self, key: &K) -> bool {
+        let was_armed = self.armed.pin().remove(key);
+        if was_armed {
+            self.armed_count.fetch_sub(1, Ordering::Relaxed);
+        }
+        was_armed
     }
 }
 
@@ -75,7 +72,7 @@ impl<K: Hash + Eq> Seats<K> {
     pub(super) fn new(registry: Name, queue: Queue) -> Self {
         Self(Arc::new(Shared {
             registry,
-            armed: papaya::HashMap::new(),
+            armed: papaya::HashSet::new(),
             armed_count: AtomicUsize::new(0),
             queue,
         }))
@@ -91,12 +88,11 @@ impl<K: Hash + Eq> Seats<K> {
         H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
         K: KeyName + Clone + Send + Sync + 'static,
     {
+        let seats = self.clone();
         self.0.queue.send(Event::Registry {
             name: self.0.registry.clone(),
-            keys: Box::new(KeysOf {
-                seats: self.clone(),
-                registry,
-            }),
+            capacity: registry.as_registry().capacity(),
+            find: Box::new(move |name| seats.find(&registry, name)),
         })
     }
 
@@ -113,6 +109,24 @@ impl<K: KeyName> Seats<K> {
         name.push(SEPARATOR);
         write!(name, "{key}").ok()?;
         Name::new(name).ok()
+    }
+
+    /// The breaker of a key by its name; `None` if that is not a key, or not as this registry writes it.
+    fn find<H>(&self, registry: &H, name: &Name) -> Option<Box<dyn Steer>>
+    where
+        H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
+        K: Hash + Eq + Clone + Send + Sync + 'static,
+    {
+        let prefix = self.name().as_bytes().len() + 1;
+        let key = K::from_name(str::from_utf8(name.as_bytes().get(prefix..)?).ok()?)?;
+        // One key, one name: otherwise two names would command the same breaker.
+        (self.name_of(&key).as_ref() == Some(name)).then(|| {
+            Box::new(OfKey {
+                seats: self.clone(),
+                registry: registry.clone(),
+                key,
+            }) as Box<dyn Steer>
+        })
     }
 }
 
@@ -133,8 +147,9 @@ impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
             return;
         }
         // Looked up first, so that a rejected key writes nothing just because another one is armed.
-        if self.0.armed.pin().contains_key(key) {
-            if let Some(name) = self.0.disarm(key) {
+        let is_armed = self.0.armed.pin().contains(key);
+        if is_armed && self.0.disarm(key) {
+            if let Some(name) = self.name_of(key) {
                 self.0.queue.send(Event::Rejected(name));
             }
         }
@@ -153,46 +168,9 @@ impl<K> fmt::Debug for Seats<K> {
     }
 }
 
-/// A registry, as the fleet handles it.
-pub(super) trait Keys: Send {
-    fn capacity(&self) -> usize;
-    /// The breaker of a key by its name; `None` if that is not a key, or not as this registry writes it.
-    fn find(&self, name: &Name) -> Option<Box<dyn Steer>>;
-}
-
-struct KeysOf<K, H> {
-    seats: Seats<K>,
-    registry: H,
-}
-
-impl<K, H> Keys for KeysOf<K, H>
-where
-    H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
-    K: KeyName + Hash + Eq + Clone + Send + Sync + 'static,
-{
-    fn capacity(&self) -> usize {
-        self.registry.as_registry().capacity()
-    }
-
-    fn find(&self, name: &Name) -> Option<Box<dyn Steer>> {
-        let prefix = self.seats.name().as_bytes().len() + 1;
-        let key = K::from_name(str::from_utf8(name.as_bytes().get(prefix..)?).ok()?)?;
-        // One key, one name: otherwise two names would command the same breaker.
-        (self.seats.name_of(&key).as_ref() == Some(name)).then(|| {
-            Box::new(OfKey {
-                seats: self.seats.clone(),
-                registry: self.registry.clone(),
-                name: name.clone(),
-                key,
-            }) as Box<dyn Steer>
-        })
-    }
-}
-
 struct OfKey<K: Hash + Eq, H> {
     seats: Seats<K>,
     registry: H,
-    name: Name,
     key: K,
 }
 
@@ -235,7 +213,7 @@ where
 
     fn arm(&self, is_armed: bool) {
         if is_armed {
-            self.seats.0.arm(&self.key, &self.name);
+            self.seats.0.arm(self.key.clone());
         } else {
             self.seats.0.disarm(&self.key);
         }

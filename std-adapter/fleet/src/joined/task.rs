@@ -110,8 +110,12 @@ impl<F: Fleet> Task<F> {
                 self.followers.join(name, breaker);
                 self.read_soon();
             }
-            Event::Registry { name, keys } => {
-                self.followers.join_registry(name, keys);
+            Event::Registry {
+                name,
+                capacity,
+                find,
+            } => {
+                self.followers.join_registry(name, capacity, find);
                 self.read_soon();
             }
             Event::Transition(name, made) => {

@@ -120,18 +120,13 @@ impl Ledger {
             return (false, 0);
         }
         let votes = self.votes.entry(name.clone()).or_default();
-        votes.push(vote);
-        let window_ms = vote.window_ms;
-        votes.retain(|vote| vote.counts(now_ms, window_ms));
-        // Of two votes by one instance, keep that of the later trip.
-        votes.sort_by_key(|vote| (vote.from, vote.at));
-        votes.dedup_by(|later, earlier| {
-            let is_same = later.from == earlier.from;
-            if is_same {
-                *earlier = *later;
-            }
-            is_same
-        });
+        votes.retain(|before| before.counts(now_ms, vote.window_ms));
+        // Of two votes by one instance, that of the later trip counts.
+        let is_later = |before: &Vote| before.from == vote.from && before.at > vote.at;
+        if vote.counts(now_ms, vote.window_ms) && !votes.iter().any(is_later) {
+            votes.retain(|before| before.from != vote.from);
+            votes.push(vote);
+        }
         let count = u32::try_from(votes.len()).unwrap_or(u32::MAX);
         if count < quorum {
             return (false, count);

@@ -76,7 +76,11 @@ impl Member {
         actions: &mut Vec<Action>,
     ) {
         let Some(answer) = answer else {
-            self.no_answer(ask);
+            if let (Ask::Bid { .. }, Some(period)) = (ask, &mut self.period) {
+                if period.phase == Phase::Bidding {
+                    period.phase = Phase::Due;
+                }
+            }
             return;
         };
         match ask {
@@ -129,15 +133,6 @@ impl Member {
                 // A probe of an instance that has lost the right goes on; only its success still counts.
                 Phase::Probing { .. } => period.phase = Phase::Alone,
                 _ => {}
-            }
-        }
-    }
-
-    fn no_answer(&mut self, ask: Ask) {
-        let is_bid = matches!(ask, Ask::Bid { .. });
-        if let Some(period) = &mut self.period {
-            if is_bid && period.phase == Phase::Bidding {
-                period.phase = Phase::Due;
             }
         }
     }
