@@ -38,7 +38,7 @@ async fn the_fleet_is_shown_until_it_is_left() {
 }
 
 #[tokio::test]
-async fn why_the_engine_of_a_fleet_does_not_answer_is_shown() {
+async fn the_error_of_a_lost_engine_is_shown() {
     let engine = InProcess::new();
     engine.cut();
     let joined = Joined::new(engine, FleetConfig::new(3)).unwrap();
