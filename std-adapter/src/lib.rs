@@ -82,7 +82,6 @@
 //! | retry, with one budget shared by all requests | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
 //! | trip on the failure ratio within a sliding time window | `SlidingRatio` | `sliding` |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] | |
-//! | do rejected work later | `steps::Steps`, `steps::requests::KeepLayer` | `steps`, `keep` |
 //! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
 //! | write logs, publish metrics | the package `atomic-breaker-observe` | |
 //! | know why it opened; try it without rejecting calls | `Resource`, `Enforcement` | `resource` |
@@ -134,8 +133,6 @@ mod runtime;
 #[cfg(all(feature = "sliding", target_has_atomic = "64"))]
 mod sliding;
 mod std_clock;
-#[cfg(feature = "steps")]
-pub mod steps;
 #[cfg(feature = "tower")]
 pub mod tower;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use atomic_breaker_fleet::{FleetStatus, Joined};
 use atomic_breaker_std::registry::AnyRegistry;
 #[cfg(feature = "steps")]
-use atomic_breaker_std::steps::{Steps, Store};
+use atomic_breaker_steps::{Steps, Store};
 use axum::Router;
 use tokio::sync::Semaphore;
 

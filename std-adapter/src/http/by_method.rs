@@ -76,8 +76,9 @@ fn is_idempotent(method: &Method) -> bool {
     )
 }
 
-/// The `Idempotency-Key`, if there is exactly one that is usable.
-pub(crate) fn idempotency_key(headers: &HeaderMap) -> Option<&str> {
+/// The `Idempotency-Key` of a request, if there is exactly one that is usable: the same key in each try tells the server
+/// that they are one request.
+pub fn idempotency_key(headers: &HeaderMap) -> Option<&str> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let (Some(key), None) = (keys.next(), keys.next()) else {
         return None;

@@ -54,8 +54,9 @@ impl<E: Error + 'static> Error for WithCauses<E> {
     }
 }
 
-/// An error and its causes, in a few words.
-pub(crate) fn text_of(error: &(dyn Error + 'static)) -> String {
+/// An error and its causes, in a few words, [without what may be secret](crate::words::without_secrets): at most 512
+/// bytes of at most eight of them.
+pub fn text_of(error: &(dyn Error + 'static)) -> String {
     let mut text = Text::<512>::default();
     for cause in successors(Some(error), |&error| error.source()).take(8) {
         // Cut only after secrets are removed: half a secret does not look like one. The buffer is larger than what is

@@ -151,10 +151,9 @@ impl<S: StatusRule, X> HttpClassifier<S, X> {
     }
 }
 
-#[cfg(all(feature = "keep", target_has_atomic = "64"))]
 impl<S, X> HttpClassifier<S, X> {
-    /// What an error says.
-    pub(crate) fn error<E: ?Sized>(&self, error: &E) -> Outcome
+    /// What an error means; [`response`](Self::response) says it of a response.
+    pub fn error<E: ?Sized>(&self, error: &E) -> Outcome
     where
         X: ErrorRule<E>,
     {

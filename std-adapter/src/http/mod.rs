@@ -58,7 +58,7 @@ mod body;
 #[cfg(all(feature = "retry", target_has_atomic = "64"))]
 mod by_method;
 mod causes;
-#[cfg(any(feature = "client", feature = "keep", feature = "reqwest"))]
+#[cfg(any(feature = "client", feature = "reqwest"))]
 mod chain;
 mod classifier;
 mod grpc;
@@ -73,20 +73,16 @@ mod retry;
 mod retry_after;
 mod rules;
 mod scope;
-#[cfg(any(feature = "client", feature = "keep", feature = "reqwest"))]
+#[cfg(any(feature = "client", feature = "reqwest"))]
 mod usual_errors;
 
 #[cfg(feature = "reqwest")]
 pub(crate) use at_end::OwnLimit;
 pub use at_end::{AtEnd, HttpBodyRule};
 pub use body::{BodyRule, ReportingBody};
-#[cfg(feature = "keep")]
-pub(crate) use by_method::idempotency_key;
 #[cfg(all(feature = "retry", target_has_atomic = "64"))]
-pub use by_method::{ByMethod, Deadline, MayRepeat};
-pub use causes::WithCauses;
-#[cfg(any(all(feature = "keep", target_has_atomic = "64"), feature = "reqwest"))]
-pub(crate) use causes::text_of;
+pub use by_method::{ByMethod, Deadline, MayRepeat, idempotency_key};
+pub use causes::{WithCauses, text_of};
 #[cfg(feature = "reqwest")]
 pub(crate) use chain::causes_of;
 pub use classifier::HttpClassifier;
@@ -106,7 +102,7 @@ pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};
 pub use scope::Scope;
 #[cfg(all(feature = "reqwest-middleware", target_has_atomic = "64"))]
 pub(crate) use scope::report_by;
-#[cfg(any(feature = "client", feature = "keep", feature = "reqwest"))]
+#[cfg(any(feature = "client", feature = "reqwest"))]
 pub use usual_errors::UsualErrors;
 #[cfg(feature = "client")]
 pub(crate) use usual_errors::scope_of;

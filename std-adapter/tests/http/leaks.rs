@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use atomic_breaker_std::steps::kept;
+use atomic_breaker_std::words::without_secrets;
 
 use crate::support::Random;
 
@@ -205,7 +205,7 @@ const HARMLESS: &[&str] = &[
 #[test]
 fn what_only_looks_like_a_secret_stays() {
     for text in HARMLESS {
-        assert_eq!(kept(text), *text);
+        assert_eq!(without_secrets(text), *text);
     }
 }
 
@@ -213,7 +213,7 @@ fn what_only_looks_like_a_secret_stays() {
 fn wherever_a_secret_is_it_is_left_out_and_what_helps_stays() {
     let mut wrong = String::new();
     for (text, stays) in LEAKS {
-        let left = kept(text);
+        let left = without_secrets(text);
         if left.contains("S3") || !left.contains(stays) {
             writeln!(wrong, "{text}\n  {left}\n  {stays}").unwrap();
         }
@@ -274,14 +274,14 @@ fn whatever_is_before_and_after_it_a_secret_is_left_out_and_nothing_panics() {
                 .collect()
         };
         let (before, after) = (junk(9), junk(9));
-        let _ = kept(&format!("{before}{after}"));
+        let _ = without_secrets(&format!("{before}{after}"));
         let (leak, _) = LEAKS[random.below(LEAKS.len())];
         // After a quotation mark without its other one nobody knows that this is part of a header.
         if leak.contains("response=") {
             continue;
         }
         let text = format!("{before}\n-\n{leak}\n{after}");
-        let left = kept(&text);
+        let left = without_secrets(&text);
         assert!(!left.contains("S3"), "{text:?}: {left:?}");
     }
 }
@@ -292,7 +292,7 @@ fn of_a_text_of_megabytes_a_part_is_read_and_no_secret_cut_in_two() {
     for part in PARTS {
         for more in ["", " ", "x", "=", "://u:x/", "token:"] {
             let part = format!("{part}{more}");
-            let left = kept(&part.repeat(2_000_000 / part.len()));
+            let left = without_secrets(&part.repeat(2_000_000 / part.len()));
             assert!(left.len() <= 4_096, "{part:?}");
         }
     }
@@ -300,11 +300,11 @@ fn of_a_text_of_megabytes_a_part_is_read_and_no_secret_cut_in_two() {
         // One that breaks off goes on up to the next quotation mark.
         if leak.matches('"').count() % 2 == 0 {
             let long = format!("{leak}\n").repeat(50_000);
-            assert!(!kept(&long).contains("S3"), "{leak}");
+            assert!(!without_secrets(&long).contains("S3"), "{leak}");
         }
         for end in 0..leak.len() {
             let hidden = "x".repeat(16 * 1_024 - end - 12);
-            let left = kept(&format!("token=\"{hidden}\"\n{leak}\n{leak}"));
+            let left = without_secrets(&format!("token=\"{hidden}\"\n{leak}\n{leak}"));
             assert!(!left.contains("S3"), "{leak} after {end}: {left}");
         }
     }

@@ -4,7 +4,7 @@
 mod bodies;
 mod grpc;
 mod grpc_bodies;
-#[cfg(feature = "steps")]
+#[cfg(feature = "resource")]
 mod leaks;
 mod natural;
 mod origin;

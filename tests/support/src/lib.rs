@@ -7,6 +7,7 @@
 //! | `mount` | a small file system in memory, which can fill up |
 //! | `week` | a host that is down for an hour, twice a day, and its requests (feature `week`) |
 //! | `faulty_store` | a store of jobs that fails when a test tells it to (feature `jobs`) |
+//! | `stores` | what the tests of databases of jobs share (feature `jobs`) |
 #![allow(
     missing_docs,
     missing_debug_implementations,
@@ -24,5 +25,7 @@ pub mod host;
 pub mod http2;
 pub mod mount;
 pub mod runtime;
+#[cfg(feature = "jobs")]
+pub mod stores;
 #[cfg(feature = "week")]
 pub mod week;

@@ -1,7 +1,7 @@
 //! Changes jobs: tries them again, or cancels them.
 
-use atomic_breaker_std::steps::{Job, JobId, Status};
 use atomic_breaker_std::words::printable;
+use atomic_breaker_steps::{Job, JobId, Status};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Counts, Status};
+use atomic_breaker_steps::{Counts, Status};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 

@@ -9,7 +9,7 @@ pub(super) use source::OfSteps;
 
 use std::sync::Arc;
 
-use atomic_breaker_std::steps::{JobId, Status};
+use atomic_breaker_steps::{JobId, Status};
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::Response;

@@ -1,8 +1,6 @@
 //! Jobs with their status: a page of them, or one with its failures.
 
-use atomic_breaker_std::steps::{
-    Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status, StoreError,
-};
+use atomic_breaker_steps::{Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::super::builder::Shown;

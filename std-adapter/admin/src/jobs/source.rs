@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{
-    Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer,
-};
+use atomic_breaker_steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 

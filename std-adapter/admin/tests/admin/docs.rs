@@ -27,8 +27,8 @@ fn commands() -> Vec<&'static str> {
 
 /// Steps with a job that waits.
 #[cfg(feature = "steps")]
-async fn orders() -> atomic_breaker_std::steps::Steps<atomic_breaker_std::steps::MemoryStore> {
-    use atomic_breaker_std::steps::{Lane, MemoryStore, StepError, Steps, Workflow};
+async fn orders() -> atomic_breaker_steps::Steps<atomic_breaker_steps::MemoryStore> {
+    use atomic_breaker_steps::{Lane, MemoryStore, StepError, Steps, Workflow};
     let orders = Workflow::new("order").step("invoice", "billing", async |state: u32| {
         Ok::<_, StepError>(state)
     });

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Counts, Status, Store};
+use atomic_breaker_steps::{Counts, Status, Store};
 use tokio::sync::mpsc;
 use tokio::time::{interval, timeout};
 

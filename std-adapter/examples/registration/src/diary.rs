@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use atomic_breaker_std::steps::{
+use atomic_breaker_std::{Observer, Rejected, Transition};
+use atomic_breaker_steps::{
     Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Store,
     StoreError,
 };
-use atomic_breaker_std::{Observer, Rejected, Transition};
 
 /// A file of a process.
 #[derive(Clone)]

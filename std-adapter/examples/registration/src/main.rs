@@ -41,7 +41,7 @@ mod paint;
 mod picture;
 mod place;
 mod postgres;
-#[path = "../../../postgres/tests/steps/programs.rs"]
+#[path = "../../../steps/postgres/tests/steps/programs.rs"]
 mod programs;
 #[path = "../../outage/progress.rs"]
 #[allow(dead_code)]
@@ -55,7 +55,7 @@ mod worker;
 use std::error::Error;
 use std::path::Path;
 
-use atomic_breaker_std::steps::Store;
+use atomic_breaker_steps::Store;
 use chaos::Chaos;
 use diary::Diary;
 use lives::Lives;

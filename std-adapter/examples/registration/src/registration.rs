@@ -5,11 +5,11 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::steps::{
-    EnqueueError, Lane, Notifier, Ran, Schedule, StepContext, StepError, Steps, StepsError, Store,
-    Stuck, Workflow,
-};
 use atomic_breaker_std::{Breaker, Config, StdClock};
+use atomic_breaker_steps::{
+    EnqueueError, Lane, Notifier, Ran, Schedule, StepContext, StepError, Steps, StepsError, Store,
+    Stuck, Workflow, step_result,
+};
 use reqwest::{Client, StatusCode};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ async fn ask(
         // With what a person will want to know.
         return Err(StepError::end(answer.text().await?));
     }
-    ANSWERS.step_result(&answer)?;
+    step_result(&ANSWERS, &answer)?;
     Ok(answer.text().await?)
 }
 

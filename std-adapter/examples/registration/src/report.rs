@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use atomic_breaker_std::steps::{Counts, Status};
+use atomic_breaker_steps::{Counts, Status};
 
 use super::events::Event;
 use super::lives::{Doing, Lives};

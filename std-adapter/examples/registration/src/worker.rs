@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Steps, Store, Workflow};
+use atomic_breaker_steps::{Steps, Store, Workflow};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use super::diary::{Diary, WithDiary};

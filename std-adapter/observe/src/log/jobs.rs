@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use atomic_breaker_std::Clock;
-use atomic_breaker_std::steps::{Asked, Job, JobObserver, Status, Stuck};
 use atomic_breaker_std::words::printable;
+use atomic_breaker_steps::{Asked, Job, JobObserver, Status, Stuck};
 
 use super::Log;
 use super::event::some;

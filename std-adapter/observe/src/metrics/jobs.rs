@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Asked, Counts, Job, JobObserver, Status, Stuck, Tried};
+use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, Status, Stuck, Tried};
 use metrics::{Recorder, Unit};
 use tokio::time::Instant;
 
@@ -29,12 +29,12 @@ const LANE: &str = "circuit_breaker.lane";
 const STATUS: &str = "circuit_breaker.status";
 const OPERATION: &str = "circuit_breaker.operation";
 
-/// [`Metrics`] of durable [steps](atomic_breaker_std::steps): what happens to jobs, and how many there are. Pass them to
-/// [`StepsBuilder::observer`](atomic_breaker_std::steps::StepsBuilder::observer).
+/// [`Metrics`] of durable [steps](atomic_breaker_steps): what happens to jobs, and how many there are. Pass them to
+/// [`StepsBuilder::observer`](atomic_breaker_steps::StepsBuilder::observer).
 ///
 /// ```
 /// use atomic_breaker_observe::Metrics;
-/// use atomic_breaker_std::steps::{Lane, MemoryStore, Steps, Workflow};
+/// use atomic_breaker_steps::{Lane, MemoryStore, Steps, Workflow};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| Ok(to));
@@ -51,7 +51,7 @@ const OPERATION: &str = "circuit_breaker.operation";
 /// asked last is shown.
 ///
 /// The counters cover this process. The gauges, which show how many jobs there are and how long the oldest has been
-/// due, cover the store, which each [`Worker`](atomic_breaker_std::steps::Worker) asks when it starts and then every ten
+/// due, cover the store, which each [`Worker`](atomic_breaker_steps::Worker) asks when it starts and then every ten
 /// seconds; for the cost, see `docs/observability.md` in the repository.
 #[derive(Clone, Debug)]
 pub struct Jobs {

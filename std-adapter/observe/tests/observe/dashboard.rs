@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atomic_breaker_observe::Metrics;
 use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::steps::{Lane, MemoryStore, StepError, Steps, Workflow};
+use atomic_breaker_steps::{Lane, MemoryStore, StepError, Steps, Workflow};
 use serde_json::Value;
 
 use crate::support::{Page, RULES, SECOND};

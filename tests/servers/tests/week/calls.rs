@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use atomic_breaker_std::steps::{Filter, Lane, MemoryStore, Ran, Status, Steps, Store, Workflow};
+use atomic_breaker_steps::{Filter, Lane, MemoryStore, Ran, Status, Steps, Store, Workflow};
 use tokio::time::timeout;
 
 use super::SECOND;

@@ -7,11 +7,11 @@ use atomic_breaker_std::client::{ClientConfig, ClientGuard};
 use atomic_breaker_std::http::{HttpClassifier, Origin};
 use atomic_breaker_std::registry::ByKey;
 use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
-use atomic_breaker_std::steps::requests::{
+use atomic_breaker_std::tower::BreakerLayer;
+use atomic_breaker_steps::requests::{
     Answer, KeepBody, KeepConfig, KeepService, KeptRequest, NotKept,
 };
-use atomic_breaker_std::steps::{Lane, MemoryStore, Steps, Workflow};
-use atomic_breaker_std::tower::BreakerLayer;
+use atomic_breaker_steps::{Lane, MemoryStore, Steps, Workflow};
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceExt, service_fn};

@@ -3,7 +3,7 @@
 use std::io;
 
 use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::steps::{Lane, MemoryStore, Ran, Workflow};
+use atomic_breaker_steps::{Lane, MemoryStore, Ran, Workflow, step_result};
 use http::{Response, StatusCode};
 use tokio::time::timeout;
 
@@ -33,7 +33,7 @@ fn orders(supplier: &Supplier, down: StatusCode) -> Workflow<u64> {
         let supplier = supplier.clone();
         async move {
             let response = post(&supplier, order, down).await?;
-            HTTP.step_result(&response)?;
+            step_result(&HTTP, &response)?;
             Ok(order)
         }
     })
@@ -48,7 +48,7 @@ fn guarded_orders(supplier: &Supplier, breaker: &Shared) -> Workflow<u64> {
         async move {
             let post = || post(&supplier, order, StatusCode::SERVICE_UNAVAILABLE);
             let response = breaker.call_async_with(HTTP, post).await?;
-            HTTP.step_result(&response)?;
+            step_result(&HTTP, &response)?;
             Ok(order)
         }
     })

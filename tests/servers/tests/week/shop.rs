@@ -6,10 +6,10 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{
+use atomic_breaker_std::{Breaker, Config, TokioClock};
+use atomic_breaker_steps::{
     Filter, JobId, MemoryStore, Notifier, Schedule, Status, Steps, StepsBuilder, Store, Stuck,
 };
-use atomic_breaker_std::{Breaker, Config, TokioClock};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::SECOND;

@@ -1,6 +1,6 @@
 //! Jobs of several steps.
 
-use atomic_breaker_std::steps::{Lane, MemoryStore, StepsBuilder, Workflow};
+use atomic_breaker_steps::{Lane, MemoryStore, StepsBuilder, Workflow};
 use tokio::time::timeout;
 
 use super::SECOND;

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Filter, Lane, MemoryStore, Put, Status, Steps, Store, Workflow};
+use atomic_breaker_steps::{Filter, Lane, MemoryStore, Put, Status, Steps, Store, Workflow};
 use tokio::time::Instant;
 
 use super::SECOND;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_admin::Operator;
-use atomic_breaker_std::steps::{JobId, Status, Store};
+use atomic_breaker_steps::{JobId, Status, Store};
 use axum::Extension;
 use futures_util::future::join_all;
 use serde_json::json;
@@ -43,8 +43,8 @@ async fn a_worker_here_takes_up_at_once_what_is_tried_again() {
     // An hour later, unless an operator says otherwise.
     let right = office.store.claim("billing", 1, LEASE).await.unwrap().jobs[0].right;
     let due_in = Duration::from_secs(3_600);
-    let change = atomic_breaker_std::steps::Change::Back { due_in };
-    let save = atomic_breaker_std::steps::Save { right, change };
+    let change = atomic_breaker_steps::Change::Back { due_in };
+    let save = atomic_breaker_steps::Save { right, change };
     office.store.save(&[save]).await.unwrap();
     let _worker = office.steps.work();
     tokio::time::sleep(Duration::from_millis(1_500)).await;

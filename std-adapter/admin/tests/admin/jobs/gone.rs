@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{Status, Steps};
+use atomic_breaker_steps::{Status, Steps};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{Instant, timeout};

@@ -13,7 +13,7 @@ mod read;
 use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Timeline};
-use atomic_breaker_std::steps::{
+use atomic_breaker_steps::{
     Change, JobId, Lane, NewJob, Put, Save, Status, StepError, Steps, Store, Workflow,
 };
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use atomic_breaker_admin::{Admin, Timeline};
-use atomic_breaker_std::steps::{MemoryStore, Status, Steps, Store};
+use atomic_breaker_steps::{MemoryStore, Status, Steps, Store};
 use serde_json::{Value, json};
 
 use super::{LEASE, Office, keys, letters};
@@ -208,12 +208,12 @@ async fn of_a_long_history_the_last_hundred_are_shown() {
     for number in 0..150 {
         let claimed = office.store.claim("billing", 1, LEASE).await.unwrap();
         let right = claimed.jobs[0].right;
-        let change = atomic_breaker_std::steps::Change::Again {
+        let change = atomic_breaker_steps::Change::Again {
             due_in: Duration::ZERO,
             error: format!("error {number}"),
             tell: false,
         };
-        let save = atomic_breaker_std::steps::Save { right, change };
+        let save = atomic_breaker_steps::Save { right, change };
         office.store.save(&[save]).await.unwrap();
     }
     let job = office

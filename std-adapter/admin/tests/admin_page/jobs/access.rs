@@ -1,6 +1,6 @@
 //! Names, roles, contrast, narrow windows.
 
-use atomic_breaker_std::steps::{Status, Store};
+use atomic_breaker_steps::{Status, Store};
 
 use super::{LEASE, Shop, row};
 use crate::access::{each_look, legible};

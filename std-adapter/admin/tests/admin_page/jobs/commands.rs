@@ -1,7 +1,7 @@
 //! Tried again and cancelled, by mouse and by keyboard.
 
 use atomic_breaker_admin::Operator;
-use atomic_breaker_std::steps::{Status, Store};
+use atomic_breaker_steps::{Status, Store};
 
 use super::{Shop, row};
 use crate::browser::{Browser, ENTER, ESCAPE};

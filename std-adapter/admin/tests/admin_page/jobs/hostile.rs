@@ -1,6 +1,6 @@
 //! Keys and errors that would like to be more than text.
 
-use atomic_breaker_std::steps::Status;
+use atomic_breaker_steps::Status;
 
 use super::{Shop, row};
 

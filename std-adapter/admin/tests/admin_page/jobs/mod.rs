@@ -22,7 +22,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Operator};
-use atomic_breaker_std::steps::{
+use atomic_breaker_steps::{
     Change, JobId, Lane, Put, Save, Status, StepError, Steps, Store, Workflow,
 };
 use tokio::runtime::Runtime;

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use atomic_breaker_admin::Operator;
-use atomic_breaker_std::steps::{JobId, Lane, Status, Steps, Store};
+use atomic_breaker_steps::{JobId, Lane, Status, Steps, Store};
 use tokio::runtime::Runtime;
 
 use super::{Shop, orders, row};

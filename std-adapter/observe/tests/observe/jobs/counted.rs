@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_std::steps::{Lane, Status, StepError, Steps, Store, Workflow};
+use atomic_breaker_steps::{Lane, Status, StepError, Steps, Store, Workflow};
 
 use super::{Person, builder, enqueue, pass, run, workflow};
 use crate::support::{Page, SECOND};

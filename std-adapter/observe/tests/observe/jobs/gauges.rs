@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_std::steps::{Change, Save, Status, StepError, Store, Workflow};
+use atomic_breaker_steps::{Change, Save, Status, StepError, Store, Workflow};
 
 use super::{builder, enqueue, pass, run};
 use crate::support::{Page, SECOND};
@@ -27,7 +27,7 @@ fn jobs_are_shown_by_lane_and_by_how_they_stand() {
         for (key, status) in [("4", Status::Dead), ("5", Status::Parked)] {
             let job = elsewhere.job(key, &"go".to_owned()).unwrap();
             let put = store.put(&job, Some(SECOND)).await.unwrap();
-            let atomic_breaker_std::steps::Put::New(_, Some(right)) = put else {
+            let atomic_breaker_steps::Put::New(_, Some(right)) = put else {
                 panic!("{put:?}");
             };
             let (error, is_try, tell) = (String::new(), true, false);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_std::steps::{JobId, Lane, Ran, StepError, Store, Workflow};
 use atomic_breaker_std::{Breaker, Config, Permit, TokioClock};
+use atomic_breaker_steps::{JobId, Lane, Ran, StepError, Store, Workflow};
 use tracing::Level;
 
 use super::{Person, builder, enqueue, pass, run, workflow};

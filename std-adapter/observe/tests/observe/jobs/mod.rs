@@ -14,10 +14,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use atomic_breaker_observe::{Log, Metrics};
-use atomic_breaker_std::steps::{
+use atomic_breaker_std::{Breaker, Config, TokioClock, breaker};
+use atomic_breaker_steps::{
     JobId, Lane, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck, Workflow,
 };
-use atomic_breaker_std::{Breaker, Config, TokioClock, breaker};
 
 use crate::support::{Page, SECOND};
 use test_support::faulty_store::FaultyStore;

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_std::steps::{
+use atomic_breaker_std::word::NativeWord;
+use atomic_breaker_std::{Breaker, CallError, Clock, Config};
+use atomic_breaker_steps::{
     Filter, Lane, MemoryStore, Ran, Schedule, Status, StepContext, StepError, Steps, Store, Worker,
     Workflow,
 };
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, CallError, Clock, Config};
 use tokio::task::spawn_local;
 
 use crate::dice::{Dice, Time};

@@ -1,0 +1,156 @@
+//! A server that is restarted, hangs, or is not there.
+
+use std::time::{Duration, Instant};
+
+use atomic_breaker_postgres::PostgresStore;
+use atomic_breaker_steps::{Change, Store};
+use tokio::time::timeout;
+
+use crate::server::Server;
+use test_support::stores::{LEASE, claim, claim_one, job, put, save};
+
+#[tokio::test]
+async fn after_a_restart_one_call_fails_and_the_next_ones_do_not() {
+    let Some(mut server) = Server::start().await else {
+        return;
+    };
+    let store = server.store().await;
+    let id = put(&store, "k").await;
+    let right = claim_one(&store).await.right;
+    // What is kept is on disk, and with it all that went before.
+    put(&store, "l").await;
+    server.stop();
+    let error = store.job(id).await.unwrap_err();
+    assert!(!error.to_string().is_empty());
+    server.restart_stopped().await;
+    assert!(store.job(id).await.unwrap().is_some());
+    let state = "1".to_owned();
+    assert!(save(&store, right, Change::Done { state }).await.is_held);
+}
+
+#[tokio::test]
+async fn a_claim_that_a_crash_took_back_saves_nothing_and_its_fence_is_not_given_again() {
+    let Some(mut server) = Server::start().await else {
+        return;
+    };
+    let store = server.store().await;
+    for key in 0..5 {
+        put(&store, &key.to_string()).await;
+        let first = claim_one(&store).await.right;
+        server.restart().await;
+        // Asked by somebody else, whose connection was not cut off.
+        let other = server.store().await;
+        let second = claim(&other, 1, LEASE).await.pop();
+        let state = "1".to_owned();
+        let is_held = save(&other, first, Change::Done { state }).await.is_held;
+        assert_eq!(is_held, second.is_none(), "one of them has the right");
+        if let Some(second) = second {
+            assert_eq!(second.right.id, first.id);
+            assert_ne!(second.right.fence, first.fence);
+            let state = "2".to_owned();
+            assert!(
+                save(&other, second.right, Change::Done { state })
+                    .await
+                    .is_held
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_connections_that_were_cut_off_together_are_replaced() {
+    let Some(mut server) = Server::start().await else {
+        return;
+    };
+    let store = server.store().await;
+    let jobs: Vec<_> = (0..8).map(|key| job(&key.to_string())).collect();
+    futures_util::future::join_all(jobs.iter().map(|job| store.put(job, None))).await;
+    server.restart().await;
+    // Time for the news that they are closed.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    for _ in 0..8 {
+        claim_one(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_holds_no_call_longer_than_the_limit() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let builder = PostgresStore::builder(server.config());
+    let store = builder
+        .connections(1)
+        .time_limit(Duration::from_millis(300))
+        .connect()
+        .await;
+    let store = store.unwrap();
+    // The process of the connection, too.
+    let processes = "SELECT pid FROM pg_stat_activity WHERE application_name = 'atomic-breaker'";
+    let process: i32 = server
+        .client()
+        .await
+        .query_one(processes, &[])
+        .await
+        .unwrap()
+        .get(0);
+    let signal = |signal: &str| {
+        server.signal(signal);
+        let sent = std::process::Command::new("kill")
+            .args([signal_of(signal), process.to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    };
+    signal("STOP");
+    for _ in 0..3 {
+        let began = Instant::now();
+        let error = store.claim("a", 1, LEASE).await.unwrap_err();
+        assert!(error.to_string().contains("300ms"), "{error}");
+        assert!(
+            began.elapsed() < Duration::from_secs(3),
+            "{:?}",
+            began.elapsed()
+        );
+    }
+    signal("CONT");
+    put(&store, "k").await;
+    claim_one(&store).await;
+}
+
+fn signal_of(name: &str) -> String {
+    format!("-{name}")
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_leaves_no_connection_in_doubt() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let builder = PostgresStore::builder(server.config());
+    let store = builder.connections(1).connect().await.unwrap();
+    let mut client = server.client().await;
+    let transaction = client.transaction().await.unwrap();
+    store.put_in(&transaction, &job("k")).await.unwrap();
+    // Waits for the transaction, as it is to be one job.
+    let same = job("k");
+    let waits = store.put(&same, None);
+    assert!(timeout(Duration::from_millis(100), waits).await.is_err());
+    put(&store, "other").await;
+    transaction.commit().await.unwrap();
+    let seen = [
+        claim_one(&store).await.job.key,
+        claim_one(&store).await.job.key,
+    ];
+    assert!(seen.contains(&"k".to_owned()), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_an_error_soon() {
+    let began = Instant::now();
+    // Nobody listens on it, as nobody may.
+    let error = PostgresStore::connect("host=127.0.0.1 port=1 user=test")
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("refused"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(5));
+}

@@ -1,0 +1,178 @@
+//! Tables of others, of other versions; who may not make any.
+
+use std::path::PathBuf;
+
+use atomic_breaker_postgres::{PostgresStore, PostgresStoreError};
+use atomic_breaker_steps::JobId;
+use futures_util::future::join_all;
+
+use crate::server::Server;
+use test_support::stores::{LEASE, claim, put};
+
+/// What leads from each version to the next one.
+fn migrations() -> Vec<String> {
+    let of = |version| {
+        let name = format!("src/schema/{version}.sql");
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), &name].iter().collect();
+        std::fs::read_to_string(path).ok()
+    };
+    (1..).map_while(of).collect()
+}
+
+async fn error_of(server: &Server) -> PostgresStoreError {
+    PostgresStore::connect(&server.address()).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn tables_of_a_newer_version_are_named_and_left_as_they_are() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    drop(server.store().await);
+    let client = server.client().await;
+    let update = "UPDATE atomic_breaker.version SET version = 999";
+    client.execute(update, &[]).await.unwrap();
+    let error = error_of(&server).await;
+    assert!(error.is_newer());
+    let words = error.to_string();
+    assert!(
+        words.contains("version 999") && words.contains("update"),
+        "{words}"
+    );
+    let version = "SELECT version FROM atomic_breaker.version";
+    let version: i64 = client.query_one(version, &[]).await.unwrap().get(0);
+    assert_eq!(version, 999);
+}
+
+#[tokio::test]
+async fn tables_of_all_older_versions_are_led_to_the_latest() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let migrations = migrations();
+    assert!(!migrations.is_empty());
+    let client = server.client().await;
+    for from in 1..=migrations.len() {
+        client
+            .batch_execute("DROP SCHEMA IF EXISTS atomic_breaker CASCADE")
+            .await
+            .unwrap();
+        client
+            .batch_execute("CREATE SCHEMA atomic_breaker")
+            .await
+            .unwrap();
+        for migration in &migrations[..from] {
+            let migration = migration.replace("{schema}", "atomic_breaker");
+            client.batch_execute(&migration).await.unwrap();
+        }
+        client
+            .batch_execute(&format!(
+                "CREATE TABLE atomic_breaker.version (version bigint NOT NULL);
+                 INSERT INTO atomic_breaker.version VALUES ({from});
+                 INSERT INTO atomic_breaker.job (kind, key, step, lane, state, status, due)
+                 VALUES ('kind', 'old', 'first', 'a', '\"0\"', 'waiting', now());"
+            ))
+            .await
+            .unwrap();
+        let store = server.store().await;
+        let claimed = claim(&store, 9, LEASE).await;
+        assert_eq!(claimed[0].right.id, JobId::new(1));
+        assert!(put(&store, "new").await > JobId::new(1));
+    }
+}
+
+#[tokio::test]
+async fn tables_made_by_somebody_else_are_named() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let client = server.client().await;
+    for table in ["job (id bigint)", "version (version bigint)"] {
+        let batch = format!(
+            "DROP SCHEMA IF EXISTS atomic_breaker CASCADE; CREATE SCHEMA atomic_breaker;
+             CREATE TABLE atomic_breaker.{table}"
+        );
+        client.batch_execute(&batch).await.unwrap();
+        let words = error_of(&server).await.to_string();
+        assert!(words.contains("not made by this crate"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn ten_that_come_at_once_make_the_tables_once() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let stores = join_all((0..10).map(|_| server.store())).await;
+    put(&stores[0], "k").await;
+    assert_eq!(claim(&stores[9], 9, LEASE).await.len(), 1);
+}
+
+#[tokio::test]
+async fn who_may_not_make_tables_may_use_them() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let client = server.client().await;
+    client
+        .batch_execute("CREATE ROLE worker LOGIN")
+        .await
+        .unwrap();
+    let mut config = server.config();
+    config.user("worker");
+    let error = PostgresStore::builder(config.clone())
+        .connect()
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("permission denied"), "{error}");
+    drop(server.store().await);
+    let grant = "GRANT USAGE ON SCHEMA atomic_breaker TO worker;
+                 GRANT ALL ON ALL TABLES IN SCHEMA atomic_breaker TO worker";
+    client.batch_execute(grant).await.unwrap();
+    let store = PostgresStore::builder(config).connect().await.unwrap();
+    put(&store, "k").await;
+    assert_eq!(claim(&store, 9, LEASE).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_hold_any_text_is_named() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let client = server.client().await;
+    let create = "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0";
+    client.batch_execute(create).await.unwrap();
+    let mut config = server.config();
+    config.dbname("latin");
+    let error = PostgresStore::builder(config).connect().await.unwrap_err();
+    assert!(error.to_string().contains("LATIN1"), "{error}");
+}
+
+#[tokio::test]
+async fn a_name_that_would_break_out_of_its_place_is_rejected() {
+    for name in ["", "a\"b", "a b", "a;b", "A", "ä", "1a", &"x".repeat(64)] {
+        let config = "host=127.0.0.1 user=test".parse().unwrap();
+        let error = PostgresStore::builder(config)
+            .schema(name)
+            .connect()
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("1 to 63"), "{name}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn settings_that_make_no_sense_are_named() {
+    use std::time::Duration;
+    let builder = || PostgresStore::builder("host=127.0.0.1 user=test".parse().unwrap());
+    let error = builder().connections(0).connect().await.unwrap_err();
+    assert!(error.to_string().contains("1 to 1,000"), "{error}");
+    let error = builder()
+        .time_limit(Duration::ZERO)
+        .connect()
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("100 ms"), "{error}");
+    let error = PostgresStore::connect("host").await.unwrap_err();
+    assert!(error.to_string().contains("connection string"), "{error}");
+}

@@ -1,0 +1,49 @@
+//! Durable steps of [`atomic-breaker`](atomic_breaker_std) in SQLite: jobs that make progress through outages and
+//! restarts, kept in one file. No server; several processes of a machine may share it.
+//!
+//! ```no_run
+//! use atomic_breaker_sqlite::SqliteStore;
+//! use atomic_breaker_steps::{Lane, Steps, Workflow};
+//! use atomic_breaker_std::{Breaker, Config, breaker};
+//!
+//! static MAIL: Breaker = breaker(Config::new());
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| {
+//!     # let send_mail = async |_: &str| Ok::<_, std::io::Error>(());
+//!     send_mail(&to).await?;
+//!     Ok(to)
+//! });
+//! let steps = Steps::builder(SqliteStore::open("jobs.db")?)
+//!     .lane(Lane::new("mail").guarded(&MAIL))
+//!     .workflow(&welcome)
+//!     .build()?;
+//! let worker = steps.work();
+//! steps.enqueue(&welcome, "user-7", &"ann@example.com".to_owned()).await?;
+//! # worker.stop().await;
+//! # Ok(()) }
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `store` | [`SqliteStore`] |
+//! | `open`, `error` | opens a file, or says what is wrong with it |
+//! | `schema` | the tables, version by version |
+//! | `thread` | the thread that owns the connection; commits calls together |
+//! | `put`, `claim`, `operate`, `row` | what each call does |
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+mod claim;
+mod error;
+mod open;
+mod operate;
+mod put;
+mod row;
+mod schema;
+mod store;
+mod thread;
+
+pub use error::SqliteStoreError;
+pub use rusqlite;
+pub use store::SqliteStore;

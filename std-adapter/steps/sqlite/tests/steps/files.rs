@@ -1,0 +1,142 @@
+//! Files of others, of other versions, that cannot be opened or written.
+
+use std::path::PathBuf;
+
+use atomic_breaker_sqlite::SqliteStore;
+use atomic_breaker_steps::{JobId, Status, Store};
+
+use crate::connection;
+use crate::folder::Folder;
+use test_support::stores::{LEASE, claim, put};
+
+fn error_of(folder: &Folder) -> String {
+    let error = SqliteStore::open(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("jobs.db"), "{error}");
+    error
+}
+
+/// What leads from each version to the next one.
+fn migrations() -> Vec<String> {
+    let of = |version| {
+        let name = format!("src/schema/{version}.sql");
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), &name].iter().collect();
+        std::fs::read_to_string(path).ok()
+    };
+    (1..).map_while(of).collect()
+}
+
+#[tokio::test]
+async fn jobs_are_there_when_the_file_is_opened_again() {
+    let folder = Folder::new();
+    let store = folder.store();
+    let id = put(&store, "k").await;
+    drop(store);
+    let job = folder.store().job(id).await.unwrap().unwrap();
+    assert_eq!((&*job.key, job.status), ("k", Status::Waiting));
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_named_and_left_as_it_is() {
+    let folder = Folder::new();
+    drop(folder.store());
+    let own = connection(&folder);
+    let update = "UPDATE atomic_breaker_schema SET version = 999";
+    own.execute(update, []).unwrap();
+    let error = SqliteStore::open(folder.path()).unwrap_err();
+    assert!(error.is_newer());
+    let words = error_of(&folder);
+    assert!(
+        words.contains("version 999") && words.contains("update"),
+        "{words}"
+    );
+    let version = own.query_one("SELECT version FROM atomic_breaker_schema", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    assert_eq!(version.unwrap(), 999);
+}
+
+#[tokio::test]
+async fn files_of_all_older_versions_are_led_to_the_latest() {
+    let migrations = migrations();
+    assert!(!migrations.is_empty());
+    for from in 1..=migrations.len() {
+        let folder = Folder::new();
+        let own = connection(&folder);
+        for migration in &migrations[..from] {
+            own.execute_batch(migration).unwrap();
+        }
+        own
+            .execute_batch(&format!(
+                "CREATE TABLE atomic_breaker_schema (version INTEGER NOT NULL) STRICT;
+                 INSERT INTO atomic_breaker_schema VALUES ({from});
+                 INSERT INTO atomic_breaker_job (id, kind, key, step, lane, state, status, due, kept)
+                 VALUES (7, 'kind', 'old', 'first', 'a', '\"0\"', 'waiting', 0, 0);"
+            ))
+            .unwrap();
+        let store = folder.store();
+        let claimed = claim(&store, 9, LEASE).await;
+        assert_eq!(claimed[0].right.id, JobId::new(7));
+        assert!(put(&store, "new").await > JobId::new(7));
+    }
+}
+
+#[tokio::test]
+async fn the_file_of_an_application_keeps_what_it_has() {
+    let folder = Folder::new();
+    let own = connection(&folder);
+    let batch = "PRAGMA user_version = 17; PRAGMA application_id = 4711;
+                 CREATE TABLE orders (amount INTEGER); INSERT INTO orders VALUES (42);";
+    own.execute_batch(batch).unwrap();
+    let store = folder.store();
+    put(&store, "k").await;
+    for (sql, value) in [
+        ("PRAGMA user_version", 17),
+        ("PRAGMA application_id", 4711),
+        ("SELECT amount FROM orders", 42),
+    ] {
+        let found = own.query_one(sql, [], |row| row.get::<_, i64>(0));
+        assert_eq!(found.unwrap(), value, "{sql}");
+    }
+}
+
+#[test]
+fn tables_of_that_name_made_by_somebody_else_are_named() {
+    for tables in [
+        "CREATE TABLE atomic_breaker_job (id INTEGER)",
+        "CREATE TABLE atomic_breaker_schema (version INTEGER)",
+    ] {
+        let folder = Folder::new();
+        connection(&folder).execute_batch(tables).unwrap();
+        let words = error_of(&folder);
+        assert!(words.contains("not made by this crate"), "{words}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named_and_left_as_it_is() {
+    let folder = Folder::new();
+    let text = "a file of another kind\n".repeat(100);
+    std::fs::write(folder.path(), &text).unwrap();
+    let words = error_of(&folder);
+    assert!(words.contains("not a database"), "{words}");
+    assert_eq!(std::fs::read_to_string(folder.path()).unwrap(), text);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let folder = Folder::new();
+    let path = folder.as_ref().join("none/jobs.db");
+    let words = SqliteStore::open(path).unwrap_err().to_string();
+    assert!(
+        words.contains("none/jobs.db") && words.contains("folder must exist"),
+        "{words}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_can_only_be_read_is_named() {
+    // Even for those who may write to everything.
+    let words = SqliteStore::open("/proc/version").unwrap_err().to_string();
+    assert!(words.contains("/proc/version"), "{words}");
+}

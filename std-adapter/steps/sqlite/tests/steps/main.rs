@@ -1,0 +1,50 @@
+//! Durable steps in SQLite.
+//!
+//! | file | what |
+//! |---|---|
+//! | `damaged` | rows that somebody else has written to |
+//! | `files` | files of others, of other versions, that cannot be opened or written |
+//! | `full` | a disk that is full, and has room again |
+//! | `sharing` | several stores on one file; transactions of the application's own |
+//! | `folder` | a folder for the files of a test |
+
+mod damaged;
+mod files;
+mod folder;
+#[cfg(target_os = "linux")]
+mod full;
+mod sharing;
+
+use std::cell::RefCell;
+
+use atomic_breaker_sqlite::SqliteStore;
+use atomic_breaker_sqlite::rusqlite::Connection;
+use atomic_breaker_steps::contract;
+use folder::Folder;
+use test_support::stores::{LEASE, claim, put};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_in_a_file_keeps_what_stores_promise() {
+    let folders = RefCell::new(Vec::new());
+    // In files, as those in memory are the same code.
+    contract::check(async || {
+        let folder = Folder::new();
+        let store = folder.store();
+        folders.borrow_mut().push(folder);
+        store
+    })
+    .await;
+}
+
+/// The application's own.
+fn connection(folder: &Folder) -> Connection {
+    Connection::open(folder.path()).unwrap()
+}
+
+#[tokio::test]
+async fn one_in_memory_keeps_jobs_for_itself() {
+    let [one, other] = [(); 2].map(|()| SqliteStore::open(":memory:").unwrap());
+    put(&one, "k").await;
+    assert_eq!(claim(&one, 9, LEASE).await.len(), 1);
+    assert!(claim(&other, 9, LEASE).await.is_empty());
+}

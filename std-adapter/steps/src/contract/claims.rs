@@ -1,0 +1,278 @@
+//! What is kept, and who gets it.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use crate::{Change, Put, Status, Store};
+use tokio::task::JoinSet;
+
+use super::{LEASE, SHORT, claim, claim_one, job, job_with, keys, pause, put, save};
+
+pub(super) async fn a_job_is_kept_as_it_was_given(store: &impl Store) {
+    let id = put(store, "k").await;
+    let kept = store.job(id).await.unwrap().unwrap();
+    assert_eq!((kept.id, &*kept.kind, &*kept.key), (id, "kind", "k"));
+    assert_eq!(
+        (&*kept.step, &*kept.lane, &*kept.state),
+        ("first", "a", "\"0\"")
+    );
+    assert_eq!(
+        (kept.status, kept.failures, kept.is_told),
+        (Status::Waiting, 0, false)
+    );
+    assert!(
+        kept.due_in_ms <= 0 && kept.age < Duration::from_secs(30),
+        "{kept:?}"
+    );
+    let other = crate::JobId::new(id.get() + 1_000);
+    assert_eq!(store.job(other).await.unwrap(), None);
+}
+
+pub(super) async fn of_a_kind_and_key_there_is_one_job(store: &impl Store) {
+    let id = put(store, "k").await;
+    let again = store.put(&job_with("k", "other"), Some(LEASE)).await;
+    let Put::Exists(kept) = again.unwrap() else {
+        panic!("twice");
+    };
+    assert_eq!(
+        (kept.id, &*kept.state, kept.status),
+        (id, "\"0\"", Status::Waiting)
+    );
+    assert_ne!(put(store, "K").await, id);
+    assert_eq!(claim(store, 9, LEASE).await.len(), 2);
+}
+
+pub(super) async fn a_job_that_is_put_and_claimed_is_nobody_elses(store: &impl Store) {
+    let Put::New(id, Some(right)) = store.put(&job("k"), Some(LEASE)).await.unwrap() else {
+        panic!("not claimed");
+    };
+    assert_eq!(right.id, id);
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    let done = Change::Done {
+        state: "1".to_owned(),
+    };
+    assert!(save(store, right, done).await.is_held);
+}
+
+pub(super) async fn keys_and_states_of_any_text_come_back(store: &impl Store) {
+    for text in [
+        "'; DROP TABLE job; --",
+        "\u{0}a\\\"",
+        "😀\u{202E}",
+        "%_",
+        "\r\n\t",
+    ] {
+        // A key has no NUL: the workflow says so. A state has any.
+        let key = text.replace('\0', "0");
+        let Put::New(id, _) = store.put(&job_with(&key, text), None).await.unwrap() else {
+            panic!("{text:?}");
+        };
+        let kept = store.job(id).await.unwrap().unwrap();
+        assert_eq!(kept.key, key);
+        let state: String = serde_json::from_str(&kept.state).unwrap();
+        assert_eq!(state, text);
+    }
+}
+
+pub(super) async fn jobs_are_claimed_in_the_order_in_which_they_are_due(store: &impl Store) {
+    for round in 0.. {
+        let began = Instant::now();
+        for (key, delay_ms) in [("c", 90), ("a", 30), ("b", 60), ("d", 90)] {
+            let job = job(&format!("{key}{round}")).delay(Duration::from_millis(delay_ms));
+            store.put(&job, None).await.unwrap();
+        }
+        let took = began.elapsed();
+        pause(SHORT).await;
+        let three = claim(store, 3, LEASE).await;
+        let one = claim(store, 3, LEASE).await;
+        // Later than their delays are apart, they are due in another order.
+        if took < Duration::from_millis(30) {
+            let of_this = ["a", "b", "c"].map(|key| format!("{key}{round}"));
+            assert_eq!(keys(&three), of_this);
+            assert_eq!(keys(&one), [format!("d{round}")]);
+            return;
+        }
+    }
+}
+
+pub(super) async fn a_job_is_not_claimed_before_it_is_due(store: &impl Store) {
+    store.put(&job("k").delay(SHORT), None).await.unwrap();
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    pause(SHORT * 2).await;
+    assert_eq!(claim(store, 9, LEASE).await.len(), 1);
+}
+
+pub(super) async fn the_age_of_a_job_counts_from_when_it_is_first_due(store: &impl Store) {
+    let began = tokio::time::Instant::now();
+    let mut ids = Vec::new();
+    for (key, delay) in [("long", LEASE), ("short", SHORT)] {
+        let Put::New(id, _) = store.put(&job(key).delay(delay), None).await.unwrap() else {
+            panic!("not new");
+        };
+        ids.push(id);
+    }
+    pause(SHORT * 2).await;
+    let short = claim_one(store).await.job;
+    // A millisecond, as clocks are not the same.
+    let most = began.elapsed().saturating_sub(SHORT) + Duration::from_millis(1);
+    assert!(SHORT / 2 < short.age && short.age <= most, "{short:?}");
+    let long = store.job(ids[0]).await.unwrap().unwrap();
+    assert_eq!(long.age, Duration::ZERO);
+    // Due at once, whatever it says.
+    let now = store
+        .put(&job("now").delay(LEASE), Some(SHORT))
+        .await
+        .unwrap();
+    let Put::New(id, Some(_)) = now else {
+        panic!("{now:?}");
+    };
+    pause(SHORT).await;
+    let now = store.job(id).await.unwrap().unwrap();
+    assert!(now.age >= SHORT / 2, "{now:?}");
+}
+
+pub(super) async fn a_delay_that_no_clock_counts_is_an_error(store: &impl Store) {
+    let never = job("k").delay(Duration::MAX);
+    let error = store.put(&never, None).await.unwrap_err();
+    assert!(error.to_string().contains("shorter"), "{error}");
+    put(store, "k").await;
+}
+
+pub(super) async fn only_jobs_of_the_lane_are_claimed(store: &impl Store) {
+    put(store, "k").await;
+    assert!(store.claim("b", 9, LEASE).await.unwrap().jobs.is_empty());
+    assert!(store.claim("A", 9, LEASE).await.unwrap().jobs.is_empty());
+    assert_eq!(claim(store, 9, LEASE).await.len(), 1);
+}
+
+pub(super) async fn no_job_is_claimed_twice(store: &impl Store) {
+    for key in 0..50 {
+        put(store, &key.to_string()).await;
+    }
+    let mut seen = HashSet::new();
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    while seen.len() < 50 {
+        (one, two) = tokio::join!(claim(store, 7, LEASE), claim(store, 3, LEASE));
+        for claimed in one.iter().chain(&two) {
+            assert!(seen.insert(claimed.right.id), "{claimed:?}");
+            assert_eq!(claimed.job.status, Status::Running);
+            assert!(!claimed.is_lost);
+        }
+        assert!(!one.is_empty() || !two.is_empty());
+    }
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    drop((one, two));
+}
+
+/// Checks that hundreds of claimers get each job once: through several stores over the same jobs, which has none yet.
+///
+/// # Panics
+/// A job was claimed twice, or never.
+pub async fn claimed_once<S: Store + Clone>(stores: &[S]) {
+    const JOBS: usize = 2_000;
+    let mut keepers = JoinSet::new();
+    for keeper in 0..50 {
+        let store = stores[0].clone();
+        keepers.spawn(async move {
+            for key in (keeper..JOBS).step_by(50) {
+                put(&store, &key.to_string()).await;
+            }
+        });
+    }
+    while let Some(kept) = keepers.join_next().await {
+        kept.unwrap();
+    }
+    let mut claimers = JoinSet::new();
+    for at in 0..200 {
+        let store = stores[at % stores.len()].clone();
+        claimers.spawn(async move {
+            let mut ids = Vec::new();
+            loop {
+                let jobs = claim(&store, 3, LEASE).await;
+                // Others may have locked what is due: then they claim it.
+                if jobs.is_empty() {
+                    return ids;
+                }
+                ids.extend(jobs.into_iter().map(|claimed| claimed.right.id));
+            }
+        });
+    }
+    let mut seen = HashSet::new();
+    while let Some(ids) = claimers.join_next().await {
+        for id in ids.unwrap() {
+            assert!(seen.insert(id), "{id} twice");
+        }
+    }
+    assert_eq!(seen.len(), JOBS);
+}
+
+pub(super) async fn the_next_due_time_of_the_lane_is_told(store: &impl Store) {
+    assert_eq!(store.claim("a", 9, LEASE).await.unwrap().next_due, None);
+    let hour = Duration::from_secs(3_600);
+    store.put(&job("later").delay(hour), None).await.unwrap();
+    let next = store.claim("a", 9, LEASE).await.unwrap().next_due.unwrap();
+    assert!(hour / 2 < next && next <= hour, "{next:?}");
+    put(store, "now").await;
+    let claim = store.claim("a", 9, LEASE).await.unwrap();
+    assert_eq!(claim.jobs.len(), 1);
+    // Whose lease is over is due then.
+    let next = claim.next_due.unwrap();
+    assert!(LEASE / 2 < next && next <= LEASE, "{next:?}");
+}
+
+pub(super) async fn a_job_whose_lease_is_over_is_claimed_again_and_was_lost(store: &impl Store) {
+    put(store, "k").await;
+    let first = claim(store, 1, SHORT).await.remove(0);
+    assert!(claim(store, 1, SHORT).await.is_empty());
+    pause(SHORT * 2).await;
+    let second = claim_one(store).await;
+    assert!(second.is_lost);
+    assert_eq!(second.right.id, first.right.id);
+    assert!(second.right.fence > first.right.fence);
+    assert_eq!(
+        second.job.failures, 0,
+        "whoever claims it says what that counts"
+    );
+}
+
+pub(super) async fn of_several_that_were_lost_together_none_is_blamed_and_each_comes_alone(
+    store: &impl Store,
+) {
+    for key in ["a", "b", "c"] {
+        put(store, key).await;
+    }
+    assert_eq!(claim(store, 3, SHORT).await.len(), 3);
+    pause(SHORT * 2).await;
+    put(store, "d").await;
+    for key in ["a", "b", "c"] {
+        let alone = claim(store, 9, SHORT).await;
+        assert_eq!(keys(&alone), [key]);
+        assert!(!alone[0].is_lost);
+    }
+    assert_eq!(keys(&claim(store, 9, LEASE).await), ["d"]);
+    pause(SHORT * 2).await;
+    // Now it is known who.
+    for key in ["a", "b", "c"] {
+        let alone = claim(store, 9, LEASE).await;
+        assert_eq!(keys(&alone), [key]);
+        assert!(alone[0].is_lost);
+    }
+}
+
+pub(super) async fn a_job_that_runs_is_due_when_its_lease_is_over(store: &impl Store) {
+    let id = put(store, "k").await;
+    let claimed = claim_one(store).await;
+    let lease_ms = LEASE.as_millis() as i64;
+    for job in [claimed.job, store.job(id).await.unwrap().unwrap()] {
+        let due = job.due_in_ms;
+        assert!(lease_ms / 2 < due && due <= lease_ms, "{due}");
+    }
+}
+
+pub(super) async fn a_renewed_lease_holds(store: &impl Store) {
+    put(store, "k").await;
+    let right = claim(store, 1, SHORT).await[0].right;
+    assert_eq!(store.renew(&[right], LEASE).await.unwrap(), [true]);
+    pause(SHORT * 2).await;
+    assert!(claim(store, 1, LEASE).await.is_empty());
+}

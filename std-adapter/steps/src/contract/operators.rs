@@ -1,0 +1,216 @@
+//! What operators and time do.
+
+use std::time::Duration;
+
+use crate::{Change, Filter, JobId, Status, Store};
+
+use super::{LEASE, SHORT, again, claim, claim_one, job, keys, pause, put, save};
+
+async fn end(store: &impl Store, key: &str, status: Status) -> JobId {
+    let id = put(store, key).await;
+    let right = claim_one(store).await.right;
+    let end = Change::End {
+        status,
+        error: "gone".to_owned(),
+        is_try: true,
+        tell: false,
+    };
+    save(store, right, end).await;
+    id
+}
+
+async fn finish(store: &impl Store, key: &str) -> JobId {
+    let id = put(store, key).await;
+    let right = claim_one(store).await.right;
+    let state = "1".to_owned();
+    save(store, right, Change::Done { state }).await;
+    id
+}
+
+const NOW: Duration = Duration::ZERO;
+
+pub(super) async fn parked_jobs_wait_again_for_whoever_knows_them(store: &impl Store) {
+    end(store, "a", Status::Parked).await;
+    end(store, "dead", Status::Dead).await;
+    let unpark = async |kind: &str, steps: &[&str]| {
+        let waiting = store.unpark(kind, steps, NOW, 9).await;
+        waiting.unwrap()
+    };
+    assert_eq!(unpark("other", &["first"]).await, 0);
+    assert_eq!(unpark("kind", &["second"]).await, 0);
+    assert_eq!(unpark("kind", &[]).await, 0);
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    assert_eq!(unpark("kind", &["zeroth", "first"]).await, 1);
+    assert_eq!(keys(&claim(store, 9, LEASE).await), ["a"]);
+}
+
+pub(super) async fn parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon(
+    store: &impl Store,
+) {
+    for key in ["a", "b", "c"] {
+        end(store, key, Status::Parked).await;
+    }
+    let steps = ["first", "second"];
+    for before in [LEASE, Duration::MAX] {
+        assert_eq!(store.unpark("kind", &steps, before, 9).await.unwrap(), 0);
+    }
+    pause(SHORT).await;
+    let soon = SHORT / 2;
+    assert_eq!(store.unpark("kind", &steps, soon, 2).await.unwrap(), 2);
+    assert_eq!(keys(&claim(store, 9, LEASE).await), ["a", "b"]);
+    assert_eq!(store.unpark("kind", &steps, soon, 2).await.unwrap(), 1);
+}
+
+pub(super) async fn a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it(
+    store: &impl Store,
+) {
+    let id = put(store, "k").await;
+    for error in [
+        "no step",
+        "no step",
+        "no \0 workflow",
+        "no step",
+        "no \0 workflow",
+    ] {
+        store.unpark("kind", &["first"], NOW, 9).await.unwrap();
+        let right = claim_one(store).await.right;
+        let park = Change::End {
+            status: Status::Parked,
+            error: error.to_owned(),
+            is_try: false,
+            tell: false,
+        };
+        assert!(save(store, right, park).await.is_held);
+        let job = store.job(id).await.unwrap().unwrap();
+        assert_eq!(job.status, Status::Parked);
+    }
+    let history = store.history(id).await.unwrap();
+    let errors: Vec<_> = history.iter().map(|failed| &*failed.error).collect();
+    assert_eq!(errors, ["no step", "no \u{FFFD} workflow"]);
+    // Tries are counted, each with a line of its own.
+    for _ in 0..2 {
+        store.retry_now(id).await.unwrap();
+        let right = claim_one(store).await.right;
+        save(store, right, again(NOW)).await;
+    }
+    assert_eq!(store.history(id).await.unwrap().len(), 4);
+}
+
+pub(super) async fn a_job_is_tried_again_when_somebody_says_so(store: &impl Store) {
+    let waits = put(store, "waits").await;
+    let right = claim_one(store).await.right;
+    save(store, right, again(LEASE)).await;
+    let dead = end(store, "dead", Status::Dead).await;
+    let parked = end(store, "parked", Status::Parked).await;
+    let done = finish(store, "done").await;
+    for (id, may) in [(waits, true), (dead, true), (parked, true), (done, false)] {
+        assert_eq!(store.retry_now(id).await.unwrap(), may);
+    }
+    assert!(!store.retry_now(JobId::new(1 << 40)).await.unwrap());
+    let claimed = claim(store, 9, LEASE).await;
+    assert_eq!(claimed.len(), 3);
+    for claimed in claimed {
+        assert_eq!(claimed.job.failures, 0);
+        assert_eq!(store.history(claimed.right.id).await.unwrap().len(), 1);
+        assert!(!store.retry_now(claimed.right.id).await.unwrap(), "it runs");
+    }
+}
+
+pub(super) async fn a_cancelled_job_is_not_saved_any_more(store: &impl Store) {
+    let waits = put(store, "waits").await;
+    assert!(store.cancel(waits).await.unwrap());
+    assert!(!store.cancel(waits).await.unwrap());
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    let runs = put(store, "runs").await;
+    let right = claim_one(store).await.right;
+    assert!(store.cancel(runs).await.unwrap());
+    assert_eq!(store.renew(&[right], LEASE).await.unwrap(), [false]);
+    assert!(!save(store, right, again(Duration::ZERO)).await.is_held);
+    let job = store.job(runs).await.unwrap().unwrap();
+    assert_eq!((job.status, job.failures), (Status::Cancelled, 0));
+    let done = finish(store, "done").await;
+    assert!(!store.cancel(done).await.unwrap());
+    assert!(!store.retry_now(runs).await.unwrap());
+}
+
+pub(super) async fn jobs_are_listed_page_by_page(store: &impl Store) {
+    let dead = end(store, "dead", Status::Dead).await;
+    for key in 0..5 {
+        put(store, &key.to_string()).await;
+    }
+    let mut filter = Filter::default();
+    let first = store.list(&filter, 4).await.unwrap();
+    assert_eq!((first.len(), first[0].id), (4, dead));
+    filter.after = Some(first[3].id);
+    assert_eq!(store.list(&filter, 4).await.unwrap().len(), 2);
+    filter.after = None;
+    filter.status = Some(Status::Dead);
+    assert_eq!(store.list(&filter, 9).await.unwrap().len(), 1);
+    filter.kind = Some("other".to_owned());
+    assert!(store.list(&filter, 9).await.unwrap().is_empty());
+    filter.after = Some(JobId::new(i64::MAX));
+    assert!(store.list(&filter, 9).await.unwrap().is_empty());
+}
+
+pub(super) async fn a_job_is_found_by_its_key(store: &impl Store) {
+    for key in ["a", "b", "B", "b "] {
+        put(store, key).await;
+    }
+    let mut filter = Filter {
+        key: Some("b".to_owned()),
+        ..Filter::default()
+    };
+    for kind in [None, Some("kind".to_owned())] {
+        filter.kind = kind;
+        let found = store.list(&filter, 9).await.unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].key, "b");
+        filter.after = Some(found[0].id);
+        assert!(store.list(&filter, 9).await.unwrap().is_empty());
+        filter.after = None;
+    }
+    filter.kind = Some("other".to_owned());
+    assert!(store.list(&filter, 9).await.unwrap().is_empty());
+    filter.kind = Some("kind".to_owned());
+    filter.status = Some(Status::Dead);
+    assert!(store.list(&filter, 9).await.unwrap().is_empty());
+}
+
+pub(super) async fn jobs_are_counted_by_lane_and_status(store: &impl Store) {
+    let counts = store.counts().await.unwrap();
+    assert_eq!((counts.jobs.len(), counts.oldest_due), (0, None));
+    finish(store, "done").await;
+    end(store, "dead", Status::Dead).await;
+    for key in ["a", "b", "c"] {
+        put(store, key).await;
+    }
+    claim_one(store).await;
+    store.put(&job("later").delay(LEASE), None).await.unwrap();
+    pause(SHORT).await;
+    let counts = store.counts().await.unwrap();
+    assert_eq!(counts.due, [("a".to_owned(), 2)]);
+    assert!(counts.oldest_due.unwrap() >= SHORT, "{counts:?}");
+    assert_eq!(counts.of(Status::Waiting), 3);
+    assert!(counts.jobs.contains(&("a".to_owned(), Status::Running, 1)));
+    assert_eq!((counts.of(Status::Done), counts.of(Status::Dead)), (1, 1));
+    assert_eq!(counts.of(Status::Cancelled), 0);
+}
+
+pub(super) async fn what_is_done_is_forgotten_in_time_and_its_key_is_free(store: &impl Store) {
+    let done = finish(store, "done").await;
+    let dead = end(store, "dead", Status::Dead).await;
+    let waits = put(store, "waits").await;
+    store.cancel(waits).await.unwrap();
+    assert_eq!(store.forget(LEASE, 9).await.unwrap(), 0);
+    pause(SHORT).await;
+    assert_eq!(store.forget(SHORT / 2, 1).await.unwrap(), 1);
+    assert_eq!(store.forget(SHORT / 2, 9).await.unwrap(), 1);
+    assert_eq!(store.job(done).await.unwrap(), None);
+    assert!(store.history(done).await.unwrap().is_empty());
+    assert!(
+        store.job(dead).await.unwrap().is_some(),
+        "somebody must look at it"
+    );
+    let again = put(store, "done").await;
+    assert!(again > waits, "no id is given twice");
+}

@@ -1,0 +1,231 @@
+//! What came of jobs.
+
+use std::time::Duration;
+
+use crate::{Change, LONGEST_ERROR, Right, Save, Status, Store};
+
+use super::{LEASE, SHORT, again, claim, claim_one, keys, pause, put, save};
+
+const NOW: Duration = Duration::ZERO;
+
+fn done() -> Change {
+    Change::Done {
+        state: "\"done\"".to_owned(),
+    }
+}
+
+fn next(keep: Option<Duration>) -> Change {
+    Change::Next {
+        step: "second".to_owned(),
+        lane: "b".to_owned(),
+        state: "\"1\"".to_owned(),
+        keep,
+    }
+}
+
+pub(super) async fn a_right_that_is_gone_is_not_renewed(store: &impl Store) {
+    let ids = [put(store, "a").await, put(store, "b").await];
+    let first = claim(store, 2, SHORT).await;
+    let rights: Vec<Right> = first.iter().map(|claimed| claimed.right).collect();
+    pause(SHORT * 2).await;
+    let second = claim_one(store).await;
+    assert_eq!(second.right.id, ids[0]);
+    // Late, but nobody else has taken the other one.
+    assert_eq!(store.renew(&rights, LEASE).await.unwrap(), [false, true]);
+    assert!(save(store, rights[1], done()).await.is_held);
+    assert_eq!(store.renew(&rights, LEASE).await.unwrap(), [false, false]);
+    assert!(store.renew(&[], LEASE).await.unwrap().is_empty());
+}
+
+pub(super) async fn a_right_that_is_gone_saves_nothing(store: &impl Store) {
+    let id = put(store, "k").await;
+    let first = claim(store, 1, SHORT).await[0].right;
+    pause(SHORT * 2).await;
+    let second = claim_one(store).await.right;
+    for change in [done(), next(None), again(NOW), Change::Back { due_in: NOW }] {
+        let saved = save(store, first, change).await;
+        assert!(!saved.is_held && !saved.tell);
+    }
+    let job = store.job(id).await.unwrap().unwrap();
+    assert_eq!(
+        (job.status, &*job.step, job.failures),
+        (Status::Running, "first", 0)
+    );
+    assert!(store.history(id).await.unwrap().is_empty());
+    assert!(save(store, second, done()).await.is_held);
+    assert!(!save(store, second, done()).await.is_held);
+}
+
+pub(super) async fn a_step_that_is_done_is_followed_by_the_next(store: &impl Store) {
+    let id = put(store, "k").await;
+    let right = claim_one(store).await.right;
+    assert!(save(store, right, next(None)).await.is_held);
+    assert!(
+        !save(store, right, done()).await.is_held,
+        "its right is over"
+    );
+    let job = store.job(id).await.unwrap().unwrap();
+    assert_eq!(
+        (&*job.step, &*job.lane, &*job.state),
+        ("second", "b", "\"1\"")
+    );
+    assert_eq!(job.status, Status::Waiting);
+    let claimed = store.claim("b", 1, LEASE).await.unwrap().jobs;
+    assert_eq!(claimed[0].job.state, "\"1\"");
+    assert!(save(store, claimed[0].right, done()).await.is_held);
+    let job = store.job(id).await.unwrap().unwrap();
+    assert_eq!((job.status, &*job.state), (Status::Done, "\"done\""));
+}
+
+pub(super) async fn a_right_that_is_kept_goes_on(store: &impl Store) {
+    let id = put(store, "k").await;
+    let right = claim(store, 1, SHORT).await[0].right;
+    assert!(save(store, right, next(Some(LEASE))).await.is_held);
+    pause(SHORT * 2).await;
+    assert!(store.claim("b", 1, LEASE).await.unwrap().jobs.is_empty());
+    assert!(save(store, right, done()).await.is_held);
+    let job = store.job(id).await.unwrap().unwrap();
+    assert_eq!((job.status, &*job.step), (Status::Done, "second"));
+}
+
+pub(super) async fn a_failure_counts_and_is_due_again(store: &impl Store) {
+    let id = put(store, "k").await;
+    for failures in 1..=3 {
+        let claimed = claim_one(store).await;
+        assert_eq!(claimed.job.failures, failures - 1);
+        assert!(save(store, claimed.right, again(SHORT)).await.is_held);
+        assert!(claim(store, 1, LEASE).await.is_empty());
+        pause(SHORT * 2).await;
+        let job = store.job(id).await.unwrap().unwrap();
+        assert_eq!((job.status, job.failures), (Status::Waiting, failures));
+    }
+    let history = store.history(id).await.unwrap();
+    let failures: Vec<u32> = history.iter().map(|failed| failed.failures).collect();
+    assert_eq!(failures, [1, 2, 3]);
+    assert_eq!(
+        (&*history[0].step, &*history[0].error),
+        ("first", "refused")
+    );
+    assert!(history[0].ago >= history[2].ago);
+}
+
+pub(super) async fn a_job_that_is_given_back_has_lost_nothing(store: &impl Store) {
+    let id = put(store, "k").await;
+    let right = claim(store, 1, SHORT).await[0].right;
+    assert!(
+        save(store, right, Change::Back { due_in: NOW })
+            .await
+            .is_held
+    );
+    pause(SHORT * 2).await;
+    let claimed = claim_one(store).await;
+    assert!(!claimed.is_lost);
+    assert_eq!(claimed.job.failures, 0);
+    assert!(store.history(id).await.unwrap().is_empty());
+}
+
+pub(super) async fn a_job_ends_with_its_history(store: &impl Store) {
+    for (status, is_try) in [(Status::Dead, true), (Status::Parked, false)] {
+        let id = put(store, status.name()).await;
+        let right = claim_one(store).await.right;
+        let end = Change::End {
+            status,
+            error: "gone".to_owned(),
+            is_try,
+            tell: false,
+        };
+        assert!(save(store, right, end).await.is_held);
+        let job = store.job(id).await.unwrap().unwrap();
+        assert_eq!((job.status, job.failures), (status, u32::from(is_try)));
+        let history = store.history(id).await.unwrap();
+        assert_eq!((history.len(), history[0].failures), (1, u32::from(is_try)));
+        assert!(claim(store, 1, LEASE).await.is_empty());
+    }
+}
+
+pub(super) async fn an_error_that_cannot_be_stored_loses_nothing(store: &impl Store) {
+    let errors = [
+        "nul \0 byte".to_owned(),
+        "ä".repeat(LONGEST_ERROR),
+        String::new(),
+    ];
+    for (at, error) in errors.into_iter().enumerate() {
+        let id = put(store, &at.to_string()).await;
+        let right = claim_one(store).await.right;
+        let change = Change::Again {
+            due_in: LEASE,
+            error,
+            tell: false,
+        };
+        assert!(save(store, right, change).await.is_held);
+        let history = store.history(id).await.unwrap();
+        assert_eq!(history.len(), 1);
+        let kept = &history[0].error;
+        assert!(
+            kept.len() <= LONGEST_ERROR && !kept.contains('\0'),
+            "{kept:?}"
+        );
+    }
+}
+
+pub(super) async fn a_person_is_asked_to_be_told_once(store: &impl Store) {
+    let id = put(store, "k").await;
+    let mut told = Vec::new();
+    for tell in [false, true, true] {
+        let right = claim_one(store).await.right;
+        let change = Change::Again {
+            due_in: NOW,
+            error: "refused".to_owned(),
+            tell,
+        };
+        told.push(save(store, right, change).await.tell);
+    }
+    assert_eq!(told, [false, true, false]);
+    assert!(store.job(id).await.unwrap().unwrap().is_told);
+}
+
+pub(super) async fn a_step_that_is_done_clears_failures_and_suspicion(store: &impl Store) {
+    put(store, "k").await;
+    let right = claim_one(store).await.right;
+    save(store, right, again(NOW)).await;
+    claim(store, 1, SHORT).await;
+    pause(SHORT * 2).await;
+    let right = claim_one(store).await.right;
+    let back_in_a = Change::Next {
+        step: "second".to_owned(),
+        lane: "a".to_owned(),
+        state: "1".to_owned(),
+        keep: None,
+    };
+    assert!(save(store, right, back_in_a).await.is_held);
+    put(store, "other").await;
+    let together = claim(store, 9, LEASE).await;
+    assert_eq!(keys(&together), ["k", "other"]);
+    assert_eq!(together[0].job.failures, 0);
+}
+
+pub(super) async fn several_are_saved_at_once_each_for_itself(store: &impl Store) {
+    let mut ids = Vec::new();
+    for key in ["a", "b", "c", "d"] {
+        ids.push(put(store, key).await);
+    }
+    let claimed = claim(store, 4, LEASE).await;
+    let mut rights: Vec<Right> = claimed.iter().map(|claimed| claimed.right).collect();
+    rights[1].fence += 1;
+    let changes = [done(), done(), again(LEASE), next(None)];
+    let together: Vec<Save> = rights
+        .into_iter()
+        .zip(changes)
+        .map(|(right, change)| Save { right, change })
+        .collect();
+    let saved = store.save(&together).await.unwrap();
+    let held: Vec<bool> = saved.iter().map(|saved| saved.is_held).collect();
+    assert_eq!(held, [true, false, true, true]);
+    let mut statuses = Vec::new();
+    for id in ids {
+        statuses.push(store.job(id).await.unwrap().unwrap().status);
+    }
+    let waiting = Status::Waiting;
+    assert_eq!(statuses, [Status::Done, Status::Running, waiting, waiting]);
+    assert!(store.save(&[]).await.unwrap().is_empty());
+}

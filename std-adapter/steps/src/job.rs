@@ -1,0 +1,329 @@
+//! What a store keeps.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use atomic_breaker_std::words::without_secrets;
+
+/// The longest name of a kind, step or lane, in bytes.
+pub const LONGEST_NAME: usize = 64;
+/// The longest key, in bytes.
+pub const LONGEST_KEY: usize = 255;
+/// The largest state, in bytes of its JSON.
+pub const LARGEST_STATE: usize = 1 << 20;
+/// The most of an error that is kept, in bytes.
+pub const LONGEST_ERROR: usize = 4_096;
+
+/// The number of a job: the same for as long as its store keeps the job, and never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(i64);
+
+impl JobId {
+    /// An id that a store uses.
+    pub const fn new(id: i64) -> Self {
+        Self(id)
+    }
+
+    /// The number.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A job that is to be kept: made by a [`Workflow`](super::Workflow).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NewJob {
+    /// What is to be done: the name of its workflow.
+    pub kind: String,
+    /// Identifies the job: there is one job of each kind and key.
+    pub key: String,
+    /// The first step.
+    pub step: String,
+    /// The resource of that step.
+    pub lane: String,
+    /// The state, as JSON.
+    pub state: String,
+    /// How long it waits until it is due.
+    pub delay: Duration,
+}
+
+impl NewJob {
+    pub(super) fn new(
+        kind: &str,
+        key: String,
+        (step, lane): (&str, &str),
+        state: String,
+    ) -> Result<Self, JobError> {
+        if key.is_empty() || key.len() > LONGEST_KEY || key.contains('\0') {
+            return Err(JobError::Key(key.len()));
+        }
+        if state.len() > LARGEST_STATE {
+            return Err(JobError::Large(state.len()));
+        }
+        Ok(Self {
+            kind: kind.to_owned(),
+            key,
+            step: step.to_owned(),
+            lane: lane.to_owned(),
+            state,
+            delay: Duration::ZERO,
+        })
+    }
+
+    /// Makes it due only after this time.
+    #[must_use]
+    pub const fn delay(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+}
+
+/// Why there is no such job.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The key is empty, contains NUL, or is too long: its length in bytes.
+    Key(usize),
+    /// The state is too large: its size in bytes of JSON.
+    Large(usize),
+    /// The state cannot be expressed as JSON.
+    State(serde_json::Error),
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(long) => write!(
+                f,
+                "a key of {long} bytes, or with NUL: give it 1 to {LONGEST_KEY} bytes without, such as an order number"
+            ),
+            Self::Large(large) => write!(
+                f,
+                "a state of {large} bytes: keep {LARGEST_STATE} at most, and the rest elsewhere"
+            ),
+            Self::State(error) => write!(f, "a state that is no JSON: {error}"),
+        }
+    }
+}
+
+impl Error for JobError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::State(error) => error.source(),
+            Self::Key(_) | Self::Large(_) => None,
+        }
+    }
+}
+
+/// The status of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Status {
+    /// It is due, or will be.
+    Waiting,
+    /// A worker has the right to it, or had and never reported how it ended.
+    Running,
+    /// All its steps are done.
+    Done,
+    /// It was given up: tried as often as the schedule allows, or ended by an error.
+    Dead,
+    /// No worker can run it as it is: its state is not readable, or its kind or step is unknown.
+    Parked,
+    /// An operator cancelled it.
+    Cancelled,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Waiting,
+        Self::Running,
+        Self::Done,
+        Self::Dead,
+        Self::Parked,
+        Self::Cancelled,
+    ];
+
+    /// The name in lower case, as stores write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Dead => "dead",
+            Self::Parked => "parked",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// By its [name](Self::name).
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether it neither waits nor runs: it stays as it is unless an operator, or a worker that resumes it, changes
+    /// that.
+    pub const fn is_final(self) -> bool {
+        !matches!(self, Self::Waiting | Self::Running)
+    }
+}
+
+/// The right to run a job and to save the result. A later right to the same job has a greater fence, and ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Right {
+    /// The job it is for.
+    pub id: JobId,
+    /// Greater with each right to the job.
+    pub fence: i64,
+}
+
+/// A job as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Job {
+    /// Its id.
+    pub id: JobId,
+    /// The name of its workflow.
+    pub kind: String,
+    /// What identifies it among jobs of its kind.
+    pub key: String,
+    /// The step that is next, or under way; for a job that has ended, its last.
+    pub step: String,
+    /// The resource of that step.
+    pub lane: String,
+    /// The state after the steps that are done, as JSON.
+    pub state: String,
+    /// Its status.
+    pub status: Status,
+    /// How often this step has failed.
+    pub failures: u32,
+    /// When it is due, or, if it runs, when its lease ends: milliseconds from now by the store's clock, negative if
+    /// that has passed.
+    pub due_in_ms: i64,
+    /// How long ago it was first due, whether or not it was claimed then; 0 before.
+    pub age: Duration,
+    /// Whether a person was told.
+    pub is_told: bool,
+    /// How often and for how long it was given back without a try.
+    pub held_up: HeldUp,
+}
+
+/// How often in a row, and for how long, a job was due and not tried: a breaker within its step rejected it, or the
+/// worker that claimed it did not know how to run it. All 0 once it is tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldUp {
+    /// How often.
+    pub times: u32,
+    /// How long ago the first time was.
+    pub time: Duration,
+    /// How long it has not been claimed by any worker that knows its kind and step, and can read its state; 0 if the
+    /// last one did.
+    pub unknown: Duration,
+}
+
+impl Job {
+    /// For stores: a job made of these parts.
+    #[expect(clippy::too_many_arguments, reason = "a row")]
+    pub const fn new(
+        id: JobId,
+        kind: String,
+        key: String,
+        step: String,
+        lane: String,
+        state: String,
+        status: Status,
+        failures: u32,
+        due_in_ms: i64,
+        age: Duration,
+        is_told: bool,
+        held_up: HeldUp,
+    ) -> Self {
+        Self {
+            id,
+            kind,
+            key,
+            step,
+            lane,
+            state,
+            status,
+            failures,
+            due_in_ms,
+            age,
+            is_told,
+            held_up,
+        }
+    }
+}
+
+/// A job that a worker has the right to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The right.
+    pub right: Right,
+    /// The job as it was found.
+    pub job: Job,
+    /// Its previous worker began its step, and has neither saved nor renewed its lease since.
+    pub is_lost: bool,
+    /// Values in its row that no job can have, in words: it is to be parked. Another program wrote to the database.
+    pub fault: Option<String>,
+}
+
+/// A failure, and when it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The step.
+    pub step: String,
+    /// Which failure of this step it was, counted from 1; 0 for an event that was no try.
+    pub failures: u32,
+    /// In words, at most [`LONGEST_ERROR`] bytes of them, without NUL.
+    pub error: String,
+    /// How long ago.
+    pub ago: Duration,
+}
+
+/// Why a state cannot be read, without any of its content: serde's own message quotes values.
+pub(super) fn unreadable(error: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    let what = match error.classify() {
+        Category::Data => "the state is JSON of another type",
+        Category::Eof => "the state is JSON that breaks off",
+        Category::Syntax | Category::Io => "the state is no JSON",
+    };
+    let (line, column) = (error.line(), error.column());
+    kept(&format!("{what}, at line {line} column {column}"))
+}
+
+/// What is kept of an error, in history, logs and messages: at most [`LONGEST_ERROR`] bytes of its text. What may be
+/// secret is left out: user name, password and query of URLs, cookies and credentials, and values whose names say that
+/// they are secret, in headers, connection strings, JSON, XML and the debug output of programs. A secret without such a
+/// name or place, such as a token that is part of a path, is not recognized. NUL is replaced, as not every database can
+/// store it.
+///
+/// ```
+/// use atomic_breaker_steps::kept;
+///
+/// let words = "GET https://app:secret@api.example/pay?key=4711: refused";
+/// assert_eq!(kept(words), "GET https://api.example/pay?…: refused");
+/// ```
+pub fn kept(error: &str) -> String {
+    let mut kept = without_secrets(error).replace('\0', "\u{FFFD}");
+    if kept.len() > LONGEST_ERROR {
+        let end = (0..=LONGEST_ERROR)
+            .rev()
+            .find(|&end| kept.is_char_boundary(end));
+        kept.truncate(end.unwrap_or(0));
+    }
+    kept
+}

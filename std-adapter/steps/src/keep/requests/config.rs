@@ -1,0 +1,193 @@
+//! Which requests are kept, which parts of them, and how many.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use http::request::Parts;
+
+use super::judge::Judge;
+use super::rule::may_be_kept;
+use super::{KeepConfigError, KeepLayer, KeptRequest};
+use crate::{Steps, Store, Workflow};
+use atomic_breaker_std::http::{ErrorRule, HttpClassifier, StatusRule};
+
+type May = dyn Fn(&Parts) -> bool + Send + Sync;
+type Key = dyn Fn(&Parts) -> String + Send + Sync;
+
+/// Which requests are kept, which parts of them, and how many. Each configuration belongs to one kind of job.
+///
+/// | | unless set |
+/// |---|---|
+/// | [`keep_if`](Self::keep_if): which | those with an `Idempotency-Key` whose method is none of GET, HEAD, OPTIONS and TRACE |
+/// | [`header`](Self::header): which of their headers | `content-type`, `content-encoding`, `idempotency-key` |
+/// | [`query`](Self::query): with which query | only requests without one are kept |
+/// | [`largest_body`](Self::largest_body) | 64 KiB |
+/// | [`most`](Self::most): how many | 10,000 |
+/// | [`key`](Self::key): there is one job for each | the `Idempotency-Key` with method and URI, otherwise one of its own |
+/// | [`classify`](Self::classify): what is a temporary failure | 5xx, 408, 429 and errors that are not the caller's own |
+///
+/// **What is kept is not encrypted**, path and body included. User name and password of a URI are never kept. Headers
+/// that are not allowed are not sent again, so allow those that the server needs, and let the client of the replay add
+/// secrets.
+///
+/// **What is kept is sent later**, after all that was sent since: of two PUTs the older one may come last. Do not keep
+/// requests whose order matters.
+#[derive(Clone)]
+#[must_use]
+pub struct KeepConfig {
+    pub(super) may: Arc<May>,
+    pub(super) key: Option<Arc<Key>>,
+    pub(super) headers: Vec<Allowed>,
+    /// Any, if there is no list.
+    pub(super) queries: Option<Vec<String>>,
+    pub(super) largest_body: usize,
+    pub(super) most: u64,
+    pub(super) judge: Judge,
+}
+
+/// A header that is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Allowed {
+    pub(super) name: String,
+    pub(super) is_secret: bool,
+}
+
+impl Allowed {
+    fn new(name: &str, is_secret: bool) -> Self {
+        Self {
+            name: name.to_ascii_lowercase(),
+            is_secret,
+        }
+    }
+}
+
+impl KeepConfig {
+    /// The defaults of the table.
+    pub fn new() -> Self {
+        let headers = ["content-type", "content-encoding", "idempotency-key"];
+        Self {
+            may: Arc::new(may_be_kept),
+            key: None,
+            headers: headers.map(|name| Allowed::new(name, false)).to_vec(),
+            queries: Some(Vec::new()),
+            largest_body: 64 << 10,
+            most: 10_000,
+            judge: Judge::usual(),
+        }
+    }
+
+    /// Which requests may be kept, in place of those with an `Idempotency-Key`. They are sent again, perhaps more than
+    /// once, and later than others: the server must tolerate that.
+    ///
+    /// ```
+    /// use atomic_breaker_steps::requests::KeepConfig;
+    ///
+    /// let events = KeepConfig::new().keep_if(|request| request.uri.path() == "/events");
+    /// # let _ = events;
+    /// ```
+    pub fn keep_if(mut self, may: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> Self {
+        self.may = Arc::new(may);
+        self
+    }
+
+    /// Keeps this header, too. [`layer`](Self::layer) refuses the names of secrets (`authorization`,
+    /// `proxy-authorization`, `cookie`, `set-cookie`, `x-api-key`, `x-auth-token`), and those that belong to one
+    /// connection. A request whose value is marked as sensitive is not kept.
+    pub fn header(mut self, name: &str) -> Self {
+        self.headers.push(Allowed::new(name, false));
+        self
+    }
+
+    /// Keeps this header, too, even though it is a secret: anyone who can read the store can read it.
+    pub fn secret_header(mut self, name: &str) -> Self {
+        self.headers.push(Allowed::new(name, true));
+        self
+    }
+
+    /// Allows this name in the query of requests that are kept, with its values; as written, without decoding. A
+    /// request with any other name in it is not kept.
+    pub fn query(mut self, name: &str) -> Self {
+        if let Some(names) = &mut self.queries {
+            names.push(name.to_owned());
+        }
+        self
+    }
+
+    /// Keeps requests with any query, even though it may contain secrets: anyone who can read the store can read them.
+    pub fn any_query(mut self) -> Self {
+        self.queries = None;
+        self
+    }
+
+    /// The largest body that is kept, in bytes: up to 512 KiB. That much of each request that may be kept is read
+    /// before it is sent; the rest of a larger one follows as it arrives.
+    pub const fn largest_body(mut self, bytes: usize) -> Self {
+        self.largest_body = bytes;
+        self
+    }
+
+    /// How many jobs of the lane may exist that are neither done nor cancelled, 1 or more: those that wait, run, or
+    /// have ended without success. So use the lane for these jobs only.
+    ///
+    /// They are counted while requests are to be kept: all jobs of the store at most once every 10 s, and this process
+    /// counts what it keeps in between. If it is the only one, it keeps no more than that, through however many layers;
+    /// with several processes each may keep as many more as the others did since its last count.
+    ///
+    /// Requests under way that may be kept count as well, as each goes on without its caller and holds its body: when
+    /// the sum reaches this number, the next one ends with its caller, as it would without the layer, and is kept only
+    /// if it fails before that and there is room then. So set it higher than what a busy service has under way.
+    pub const fn most(mut self, jobs: u64) -> Self {
+        self.most = jobs;
+        self
+    }
+
+    /// The key of a request: there is one job for each key, for as long as it is kept; 1 to 255 bytes. **Where several
+    /// tenants send their own `Idempotency-Key`, include the tenant**: `authorization` is not kept, so nothing else
+    /// tells two such requests apart, and the second would be mistaken for the first.
+    pub fn key(mut self, key: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
+        self.key = Some(Arc::new(key));
+        self
+    }
+
+    /// What is a temporary failure, for the first try and the replays; and how long a `Retry-After` may be. A response
+    /// that it ignores or calls a success is returned as it is.
+    pub fn classify<S, X>(mut self, http: HttpClassifier<S, X>) -> Self
+    where
+        S: StatusRule + Send + Sync + 'static,
+        X: ErrorRule<dyn Error + Send + Sync> + Send + Sync + 'static,
+    {
+        self.judge = Judge::of(http);
+        self
+    }
+
+    /// The layer above a breaker: keeps requests as jobs of this workflow, which [`replay`](Self::replay) made.
+    ///
+    /// # Errors
+    /// [`KeepConfigError`] says what is wrong.
+    pub fn layer<D: Store, Q>(
+        &self,
+        steps: &Steps<D>,
+        later: &Workflow<KeptRequest>,
+    ) -> Result<KeepLayer<D, Q>, KeepConfigError> {
+        self.check()?;
+        KeepLayer::new(self.clone(), steps, later)
+    }
+}
+
+impl Default for KeepConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for KeepConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepConfig")
+            .field("headers", &self.headers)
+            .field("queries", &self.queries)
+            .field("largest_body", &self.largest_body)
+            .field("most", &self.most)
+            .finish_non_exhaustive()
+    }
+}

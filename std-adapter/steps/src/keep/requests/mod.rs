@@ -1,0 +1,89 @@
+//! HTTP requests that are kept when a breaker rejects them or the server fails, and sent again when it is back. Feature
+//! `keep`.
+//!
+//! ```text
+//!  request ─→ KeepLayer ─→ breaker ─→ client ─→ Now(response)
+//!                 │ rejected, or failed for now
+//!                 ▼
+//!         Kept(job) ─ Store ─→ worker ─→ lane ─→ client
+//! ```
+//!
+//! ```
+//! use atomic_breaker_std::http::HttpClassifier;
+//! use atomic_breaker_steps::requests::{Answer, KeepBody, KeepConfig};
+//! use atomic_breaker_steps::{Lane, MemoryStore, Steps};
+//! use atomic_breaker_std::tower::BreakerLayer;
+//! use atomic_breaker_std::{Breaker, Config, breaker};
+//! use http::{Request, Response};
+//! use std::convert::Infallible;
+//! use tower::{ServiceBuilder, ServiceExt, service_fn};
+//!
+//! static PAYMENTS: Breaker = breaker(Config::new());
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // In its place the client of hyper-util, say, whose requests have bodies of type `KeepBody<..>`.
+//! let client = service_fn(|_: Request<KeepBody<String>>| async {
+//!     Ok::<_, Infallible>(Response::new(String::new()))
+//! });
+//!
+//! let keep = KeepConfig::new();
+//! let later = keep.replay("payment", "payments", client.clone());
+//! // In production a database.
+//! let steps = Steps::builder(MemoryStore::new())
+//!     .lane(Lane::new("payments").guarded(&PAYMENTS))
+//!     .workflow(&later)
+//!     .build()?;
+//! let worker = steps.work();
+//! let payments = ServiceBuilder::new()
+//!     .layer(keep.layer(&steps, &later)?)
+//!     .layer(BreakerLayer::new(&PAYMENTS).report(HttpClassifier::new()))
+//!     .service(client);
+//!
+//! PAYMENTS.trip();
+//! let request = Request::post("https://pay.example/orders")
+//!     .header("idempotency-key", "order-7")
+//!     .body("{}".to_owned())?;
+//! match payments.oneshot(request).await? {
+//!     Answer::Now(response) => println!("{}", response.status()),
+//!     Answer::Kept(job) => println!("accepted: job {job}"),
+//! }
+//! worker.stop().await;
+//! # Ok(()) }
+//! ```
+//!
+//! The client for the replay is the one *below* the breaker, and the breaker is the lane's: while it is open, waiting
+//! requests are not even looked for. With a client that goes through the breaker itself, such as one behind a
+//! `ClientGuard`, the lane is [`guarded_within`](super::super::Lane::guarded_within).
+//!
+//! | file | what |
+//! |---|---|
+//! | `config`, `check` | [`KeepConfig`]: which requests are kept, which parts, how many; [`KeepConfigError`] |
+//! | `rule` | what may be kept of a request |
+//! | `body` | [`KeepBody`]: read as far as it may be kept |
+//! | `layer`, `keeping`, `answer` | [`KeepLayer`], what it does with a request that may be kept; [`Answer`], [`KeepError`] and [`NotKept`] |
+//! | `judge` | what counts as a temporary failure |
+//! | `bound` | how many are kept, and how many under way may be |
+//! | `request`, `text` | [`KeptRequest`], and how it is written |
+//! | `replay` | sends it again |
+
+mod answer;
+mod body;
+mod bound;
+mod check;
+mod config;
+mod judge;
+mod keeping;
+mod layer;
+mod replay;
+mod request;
+mod rule;
+mod text;
+
+pub(in super::super) use bound::Bound;
+
+pub use answer::{Answer, KeepError, NotKept};
+pub use body::KeepBody;
+pub use check::KeepConfigError;
+pub use config::KeepConfig;
+pub use layer::{KeepLayer, KeepService};
+pub use request::KeptRequest;

@@ -1,0 +1,227 @@
+//! The resource of a step, and its breaker.
+
+use std::fmt;
+
+use atomic_breaker_std::{Failure, Outcome, State};
+
+use super::StepError;
+use super::caught::caught_now;
+use super::room::Full;
+use atomic_breaker_std::{Admit, AnyPermit, Rejection};
+
+/// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
+/// [breaker](Self::guarded), jobs that it would reject are not even looked for.
+///
+/// ```
+/// use atomic_breaker_steps::Lane;
+/// use atomic_breaker_std::{Breaker, Config, breaker};
+///
+/// static BILLING: Breaker = breaker(Config::new());
+///
+/// let billing = Lane::new("billing").at_once(8).guarded(&BILLING);
+/// # let _ = billing;
+/// ```
+#[must_use]
+pub struct Lane {
+    pub(super) name: &'static str,
+    pub(super) at_once: u32,
+    gate: Option<Box<dyn Gate>>,
+    /// The calls within a step also ask the breaker, and report to it.
+    asks_within: bool,
+}
+
+impl Lane {
+    /// A resource without a breaker that runs 16 steps at the same time. The name has 1 to 64 bytes.
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            at_once: 16,
+            gate: None,
+            asks_within: false,
+        }
+    }
+
+    /// How many steps of this lane run here at the same time: 1 to 10,000.
+    pub const fn at_once(mut self, steps: u32) -> Self {
+        self.at_once = steps;
+        self
+    }
+
+    /// Asks this breaker for each step, and reports to it how the step ended: a failure of the step is one of the
+    /// resource; an [end](super::StepError::end) and the rejection of another breaker count as neither success nor
+    /// failure. Takes the same handles as layers do: `&'static Breaker`, `Arc<Breaker>`, one of a `Resource`, or a
+    /// `ByKey` of a registry.
+    ///
+    /// If calls within the step go through this breaker, too, a failure counts twice: then use
+    /// [`guarded_within`](Self::guarded_within).
+    pub fn guarded<G>(mut self, breaker: G) -> Self
+    where
+        G: Admit<()> + Send + Sync + 'static,
+        G::Permit: Send + 'static,
+    {
+        self.gate = Some(Box::new(breaker));
+        self.asks_within = false;
+        self
+    }
+
+    /// Asks this breaker before each step, and leaves the rest to the calls within the step, which go through it: they
+    /// are admitted, counted and used as probes; the step itself is not. So while it is open no job is looked for.
+    ///
+    /// ```
+    /// use atomic_breaker_steps::{Lane, Workflow};
+    /// use atomic_breaker_std::{Breaker, Config, breaker};
+    ///
+    /// static BILLING: Breaker = breaker(Config::new());
+    ///
+    /// let lane = Lane::new("billing").guarded_within(&BILLING);
+    /// let orders = Workflow::new("order").step("invoice", "billing", async |order: u64| {
+    ///     BILLING.call_async(async || Ok::<_, std::io::Error>(())).await?;
+    ///     Ok(order)
+    /// });
+    /// # let _ = (lane, orders);
+    /// ```
+    pub fn guarded_within<G>(mut self, breaker: G) -> Self
+    where
+        G: Admit<()> + Send + Sync + 'static,
+        G::Permit: Send + 'static,
+    {
+        self.gate = Some(Box::new(breaker));
+        self.asks_within = true;
+        self
+    }
+
+    #[cfg(all(feature = "http", target_has_atomic = "64"))]
+    pub(super) const fn is_guarded(&self) -> bool {
+        self.gate.is_some()
+    }
+
+    /// The right to one step.
+    pub(super) fn admit(&self) -> Result<Admitted, Full> {
+        let permit = match &self.gate {
+            Some(gate) => {
+                let asked = caught_now(|| gate.admit()).map_err(Full::Panicked)?;
+                Some(asked.map_err(Full::Rejected)?)
+            }
+            None => None,
+        };
+        Ok(Admitted {
+            permit,
+            until_begun: self.asks_within,
+        })
+    }
+}
+
+impl fmt::Debug for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lane")
+            .field("name", &self.name)
+            .field("at_once", &self.at_once)
+            .field("is_guarded", &self.gate.is_some())
+            .field("asks_within", &self.asks_within)
+            .finish()
+    }
+}
+
+/// The right to one step. Given back without a report if it is dropped, however long it was held.
+pub(super) struct Admitted {
+    permit: Option<Box<dyn HeldPermit>>,
+    /// Held only until the step begins, as the calls within the step need it.
+    until_begun: bool,
+}
+
+impl Admitted {
+    pub(super) fn report(&mut self, outcome: Outcome, why: &str) {
+        if let Some(permit) = self.permit.take() {
+            // The result of the step is saved all the same.
+            let _ = caught_now(|| permit.end(outcome, why));
+        }
+    }
+
+    /// Marks the start of the step.
+    pub(super) fn begin(&mut self) {
+        if self.until_begun {
+            self.give_back();
+        }
+    }
+
+    pub(super) fn give_back(&mut self) {
+        self.report(Outcome::Ignored, "");
+    }
+
+    /// Starts its time anew, if it still counts.
+    pub(super) fn renew(&mut self) -> bool {
+        let permit = self.permit.as_mut();
+        permit.is_none_or(|permit| caught_now(|| permit.renew()).unwrap_or(false))
+    }
+
+    /// A probe that is still under way keeps its slot. For any other call the measured time goes on.
+    pub(super) fn renew_probe(&mut self) {
+        if let Some(permit) = &mut self.permit {
+            let _ = caught_now(|| permit.renew_probe());
+        }
+    }
+
+    /// Whether a call within the step may have been rejected because this is the probe: the lane's breaker guards that
+    /// call, too.
+    pub(super) fn may_be_why(&self, error: &StepError) -> bool {
+        let is_probe = self.permit.as_ref().is_some_and(|permit| permit.is_probe());
+        let in_its_way = |rejection: Rejection| rejection.state() == State::HalfOpen;
+        is_probe && Rejection::in_chain(error.error()).is_some_and(in_its_way)
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+trait HeldPermit: Send {
+    fn end(self: Box<Self>, outcome: Outcome, why: &str);
+    fn renew(&mut self) -> bool;
+    fn renew_probe(&mut self);
+    fn is_probe(&self) -> bool;
+}
+
+impl<P: AnyPermit + Send> HeldPermit for P {
+    fn end(self: Box<Self>, outcome: Outcome, why: &str) {
+        (*self).report_because(outcome, || why.to_owned());
+    }
+
+    fn renew(&mut self) -> bool {
+        AnyPermit::renew(self)
+    }
+
+    fn renew_probe(&mut self) {
+        if self.is_probe() {
+            // A report that no longer counts changes nothing.
+            let _ = self.renew();
+        }
+    }
+
+    fn is_probe(&self) -> bool {
+        AnyPermit::is_probe(self)
+    }
+}
+
+trait Gate: Send + Sync {
+    fn admit(&self) -> Result<Box<dyn HeldPermit>, Rejection>;
+}
+
+impl<G> Gate for G
+where
+    G: Admit<()> + Send + Sync,
+    G::Permit: Send + 'static,
+{
+    fn admit(&self) -> Result<Box<dyn HeldPermit>, Rejection> {
+        Ok(Box::new(Admit::admit(self, &())?))
+    }
+}
+
+/// What a failed step says about its resource.
+pub(super) fn failed(retry_after: Option<std::time::Duration>) -> Outcome {
+    match retry_after {
+        Some(time) => Failure::retry_after(time).into(),
+        None => Failure::new().into(),
+    }
+}

@@ -1,0 +1,446 @@
+//! A job as a row, and what each call of a store does to it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::store::{Change, Counts, Filter, Saved, StoreError};
+use super::{Claimed, Failed, HeldUp, Job, JobId, NewJob, Right, Status, kept};
+
+/// As far as databases can count.
+const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
+
+/// The last fence that a row may have.
+const LAST_FENCE: i64 = i64::MAX - 1;
+
+/// A time in microseconds, rounded up, so that nothing is early.
+///
+/// # Errors
+/// It is longer than 100,000 years.
+pub fn micros(time: Duration) -> Result<i64, StoreError> {
+    if time > LONGEST {
+        let words = format!("{time:?} is longer than 100,000 years: take a shorter time");
+        return Err(StoreError::new(words));
+    }
+    Ok(time.as_nanos().div_ceil(1_000) as i64)
+}
+
+/// How long ago that was, in microseconds; 0 if the clock was set back since.
+pub fn since(now: i64, then: i64) -> Duration {
+    Duration::from_micros(u64::try_from(now.saturating_sub(then)).unwrap_or(0))
+}
+
+fn after(now: i64, time: Duration) -> i64 {
+    now.saturating_add(micros(time).unwrap_or(i64::MAX))
+}
+
+/// A job as a [`Store`](super::Store) may keep it, and what the calls do to it: with this a store is code that finds
+/// rows, reads and writes them. The package in `std-adapter/steps/examples/file` is such a store.
+///
+/// Times are in microseconds by the clock of the store, counted from anywhere; each call takes the present one as
+/// `now`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The name of its workflow.
+    pub kind: String,
+    /// What identifies it among jobs of its kind.
+    pub key: String,
+    /// The step that is next, or under way.
+    pub step: String,
+    /// The resource of that step.
+    pub lane: String,
+    /// The state, as JSON.
+    pub state: String,
+    /// Its status.
+    pub status: Status,
+    /// How often this step has failed.
+    pub failures: u32,
+    /// The fence of the last right to it; 0 before the first.
+    pub fence: i64,
+    /// When it is due; for a job that runs, when its lease ends.
+    pub due: i64,
+    /// When it was first due.
+    pub first_due: i64,
+    /// When it ended; `None` for a job that waits or runs.
+    pub ended: Option<i64>,
+    /// A lease has run out, and none of its steps was done since.
+    pub is_suspect: bool,
+    /// It was claimed alone.
+    pub is_alone: bool,
+    /// A person was told.
+    pub is_told: bool,
+    /// How often it was [held up](Job::held_up).
+    pub held_up: u32,
+    /// Since when.
+    pub held_since: Option<i64>,
+    /// Since when it is unknown to the workers that claim it.
+    pub unknown_since: Option<i64>,
+    /// Its history. A store that keeps it elsewhere reads the row without, and adds the line that a call has left here;
+    /// for a parked job only if there is no [such](Line::is_same) line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Line>,
+    /// Values that no job can have, in words, found when it was read: such a job is parked.
+    #[serde(skip)]
+    pub faults: Vec<String>,
+}
+
+/// A failure in the history of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The step.
+    pub step: String,
+    /// Which failure of this step it was, counted from 1; 0 for an event that was no try.
+    pub failures: u32,
+    /// In words.
+    pub error: String,
+    /// When.
+    pub at: i64,
+}
+
+impl Line {
+    /// The same at another time.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let of = |line: &Self| (line.failures, line.step.clone(), line.error.clone());
+        of(self) == of(other)
+    }
+
+    /// As [`Store::history`](super::Store::history) returns it.
+    pub fn failed(self, now: i64) -> Failed {
+        Failed {
+            ago: since(now, self.at),
+            step: self.step,
+            failures: self.failures,
+            error: self.error,
+        }
+    }
+}
+
+impl Row {
+    /// A new job; claimed at once if there is a lease.
+    ///
+    /// # Errors
+    /// The delay is longer than 100,000 years.
+    pub fn new(job: &NewJob, lease: Option<Duration>, now: i64) -> Result<Self, StoreError> {
+        let delay = micros(lease.unwrap_or(job.delay))?;
+        let due = now.saturating_add(delay);
+        let is_claimed = lease.is_some();
+        Ok(Self {
+            kind: job.kind.clone(),
+            key: job.key.clone(),
+            step: job.step.clone(),
+            lane: job.lane.clone(),
+            state: job.state.clone(),
+            status: if is_claimed {
+                Status::Running
+            } else {
+                Status::Waiting
+            },
+            failures: 0,
+            fence: is_claimed.into(),
+            due,
+            first_due: if is_claimed { now } else { due },
+            ended: None,
+            is_suspect: false,
+            is_alone: is_claimed,
+            is_told: false,
+            held_up: 0,
+            held_since: None,
+            unknown_since: None,
+            history: Vec::new(),
+            faults: Vec::new(),
+        })
+    }
+
+    /// The right to it, if it runs.
+    pub fn right(&self, id: JobId) -> Option<Right> {
+        let fence = self.fence;
+        (self.status == Status::Running).then_some(Right { id, fence })
+    }
+
+    /// The job.
+    pub fn job(&self, id: JobId, now: i64) -> Job {
+        let ago = |then: Option<i64>| then.map_or(Duration::ZERO, |then| since(now, then));
+        Job {
+            id,
+            kind: self.kind.clone(),
+            key: self.key.clone(),
+            step: self.step.clone(),
+            lane: self.lane.clone(),
+            state: self.state.clone(),
+            status: self.status,
+            failures: self.failures,
+            due_in_ms: self.due.saturating_sub(now).div_euclid(1_000),
+            age: since(now, self.first_due),
+            is_told: self.is_told,
+            held_up: HeldUp {
+                times: self.held_up,
+                time: ago(self.held_since),
+                unknown: ago(self.unknown_since),
+            },
+        }
+    }
+
+    /// How long until it may be claimed, if it ever may; 0 if it may now.
+    pub fn due_in(&self, now: i64) -> Option<Duration> {
+        self.ended.is_none().then(|| since(self.due, now))
+    }
+
+    fn comes_alone(&self) -> bool {
+        self.is_suspect || self.status == Status::Running
+    }
+
+    /// Claims jobs of a lane: given up to as many as are wanted, all of them due, in the order in which they are due.
+    /// Those that are not claimed are removed.
+    pub fn claim(due: &mut Vec<(JobId, Self)>, lease: Duration, now: i64) -> Vec<Claimed> {
+        let alone = due.first().is_some_and(|(_, row)| row.comes_alone());
+        let together = due.iter().take_while(|(_, row)| !row.comes_alone());
+        let count = if alone { 1 } else { together.count() };
+        due.truncate(count);
+        let rows = due.iter_mut();
+        rows.map(|(id, row)| row.claim_one(*id, lease, now, count == 1))
+            .collect()
+    }
+
+    fn claim_one(&mut self, id: JobId, lease: Duration, now: i64, is_alone: bool) -> Claimed {
+        if self.status.is_final() {
+            let status = self.status.name();
+            let fault = format!("status {status:?} of one that has not ended");
+            self.faults.push(fault);
+        }
+        let was_running = self.status == Status::Running;
+        // Of several that were lost together, it is not known which one caused it.
+        let is_lost = was_running && self.is_alone;
+        self.is_suspect |= was_running;
+        self.is_alone = is_alone;
+        // Greater than all before it. One that cannot grow is replaced by the time, which no count comes near.
+        self.fence = match self.fence {
+            fence @ 0..LAST_FENCE => fence + 1,
+            fence => {
+                self.faults.push(format!("fence {fence}"));
+                now
+            }
+        };
+        self.status = Status::Running;
+        self.due = after(now, lease);
+        let faults = self.faults.join(", ");
+        let fence = self.fence;
+        Claimed {
+            right: Right { id, fence },
+            job: self.job(id, now),
+            is_lost,
+            fault: (!faults.is_empty())
+                .then(|| format!("no job can have what is in its row: {faults}")),
+        }
+    }
+
+    /// Renews a lease. Returns `false` if the right is gone.
+    pub fn renew(&mut self, right: Right, lease: Duration, now: i64) -> bool {
+        let is_held = self.right(right.id) == Some(right);
+        if is_held {
+            self.due = after(now, lease);
+        }
+        is_held
+    }
+
+    /// Saves the result of running it.
+    pub fn save(&mut self, right: Right, change: &Change, now: i64) -> Saved {
+        if self.right(right.id) != Some(right) {
+            return Saved::default();
+        }
+        let mut tell = false;
+        match change {
+            Change::Next {
+                step,
+                lane,
+                state,
+                keep,
+            } => {
+                self.step.clone_from(step);
+                self.lane.clone_from(lane);
+                self.state.clone_from(state);
+                self.failures = 0;
+                self.is_suspect = false;
+                self.go_on();
+                self.wait(keep.unwrap_or_default(), now);
+                if keep.is_some() {
+                    self.status = Status::Running;
+                }
+            }
+            Change::Done { state } => {
+                self.state.clone_from(state);
+                self.go_on();
+                self.end(Status::Done, now);
+            }
+            Change::Again {
+                due_in,
+                error,
+                tell: wants,
+            } => {
+                self.failures = self.failures.saturating_add(1);
+                self.note(error, self.failures, now);
+                self.go_on();
+                self.wait(*due_in, now);
+                tell = *wants;
+            }
+            Change::Back { due_in } => self.wait(*due_in, now),
+            Change::HeldUp {
+                due_in,
+                is_known,
+                error,
+                tell: wants,
+            } => {
+                self.wait(*due_in, now);
+                self.held_up = self.held_up.saturating_add(1);
+                self.held_since.get_or_insert(now);
+                self.unknown_since = (!is_known).then_some(self.unknown_since.unwrap_or(now));
+                tell = *wants;
+                if tell && !self.is_told {
+                    self.note(error, 0, now);
+                }
+            }
+            Change::End {
+                status,
+                error,
+                is_try,
+                tell: wants,
+            } => {
+                self.failures = self.failures.saturating_add((*is_try).into());
+                self.end(*status, now);
+                self.note(error, if *is_try { self.failures } else { 0 }, now);
+                if *status != Status::Parked {
+                    self.go_on();
+                }
+                tell = *wants;
+            }
+        }
+        tell &= !self.is_told;
+        self.is_told |= tell;
+        Saved {
+            is_held: true,
+            tell,
+        }
+    }
+
+    fn wait(&mut self, due_in: Duration, now: i64) {
+        self.status = Status::Waiting;
+        self.due = after(now, due_in);
+        self.ended = None;
+    }
+
+    /// It is no longer held up.
+    fn go_on(&mut self) {
+        self.held_up = 0;
+        self.held_since = None;
+        self.unknown_since = None;
+    }
+
+    fn end(&mut self, status: Status, now: i64) {
+        self.status = status;
+        self.ended = Some(now);
+        self.is_suspect = false;
+    }
+
+    fn note(&mut self, error: &str, failures: u32, now: i64) {
+        let line = Line {
+            step: self.step.clone(),
+            failures,
+            error: kept(error),
+            at: now,
+        };
+        let once = self.status == Status::Parked;
+        if !(once && self.history.iter().any(|before| before.is_same(&line))) {
+            self.history.push(line);
+        }
+    }
+
+    /// Makes it wait again if it is a parked job of this kind, at one of these steps, and was parked that long ago.
+    /// Returns whether it was.
+    pub fn unpark<S: AsRef<str>>(
+        &mut self,
+        kind: &str,
+        steps: &[S],
+        parked_before: Duration,
+        now: i64,
+    ) -> bool {
+        let is_known = self.kind == kind && steps.iter().any(|step| step.as_ref() == self.step);
+        let is_old = self.has_ended_before(parked_before, now);
+        let may = self.status == Status::Parked && is_known && is_old;
+        if may {
+            let unknown_since = self.unknown_since;
+            self.go_on();
+            self.unknown_since = unknown_since;
+            self.wait(Duration::ZERO, now);
+        }
+        may
+    }
+
+    /// Makes it due now, with as many tries as a new one. Returns whether that is possible.
+    pub fn retry_now(&mut self, now: i64) -> bool {
+        let may = matches!(self.status, Status::Waiting | Status::Dead | Status::Parked);
+        if may {
+            self.failures = 0;
+            self.is_suspect = false;
+            self.go_on();
+            self.wait(Duration::ZERO, now);
+        }
+        may
+    }
+
+    /// Ends it. Returns whether that is possible.
+    pub fn cancel(&mut self, now: i64) -> bool {
+        let may = !matches!(self.status, Status::Done | Status::Cancelled);
+        if may {
+            self.fence = self.fence.min(LAST_FENCE - 1) + 1;
+            self.end(Status::Cancelled, now);
+        }
+        may
+    }
+
+    /// Whether it may be [forgotten](super::Store::forget).
+    pub fn is_over(&self, ended_before: Duration, now: i64) -> bool {
+        let is_over = matches!(self.status, Status::Done | Status::Cancelled);
+        is_over && self.has_ended_before(ended_before, now)
+    }
+
+    fn has_ended_before(&self, before: Duration, now: i64) -> bool {
+        self.ended.is_some_and(|ended| since(now, ended) >= before)
+    }
+}
+
+impl Filter {
+    /// Whether a job is to be listed.
+    pub fn admits(&self, id: JobId, row: &Row) -> bool {
+        self.after.is_none_or(|after| id > after)
+            && self.status.is_none_or(|status| status == row.status)
+            && self.kind.as_ref().is_none_or(|kind| *kind == row.kind)
+            && self.key.as_ref().is_none_or(|key| *key == row.key)
+    }
+}
+
+impl Counts {
+    /// Counts these rows.
+    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>, now: i64) -> Self {
+        let mut jobs: BTreeMap<_, u64> = BTreeMap::new();
+        let mut due: BTreeMap<_, u64> = BTreeMap::new();
+        let mut oldest_due = None;
+        for row in rows {
+            *jobs.entry((&*row.lane, row.status)).or_default() += 1;
+            let since_due = (row.due <= now).then_some(row.due);
+            let waits = row.status == Status::Waiting;
+            if let Some(then) = row.held_since.or(since_due).filter(|_| waits) {
+                *due.entry(&*row.lane).or_default() += 1;
+                oldest_due = oldest_due.max(Some(since(now, then)));
+            }
+        }
+        let jobs = jobs.into_iter();
+        let due = due.into_iter();
+        Self {
+            jobs: jobs
+                .map(|((lane, status), count)| (lane.to_owned(), status, count))
+                .collect(),
+            due: due.map(|(lane, count)| (lane.to_owned(), count)).collect(),
+            oldest_due,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Stores that panic or hang.
+
+use std::time::Duration;
+
+use atomic_breaker_steps::{MemoryStore, Ran, Status, Store};
+use tokio::time::{Instant, sleep};
+
+use super::support::{Do, Script, builder, done, only_job};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_has_failed_and_is_asked_again() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Claim, 6, Fault::Panic);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(25 * SECOND).await;
+    assert_eq!(script.calls(), ["first"]);
+    store.next(Asked::Save, 6, Fault::Panic);
+    sleep(60 * SECOND).await;
+    assert_eq!(only_job(&memory).await.status, Status::Done);
+    assert_eq!(script.calls(), done(), "each once");
+    worker.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_jobs_are_polled_seldom_a_store_that_failed_is_asked_again_no_later() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    // Twice each time, as there are two lanes.
+    store.next(Asked::Claim, 10, Fault::Panic);
+    let steps = builder(&store)
+        .workflow(&workflow)
+        .poll(HOUR)
+        .build()
+        .unwrap();
+    let _worker = steps.work();
+    sleep(SECOND).await;
+    let job = workflow.job("k", &Vec::new()).unwrap();
+    memory.put(&job, None).await.unwrap();
+    sleep(7 * HOUR).await;
+    assert_eq!(script.calls(), done());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(25 * SECOND)]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Renew, u32::MAX, Fault::Silence);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let began = Instant::now();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert_eq!(ran, Ran::Done(done()));
+    assert_eq!(began.elapsed(), 25 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Hang]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Renew, u32::MAX, Fault::Silence);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let worker = steps.work();
+    steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(21 * SECOND).await;
+    let began = Instant::now();
+    worker.stop_within(SECOND).await;
+    assert_eq!(began.elapsed(), SECOND);
+    let job = only_job(&memory).await;
+    assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_save_that_the_store_refuses_does_not_keep_the_others() {
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let refused = steps.enqueue(&workflow, "refused", &Vec::new()).await;
+    let refused = refused.unwrap();
+    store.refuse(refused);
+    let _worker = steps.work();
+    sleep(SECOND).await;
+    let began = Instant::now();
+    for key in 0..20 {
+        let ran = steps.run(&workflow, key.to_string(), &Vec::new()).await;
+        assert_eq!(ran.unwrap(), Ran::Done(done()));
+        sleep(SECOND).await;
+    }
+    let took = began.elapsed();
+    assert!(took < 22 * SECOND, "{took:?}");
+    let job = memory.job(refused).await.unwrap().unwrap();
+    assert_eq!(job.status, Status::Running);
+    // When its lease is over, it is somebody else's.
+    sleep(60 * SECOND).await;
+    let job = memory.job(refused).await.unwrap().unwrap();
+    assert!(job.due_in_ms > 0, "{job:?}");
+}

@@ -1,0 +1,78 @@
+//! Jobs that go forward through outages and restarts.
+//!
+//! | file | what |
+//! |---|---|
+//! | `forward` | steps that succeed, fail, are rejected, hang, panic |
+//! | `dropped` | programs that are cut short |
+//! | `faults` | stores that panic or hang |
+//! | `held_up` | jobs that a breaker within the step rejects, or that nobody knows |
+//! | `parked` | jobs that nobody can run, for a while or for long |
+//! | `schedule` | when a step that failed is tried again, and when a person is told |
+//! | `observers` | what observers are notified of, and observers that panic |
+//! | `lanes` | lanes and their breakers |
+//! | `within` | steps whose calls go through the breaker of their lane |
+//! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
+//! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
+//! | `keep_in_flight` | requests under way that may be kept |
+//! | `keep_faults` | requests, and stores that fail or are late, clients that hang |
+//! | `keep_gone` | requests whose caller has gone |
+//! | `keep_clients` | a real client and a real server |
+//! | `response` | what HTTP responses say of the steps that asked for them |
+//! | `room` | calls and claims in one lane |
+//! | `workers` | workers that stop, die, or are given up |
+//! | `deaths` | processes that die, or are cut off and come back |
+//! | `words` | secrets in the words of errors |
+//! | `settings` | what makes no sense, and what it says |
+
+mod deaths;
+mod dropped;
+mod faults;
+mod forward;
+mod held_up;
+#[cfg(feature = "http")]
+mod keep_bodies;
+mod keep_calls;
+#[cfg(feature = "reqwest")]
+mod keep_clients;
+mod keep_dropped;
+#[cfg(feature = "http")]
+mod keep_faults;
+#[cfg(feature = "http")]
+mod keep_gone;
+#[cfg(feature = "http")]
+mod keep_in_flight;
+#[cfg(feature = "http")]
+mod keep_limits;
+#[cfg(feature = "http")]
+mod keep_replay;
+#[cfg(feature = "http")]
+mod keep_requests;
+#[cfg(feature = "http")]
+mod keep_secrets;
+#[cfg(feature = "http")]
+mod keep_server;
+mod lanes;
+mod observers;
+mod parked;
+#[cfg(feature = "http")]
+mod response;
+mod room;
+mod schedule;
+mod settings;
+mod support;
+mod within;
+mod words;
+mod workers;
+
+use atomic_breaker_steps::{MemoryStore, contract};
+
+#[tokio::test(start_paused = true)]
+async fn the_store_in_memory_keeps_what_stores_promise() {
+    contract::check(async || MemoryStore::new()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn hundreds_of_claimers_get_each_job_once() {
+    let store = MemoryStore::new();
+    contract::claimed_once(&[(); 4].map(|()| store.clone())).await;
+}

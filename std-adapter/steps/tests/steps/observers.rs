@@ -1,0 +1,130 @@
+//! What observers are notified of, and observers that panic.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, MemoryStore, Ran, Status, Tried};
+use tokio::time::sleep;
+
+use super::support::{Do, Script, builder, done, schedule};
+use test_support::faulty_store::{self, Fault, FaultyStore};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Keeps what it is notified of.
+#[derive(Clone, Default)]
+struct Diary(Arc<Mutex<Vec<String>>>);
+
+impl Diary {
+    fn note(&self, event: impl Into<String>) {
+        self.0.lock().unwrap().push(event.into());
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl JobObserver for Diary {
+    fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
+        self.note(format!("built {kinds:?} {lanes:?}"));
+    }
+
+    fn tried(&self, job: &Job, how: Tried) {
+        self.note(format!("{} tried: {}", job.step, how.name()));
+    }
+
+    fn ended(&self, _: &Job, status: Status, error: &str) {
+        self.note(format!("{}: {error:?}", status.name()));
+    }
+
+    fn store_failed(&self, asked: Asked, error: &str) {
+        self.note(format!("{} failed: {error}", asked.name()));
+    }
+}
+
+/// Asks for counts, and panics each time it is notified.
+struct Panics;
+
+impl JobObserver for Panics {
+    fn built(&self, _: &[(&'static str, &'static str)], _: &[&'static str]) {
+        panic!("built");
+    }
+
+    fn count_every(&self) -> Option<Duration> {
+        Some(10 * SECOND)
+    }
+
+    fn counted(&self, _: &Counts, _: Duration) {
+        panic!("counted");
+    }
+
+    fn tried(&self, _: &Job, _: Tried) {
+        panic!("tried");
+    }
+
+    fn ended(&self, _: &Job, _: Status, _: &str) {
+        panic!("ended");
+    }
+
+    fn store_answered(&self) {
+        panic!("the store answered");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn observers_are_notified_of_tries_ends_and_failures_of_the_store() {
+    let (diary, script) = (Diary::default(), Script::new([Do::Fail, Do::End]));
+    let store = FaultyStore::to(&MemoryStore::new());
+    let workflow = script.workflow().schedule(schedule(9));
+    let steps = builder(&store).workflow(&workflow).observer(diary.clone());
+    let steps = steps.build().unwrap();
+    let kinds = r#"[("kind", "a"), ("kind", "b"), ("kind", "a")]"#;
+    assert_eq!(diary.take(), [format!(r#"built {kinds} ["a", "b"]"#)]);
+    let worker = steps.work();
+    store.next(
+        faulty_store::Asked::Save,
+        1,
+        Fault::Error("disk full".to_owned()),
+    );
+    steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(5 * SECOND).await;
+    worker.stop().await;
+    let events = diary.take();
+    assert_eq!(events[0], "first tried: failure");
+    assert_eq!(events[1], "save failed: disk full");
+    assert_eq!(
+        events[2..],
+        ["first tried: failure", r#"dead: "no such address""#]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_disturbs_neither_jobs_nor_the_other_of_a_pair() {
+    for panics_first in [false, true] {
+        let (diary, script) = (Diary::default(), Script::new([]));
+        let (store, workflow) = (MemoryStore::new(), script.workflow());
+        let steps = builder(&store).workflow(&workflow);
+        let steps = if panics_first {
+            steps.observer((Panics, diary.clone()))
+        } else {
+            steps.observer((Arc::new(diary.clone()), Box::new(Panics)))
+        };
+        let steps = steps.build().unwrap();
+        assert_eq!(diary.take().len(), 1);
+        let worker = steps.work();
+        sleep(30 * SECOND).await;
+        let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+        assert_eq!(ran, Ran::Done(done()));
+        steps.enqueue(&workflow, "l", &Vec::new()).await.unwrap();
+        sleep(SECOND).await;
+        worker.stop().await;
+        let of_one = [
+            "first tried: success",
+            "second tried: success",
+            "third tried: success",
+            r#"done: """#,
+        ];
+        assert_eq!(diary.take(), [of_one, of_one].concat());
+    }
+}

@@ -1,0 +1,71 @@
+//! Jobs that nobody can run, for a while or for long.
+
+use std::time::Duration;
+
+use atomic_breaker_steps::{Change, MemoryStore, Put, Save, Status, StepError, Store, Workflow};
+use tokio::time::sleep;
+
+use super::support::{Script, builder, only_job};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// As a program that does not know its step.
+async fn park(store: &MemoryStore, workflow: &Workflow<Vec<String>>, key: &str) {
+    let job = workflow.job(key, &Vec::new()).unwrap();
+    let Put::New(_, Some(right)) = store.put(&job, Some(MINUTE)).await.unwrap() else {
+        panic!("not claimed");
+    };
+    let change = Change::End {
+        status: Status::Parked,
+        error: "no step".to_owned(),
+        is_try: false,
+        tell: false,
+    };
+    assert!(store.save(&[Save { right, change }]).await.unwrap()[0].is_held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_older_program_parks_is_taken_up_by_a_worker_that_knows_it() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    sleep(MINUTE).await;
+    park(&store, &workflow, "k").await;
+    sleep(5 * MINUTE).await;
+    assert_eq!(only_job(&store).await.status, Status::Parked);
+    sleep(12 * MINUTE).await;
+    assert_eq!(only_job(&store).await.status, Status::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn thousands_that_were_parked_are_taken_up_by_a_worker_that_starts() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    for key in 0..2_500 {
+        park(&store, &workflow, &key.to_string()).await;
+    }
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    sleep(5 * MINUTE).await;
+    let counts = store.counts().await.unwrap();
+    assert_eq!(counts.of(Status::Done), 2_500, "{counts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_nobody_reads_for_a_day_adds_one_line() {
+    let store = MemoryStore::new();
+    let old = Workflow::new("kind").step("first", "a", async |text: String| Ok(text));
+    let job = old.job("k", &"text".to_owned()).unwrap();
+    store.put(&job, None).await.unwrap();
+    let new = Workflow::new("kind").step("first", "a", async |n: u32| Ok::<_, StepError>(n));
+    let steps = builder(&store).workflow(&new).build().unwrap();
+    for _ in 0..3 {
+        let worker = steps.work();
+        sleep(8 * 60 * MINUTE).await;
+        worker.stop().await;
+    }
+    let job = only_job(&store).await;
+    assert_eq!((job.status, job.failures), (Status::Parked, 0));
+    assert_eq!(store.history(job.id).await.unwrap().len(), 1);
+}

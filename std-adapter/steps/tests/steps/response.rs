@@ -1,0 +1,84 @@
+//! What HTTP responses say of the steps that asked for them.
+
+use std::sync::Arc;
+
+use atomic_breaker_std::http::HttpClassifier;
+use atomic_breaker_std::{Breaker, Config, State, TokioClock};
+use atomic_breaker_steps::{Lane, MemoryStore, Ran, Status, Steps, Store, Workflow, step_result};
+use http::Response;
+
+use super::support::schedule;
+
+static HTTP: HttpClassifier = HttpClassifier::new();
+
+/// The job, its error and the lane's breaker after one response.
+async fn after(response: Response<()>) -> (Status, i64, String, State) {
+    let breaker = Arc::new(Breaker::new(Config::new(), TokioClock));
+    let head = response.into_parts().0;
+    let step = move |state: ()| {
+        let answer = step_result(&HTTP, &head);
+        async move { answer.map(|()| state) }
+    };
+    let workflow = Workflow::new("mail")
+        .step("send", "mail server", step)
+        .schedule(schedule(9));
+    let store = MemoryStore::new();
+    let steps = Steps::builder(store.clone())
+        .lane(Lane::new("mail server").guarded(Arc::clone(&breaker)))
+        .workflow(&workflow)
+        .build()
+        .unwrap();
+    let id = match steps.run(&workflow, "m-1", &()).await.unwrap() {
+        Ran::Done(()) => return (Status::Done, 0, String::new(), breaker.state()),
+        Ran::Later(id) => id,
+        Ran::Ended { id, .. } => id.unwrap(),
+    };
+    let job = store.job(id).await.unwrap().unwrap();
+    let history = store.history(id).await.unwrap();
+    let error = history[0].error.clone();
+    (job.status, job.due_in_ms / 1000, error, breaker.state())
+}
+
+fn answer(status: u16, retry_after: Option<u16>) -> Response<()> {
+    let mut response = Response::builder().status(status);
+    if let Some(seconds) = retry_after {
+        response = response.header("retry-after", seconds);
+    }
+    response.body(()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_is_done_or_again_or_never() {
+    for status in [200, 201, 202, 204, 303] {
+        let (job, ..) = after(answer(status, None)).await;
+        assert_eq!(job, Status::Done, "{status}");
+    }
+    for status in [500, 502, 503, 408, 429] {
+        let (job, due, error, breaker) = after(answer(status, None)).await;
+        assert_eq!((job, due), (Status::Waiting, 1), "{status}");
+        assert!(error.starts_with(&status.to_string()), "{error}");
+        assert_eq!(breaker, State::Closed);
+    }
+    for status in [301, 304, 400, 401, 404, 409, 422] {
+        let (job, _, error, breaker) = after(answer(status, None)).await;
+        assert_eq!((job, breaker), (Status::Dead, State::Closed), "{status}");
+        assert!(error.starts_with(&status.to_string()), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_server_rests_its_lane_and_a_used_up_quota_its_job() {
+    let (job, due, _, breaker) = after(answer(503, Some(60))).await;
+    assert_eq!((job, due, breaker), (Status::Waiting, 60, State::Open));
+    let (job, due, _, breaker) = after(answer(429, Some(60))).await;
+    assert_eq!((job, due, breaker), (Status::Waiting, 60, State::Closed));
+    // Only with these two it says when to come again.
+    let (job, due, ..) = after(answer(500, Some(60))).await;
+    assert_eq!((job, due), (Status::Waiting, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_the_classifier_holds() {
+    let (_, due, ..) = after(answer(429, Some(9_999))).await;
+    assert_eq!(due, 300);
+}
