@@ -102,10 +102,10 @@ impl FleetConfig {
         self
     }
 
-    /// Whether the settings make sense. Code that takes a configuration should check it.
+    /// Whether the settings are valid. Code that takes a configuration should check it.
     ///
     /// # Errors
-    /// [`JoinError`] says which setting does not, and what to do.
+    /// [`JoinError`] says which setting is invalid, and what to do.
     pub const fn check(&self) -> Result<(), JoinError> {
         Err(JoinError(if self.quorum == 0 {
             "a quorum of 0 instances: set at least 1"

@@ -47,7 +47,7 @@ pub(crate) struct Told {
     pub(crate) votes: u64,
     pub(crate) bids: u64,
     pub(crate) requests: u64,
-    /// From the server's return until nobody is rejected any more.
+    /// From the server's return until the last rejection.
     pub(crate) back_ms: u64,
     /// The calls wasted up to a time, each 100 ms from the first one.
     pub(crate) so_far: Vec<(u64, u32)>,

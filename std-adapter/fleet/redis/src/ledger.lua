@@ -5,7 +5,7 @@
 -- request.
 --
 -- Among the records, which have names, the field without a name says which change was the last: its number, and the
--- random number of the request that made it, so that two servers that both go on from the same change are told apart.
+-- random number of the request that made it, so that two servers that both go on from the same change can be distinguished.
 local KEEP = 600000
 -- A year: an epoch further ahead of the clock was forged.
 local LEAD = 31536000000
@@ -115,7 +115,7 @@ local function drop_votes(from_time, to_time)
   end
 end
 
--- The open times of those who have voted, the longest first, and the highest epoch that they know. A vote that cannot
+-- The open times of the voters, the longest first, and the highest epoch that they know. A vote that cannot
 -- be read counts as 1 ms, and no epoch.
 local function ballots()
   local opens, known = {}, 0

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
 use super::{EngineError, Fleet, FleetConfig, InstanceId, JoinError, Name, NameError};
 use identity::Identity;
@@ -53,7 +53,8 @@ const QUEUE: usize = 4_096;
 pub struct Joined {
     queue: Queue,
     status: watch::Receiver<FleetStatus>,
-    tasks: [AbortHandle; 2],
+    /// Aborted when dropped.
+    _tasks: JoinSet<()>,
     identity: Identity,
 }
 
@@ -62,7 +63,7 @@ impl Joined {
     /// engine: the [status](Self::status) says whether it answers, and if not why; so does the log.
     ///
     /// # Errors
-    /// [`JoinError`] when a setting makes no sense, or when it is called outside a tokio runtime.
+    /// [`JoinError`] when a setting is invalid, or when it is called outside a tokio runtime.
     pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, JoinError> {
         config.check()?;
         let no_runtime = JoinError(
@@ -79,7 +80,8 @@ impl Joined {
         let (heard, of_engine) = mpsc::channel(QUEUE);
         let (status, shown) = watch::channel(FleetStatus::default());
         let overflows = Arc::new(AtomicU64::new(0));
-        let listens = runtime.spawn(link::listen(Arc::clone(&engine), limit, heard));
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(link::listen(Arc::clone(&engine), limit, heard), &runtime);
         let task = Task::new(
             config,
             Lane::new(engine, identity.id, limit),
@@ -88,11 +90,11 @@ impl Joined {
             status,
             Arc::clone(&overflows),
         );
-        let runs = runtime.spawn(task.run());
+        tasks.spawn_on(task.run(), &runtime);
         Ok(Self {
             queue: Queue { events, overflows },
             status: shown,
-            tasks: [listens.abort_handle(), runs.abort_handle()],
+            _tasks: tasks,
             identity,
         })
     }
@@ -134,14 +136,6 @@ impl Joined {
     /// Its status, and every change of it: a slow receiver skips to the latest.
     pub fn watch(&self) -> watch::Receiver<FleetStatus> {
         self.status.clone()
-    }
-}
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
-        }
     }
 }
 

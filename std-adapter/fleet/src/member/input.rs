@@ -1,4 +1,4 @@
-//! What a member is told, and what it wants done.
+//! What a member is notified of, and what it wants done.
 
 use crate::message::{Answer, Ask, Notice};
 

@@ -19,7 +19,7 @@ pub use input::{Action, Context, Input, Local};
 use phase::{Current, Phase};
 use random::Random;
 
-/// The protocol of one breaker in one instance. It is told what happens and returns what must be done, at once, and
+/// The protocol of one breaker in one instance. Given what happens, it returns what must be done, at once, and
 /// always the same for the same seed.
 ///
 /// ```text

@@ -17,7 +17,7 @@ async fn after_a_flush_nothing_is_known_and_the_next_epoch_is_later() {
     tokio::time::sleep(Duration::from_millis(5)).await;
     engine.flush();
     assert_eq!(engine.read(instance(1), 1_000).await.unwrap().messages, []);
-    // Voters who know nothing.
+    // Voters that know nothing.
     let after = opened(ask(&engine, 2, vote(1)).await);
     assert!(after.id.epoch > before.id.epoch, "{before:?} {after:?}");
     assert_ne!(after.id.mark, before.id.mark);
@@ -45,7 +45,7 @@ async fn a_clock_that_is_set_back_or_ahead_leaves_no_more_than_the_open_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_back_holds_nobody_off_from_probing() {
+async fn a_clock_that_is_set_back_keeps_no_instance_from_probing() {
     let engine = InProcess::new();
     let period = open(&engine).await;
     assert!(bid(&engine, 1, period.id, 500).await.done);
@@ -99,7 +99,7 @@ async fn a_cut_ends_what_is_under_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscriber_who_lags_is_told_so() {
+async fn a_subscriber_that_lags_gets_an_error() {
     let engine = InProcess::new();
     let mut messages = engine.subscribe().await.unwrap();
     for _ in 0..3_000 {

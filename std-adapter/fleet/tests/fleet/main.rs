@@ -6,7 +6,7 @@
 //! | `in_process` | the contract within the process, and the faults of that engine |
 //! | `joined` | processes, their breakers, and an engine that is lost |
 //! | `logged` | whether the engine answers, as events |
-//! | `settings` | numbers and names that make no sense |
+//! | `settings` | invalid numbers and names |
 
 mod in_process;
 mod joined;

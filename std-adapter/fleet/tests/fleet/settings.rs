@@ -1,4 +1,4 @@
-//! Numbers and names that make no sense are told so.
+//! Errors name the number or name that is invalid.
 
 use std::time::Duration;
 

@@ -107,7 +107,7 @@ impl Calm {
                 break known;
             }
             if way.len() as u32 > bound || !seen.insert(key) {
-                return Err("those who are well are not served in time");
+                return Err("healthy instances are not served in time");
             }
             way.push(key);
             world.step();
@@ -120,7 +120,7 @@ impl Calm {
         }
         let ticks = known + way.len() as u32;
         if ticks > bound {
-            return Err("those who are well are not served in time");
+            return Err("healthy instances are not served in time");
         }
         Ok(ticks)
     }

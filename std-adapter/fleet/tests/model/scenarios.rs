@@ -92,14 +92,14 @@ fn holds(scenario: &Scenario) {
 }
 
 #[test]
-fn whatever_fails_those_who_are_well_are_served_again_and_nobody_trips_them_wrongly() {
+fn whatever_fails_healthy_instances_are_served_again_and_never_tripped_wrongly() {
     for scenario in scenarios() {
         holds(&scenario);
     }
 }
 
 #[test]
-fn an_engine_that_falls_back_shuts_nobody_out() {
+fn an_engine_that_falls_back_keeps_no_caller_out() {
     holds(&fallen_back());
 }
 
@@ -138,21 +138,17 @@ fn any_two_faults_together_are_survived() {
 
 /// Faults of the protocol, the scenario that finds each, and part of its message.
 const MUTATIONS: [(Mutation, &str, &str); 11] = [
-    (
-        AnswersAreMessages,
-        "fallen back twice",
-        "those who are well",
-    ),
+    (AnswersAreMessages, "fallen back twice", "healthy instances"),
     (EndsAreForgotten, "older", "a period that had ended"),
-    (SilenceIsNotNoticed, "seldom and gone", "those who are well"),
+    (SilenceIsNotNoticed, "seldom and gone", "healthy instances"),
     (NewIdAtEachStart, "crashes", "fewer than a quorum"),
     (VotesDoNotAge, "sick", "fewer than a quorum"),
     (OneVoteLess, "an outage", "fewer than a quorum"),
     (AllMayProbe, "two sick", "two instances have probed"),
-    (RightsDoNotLapse, "killed", "those who are well"),
-    (OneWitnessIsTwo, "two sick", "those who are well"),
-    (SuccessIsNotTold, "seldom", "those who are well"),
-    (WhoFailedDoesNotRest, "sick", "those who are well"),
+    (RightsDoNotLapse, "killed", "healthy instances"),
+    (OneWitnessIsTwo, "two sick", "healthy instances"),
+    (SuccessIsNotTold, "seldom", "healthy instances"),
+    (WhoFailedDoesNotRest, "sick", "healthy instances"),
 ];
 
 #[test]

@@ -21,11 +21,11 @@ const SHELL: &str = r#"
 "#;
 
 impl RedisServer {
-    /// With arguments of its own, on a port that nobody has.
+    /// With arguments of its own, on a free port.
     pub(crate) fn start_with(arguments: &[&str]) -> io::Result<Self> {
         let mut tries = 20;
         loop {
-            // Below the ports that systems give to whoever connects.
+            // Below the ports that systems give to outgoing connections.
             match Self::start_at(fastrand::u16(10_000..30_000), arguments) {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => tries -= 1,
                 result => return result,
@@ -61,7 +61,7 @@ impl RedisServer {
             port,
         };
         let began = Instant::now();
-        // Whoever answers there may be somebody else's server.
+        // Another program's server may answer there.
         while !server.answers()? {
             if let Some(status) = server.shell.try_wait()? {
                 let words = format!("no server on port {port}: {status}");

@@ -1,4 +1,4 @@
-//! Flushes, expiry, and keys that somebody else has written.
+//! Flushes, expiry, and keys that another program has written.
 
 use atomic_breaker_fleet::{Fleet, Period, Verdict};
 use atomic_breaker_redis::RedisFleet;
@@ -27,7 +27,7 @@ async fn epochs_rise(what: &str, forget: impl AsyncFn(&Server, &RedisFleet, Peri
 }
 
 #[tokio::test]
-async fn after_a_flush_the_next_epoch_is_later_also_for_voters_who_know_nothing() {
+async fn after_a_flush_the_next_epoch_is_later_also_for_voters_that_know_nothing() {
     epochs_rise("flushes", async |server, fleet, period| {
         server.command(&["FLUSHALL"]);
         assert!(!bid(fleet, 1, period.id, 100).await.done);
@@ -37,7 +37,7 @@ async fn after_a_flush_the_next_epoch_is_later_also_for_voters_who_know_nothing(
 }
 
 #[tokio::test]
-async fn after_expiry_the_next_epoch_is_later_also_for_voters_who_know_nothing() {
+async fn after_expiry_the_next_epoch_is_later_also_for_voters_that_know_nothing() {
     epochs_rise("expiries", async |server, fleet, _| {
         server.command(&["PEXPIRE", "{test}:records", "1"]);
         pause(10).await;

@@ -31,7 +31,7 @@ fn at(address: &str) -> RedisFleet {
 }
 
 #[tokio::test]
-async fn an_address_where_nobody_listens() {
+async fn an_address_without_a_server() {
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -74,7 +74,7 @@ async fn a_password_that_is_missing_or_wrong_and_one_that_is_right() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_too_little() {
+async fn a_user_without_enough_rights() {
     for allowed in [
         &["~other:*", "&*", "+@all"][..],
         &["~*", "&other:*", "+@all"],
@@ -89,7 +89,7 @@ async fn a_user_who_may_too_little() {
     }
 }
 
-/// A server with a user who may nothing else.
+/// A server with a user who has no other rights.
 fn with_user(allowed: &[&str]) -> Option<Server> {
     let user = ["--user", "app", "on", ">word"];
     Server::start_with(&[&user[..], allowed].concat())
@@ -100,7 +100,7 @@ fn of_user(server: &Server) -> RedisFleet {
 }
 
 #[tokio::test]
-async fn a_user_who_may_what_the_documentation_says() {
+async fn a_user_with_the_documented_rights() {
     let readme = include_str!("../../README.md");
     let mut lines = readme.lines();
     let rights = lines.find_map(|line| line.strip_prefix("| rights of the user |"));
@@ -200,7 +200,7 @@ async fn a_request_that_is_given_up_late_leaves_the_next_connection_alone() {
     fleet.read(instance(1), 5_000).await.unwrap();
     drop(late);
     fleet.read(instance(1), 5_000).await.unwrap();
-    // One, and that of whoever counts.
+    // One, and the connection that counts them.
     assert_eq!(connections(&server), before + 2);
 }
 

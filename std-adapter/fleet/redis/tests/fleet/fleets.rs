@@ -11,7 +11,7 @@ use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip};
 use crate::server::Server;
 
 #[tokio::test]
-async fn one_sick_instance_opens_nobody_else() {
+async fn one_sick_instance_opens_no_other() {
     let Some(server) = Server::start() else {
         return;
     };

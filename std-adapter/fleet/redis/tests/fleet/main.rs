@@ -5,7 +5,7 @@
 //! | `server`, `redis_server`, `proxy` | a server of its own for each test, and what is between |
 //! | `process` | instances |
 //! | `epochs` | flushes, expiry, keys of others |
-//! | `readings` | who has heard every change reads none of the records again |
+//! | `readings` | an instance that has heard every change reads none of the records again |
 //! | `errors` | why the server does not answer is shown |
 //! | `outages` | a server that is stopped, killed, flushed, in the midst of an outage |
 //! | `failover` | a replica takes over |
@@ -60,7 +60,7 @@ fn a_prefix_that_would_break_out_of_its_keys_is_rejected() {
 }
 
 #[test]
-fn an_address_that_is_none_is_named() {
+fn an_invalid_address_is_named() {
     let error = RedisFleet::new("127.0.0.1", "shop").unwrap_err();
     assert!(error.to_string().contains("address"), "{error}");
 }

@@ -62,7 +62,7 @@ async fn the_next_one_probes_within_the_grace() {
     until(all_live, 20_000, "ten instances").await;
     trip(&all).await;
 
-    // Nobody else calls, so nobody else wants to probe.
+    // No other instance calls, so no other wants to probe.
     let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
     let probes = tokio::task::spawn_blocking(move || lines.any(|line| line.unwrap() == PROBING));
     let probes = tokio::time::timeout(Duration::from_secs(20), probes).await;

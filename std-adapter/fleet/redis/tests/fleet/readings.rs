@@ -1,4 +1,4 @@
-//! Who has heard every change reads none of the records again; who has missed one reads what everybody would.
+//! An instance that has heard every change reads none of the records again; one that has missed a change reads what a newcomer would.
 
 use atomic_breaker_fleet::{
     Ask, EngineError, Fleet, Message, Messages, Name, Notice, PeriodId, Verdict,
@@ -64,7 +64,7 @@ async fn change(fleet: &RedisFleet, step: u32) {
 }
 
 #[tokio::test]
-async fn who_has_heard_every_change_reads_no_records() {
+async fn an_instance_that_heard_every_change_reads_no_records() {
     let Some(server) = Server::start() else {
         return;
     };
@@ -82,7 +82,7 @@ async fn who_has_heard_every_change_reads_no_records() {
 }
 
 #[tokio::test]
-async fn who_has_missed_a_change_reads_what_everybody_reads() {
+async fn an_instance_that_missed_a_change_reads_what_a_newcomer_reads() {
     let Some(server) = Server::start() else {
         return;
     };
@@ -107,7 +107,7 @@ async fn who_has_missed_a_change_reads_what_everybody_reads() {
 }
 
 #[tokio::test]
-async fn a_server_that_took_over_with_older_records_is_believed() {
+async fn a_server_that_took_over_with_older_records_counts() {
     let Some(server) = Server::start() else {
         return;
     };

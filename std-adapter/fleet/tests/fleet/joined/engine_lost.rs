@@ -155,7 +155,7 @@ async fn trips_while_it_was_gone_are_votes_when_it_is_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_cut_off_for_the_whole_outage_learns_of_the_next() {
+async fn an_instance_cut_off_for_the_whole_outage_learns_of_the_next() {
     let mut world = World::new(10, FleetConfig::new(3)).await;
     for _ in 0..3 {
         world.trip().await;

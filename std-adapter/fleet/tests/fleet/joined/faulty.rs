@@ -126,11 +126,11 @@ async fn an_engine_that_panics_at_every_request_leaves_each_to_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_seated_while_a_reading_is_under_way_learns_by_the_next_at_once() {
+async fn a_breaker_seated_during_a_reading_follows_the_next_one_at_once() {
     let engine = Faulty::new(100);
     let joined = Joined::new(engine.clone(), FleetConfig::new(3)).unwrap();
     idle(20).await;
-    // Read already, not yet answered; and nobody is there to hear it.
+    // Read already, not yet answered; and there is no breaker yet to follow it.
     open_elsewhere(&engine.engine, b"payments").await;
     idle(20).await;
     let payments = seated(&joined);
@@ -139,7 +139,7 @@ async fn who_is_seated_while_a_reading_is_under_way_learns_by_the_next_at_once()
     assert_eq!(payments.state(), State::Open);
 }
 
-/// As it is written in haste.
+/// Written in haste.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Tenant(u32);
 
@@ -175,7 +175,7 @@ async fn keys_that_panic_at_names_of_others_end_nothing() {
 }
 
 #[test]
-fn who_joined_in_a_runtime_that_has_ended_is_not_connected() {
+fn a_process_that_joined_in_a_runtime_that_has_ended_is_not_connected() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

@@ -20,7 +20,7 @@ async fn outage(world: &mut World) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_falls_back_to_the_end_of_an_earlier_outage_shuts_nobody_out() {
+async fn an_engine_that_falls_back_to_the_end_of_an_earlier_outage_keeps_no_caller_out() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     outage(&mut world).await;
     let snapshot = world.engine.replica();
@@ -36,7 +36,7 @@ async fn an_engine_that_falls_back_to_the_end_of_an_earlier_outage_shuts_nobody_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_falls_back_twice_shuts_nobody_out() {
+async fn an_engine_that_falls_back_twice_keeps_no_caller_out() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     outage(&mut world).await;
     let ended = world.engine.replica();
@@ -52,7 +52,7 @@ async fn an_engine_that_falls_back_twice_shuts_nobody_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_period_that_ended_trips_nobody_when_the_engine_falls_back_to_it() {
+async fn a_period_that_ended_trips_no_instance_when_the_engine_falls_back_to_it() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     world.trip().await;
     let open = world.engine.replica();
@@ -93,7 +93,7 @@ async fn a_published_period_that_no_record_knows_ends_by_itself() {
         assert!(world.all_are(State::Open), "{world:?}");
         world.run(2_000 + 2 * GRACE_MS).await;
         assert!(world.all_are(State::Closed), "{epoch}: {world:?}");
-        // Whatever epoch it had, nobody is deaf after the next reading.
+        // Whatever epoch it had, messages count again after the next reading.
         world.run(6_000).await;
         world.trip().await;
         world.idle(Duration::from_secs(1).as_millis() as u64).await;

@@ -20,7 +20,7 @@ async fn a_quorum_that_trips_opens_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_sick_instance_opens_nobody_else() {
+async fn one_sick_instance_opens_no_other() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     for _ in 0..600 {
         world.processes[0].call(false);
@@ -35,7 +35,7 @@ async fn one_sick_instance_opens_nobody_else() {
 
 /// A failed probe puts off the next one by a grace, and two of different instances make a longer period.
 #[tokio::test(start_paused = true)]
-async fn each_period_has_one_probe_and_grows_when_two_have_failed_whoever_probes() {
+async fn each_period_has_one_probe_and_grows_when_two_have_failed_whichever_instances_probe() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     world.trip().await;
     let pauses = [10_000, 1_000, 20_000, 2_000, 40_000, 4_000, 40_000];
@@ -63,7 +63,7 @@ async fn one_successful_probe_closes_all() {
     assert!(world.all_are(State::Closed), "{world:?}");
     let first = world.made[0].0;
     let until_all = world.made.iter().filter(|(at, _)| *at == first).count();
-    assert_eq!(until_all, 1, "somebody else probed, too");
+    assert_eq!(until_all, 1, "another instance probed, too");
 }
 
 #[tokio::test(start_paused = true)]
@@ -81,7 +81,7 @@ async fn traffic_returns_gradually_everywhere_where_the_rules_say_so() {
 async fn a_prober_that_is_killed_is_followed_within_the_grace() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     world.trip().await;
-    // Until somebody has the right to probe, but has not yet called.
+    // Until an instance has the right to probe, but has not yet called.
     let mut holder = None;
     for _ in 0..12_000 {
         for process in &world.processes {
@@ -94,12 +94,12 @@ async fn a_prober_that_is_killed_is_followed_within_the_grace() {
             break;
         }
     }
-    let killed = world.processes.remove(holder.expect("nobody probes"));
+    let killed = world.processes.remove(holder.expect("no instance probes"));
     drop(killed);
     world.is_up = true;
     let before = world.now_ms;
     world.run(2_000).await;
-    let next = world.made.first().expect("nobody followed").0;
+    let next = world.made.first().expect("no instance followed").0;
     assert!(next - before <= GRACE_MS, "{} ms", next - before);
     assert!(world.all_are(State::Closed), "{world:?}");
 }
@@ -120,7 +120,7 @@ async fn a_newcomer_within_an_outage_wastes_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fleet_that_nobody_calls_stays_open_and_its_first_caller_probes() {
+async fn a_fleet_without_calls_stays_open_and_its_first_caller_probes() {
     let mut world = World::new(5, FleetConfig::new(3)).await;
     world.trip().await;
     world.idle(120_000).await;
@@ -130,7 +130,7 @@ async fn a_fleet_that_nobody_calls_stays_open_and_its_first_caller_probes() {
     assert!(world.all_are(State::Closed), "{world:?}");
 }
 
-/// Whoever has won the right is called when it has lapsed.
+/// The winner of the right is called when it has lapsed.
 #[tokio::test(start_paused = true)]
 async fn callers_that_come_once_a_second_share_few_probes() {
     let mut world = World::new(20, FleetConfig::new(3)).await;

@@ -12,7 +12,7 @@ fn joining_outside_of_a_runtime_is_an_error_that_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_number_that_makes_no_sense_is_an_error() {
+async fn an_invalid_number_is_an_error() {
     let error = Joined::new(InProcess::new(), FleetConfig::new(0)).unwrap_err();
     assert!(error.to_string().contains("quorum"), "{error}");
 }
@@ -44,7 +44,7 @@ async fn in_shadow_mode_nothing_is_done_and_what_would_be_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_is_counted_and_blocks_nobody() {
+async fn a_full_queue_is_counted_and_blocks_no_call() {
     let world = World::new(1, FleetConfig::new(3)).await;
     let process = &world.processes[0];
     // The task has no turn meanwhile.
@@ -59,7 +59,7 @@ async fn a_full_queue_is_counted_and_blocks_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_the_fleet_goes_on_alone() {
+async fn a_process_that_leaves_the_fleet_goes_on_alone() {
     let mut world = World::new(5, FleetConfig::new(3)).await;
     world.processes[0].joined = None;
     world.is_up = false;

@@ -14,7 +14,7 @@ fn trip(process: &Process) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_sick_instance_keeps_nobody_open() {
+async fn one_sick_instance_keeps_no_other_open() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
     world.trip().await;
     world.is_up = true;
@@ -47,7 +47,7 @@ async fn one_sick_instance_keeps_nobody_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_crashes_again_and_again_opens_nobody_else() {
+async fn a_process_that_crashes_again_and_again_opens_no_other() {
     for named in [false, true] {
         let named_as = |name| {
             let fleet = FleetConfig::new(3);

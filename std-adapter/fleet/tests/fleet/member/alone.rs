@@ -131,7 +131,7 @@ fn what_was_heard_after_the_question_is_newer_than_its_answer() {
 }
 
 #[test]
-fn who_stood_still_for_an_hour_follows_what_the_engine_says_now() {
+fn an_instance_that_stood_still_for_an_hour_follows_what_the_engine_says_now() {
     let hour = 60 * 60 * 1_000;
     let mut sleeper = Instance::probing(period(5, 0));
     sleeper.now.now_ms += hour;

@@ -1,4 +1,4 @@
-//! Messages that are lost, doubled, late, out of order, or of somebody else.
+//! Messages that are lost, duplicated, late, out of order, or forged.
 
 use atomic_breaker_fleet::contract::{Action, Local};
 use atomic_breaker_fleet::{Ask, Notice, PeriodId, Verdict};
@@ -107,7 +107,7 @@ fn an_engine_that_has_fallen_back_knows_nothing_of_the_period() {
 }
 
 #[test]
-fn who_has_failed_does_not_wait_for_a_period_that_the_engine_has_lost() {
+fn an_instance_that_failed_does_not_wait_for_a_period_that_the_engine_has_lost() {
     let mut instance = Instance::probing(period(5, 0));
     instance.local(Local::ProbeFailed { open_ms: 2_000 });
     instance.hear(Notice::Open(period(6, 10_000)));
@@ -192,7 +192,7 @@ fn any_input_at_any_time_neither_wedges_nor_panics() {
 }
 
 #[test]
-fn the_end_of_a_period_is_remembered_by_those_who_were_not_in_it() {
+fn the_end_of_a_period_is_remembered_by_instances_that_were_not_in_it() {
     let mut instance = Instance::new(1);
     let end = PeriodId {
         epoch: 51,

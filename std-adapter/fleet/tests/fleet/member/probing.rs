@@ -6,7 +6,7 @@ use atomic_breaker_fleet::{Ask, Notice, Verdict};
 use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
 
 #[test]
-fn nobody_bids_before_the_end_or_without_a_call() {
+fn no_instance_bids_before_the_end_or_without_a_call() {
     let mut instance = Instance::in_period(1, period(5, 4_000));
     assert_eq!(instance.run_to(3_999), []);
     assert!(!instance.member.wants_rejections(instance.now));
@@ -32,7 +32,7 @@ fn one_rejected_call_is_one_bid() {
 }
 
 #[test]
-fn whoever_wins_probes_and_says_what_it_found() {
+fn the_winner_probes_and_reports_what_it_found() {
     let mut instance = Instance::probing(period(5, 0));
     let healthy = Ask::Verdict {
         id: id(5),
@@ -44,7 +44,7 @@ fn whoever_wins_probes_and_says_what_it_found() {
 }
 
 #[test]
-fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whoever_probes() {
+fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whichever_instance_probes() {
     for (trips, grown) in [(1, 20_000), (2, 40_000), (3, 60_000), (200, 60_000)] {
         let mut third = period(5, 0);
         third.trips = trips;
@@ -64,7 +64,7 @@ fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whoever_probes() {
 }
 
 #[test]
-fn who_has_failed_leaves_the_next_probe_to_others_for_its_own_open_time() {
+fn an_instance_that_failed_leaves_the_next_probe_to_others_for_its_own_open_time() {
     let mut instance = Instance::probing(period(5, 0));
     let actions = instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
     let [Action::Ask(verdict @ Ask::Verdict { .. })] = actions[..] else {
@@ -83,7 +83,7 @@ fn who_has_failed_leaves_the_next_probe_to_others_for_its_own_open_time() {
 }
 
 #[test]
-fn whoever_loses_waits_for_the_one_who_won_and_no_longer() {
+fn a_loser_waits_for_the_winner_and_no_longer() {
     let mut instance = Instance::in_period(1, period(5, 1_000));
     instance.run_to(1_000);
     let bid = instance.demand();
@@ -99,7 +99,7 @@ fn whoever_loses_waits_for_the_one_who_won_and_no_longer() {
 }
 
 #[test]
-fn who_hears_that_somebody_probes_does_not_bid() {
+fn an_instance_that_hears_of_a_prober_does_not_bid() {
     let mut instance = Instance::in_period(1, period(5, 1_000));
     instance.run_to(1_000);
     instance.local(Local::Rejected);
@@ -152,7 +152,7 @@ fn a_winner_that_is_called_only_after_its_right_has_ended_probes_for_all() {
 }
 
 #[test]
-fn a_winner_whom_nobody_calls_goes_on_alone_after_a_while() {
+fn a_winner_without_calls_goes_on_alone_after_a_while() {
     let mut instance = Instance::probing(period(5, 0));
     assert_eq!(instance.run_to(40_000), []);
     assert_eq!(instance.member.period(), None);

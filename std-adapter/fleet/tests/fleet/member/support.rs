@@ -95,7 +95,7 @@ impl Instance {
         })
     }
 
-    /// So many milliseconds pass; the member is told whenever it wants to be.
+    /// So many milliseconds pass; the member is notified whenever it is due.
     pub(super) fn run_to(&mut self, ms: u64) -> Vec<Action> {
         let end = self.now.now_ms + ms;
         let mut actions = Vec::new();
@@ -108,14 +108,14 @@ impl Instance {
         }
         assert!(
             self.member.due_ms().is_none_or(|due| due > end),
-            "wants to be told again and again: {:?}",
+            "is due again and again: {:?}",
             self.member
         );
         self.now.now_ms = end;
         actions
     }
 
-    /// A call is rejected when somebody may probe: it asks for the right to.
+    /// A call is rejected when a probe is allowed: the member asks for the right to it.
     pub(super) fn demand(&mut self) -> Ask {
         assert!(self.member.wants_rejections(self.now), "{:?}", self.member);
         assert_eq!(self.local(Local::Rejected), []);
@@ -144,7 +144,7 @@ pub(super) fn period(epoch: u64, remaining_ms: u32) -> Period {
     }
 }
 
-/// A period whose time is over, and whose right to probe somebody has.
+/// A period whose time is over, and whose right to probe is taken.
 pub(super) fn leased(period: Period, leased_ms: u32) -> Notice {
     Notice::Open(Period {
         remaining_ms: 0,

@@ -150,7 +150,7 @@ fn an_operator_who_resets_it_is_not_overruled_within_the_period() {
 }
 
 #[test]
-fn what_waits_for_nothing_is_idle() {
+fn a_member_that_waits_for_nothing_is_idle() {
     let mut instance = Instance::new(1);
     assert!(instance.member.is_idle(instance.now.now_ms));
     instance.local(tripped());

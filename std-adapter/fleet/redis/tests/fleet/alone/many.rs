@@ -91,12 +91,12 @@ async fn a_reading_costs_the_server_little_however_many_are_open() {
     let part = spent(&server, "hscan");
     let limit = Duration::from_millis(if is_alone() { 1 } else { 10 });
     figure(
-        "10,000 open breakers: a reading by who has heard all, of the server's time",
+        "10,000 open breakers: server time of a reading by an instance that has heard everything",
         format_args!("{} µs", again.as_micros()),
         format_args!("at most {}", ms(limit)),
     );
     figure(
-        "10,000 open breakers: each part of a reading by who has just joined, of the server's time",
+        "10,000 open breakers: server time of each part of a reading by one that has just joined",
         ms(part),
         "at most 50 ms",
     );

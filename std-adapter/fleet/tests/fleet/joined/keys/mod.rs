@@ -76,7 +76,7 @@ fn count(all: &[Process], host: &str, state: State) -> usize {
     all.iter().filter(of).count()
 }
 
-/// Votes of three that nobody here is.
+/// Votes of three instances elsewhere.
 pub(super) async fn open_elsewhere(engine: &InProcess, name: &[u8]) {
     let name = Name::new(name).unwrap();
     for voter in 1..=3 {

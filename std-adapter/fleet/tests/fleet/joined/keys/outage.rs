@@ -81,7 +81,7 @@ async fn what_an_operator_does_to_a_key_stands_in_that_instance() {
     }
     idle(20).await;
     all[0].hosts.command(&host, |key| key.reset()).unwrap();
-    // Beyond some readings: it stays as it is while the period runs, and nobody calls.
+    // Beyond some readings: it stays as it is while the period runs without calls.
     idle(30_000).await;
     assert_eq!(all[0].state("a.example"), State::Closed);
     assert_eq!(count(&all, "a.example", State::Open), 2);
