@@ -59,7 +59,7 @@ impl InProcess {
             began: Instant::now(),
             began_ms: BEGAN_MS.into(),
             requests: 0.into(),
-            link: watch::Sender::default(),
+            link: watch::Sender::new(Link::default()),
         }))
     }
 
