@@ -1,6 +1,6 @@
 //! How the process stands in its fleet.
 
-use crate::support::App;
+use crate::support::{App, assert_has};
 use atomic_breaker_admin::{Admin, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use serde_json::json;
@@ -17,13 +17,13 @@ async fn the_fleet_is_shown_until_it_is_left() {
         .unwrap()
         .unwrap();
     let fleet = app.get("/status").await.json()["fleets"][0].clone();
-    assert_eq!(
-        (&fleet["name"], &fleet["is_joined"], &fleet["is_connected"]),
-        (&json!("shop"), &json!(true), &json!(true))
+    assert_has(
+        &fleet,
+        &json!({ "name": "shop", "is_joined": true, "is_connected": true }),
     );
-    assert_eq!(
-        (&fleet["open"], &fleet["unanswered"], &fleet["withheld"]),
-        (&json!(0), &json!(0), &json!(0))
+    assert_has(
+        &fleet,
+        &json!({ "open": 0, "unanswered": 0, "withheld": 0 }),
     );
     drop((joined, watch));
     // Its task ends when it is next polled.
@@ -49,8 +49,8 @@ async fn the_error_of_a_lost_engine_is_shown() {
     drop(failed.unwrap().unwrap());
     let fleet = app.get("/status").await.json()["fleets"][0].clone();
     let error = joined.status().last_error.unwrap().to_string();
-    assert_eq!(
-        (&fleet["last_error"], &fleet["is_connected"]),
-        (&json!(error), &json!(false))
+    assert_has(
+        &fleet,
+        &json!({ "last_error": error, "is_connected": false }),
     );
 }

@@ -32,9 +32,8 @@ async fn each_change_is_logged_with_who_did_it() {
     let world = World::new();
     let app = world.app();
     world.trip("logged\nhere");
-    app.change(&json!({ "of": "hosts", "key": "logged\nhere", "do": "reset" }))
-        .await
-        .json();
+    app.changed(json!({ "of": "hosts", "key": "logged\nhere", "do": "reset" }))
+        .await;
     app.change(&json!({ "of": "hosts", "key": "not logged here", "do": "reset" }))
         .await
         .refused(404);

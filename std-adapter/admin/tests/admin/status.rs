@@ -1,6 +1,6 @@
 //! What is read.
 
-use crate::support::{App, RULES, World};
+use crate::support::{App, RULES, World, assert_has};
 use atomic_breaker_admin::{Admin, Operator, Timeline};
 use atomic_breaker_std::registry::Registry;
 use atomic_breaker_std::{Config, breaker};
@@ -23,10 +23,7 @@ async fn a_key_is_shown_with_state_since_why_last_failure_counts_and_time_left()
     let [open, failing, payments] = &entries[..] else {
         panic!("{status:#}")
     };
-    assert_eq!(
-        (&open["of"], &open["key"]),
-        (&json!("hosts"), &json!("a.example"))
-    );
+    assert_has(open, &json!({ "of": "hosts", "key": "a.example" }));
     assert_eq!(open["state"], "open");
     assert_eq!(open["since"]["why"], "failures reached the limit");
     assert_eq!(open["since"]["cause"], "failure-limit");
@@ -39,15 +36,9 @@ async fn a_key_is_shown_with_state_since_why_last_failure_counts_and_time_left()
     assert_eq!(open["last_failure"]["text"], "503 Service Unavailable");
     assert!((1..=5_000).contains(&open["wait_ms"].as_u64().unwrap()));
     assert_eq!(open["trips"], 1);
-    assert_eq!(
-        (&failing["key"], &failing["failures"]),
-        (&json!("b.example"), &json!(1))
-    );
+    assert_has(failing, &json!({ "key": "b.example", "failures": 1 }));
     assert_eq!(failing["since"], Value::Null, "it has never changed");
-    assert_eq!(
-        (&payments["of"], &payments["key"]),
-        (&json!("payments"), &Value::Null)
-    );
+    assert_has(payments, &json!({ "of": "payments", "key": null }));
 }
 
 #[tokio::test]
@@ -63,17 +54,14 @@ async fn probes_in_flight_and_an_open_time_that_is_over_are_shown() {
             break;
         }
     }
-    assert_eq!(
-        (&entry["state"], &entry["is_due"]),
-        (&json!("open"), &json!(true))
-    );
+    assert_has(&entry, &json!({ "state": "open", "is_due": true }));
     assert_eq!(entry["wait_ms"], Value::Null);
     let permit =
         atomic_breaker_std::registry::KeyedPermit::acquire(&*world.hosts, "a.example".to_owned());
     let entry = app.get("/status?of=hosts").await.json()["entries"][0].clone();
-    assert_eq!(
-        (&entry["state"], &entry["probes_in_flight"]),
-        (&json!("half-open"), &json!(1))
+    assert_has(
+        &entry,
+        &json!({ "state": "half-open", "probes_in_flight": 1 }),
     );
     assert_eq!(entry["since"]["why"], "the open time is over");
     drop(permit);
@@ -109,10 +97,7 @@ async fn keys_are_searched_filtered_ordered_and_paged() {
     assert_eq!(keys("state=open").await.0, json!(["d.example"]));
     let (page, status) = keys("order=key&limit=2&offset=1").await;
     assert_eq!(page, json!(["a.test", "c.example"]));
-    assert_eq!(
-        (&status["matching"], &status["offset"]),
-        (&json!(4), &json!(1))
-    );
+    assert_has(&status, &json!({ "matching": 4, "offset": 1 }));
     let counts = status["states"].as_array().unwrap();
     assert!(
         counts.contains(&json!({ "state": "closed", "count": 3 })),
@@ -128,45 +113,30 @@ async fn keys_are_searched_filtered_ordered_and_paged() {
 #[tokio::test]
 async fn a_query_that_makes_no_sense_says_so() {
     let app = World::new().app();
-    assert!(
-        app.get("/status?limit=0")
-            .await
-            .refused(400)
-            .contains("1 to 1000")
-    );
+    app.get("/status?limit=0")
+        .await
+        .refused_with(400, "1 to 1000");
     for path in ["status", "timeline"] {
         let long = "x".repeat(257);
         let refused = app.get(&format!("/{path}?search={long}")).await;
-        assert!(refused.refused(400).contains("256 bytes"));
+        refused.refused_with(400, "256 bytes");
         let search = &long[1..];
         let answer = app.get(&format!("/{path}?search={search}")).await;
         answer.json();
     }
-    assert!(
-        app.get("/status?limit=1001")
-            .await
-            .refused(400)
-            .contains("offset")
-    );
-    assert!(
-        app.get("/status?state=ajar")
-            .await
-            .refused(400)
-            .contains("half-open")
-    );
-    assert!(
-        app.get("/status?keys=1")
-            .await
-            .refused(400)
-            .contains("unknown field `keys`")
-    );
-    assert!(
-        app.get("/timeline?limit=0")
-            .await
-            .refused(400)
-            .contains("before")
-    );
-    assert!(app.get("/nothing").await.refused(404).contains("control"));
+    app.get("/status?limit=1001")
+        .await
+        .refused_with(400, "offset");
+    app.get("/status?state=ajar")
+        .await
+        .refused_with(400, "half-open");
+    app.get("/status?keys=1")
+        .await
+        .refused_with(400, "unknown field `keys`");
+    app.get("/timeline?limit=0")
+        .await
+        .refused_with(400, "before");
+    app.get("/nothing").await.refused_with(404, "control");
 }
 
 #[tokio::test]
@@ -183,15 +153,15 @@ async fn sources_say_how_full_they_are_their_rules_and_their_mode() {
         hosts["keys"],
         json!({ "known": 1, "capacity": 64, "evicted": 0, "unguarded": 0 })
     );
-    assert_eq!(
-        (&hosts["enforced_percent"], &hosts["can_change_rules"]),
-        (&json!(0), &json!(true))
+    assert_has(
+        hosts,
+        &json!({ "enforced_percent": 0, "can_change_rules": true }),
     );
     assert_eq!(hosts["rules"]["consecutive_failures"], 2);
     assert_eq!(hosts["is_recorded"], true);
-    assert_eq!(
-        (&payments["kind"], &payments["can_change_rules"]),
-        (&json!("breaker"), &json!(false))
+    assert_has(
+        payments,
+        &json!({ "kind": "breaker", "can_change_rules": false }),
     );
     assert_eq!(payments["enforced_percent"], 100);
 }
@@ -272,16 +242,10 @@ async fn static_breakers_and_those_without_a_recorder_are_shown() {
         "it has no shadow mode"
     );
     let entry = &status["entries"][0];
-    assert_eq!(
-        (&entry["state"], &entry["since"]),
-        (&json!("open"), &Value::Null),
-        "it was not recorded"
-    );
+    // It was not recorded.
+    assert_has(entry, &json!({ "state": "open", "since": null }));
     let app = App::of(Admin::new(&Timeline::new()).breaker("plain", &*PLAIN));
-    let reset = app
-        .change(&json!({ "of": "plain", "do": "reset" }))
-        .await
-        .json();
+    let reset = app.changed(json!({ "of": "plain", "do": "reset" })).await;
     assert_eq!(reset["entry"]["state"], "closed");
     assert_eq!(
         reset["entry"]["since"]["by"], "alice",
@@ -299,11 +263,6 @@ async fn a_viewer_sees_that_nothing_may_be_changed() {
         .layer(Extension(Operator::viewer("bob"))));
     assert_eq!(app.get("/status").await.json()["may_change"], false);
     let reset = json!({ "of": "payments", "do": "trip" });
-    assert!(
-        app.change(&reset)
-            .await
-            .refused(403)
-            .contains("\"bob\" may look")
-    );
+    app.refuses(&reset, 403, "\"bob\" may look").await;
     assert_eq!(world.payments.breaker().snapshot().epoch(), 0);
 }

@@ -98,6 +98,15 @@ impl App {
             .await
     }
 
+    pub(crate) async fn refuses(&self, change: &Value, status: u16, words: &str) {
+        self.change(change).await.refused_with(status, words);
+    }
+
+    /// What has changed.
+    pub(crate) async fn changed(&self, change: Value) -> Value {
+        self.change(&change).await.json()
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.0.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
@@ -139,5 +148,19 @@ impl Answer {
         assert_eq!(self.status.as_u16(), status, "{}", self.body);
         let answer: Value = serde_json::from_str(&self.body).unwrap();
         answer["error"].as_str().unwrap().to_owned()
+    }
+
+    #[track_caller]
+    pub(crate) fn refused_with(&self, status: u16, words: &str) {
+        let error = self.refused(status);
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+/// It has these fields, and may have others.
+#[track_caller]
+pub(crate) fn assert_has(it: &Value, fields: &Value) {
+    for (name, field) in fields.as_object().unwrap() {
+        assert_eq!(it[name], *field, "{name} in {it}");
     }
 }

@@ -1,6 +1,6 @@
 //! Since when and why.
 
-use crate::support::{RULES, World};
+use crate::support::{RULES, World, assert_has};
 use atomic_breaker_admin::Timeline;
 use serde_json::{Value, json};
 
@@ -11,22 +11,22 @@ async fn transitions_come_newest_first_with_the_words_of_the_failure() {
     world.trip("a");
     world.payments.breaker().trip();
     let events = app.get("/timeline").await.json()["events"].clone();
-    assert_eq!(
-        (&events[0]["of"], &events[0]["key"], &events[0]["number"]),
-        (&json!("payments"), &Value::Null, &json!(2))
+    assert_has(
+        &events[0],
+        &json!({ "of": "payments", "key": null, "number": 2 }),
     );
     let first = &events[1];
-    assert_eq!(
-        (&first["kind"], &first["from"], &first["to"]),
-        (&json!("transition"), &json!("closed"), &json!("open"))
+    assert_has(
+        first,
+        &json!({ "kind": "transition", "from": "closed", "to": "open" }),
     );
-    assert_eq!(
-        (&first["key"], &first["failure"]),
-        (&json!("a"), &json!("503 Service Unavailable"))
+    assert_has(
+        first,
+        &json!({ "key": "a", "failure": "503 Service Unavailable" }),
     );
-    assert_eq!(
-        (&first["why"], &first["open_for_ms"]),
-        (&json!("failures reached the limit"), &json!(5_000))
+    assert_has(
+        first,
+        &json!({ "why": "failures reached the limit", "open_for_ms": 5_000 }),
     );
 }
 
@@ -91,9 +91,7 @@ async fn a_state_that_was_not_recorded_is_not_explained_by_an_older_one() {
         let entry = app.get("/status").await.json()["entries"][0].clone();
         (entry["state"].clone(), entry["since"]["why"].clone())
     };
-    app.change(&json!({ "of": "shared", "do": "trip" }))
-        .await
-        .json();
+    app.changed(json!({ "of": "shared", "do": "trip" })).await;
     assert_eq!(since().await, (json!("open"), json!("by command")));
     other.reset();
     assert_eq!(since().await, (json!("closed"), Value::Null));
@@ -134,11 +132,8 @@ async fn it_is_read_in_pages() {
         .json();
     assert!(next["events"][0]["number"].as_u64().unwrap() < before);
     let last = app.get("/timeline?before=201").await.json();
-    assert_eq!(
-        (&last["events"], &last["has_more"]),
-        (&json!([]), &json!(false)),
-        "200 are forgotten"
-    );
+    // 200 are forgotten.
+    assert_has(&last, &json!({ "events": [], "has_more": false }));
     assert_eq!(
         app.get("/timeline?search=KEY%205&limit=1").await.json()["events"][0]["key"],
         "key 5"

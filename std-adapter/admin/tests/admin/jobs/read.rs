@@ -7,7 +7,7 @@ use atomic_breaker_steps::{MemoryStore, Status, Steps, Store};
 use serde_json::{Value, json};
 
 use super::{LEASE, Office, keys, letters};
-use crate::support::App;
+use crate::support::{App, assert_has};
 
 #[tokio::test(start_paused = true)]
 async fn jobs_are_listed_as_they_stand() {
@@ -125,10 +125,7 @@ async fn jobs_are_counted_by_status_and_lane_and_the_oldest_that_is_due_is_told(
     office.put(&later.delay(LEASE)).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     let counts = office.app().get("/jobs/counts?of=office").await.json();
-    assert_eq!(
-        (&counts["due"], &counts["oldest_due_ms"]),
-        (&json!(1), &json!(3_000))
-    );
+    assert_has(&counts, &json!({ "due": 1, "oldest_due_ms": 3_000 }));
     let of = |status: &str| {
         let all = counts["statuses"].as_array().unwrap();
         let of = all.iter().find(|of| of["status"] == status).unwrap();
@@ -138,10 +135,7 @@ async fn jobs_are_counted_by_status_and_lane_and_the_oldest_that_is_due_is_told(
     assert_eq!(all, [2, 0, 1, 1, 0, 0]);
     assert_eq!(counts["lanes"][0]["lane"], "billing");
     assert_eq!(counts["lanes"][0]["due"], 1);
-    assert_eq!(
-        (&counts["lanes"][1]["waiting"], &counts["lanes"][1]["due"]),
-        (&json!(1), &json!(0))
-    );
+    assert_has(&counts["lanes"][1], &json!({ "waiting": 1, "due": 0 }));
 }
 
 #[tokio::test]
@@ -152,18 +146,12 @@ async fn one_job_has_its_history_and_of_its_state_the_size() {
     let job = office.app().get(&format!("/job?of=office&id={id}")).await;
     assert!(!job.body.contains("secret"));
     let job = job.json();
-    assert_eq!(
-        (&job["status"], &job["state_bytes"]),
-        (&json!("dead"), &json!(8))
-    );
+    assert_has(&job, &json!({ "status": "dead", "state_bytes": 8 }));
     let history = job["history"].as_array().unwrap();
     assert_eq!((history.len(), &job["history_count"]), (1, &json!(1)));
     let error = history[0]["error"].as_str().unwrap();
     assert!(error.len() <= 4_096 && error.starts_with("<script>alert(1)</script>\n\u{202e}é"));
-    assert_eq!(
-        (&history[0]["step"], &history[0]["failures"]),
-        (&json!("invoice"), &json!(1))
-    );
+    assert_has(&history[0], &json!({ "step": "invoice", "failures": 1 }));
 }
 
 #[tokio::test]
@@ -241,10 +229,7 @@ async fn steps_over_several_stores_are_shown_side_by_side_and_told_apart() {
         .unwrap()
         .clone();
     assert_eq!(names[0]["kinds"], json!(["letter", "order"]));
-    assert_eq!(
-        (&names[1]["name"], &names[1]["kinds"]),
-        (&json!("other"), &json!([]))
-    );
+    assert_has(&names[1], &json!({ "name": "other", "kinds": [] }));
     let twice = office.admin().steps("office", &other).router::<()>();
     assert!(
         twice
@@ -277,7 +262,7 @@ async fn a_question_that_makes_no_sense_is_told_what_would() {
     }
     let long = "x".repeat(256);
     let error = app.get(&format!("/jobs?of=office&search={long}")).await;
-    assert!(error.refused(400).contains("255 bytes"));
+    error.refused_with(400, "255 bytes");
 }
 
 /// The bound is generous, as other programs may run; what was measured is printed.
