@@ -41,7 +41,7 @@ async fn no_request_makes_the_registry_grow() {
 }
 
 #[tokio::test]
-async fn hostile_keys_come_back_as_they_are_and_are_found_again() {
+async fn hostile_keys_are_returned_unchanged_and_found_again() {
     let world = World::new();
     let app = world.app();
     let hostile = [
@@ -75,7 +75,7 @@ async fn hostile_keys_come_back_as_they_are_and_are_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_commands_at_the_same_time_each_is_done_or_refused() {
+async fn each_of_several_simultaneous_commands_is_done_or_refused() {
     let world = World::new();
     let app = world.app();
     world.fail("a");
@@ -101,7 +101,7 @@ async fn of_commands_at_the_same_time_each_is_done_or_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_readers_at_once_are_all_answered() {
+async fn a_thousand_simultaneous_readers_all_get_a_response() {
     let world = World::with(Timeline::new(), RULES, 10_000);
     let app = world.app();
     for number in 0..1_000 {

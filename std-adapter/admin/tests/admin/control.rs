@@ -28,7 +28,7 @@ async fn each_command_does_what_its_name_says() {
 }
 
 #[tokio::test]
-async fn a_single_breaker_is_commanded_by_its_name() {
+async fn a_single_breaker_takes_commands_under_its_name() {
     let world = World::new();
     let app = world.app();
     let trip = app
@@ -45,7 +45,7 @@ async fn a_single_breaker_is_commanded_by_its_name() {
 }
 
 #[tokio::test]
-async fn what_does_not_apply_changes_nothing_and_says_so() {
+async fn a_command_that_does_not_apply_changes_nothing_and_says_so() {
     let world = World::new();
     let app = world.app();
     let release = app
@@ -60,7 +60,7 @@ async fn what_does_not_apply_changes_nothing_and_says_so() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_made() {
+async fn a_change_creates_no_key() {
     let world = World::new();
     let app = world.app();
     world
@@ -148,7 +148,7 @@ async fn requests_that_contradict_themselves_are_refused() {
 }
 
 #[tokio::test]
-async fn of_two_operators_the_second_is_told_that_it_has_changed() {
+async fn the_second_of_two_operators_learns_that_it_has_changed() {
     let world = World::new();
     let app = world.app();
     world.trip("a");
@@ -172,7 +172,7 @@ async fn of_two_operators_the_second_is_told_that_it_has_changed() {
 }
 
 #[tokio::test]
-async fn what_is_done_by_hand_names_who_did_it() {
+async fn a_manual_change_names_its_operator() {
     let world = World::new();
     let app = world.app();
     app.changed(json!({ "of": "payments", "do": "trip" })).await;

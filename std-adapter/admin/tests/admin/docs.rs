@@ -7,7 +7,7 @@ use axum::Router;
 
 const PAGE: &str = include_str!("../../../../docs/admin.md");
 
-/// Each command, and what the page says that it answers.
+/// Each command, and what the page says it returns.
 fn commands() -> Vec<&'static str> {
     let blocks = PAGE
         .split("```console\n")

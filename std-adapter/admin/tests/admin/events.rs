@@ -57,7 +57,7 @@ impl Stream {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_happens_comes_at_once_and_beats_in_between() {
+async fn events_come_at_once_and_beats_in_between() {
     let world = World::new();
     let app = world.app();
     let mut stream = Stream::open(&app, None).await;
@@ -79,7 +79,7 @@ async fn what_happens_comes_at_once_and_beats_in_between() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_ends_and_the_next_goes_on_where_it_ended() {
+async fn the_next_stream_continues_where_the_last_one_ended() {
     let world = World::new();
     let app = world.app();
     let mut stream = Stream::open(&app, None).await;
@@ -101,7 +101,7 @@ async fn a_stream_ends_and_the_next_goes_on_where_it_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_missed_more_than_is_kept_is_told_to_read_it_all_again() {
+async fn a_reader_that_missed_too_much_is_told_to_reload() {
     let world = World::with(
         Timeline::keeping(5, 100).unwrap(),
         crate::support::RULES,
@@ -135,7 +135,7 @@ async fn who_missed_more_than_is_kept_is_told_to_read_it_all_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_pages_are_live_than_there_are_places() {
+async fn the_number_of_live_pages_is_limited() {
     let world = World::new();
     let app = App::of(world.admin().streams(2));
     let first = Stream::open(&app, None).await;
@@ -161,7 +161,7 @@ async fn no_more_pages_are_live_than_there_are_places() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_takes_nothing_holds_its_place_for_twenty_seconds() {
+async fn a_stuck_reader_holds_its_place_for_twenty_seconds() {
     let world = World::new();
     let app = App::of(world.admin().streams(1));
     let stuck = open(&app, None).await;
@@ -176,7 +176,7 @@ async fn a_reader_that_takes_nothing_holds_its_place_for_twenty_seconds() {
 }
 
 #[tokio::test]
-async fn a_thousand_clients_at_once_are_served_or_refused_and_gone_ones_make_room() {
+async fn a_thousand_clients_are_served_or_refused_and_make_room_when_they_leave() {
     let world = World::new();
     let app = App::of(world.admin().streams(100));
     let address = app.serve().await;

@@ -123,7 +123,7 @@ async fn a_body_that_is_too_long_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_is_not_waited_for() {
+async fn a_body_that_never_comes_is_not_waited_for() {
     let app = World::new().app();
     let never = futures_util::stream::pending::<Result<&'static str, std::io::Error>>();
     let request = Request::post("/control")

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 
 #[tokio::test]
-async fn a_request_without_an_operator_is_refused_and_told_how() {
+async fn a_request_without_an_operator_is_refused_with_the_fix() {
     let world = World::new();
     let app = App(world.admin().router().unwrap());
     for path in [
@@ -42,7 +42,7 @@ async fn a_route_layer_authenticates_as_well() {
 }
 
 #[tokio::test]
-async fn unless_hosts_are_set_loopback_alone_is_served() {
+async fn only_loopback_is_served_unless_hosts_are_set() {
     let app = World::new().app();
     for host in [
         "localhost",
@@ -90,7 +90,7 @@ async fn unless_hosts_are_set_loopback_alone_is_served() {
 }
 
 #[tokio::test]
-async fn hosts_that_are_set_are_served_and_no_others() {
+async fn only_the_listed_hosts_are_served() {
     let app = app_at(&["Admin.Example.com", "10.0.0.7:8080"], &[]);
     for host in [
         "admin.example.com",
@@ -140,7 +140,7 @@ async fn a_request_names_one_host() {
 }
 
 #[tokio::test]
-async fn other_methods_are_told_which() {
+async fn other_methods_are_refused_with_those_that_are_allowed() {
     let app = World::new().app();
     let host = [("host", "localhost"), JSON];
     for (method, path, allow) in [
@@ -160,7 +160,7 @@ async fn other_methods_are_told_which() {
 }
 
 #[tokio::test]
-async fn each_answer_tells_browsers_what_to_hold_it_to() {
+async fn each_response_has_the_security_headers() {
     let app = World::new().app();
     for path in [
         "/",

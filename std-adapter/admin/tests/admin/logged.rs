@@ -21,7 +21,7 @@ impl Write for Lines {
 
 /// For all tests of this process, as commands run on threads of their own; those of this one are told by the key.
 #[tokio::test]
-async fn each_change_is_logged_with_who_did_it() {
+async fn each_change_is_logged_with_its_operator() {
     let lines = Lines::default();
     let writer = lines.clone();
     let log = tracing_subscriber::fmt()

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `support` | a registry, a breaker, and an admin that shows them; requests and answers |
+//! | `support` | a registry, a breaker, and an admin that shows them; requests and responses |
 //! | `status`, `fleets` | what is read of registries, breakers and fleets |
 //! | `control`, `rules` | what is changed, by whom, and what is refused |
 //! | `timeline` | since when and why; what is remembered, and what is not |

@@ -9,7 +9,7 @@ use hyper_util::rt::TokioExecutor;
 use tower::ServiceExt;
 
 #[tokio::test]
-async fn the_page_is_found_with_and_without_a_slash_and_so_is_what_it_asks_for() {
+async fn the_page_and_its_files_are_found_with_and_without_a_slash() {
     let world = World::new();
     let admin = world.app().0;
     let below = App(Router::new().nest_service("/deep/breakers", admin.clone()));
@@ -49,7 +49,7 @@ async fn the_page_is_found_with_and_without_a_slash_and_so_is_what_it_asks_for()
 }
 
 #[tokio::test]
-async fn the_page_names_no_other_host_and_has_nothing_between_its_lines() {
+async fn the_page_names_no_other_host_and_has_no_inline_code() {
     let app = World::new().app();
     let page = app.get("/").await.body;
     assert!(
@@ -94,7 +94,7 @@ async fn strip(to: std::net::SocketAddr, request: Request<Body>) -> Response<Bod
 }
 
 #[tokio::test]
-async fn a_proxy_that_takes_a_prefix_off_is_no_obstacle() {
+async fn a_proxy_may_strip_a_prefix() {
     let world = World::new();
     let address = world.app().serve().await;
     let proxy = App(Router::new().fallback(move |request: Request<Body>| strip(address, request)));

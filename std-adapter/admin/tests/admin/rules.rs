@@ -64,7 +64,7 @@ async fn rules_are_compared_checked_and_set() {
 }
 
 #[tokio::test]
-async fn a_key_without_rules_of_its_own_is_shown_to_follow_those_of_its_class() {
+async fn a_key_without_own_rules_follows_those_of_its_class() {
     let timeline = Timeline::new();
     let hosts = Registry::builder(RULES)
         .rules_by([(true, RULES.consecutive_failures(7))], |key: &String| {
@@ -96,7 +96,7 @@ async fn a_key_without_rules_of_its_own_is_shown_to_follow_those_of_its_class() 
 }
 
 #[tokio::test]
-async fn rules_that_do_not_fit_are_refused_in_words_and_change_nothing() {
+async fn rules_that_do_not_fit_are_refused_with_the_fix_and_change_nothing() {
     let world = World::new();
     let app = world.app();
     world.fail("a");
@@ -234,7 +234,7 @@ async fn rules_that_do_not_fit_a_single_breaker_are_refused_and_change_nothing()
 }
 
 #[tokio::test]
-async fn rules_that_are_fixed_say_how_to_build_a_breaker_whose_rules_are_not() {
+async fn fixed_rules_are_refused_with_how_to_build_an_adjustable_breaker() {
     let Adjusted { app, .. } = adjusted();
     for dry_run in [true, false] {
         let set = json!({ "of": "fixed", "do": "set-rules", "rules": {}, "dry_run": dry_run });
@@ -245,7 +245,7 @@ async fn rules_that_are_fixed_say_how_to_build_a_breaker_whose_rules_are_not() {
 }
 
 #[tokio::test]
-async fn shadow_mode_is_that_of_the_whole() {
+async fn shadow_mode_applies_to_a_whole_registry() {
     let world = World::new();
     let app = world.app();
     let shadow = json!({ "of": "hosts", "do": "enforce", "percent": 0 });

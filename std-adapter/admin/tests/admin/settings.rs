@@ -9,7 +9,7 @@ fn error(admin: Admin) -> String {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_errors_that_say_what_to_do() {
+fn invalid_settings_are_errors_that_say_what_to_do() {
     let world = World::new();
     assert!(
         error(world.admin().breaker("hosts", world.payments.clone()))
@@ -45,7 +45,7 @@ fn settings_that_make_no_sense_are_errors_that_say_what_to_do() {
 }
 
 #[test]
-fn a_recorder_of_another_name_than_what_is_shown_is_a_mistake() {
+fn a_recorder_whose_name_is_not_shown_is_an_error() {
     let world = World::new();
     let _mistyped = world.timeline.of("host");
     let text = error(world.admin());
@@ -56,7 +56,7 @@ fn a_recorder_of_another_name_than_what_is_shown_is_a_mistake() {
 }
 
 #[test]
-fn a_timeline_keeps_at_least_one_and_not_everything() {
+fn the_size_of_a_timeline_is_limited() {
     for (transitions, keys) in [(0, 1), (1, 0), (1_000_001, 1)] {
         let error = Timeline::keeping(transitions, keys).unwrap_err();
         assert!(

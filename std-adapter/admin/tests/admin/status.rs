@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_key_is_shown_with_state_since_why_last_failure_counts_and_time_left() {
+async fn a_key_is_shown_with_its_state_cause_last_failure_counts_and_time_left() {
     let world = World::new();
     let app = world.app();
     world.fail("b.example");
@@ -111,7 +111,7 @@ async fn keys_are_searched_filtered_ordered_and_paged() {
 }
 
 #[tokio::test]
-async fn a_query_that_makes_no_sense_says_so() {
+async fn an_invalid_query_is_refused() {
     let app = World::new().app();
     app.get("/status?limit=0")
         .await
@@ -140,7 +140,7 @@ async fn a_query_that_makes_no_sense_says_so() {
 }
 
 #[tokio::test]
-async fn sources_say_how_full_they_are_their_rules_and_their_mode() {
+async fn sources_show_their_size_rules_and_mode() {
     let world = World::new();
     world.fail("a.example");
     world.hosts.enforcement().set_percent(0).unwrap();
@@ -198,7 +198,7 @@ async fn keys_with_the_same_name_are_not_mistaken_for_each_other() {
 }
 
 #[tokio::test]
-async fn long_keys_are_cut_and_stay_apart() {
+async fn long_keys_are_cut_and_stay_distinct() {
     let world = World::new();
     let app = world.app();
     let long = "x".repeat(100_000);
@@ -254,7 +254,7 @@ async fn static_breakers_and_those_without_a_recorder_are_shown() {
 }
 
 #[tokio::test]
-async fn a_viewer_sees_that_nothing_may_be_changed() {
+async fn a_viewer_sees_that_it_may_change_nothing() {
     let world = World::new();
     let app = App(world
         .admin()

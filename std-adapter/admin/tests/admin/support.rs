@@ -1,4 +1,4 @@
-//! A registry, a breaker, and an admin that shows them; requests and answers.
+//! A registry, a breaker, and an admin that shows them; requests and responses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -31,7 +31,7 @@ async fn transitions_come_newest_first_with_the_words_of_the_failure() {
 }
 
 #[tokio::test]
-async fn the_timeline_is_bounded_and_what_is_forgotten_is_unknown() {
+async fn the_timeline_is_bounded_and_forgotten_transitions_are_unknown() {
     let world = World::with(Timeline::keeping(3, 2).unwrap(), RULES, 64);
     let app = world.app();
     for key in ["a", "b", "c", "d"] {
@@ -59,7 +59,7 @@ async fn the_timeline_is_bounded_and_what_is_forgotten_is_unknown() {
 }
 
 #[tokio::test]
-async fn of_closed_keys_it_is_forgotten_first() {
+async fn transitions_of_closed_keys_are_forgotten_first() {
     let world = World::with(Timeline::keeping(100, 2).unwrap(), RULES, 64);
     let app = world.app();
     world.trip("long open");
@@ -104,7 +104,7 @@ async fn a_state_that_was_not_recorded_is_not_explained_by_an_older_one() {
 }
 
 #[tokio::test]
-async fn it_is_read_in_pages() {
+async fn the_timeline_is_read_in_pages() {
     let world = World::new();
     let app = world.app();
     for number in 0..600 {

@@ -61,7 +61,7 @@ fn the_focus_stays_while_the_list_changes() {
 }
 
 #[test]
-fn it_is_readable_in_light_and_dark_wide_and_narrow() {
+fn the_page_is_readable_in_light_and_dark_wide_and_narrow() {
     let Some(page) = Page::new() else { return };
     fill(&page.site);
     each_look(&page, |scheme, width, name| {

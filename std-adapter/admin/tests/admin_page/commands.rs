@@ -188,7 +188,7 @@ fn each_state_offers_what_applies_to_it() {
 }
 
 #[test]
-fn a_viewer_is_offered_nothing() {
+fn a_viewer_is_offered_no_command() {
     let Some(browser) = Browser::start(false) else {
         return;
     };

@@ -57,7 +57,7 @@ fn hostile_keys_stay_text_and_nothing_comes_from_elsewhere() {
 
 /// The check above can fail: what is forbidden is written to the log.
 #[test]
-fn control_a_violation_of_the_policy_is_in_the_log() {
+fn control_a_policy_violation_is_logged() {
     let Some(page) = Page::new() else { return };
     page.open();
     page.run("const image = document.createElement('img'); image.src = 'http://127.0.0.2:9/x.png'; document.body.append(image);");

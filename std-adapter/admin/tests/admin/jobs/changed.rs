@@ -13,7 +13,7 @@ use crate::requests::{JSON, send};
 use crate::support::App;
 
 #[tokio::test]
-async fn a_job_that_was_given_up_is_tried_again() {
+async fn a_dead_job_is_tried_again() {
     let office = Office::new();
     let id = office.ended("k", Status::Dead, "gone").await;
     let change =
@@ -37,7 +37,7 @@ async fn a_job_that_was_given_up_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_here_takes_up_at_once_what_is_tried_again() {
+async fn a_worker_in_this_process_runs_a_retried_job_at_once() {
     let office = Office::new();
     let id = office.order("k").await;
     // An hour later, unless an operator says otherwise.
@@ -59,7 +59,7 @@ async fn a_worker_here_takes_up_at_once_what_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_job_is_cancelled_and_cannot_be_again() {
+async fn a_job_is_cancelled_only_once() {
     let office = Office::new();
     let app = office.app();
     let id = office.order("k").await;
@@ -85,7 +85,7 @@ async fn a_job_that_has_changed_since_the_operator_looked_is_left_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_cancellations_at_the_same_time_one_is_done() {
+async fn one_of_several_simultaneous_cancellations_succeeds() {
     let office = Office::new();
     let app = office.app();
     let id = office.order("k").await;
@@ -98,7 +98,7 @@ async fn of_cancellations_at_the_same_time_one_is_done() {
 }
 
 #[tokio::test]
-async fn a_change_that_makes_no_sense_is_told_what_would() {
+async fn an_invalid_change_is_refused_with_what_is_valid() {
     let office = Office::new();
     let app = office.app();
     office.order("k").await;
@@ -149,7 +149,7 @@ async fn a_change_that_makes_no_sense_is_told_what_would() {
 const CANCEL: &str = r#"{"of":"office","id":"1","do":"cancel"}"#;
 
 #[tokio::test]
-async fn who_may_look_only_changes_nothing_and_others_nothing_at_all() {
+async fn a_viewer_changes_nothing_and_a_stranger_sees_nothing() {
     let office = Office::new();
     let id = office.order("k").await;
     let router = || office.admin().router::<()>().unwrap();

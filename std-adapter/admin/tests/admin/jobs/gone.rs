@@ -20,7 +20,7 @@ const PATHS: [&str; 3] = [
 ];
 
 #[tokio::test]
-async fn an_error_of_the_store_is_told_in_its_words_which_are_bounded() {
+async fn the_text_of_a_store_error_is_shown_and_bounded() {
     let office = Office::new();
     let app = office.app();
     let id = office.order("k").await;
@@ -39,7 +39,7 @@ async fn an_error_of_the_store_is_told_in_its_words_which_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_hangs_is_waited_for_five_seconds_however_many_ask() {
+async fn requests_to_a_hanging_store_end_after_five_seconds_however_many_there_are() {
     let office = Office::new();
     let other = FaultyStore::default();
     let steps = Steps::builder(other).build().unwrap();
@@ -93,7 +93,7 @@ async fn a_thousand_reads_of_a_slow_store_delay_a_command_by_no_more_than_one_of
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_pages_have_a_store_count_once_in_two_seconds() {
+async fn many_pages_make_a_store_count_once_in_two_seconds() {
     let office = Office::new();
     let app = office.app();
     let id = office.order("k").await;
@@ -111,7 +111,7 @@ async fn many_pages_have_a_store_count_once_in_two_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_changed_while_jobs_are_counted_is_seen_at_once() {
+async fn a_change_during_a_count_is_seen_at_once() {
     let office = Office::new();
     let app = office.app();
     let id = office.order("k").await;
@@ -128,7 +128,7 @@ async fn what_is_changed_while_jobs_are_counted_is_seen_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_counts_for_too_long_does_not_count_all_the_time() {
+async fn a_store_that_counts_too_slowly_is_left_alone_for_a_while() {
     let office = Office::new();
     let app = office.app();
     office.store.set(Some(Fault::Late(6 * SECOND)));
@@ -145,7 +145,7 @@ async fn a_store_that_counts_for_too_long_does_not_count_all_the_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_hang_up_do_not_have_a_store_asked_more_often() {
+async fn clients_that_hang_up_do_not_make_a_store_work_more() {
     let office = Office::new();
     let app = office.app();
     office.store.set(Some(Fault::Silence));

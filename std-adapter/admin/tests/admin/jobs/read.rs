@@ -10,7 +10,7 @@ use super::{LEASE, Office, keys, letters};
 use crate::support::{App, assert_has};
 
 #[tokio::test(start_paused = true)]
-async fn jobs_are_listed_as_they_stand() {
+async fn jobs_are_listed_with_their_present_state() {
     let office = Office::new();
     office.order("order-7").await;
     let later = letters().job("ann", &String::new()).unwrap();
@@ -36,7 +36,7 @@ async fn jobs_are_listed_as_they_stand() {
 
 /// Held up first by a worker that does not know its step, then by a breaker within its step.
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_held_up_says_how_often_for_how_long_and_by_what() {
+async fn a_held_up_job_says_how_often_for_how_long_and_by_what() {
     let office = Office::new();
     let id = office.order("order-7").await;
     let app = office.app();
@@ -116,7 +116,7 @@ async fn a_job_is_found_by_its_whole_key_and_by_its_number() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_are_counted_by_status_and_lane_and_the_oldest_that_is_due_is_told() {
+async fn jobs_are_counted_by_status_and_lane_with_the_oldest_due() {
     let office = Office::new();
     office.order("1").await;
     office.ended("2", Status::Dead, "gone").await;
@@ -139,7 +139,7 @@ async fn jobs_are_counted_by_status_and_lane_and_the_oldest_that_is_due_is_told(
 }
 
 #[tokio::test]
-async fn one_job_has_its_history_and_of_its_state_the_size() {
+async fn one_job_has_its_history_and_the_size_of_its_state() {
     let office = Office::new();
     let long = "<script>alert(1)</script>\n\u{202e}".to_owned() + &"é".repeat(3_000);
     let id = office.ended("dead", Status::Dead, &long).await;
@@ -155,7 +155,7 @@ async fn one_job_has_its_history_and_of_its_state_the_size() {
 }
 
 #[tokio::test]
-async fn states_are_shown_where_the_service_says_so_and_bounded() {
+async fn states_are_bounded_and_shown_only_where_the_service_says_so() {
     let office = Office::new();
     let admin = Admin::new(&Timeline::new())
         .steps("without", &office.steps)
@@ -190,7 +190,7 @@ async fn states_are_shown_where_the_service_says_so_and_bounded() {
 }
 
 #[tokio::test]
-async fn of_a_long_history_the_last_hundred_are_shown() {
+async fn the_last_hundred_failures_of_a_long_history_are_shown() {
     let office = Office::new();
     let id = office.order("k").await;
     for number in 0..150 {
@@ -216,7 +216,7 @@ async fn of_a_long_history_the_last_hundred_are_shown() {
 }
 
 #[tokio::test]
-async fn steps_over_several_stores_are_shown_side_by_side_and_told_apart() {
+async fn steps_over_several_stores_are_shown_side_by_side() {
     let office = Office::new();
     office.order("here").await;
     let other = Steps::builder(MemoryStore::new()).build().unwrap();
@@ -240,7 +240,7 @@ async fn steps_over_several_stores_are_shown_side_by_side_and_told_apart() {
 }
 
 #[tokio::test]
-async fn a_question_that_makes_no_sense_is_told_what_would() {
+async fn an_invalid_query_is_refused_with_what_is_valid() {
     let office = Office::new();
     let app = office.app();
     for (path, status, words) in [
@@ -267,7 +267,7 @@ async fn a_question_that_makes_no_sense_is_told_what_would() {
 
 /// The bound is generous, as other programs may run; what was measured is printed.
 #[tokio::test]
-async fn ten_thousand_jobs_are_read_by_hundreds() {
+async fn ten_thousand_jobs_are_read_a_hundred_at_a_time() {
     let office = Office::new();
     let app = office.app();
     for number in 0..10_000 {

@@ -54,7 +54,7 @@ fn each_control_has_a_name_and_a_role() {
 }
 
 #[test]
-fn it_is_readable_in_light_and_dark_wide_and_narrow() {
+fn the_page_is_readable_in_light_and_dark_wide_and_narrow() {
     let Some(shop) = Shop::new() else { return };
     fill(&shop);
     each_look(&shop, |scheme, width, name| {

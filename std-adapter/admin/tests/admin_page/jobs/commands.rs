@@ -11,7 +11,7 @@ use crate::site::Page;
 const ARROW_RIGHT: &str = "\u{e014}";
 
 #[test]
-fn where_there_are_no_jobs_there_is_no_tab() {
+fn without_jobs_there_is_no_tab() {
     let Some(page) = Page::new() else { return };
     page.open();
     assert!(page.is("$('#tabs').hidden && $('#jobs').hidden"));
@@ -102,7 +102,7 @@ fn a_job_that_has_changed_since_is_left_as_it_is_and_the_page_says_so() {
 }
 
 #[test]
-fn a_viewer_is_offered_nothing_and_states_are_shown_where_the_service_says_so() {
+fn a_viewer_is_offered_no_command_and_states_are_shown_only_if_enabled() {
     let Some(browser) = Browser::start(false) else {
         return;
     };
