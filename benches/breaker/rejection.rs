@@ -3,11 +3,12 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64};
-use atomic_breaker::{Breaker, Clock, ManualClock};
+use atomic_breaker::{
+    Breaker, Clock, ManualClock,
+    word::{AtomicU32, AtomicU64},
+};
 #[cfg(unix)]
-use atomic_breaker_std::BootClock;
-use atomic_breaker_std::{CoarseClock, StdClock};
+use atomic_breaker_http::{BootClock, CoarseClock, StdClock};
 use criterion::{BenchmarkId, Criterion};
 
 use super::{AnyWord, RULES};

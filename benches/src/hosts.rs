@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
-use atomic_breaker_std::Clock;
-use atomic_breaker_std::registry::{KeyedObserver, Registry};
+use atomic_breaker_http::{Clock, KeyedObserver, Registry};
 
 /// 64 keys of 37 bytes, as names of hosts in a cluster are.
 pub static HOSTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 #[cfg(unix)]
-use atomic_breaker_std::BootClock;
-use atomic_breaker_std::{Clock, CoarseClock, StdClock};
+use atomic_breaker_http::{BootClock, Clock, CoarseClock, StdClock};
 
 use crate::rounds::Case;
 

@@ -59,32 +59,32 @@
 //! payments.trip(); // payments: closed -> open: by command, for 5s
 //! ```
 //!
-//! Import by name: `use atomic_breaker_std::*` also imports the modules `http`, `reqwest` and `tower`, and the crates
-//! of these names then have to be written with a leading `::`, such as `::http`.
-//!
-//! Everything in the core crate is re-exported here, with `Arc` and `Box` where they make sense. The guide in the
-//! repository (`docs/guide.md`) explains which settings to choose, and why.
+//! Everything in the core crate is re-exported here, with `Arc` and `Box` where they make sense.
 //!
 //! # Where to begin
 //!
-//! | you want to | take | feature |
-//! |---|---|---|
-//! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) | |
-//! | guard an HTTP client, with everything it needs | `client::ClientGuard` | `client` |
-//! | the same around reqwest | `reqwest::HttpClient` | `client`, `reqwest` |
-//! | a breaker among the middlewares of reqwest-middleware | `reqwest::BreakerMiddleware` | `reqwest-middleware` |
-//! | limit, wait, retry, ping with tokio's timer | `BreakerExt`; methods of `Resource` and, per key, of `Registry` | `tokio` |
-//! | guard a client or server that is a tower `Service` | `tower::BreakerLayer`, `tower::TimeLimitLayer` | `tower`, `tokio` |
-//! | the same below a balancer or a buffer | `tower::GateLayer` | `tower`, `tokio` |
-//! | a breaker per host, shard or tenant | `registry::Registry`, `registry::ByKey`, `http::Origin` | `registry`, `http` |
-//! | share breakers between processes on one machine | the package `atomic-breaker-mapped` | |
-//! | know what HTTP and gRPC responses mean | `http::HttpClassifier`, `http::GrpcClassifier` | `http` |
-//! | retry, with one budget shared by all requests | `retry::RetryPolicy`, `retry::RetryBudget` | `retry` |
-//! | trip on the failure ratio within a sliding time window | `SlidingRatio` | `sliding` |
-//! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] | |
-//! | trip on calls that pile up | `InFlightLimit`; for each key `InFlightByKey` | `resource`; `registry` |
-//! | write logs, publish metrics | the package `atomic-breaker-observe` | |
-//! | know why it opened; try it without rejecting calls | `Resource`, `Enforcement` | `resource` |
+//! | you want to | take |
+//! |---|---|
+//! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
+//! | limit, wait, retry, ping with tokio's timer | `BreakerExt`, feature `tokio` |
+//! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] |
+//! | know why it opened; try it without rejecting calls; trip on calls that pile up | package `atomic-breaker-resource` |
+//! | trip on the failure ratio within a sliding time window | package `atomic-breaker-sliding` |
+//! | a breaker per host, shard or tenant | package `atomic-breaker-registry` |
+//! | guard a client or server that is a tower `Service`; retry with a budget | package `atomic-breaker-tower` |
+//! | guard an HTTP or gRPC client: hyper, reqwest, tonic | package `atomic-breaker-http` |
+//! | write logs and metrics | package `atomic-breaker-observe` |
+//! | see and control breakers in a browser, or through JSON | package `atomic-breaker-admin` |
+//! | share breakers between processes on one machine | package `atomic-breaker-mapped` |
+//! | share what each instance learns | package `atomic-breaker-fleet` |
+//! | do rejected work later | package `atomic-breaker-steps` |
+//!
+//! | module | contents |
+//! |---|---|
+//! | `kernel`, `std_clock`, `boot_clock`, `coarse_clock` | clocks |
+//! | `permit` | permits of any breaker |
+//! | `rules` | rules that are set while calls are in flight |
+//! | `runtime` (`tokio`) | what tokio's timer adds |
 //!
 //! # Clocks
 //!
@@ -107,34 +107,18 @@
 
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
-#[cfg(all(feature = "client", target_has_atomic = "64"))]
-pub mod client;
 #[cfg(feature = "coarse")]
 mod coarse_clock;
-#[cfg(feature = "http")]
-pub mod http;
 #[cfg(any(
     all(feature = "shared", unix),
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
 mod permit;
-#[cfg(all(feature = "registry", target_has_atomic = "64"))]
-pub mod registry;
-#[cfg(feature = "reqwest")]
-pub mod reqwest;
-#[cfg(feature = "resource")]
-mod resource;
-#[cfg(all(feature = "retry", target_has_atomic = "64"))]
-pub mod retry;
 mod rules;
 #[cfg(feature = "tokio")]
 mod runtime;
-#[cfg(all(feature = "sliding", target_has_atomic = "64"))]
-mod sliding;
 mod std_clock;
-#[cfg(feature = "tower")]
-pub mod tower;
 
 // The alias below takes the place of core's own `Breaker`.
 #[doc(inline)]
@@ -146,28 +130,17 @@ pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
 pub use permit::{
-    Admit, AnyPermit, AtOnce, LastFailure, OneBreaker, Rejection, Report, ServiceError,
-    call_reported,
-};
-#[cfg(feature = "resource")]
-pub use resource::{
-    AnyResource, Counted, CountsCalls, Enforcement, InFlightLimit, InFlightPermit, LastFailureCell,
-    PercentError, Resource, ResourcePermit, words,
+    Admit, AdmitShared, AnyPermit, AtOnce, LastFailure, OneBreaker, Rejection, Report,
+    ServiceError, call_reported,
 };
 pub use rules::KeptRules;
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
-#[cfg(all(feature = "sliding", target_has_atomic = "64"))]
-pub use sliding::SlidingRatio;
 pub use std_clock::StdClock;
 
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {
     pub use crate::permit::{count_panic, judged, run, run_async};
-    #[cfg(feature = "resource")]
-    pub use crate::resource::{Begun, SharedFailure};
-    #[cfg(all(feature = "resource", feature = "tokio"))]
-    pub use crate::resource::{Entrance, acquire_when_ready, call_timeout, retry};
     pub use crate::rules::{RuleId, Table, TableFull};
 }
 

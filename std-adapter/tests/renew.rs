@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::word::AtomicU32;
-use atomic_breaker_std::{Breaker, Config, ManualClock, State};
+use atomic_breaker_std::{Breaker, Config, ManualClock, State, word::AtomicU32};
 
 const SECOND: Duration = Duration::from_secs(1);
 const RULES: Config = Config::new()

@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker_std::word::NativeWord;
 use atomic_breaker_std::{
     Attempt, Breaker, CallError, Cause, Config, Permit, Rejected, State, StdClock, Transition,
-    breaker,
+    breaker, word::NativeWord,
 };
 use test_support::runtime::{TimedOut, block_on, sleep, timeout};
 
@@ -229,10 +228,10 @@ fn one_breaker_in_an_arc_in_two_places_serves_both() {
     );
 }
 
-#[cfg(feature = "resource")]
 mod of_a_resource {
     use super::{LONG, RULES, State};
-    use atomic_breaker_std::{AnyPermit, Breaker, ManualClock, Outcome, Resource, breaker};
+    use atomic_breaker_resource::Resource;
+    use atomic_breaker_std::{AnyPermit, Breaker, ManualClock, Outcome, breaker};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]

@@ -8,8 +8,8 @@
 //! | `tests/races/` | every interleaving of two or three callers, by loom |
 //! | `tests/threads/` | real threads, more than cores |
 //! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
-//! | `tests/keepers.rs` | whoever keeps the last state shows what the word says |
 //! | `tests/week.rs` | the programs that users write first, over a week of outages |
+//! | `tests/rooms/` | the structure of the packages, from their `use` lines |
 //! | `tests/promises.rs` | auto traits, sizes, what is `const` |
 //! | [`compile_fail`] | what must not compile, each case with a twin that does |
 //! | [`mod@reference`] | the breaker once more, as a plain struct |
@@ -35,8 +35,6 @@ mod pages {
     mod std_adapter {}
     #[doc = include_str!("../../embassy-adapter/README.md")]
     mod embassy_adapter {}
-    #[doc = include_str!("../../docs/guide.md")]
-    mod guide {}
     #[doc = include_str!("../../docs/microcontrollers.md")]
     mod microcontrollers {}
 }

@@ -11,9 +11,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use atomic_breaker_http::{
+    AnyPermit, BootClock, Breaker, Config, Observer, Outcome, Registry, word::Word,
+};
 use atomic_breaker_mapped::{MappedSlab, for_forks};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::{AnyPermit, BootClock, Breaker, Config, Observer, Outcome, word::Word};
 use benches::hosts::{HOSTS, take_slots};
 use benches::paired::Paired;
 use benches::rounds::{Case, measure_paired};

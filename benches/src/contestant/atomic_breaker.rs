@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{
+use atomic_breaker_http::{
     Breaker, CallError, Clock, CoarseClock, Config, LastCalls, Ratio, StdClock, Tally,
+    word::NativeWord,
 };
 
 use super::{Answer, AsyncCaller, Caller, Contestant, Operation, Rules, Work};

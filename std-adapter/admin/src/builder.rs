@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "fleet")]
 use atomic_breaker_fleet::{FleetStatus, Joined};
-use atomic_breaker_std::registry::AnyRegistry;
+use atomic_breaker_registry::AnyRegistry;
 #[cfg(feature = "steps")]
 use atomic_breaker_steps::{Steps, Store};
 use axum::Router;
@@ -91,7 +91,7 @@ impl Admin {
         self.source(name.into(), Box::new(OfRegistry(registry)))
     }
 
-    /// Shows a single breaker, or a [`Resource`](atomic_breaker_std::Resource), whose last failure and shadow mode are
+    /// Shows a single breaker, or a [`Resource`](atomic_breaker_registry::Resource), whose last failure and shadow mode are
     /// shown as well: an `Arc`, or a `&'static` reference.
     pub fn breaker<H>(self, name: impl Into<Arc<str>>, breaker: H) -> Self
     where

@@ -3,8 +3,7 @@
 //!
 //! ```
 //! use atomic_breaker_admin::{Admin, Operator, Timeline};
-//! use atomic_breaker_std::registry::Registry;
-//! use atomic_breaker_std::{Config, Resource, breaker};
+//! use atomic_breaker_registry::{Config, Registry, Resource, breaker};
 //! use axum::extract::Request;
 //! use axum::http::StatusCode;
 //! use axum::middleware::{Next, from_fn};

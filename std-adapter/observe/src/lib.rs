@@ -1,4 +1,4 @@
-//! Logs and metrics of [atomic-breaker](atomic_breaker_std): observers for a breaker, a registry of breakers, or durable
+//! Logs and metrics of [atomic-breaker](atomic_breaker_registry): observers for a breaker, a registry of breakers, or durable
 //! jobs.
 //!
 //! | feature | type | for one breaker | for a registry | for jobs (`steps`) |

@@ -1,6 +1,6 @@
 //! The words for states, causes and enforcement in events and labels.
 
-use atomic_breaker_std::{Cause, Enforcement, State};
+use atomic_breaker_registry::{Cause, Enforcement, State};
 
 /// The label of what has none of its own.
 pub(super) const OTHER: &str = "other";

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use atomic_breaker::word::Word;
-use atomic_breaker::{AnyBreaker, AsRules, Breaker, Clock, Observer, Permit, Tally};
+use atomic_breaker::{AnyBreaker, AsRules, Breaker, Clock, Observer, Permit, Tally, word::Word};
 
 use super::{AnyPermit, Rejection};
 
 /// Where the permit of a request comes from: one breaker for all requests, or one of many, chosen by a key of the
 /// request.
 ///
-/// Implemented for references and `Arc`s of a breaker or a [`Resource`](super::Resource), and with the feature
-/// `registry` for `ByKey`. A clone leads to the same breakers.
+/// Implemented for references and `Arc`s of a breaker or of what [stands around one](AdmitShared), such as a `Resource`,
+/// and for `ByKey` of a registry. A clone leads to the same breakers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a circuit breaker that outlives the request",
     note = "pass a `&'static Breaker` or an `Arc<Breaker>` (or of a `Resource`); for one breaker per host, a `ByKey`"
@@ -27,45 +26,75 @@ pub trait Admit<Q: ?Sized> {
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection>;
 }
 
-macro_rules! admit_by_breaker {
-    ($($handle:ty),*) => {$(
-        impl<Q, C, W, T, O, R> Admit<Q> for $handle
-        where
-            Q: ?Sized,
-            C: Clock,
-            W: Word,
-            T: Tally,
-            O: Observer,
-            R: AsRules<W::Bits>,
-        {
-            type Permit = Permit<Self>;
+/// What handles lead to: a breaker, a `Resource`, a limit. A reference to it and an `Arc` of it [admit](Admit). Implement
+/// this for a type of your own that stands around a breaker.
+pub trait AdmitShared<Q: ?Sized> {
+    /// The right to one call, through a reference.
+    type ByRef<'a>: AnyPermit
+    where
+        Self: 'a;
+    /// The right to one call, through an `Arc`.
+    type ByArc: AnyPermit;
 
-            #[inline]
-            fn admit(&self, _: &Q) -> Result<Self::Permit, Rejection> {
-                Permit::acquire(self.clone()).map_err(Rejection::from)
-            }
-        }
+    /// [`Admit::admit`] of a reference.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait.
+    fn admit_by_ref<'a>(&'a self, request: &Q) -> Result<Self::ByRef<'a>, Rejection>;
 
-        impl<C, W, T, O, R> OneBreaker for $handle
-        where
-            C: Clock,
-            W: Word,
-            T: Tally,
-            O: Observer,
-            R: AsRules<W::Bits>,
-        {
-            type Breaker = Breaker<C, W, T, O, R>;
-
-            fn one_breaker(&self) -> &Self::Breaker {
-                self
-            }
-        }
-    )*};
+    /// [`Admit::admit`] of an `Arc`.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait.
+    fn admit_by_arc(self: &Arc<Self>, request: &Q) -> Result<Self::ByArc, Rejection>;
 }
 
-/// A handle that leads to one breaker for all requests: a reference or an `Arc` of a breaker or of a
-/// [`Resource`](super::Resource). [`InFlightLimit`](super::InFlightLimit) and `GateLayer` require it in addition to
-/// [`Admit`].
+impl<'a, Q: ?Sized, S: AdmitShared<Q>> Admit<Q> for &'a S {
+    type Permit = S::ByRef<'a>;
+
+    #[inline]
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
+        (*self).admit_by_ref(request)
+    }
+}
+
+impl<Q: ?Sized, S: AdmitShared<Q>> Admit<Q> for Arc<S> {
+    type Permit = S::ByArc;
+
+    #[inline]
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
+        self.admit_by_arc(request)
+    }
+}
+
+impl<Q, C, W, T, O, R> AdmitShared<Q> for Breaker<C, W, T, O, R>
+where
+    Q: ?Sized,
+    C: Clock,
+    W: Word,
+    T: Tally,
+    O: Observer,
+    R: AsRules<W::Bits>,
+{
+    type ByRef<'a>
+        = Permit<&'a Self>
+    where
+        Self: 'a;
+    type ByArc = Permit<Arc<Self>>;
+
+    #[inline]
+    fn admit_by_ref<'a>(&'a self, _: &Q) -> Result<Permit<&'a Self>, Rejection> {
+        Permit::acquire(self).map_err(Rejection::from)
+    }
+
+    #[inline]
+    fn admit_by_arc(self: &Arc<Self>, _: &Q) -> Result<Permit<Arc<Self>>, Rejection> {
+        Permit::acquire(Arc::clone(self)).map_err(Rejection::from)
+    }
+}
+
+/// What leads to one breaker for all requests: a breaker or a `Resource`, and references and `Arc`s of these.
+/// `InFlightLimit` and `GateLayer` require it in addition to [`Admit`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to one breaker for all requests",
     note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; not a `ByKey`, which `InFlightByKey` limits"
@@ -78,4 +107,33 @@ pub trait OneBreaker {
     fn one_breaker(&self) -> &Self::Breaker;
 }
 
-admit_by_breaker!(&Breaker<C, W, T, O, R>, Arc<Breaker<C, W, T, O, R>>);
+impl<C, W, T, O, R> OneBreaker for Breaker<C, W, T, O, R>
+where
+    C: Clock,
+    W: Word,
+    T: Tally,
+    O: Observer,
+    R: AsRules<W::Bits>,
+{
+    type Breaker = Self;
+
+    fn one_breaker(&self) -> &Self {
+        self
+    }
+}
+
+impl<S: OneBreaker> OneBreaker for &S {
+    type Breaker = S::Breaker;
+
+    fn one_breaker(&self) -> &S::Breaker {
+        (**self).one_breaker()
+    }
+}
+
+impl<S: OneBreaker> OneBreaker for Arc<S> {
+    type Breaker = S::Breaker;
+
+    fn one_breaker(&self) -> &S::Breaker {
+        (**self).one_breaker()
+    }
+}

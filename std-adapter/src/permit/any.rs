@@ -23,7 +23,8 @@ pub trait AnyPermit: Sized {
     /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
     ///
     /// ```
-    /// use atomic_breaker_std::{AnyPermit, Config, Failure, Resource, State, breaker};
+    /// use atomic_breaker_resource::Resource;
+    /// use atomic_breaker_std::{AnyPermit, Config, Failure, State, breaker};
     ///
     /// let server = Resource::new(breaker(Config::new().consecutive_failures(2)));
     /// let permits = [server.acquire()?, server.acquire()?, server.acquire()?];

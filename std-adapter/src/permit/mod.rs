@@ -13,7 +13,7 @@ mod call;
 mod rejection;
 mod report;
 
-pub use admit::{Admit, OneBreaker};
+pub use admit::{Admit, AdmitShared, OneBreaker};
 pub use any::AnyPermit;
 pub use call::{call_reported, count_panic, judged, run, run_async};
 pub use rejection::{LastFailure, Rejection, ServiceError};

@@ -38,7 +38,8 @@ impl fmt::Display for LastFailure {
 /// A rejected call: how long to wait, and the failure that opened the breaker, if it is kept.
 ///
 /// ```
-/// use atomic_breaker_std::{Config, Rejection, Resource, breaker};
+/// use atomic_breaker_resource::Resource;
+/// use atomic_breaker_std::{Config, Rejection, breaker};
 ///
 /// static PAYMENTS: Resource = Resource::new(breaker(Config::new().consecutive_failures(1)));
 ///
@@ -205,24 +206,17 @@ impl<E: From<Rejection>> ServiceError<E> {
     /// buffer do; to check for a rejection, use `error.is::<Rejection>()`:
     ///
     /// ```
-    /// # #[cfg(feature = "tower")] {
-    /// use atomic_breaker_std::tower::BreakerLayer;
-    /// use atomic_breaker_std::{Breaker, Config, Rejection, ServiceError, breaker};
-    /// use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
+    /// use atomic_breaker_std::{Config, Rejection, ServiceError, breaker};
+    /// use std::error::Error;
     ///
-    /// static PAYMENTS: Breaker = breaker(Config::new());
+    /// type BoxError = Box<dyn Error + Send + Sync>;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let payments = ServiceBuilder::new()
-    ///     .map_err(ServiceError::merge)
-    ///     .layer(BreakerLayer::new(&PAYMENTS))
-    ///     .service(service_fn(|amount: u32| async move { Ok::<_, BoxError>(amount) }));
-    /// PAYMENTS.trip();
-    /// let error: BoxError = payments.oneshot(7).await.unwrap_err();
+    /// let payments = breaker(Config::new());
+    /// payments.trip();
+    /// // What a layer returns; above it stands `.map_err(ServiceError::merge)`.
+    /// let error = ServiceError::<BoxError>::Rejected(payments.acquire().unwrap_err().into());
+    /// let error: BoxError = error.merge();
     /// assert!(error.is::<Rejection>());
-    /// # }
-    /// # main();
-    /// # }
     /// ```
     pub fn merge(self) -> E {
         match self {

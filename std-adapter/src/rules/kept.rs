@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use atomic_breaker::word::{Bits, NativeBits};
-use atomic_breaker::{LaterRules, Rules, SetConfigError};
+use atomic_breaker::{
+    LaterRules, Rules, SetConfigError,
+    word::{Bits, NativeBits},
+};
 
 use super::table::{Table, TableFull};
 
@@ -18,9 +20,8 @@ use super::table::{Table, TableFull};
 /// set, it also looks them up in a table.
 ///
 /// ```
-/// use atomic_breaker_std::word::NativeWord;
 /// use atomic_breaker_std::{
-///     AdjustableBreaker, Breaker, Config, KeptRules, LastCalls, Ratio, StdClock,
+///     AdjustableBreaker, Breaker, Config, KeptRules, LastCalls, Ratio, StdClock, word::NativeWord,
 /// };
 ///
 /// // With a tally or an observer.

@@ -1,7 +1,9 @@
 //! Time limits, waiting, retries and pings, with tokio's timer.
 
-use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed};
-use atomic_breaker::{AnyBreaker, CallError, Classify, Permit};
+use atomic_breaker::{
+    AnyBreaker, CallError, Classify, Permit,
+    wait::{self, Prober, Retry, TimeLimit, Timed},
+};
 
 use super::TokioTimer;
 

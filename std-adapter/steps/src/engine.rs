@@ -24,8 +24,7 @@ use super::{Claimed, EnqueueError, HeldUp, Job, JobId, NewJob, Right, Status, Wo
 /// Workflows with the lanes of their steps, over a [`Store`]. Clones share everything.
 ///
 /// ```
-/// use atomic_breaker_steps::{Lane, MemoryStore, Ran, Steps, Workflow};
-/// use atomic_breaker_std::{Breaker, Config, breaker};
+/// use atomic_breaker_steps::{Breaker, Config, Lane, MemoryStore, Ran, Steps, Workflow, breaker};
 ///
 /// static MAIL: Breaker = breaker(Config::new());
 ///

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use atomic_breaker_std::words::without_secrets;
+use atomic_breaker_resource::words::without_secrets;
 
 /// The longest name of a kind, step or lane, in bytes.
 pub const LONGEST_NAME: usize = 64;

@@ -2,19 +2,18 @@
 
 use std::fmt;
 
-use atomic_breaker_std::{Failure, Outcome, State};
+use atomic_breaker_resource::{Failure, Outcome, State};
 
 use super::StepError;
 use super::caught::caught_now;
 use super::room::Full;
-use atomic_breaker_std::{Admit, AnyPermit, Rejection};
+use atomic_breaker_resource::{Admit, AnyPermit, Rejection};
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
 /// [breaker](Self::guarded), jobs that it would reject are not even looked for.
 ///
 /// ```
-/// use atomic_breaker_steps::Lane;
-/// use atomic_breaker_std::{Breaker, Config, breaker};
+/// use atomic_breaker_steps::{Breaker, Config, Lane, breaker};
 ///
 /// static BILLING: Breaker = breaker(Config::new());
 ///
@@ -68,8 +67,7 @@ impl Lane {
     /// are admitted, counted and used as probes; the step itself is not. So while it is open no job is looked for.
     ///
     /// ```
-    /// use atomic_breaker_steps::{Lane, Workflow};
-    /// use atomic_breaker_std::{Breaker, Config, breaker};
+    /// use atomic_breaker_steps::{Breaker, Config, Lane, Workflow, breaker};
     ///
     /// static BILLING: Breaker = breaker(Config::new());
     ///

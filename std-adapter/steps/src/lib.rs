@@ -58,7 +58,7 @@ mod worker;
 mod workflow;
 
 #[doc(no_inline)]
-pub use atomic_breaker_std::*;
+pub use atomic_breaker_resource::*;
 pub use builder::{StepsBuilder, StepsError};
 pub use caught::answer;
 pub use engine::{Ran, Steps};

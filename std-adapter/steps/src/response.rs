@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::Outcome;
-use atomic_breaker_std::http::{HttpClassifier, ResponseHead, StatusRule};
+use atomic_breaker_http::{HttpClassifier, ResponseHead, StatusRule};
+use atomic_breaker_resource::Outcome;
 use http::StatusCode;
 
 use crate::StepError;
@@ -23,7 +23,7 @@ use crate::StepError;
 /// As in the table; the text of the error is the status.
 ///
 /// ```
-/// use atomic_breaker_std::http::HttpClassifier;
+/// use atomic_breaker_http::HttpClassifier;
 /// use atomic_breaker_steps::{StepError, Workflow, step_result};
 /// use http::Response;
 ///

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::lane::{Admitted, Lane};
-use atomic_breaker_std::Rejection;
+use atomic_breaker_resource::Rejection;
 
 /// A lane with room for its steps.
 pub(super) struct Room {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::State;
+use atomic_breaker_resource::State;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -15,7 +15,7 @@ use super::job_observer::{Asked, JobObserver, text};
 use super::room::{Full, Room, Start};
 use super::store::Store;
 use super::under_way::{Before, UnderWay};
-use atomic_breaker_std::Rejection;
+use atomic_breaker_resource::Rejection;
 
 /// How many are claimed at a time, at most.
 const TOGETHER: usize = 64;

@@ -49,6 +49,7 @@ pub struct Down {
 }
 
 impl Down {
+    #[expect(clippy::new_without_default, reason = "it connects")]
     pub fn new() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

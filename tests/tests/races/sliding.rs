@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use atomic_breaker::tally::Call;
-use atomic_breaker::{ManualClock, Ratio, Tally};
-use atomic_breaker_std::SlidingRatio;
+use atomic_breaker::{ManualClock, Ratio, Tally, tally::Call};
+use atomic_breaker_sliding::SlidingRatio;
 use loom::sync::Arc;
 use loom::thread;
 use std::time::Duration;

@@ -7,6 +7,7 @@ use std::path::Path;
 /// A module at the top of a package.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
+    pub(crate) is_folder: bool,
     /// Other modules, each with a file that uses it.
     pub(crate) uses: BTreeMap<String, String>,
 }
@@ -22,7 +23,11 @@ pub(crate) fn modules_of(source: &Path) -> BTreeMap<String, Module> {
         if name == "lib" || !is_module(&root, &name) {
             continue;
         }
-        modules.insert(name.clone(), Module::default());
+        let module = Module {
+            is_folder: path.is_dir(),
+            ..Module::default()
+        };
+        modules.insert(name.clone(), module);
         collect(&path, vec![name], &mut files);
     }
     let exported = exports(&root, &modules.keys().cloned().collect());
@@ -43,7 +48,9 @@ pub(crate) fn modules_of(source: &Path) -> BTreeMap<String, Module> {
 
 fn is_module(root: &str, name: &str) -> bool {
     root.lines().any(|line| {
-        let line = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+        let line = line
+            .trim_start_matches("pub(crate) ")
+            .trim_start_matches("pub ");
         line == format!("mod {name};")
     })
 }

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_std::retry::{BudgetConfig, RetryBudget};
+use atomic_breaker_http::{BudgetConfig, RetryBudget};
 use benches::rounds::Case;
 use tower::retry::budget::{Budget, TpsBudget};
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_std::registry::{ByKey, Registry};
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{Breaker, CoarseClock, Config, Ratio, Resource, SlidingRatio, breaker};
+use atomic_breaker_http::{
+    Breaker, BreakerLayer, ByKey, CoarseClock, Config, Ratio, Registry, Resource, SlidingRatio,
+    breaker,
+};
 use benches::hosts::HOSTS;
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;

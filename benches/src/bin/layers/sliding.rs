@@ -6,9 +6,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use atomic_breaker_std::tally::Call;
-use atomic_breaker_std::{
-    Breaker, Clock, CoarseClock, Config, Ratio, SlidingRatio, StdClock, Tally, Verdict,
+use atomic_breaker_http::{
+    Breaker, Clock, CoarseClock, Config, Ratio, SlidingRatio, StdClock, Tally, Verdict, tally::Call,
 };
 use benches::rounds::Case;
 

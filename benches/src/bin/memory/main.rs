@@ -12,9 +12,11 @@ mod million;
 
 use std::mem::size_of;
 
-use atomic_breaker::word::{AtomicU32, AtomicU64};
-use atomic_breaker::{Breaker, Config, LastCalls, Permit, Rules, Token};
-use atomic_breaker_std::StdClock;
+use atomic_breaker::{
+    Breaker, Config, LastCalls, Permit, Rules, Token,
+    word::{AtomicU32, AtomicU64},
+};
+use atomic_breaker_http::StdClock;
 use benches::table::Table;
 
 fn main() {

@@ -5,9 +5,10 @@
 
 use std::hint::black_box;
 
+use atomic_breaker_http::{
+    AnyPermit, Breaker, Config, KeyedObserver, Observer, Outcome, Registry, StdClock,
+};
 use atomic_breaker_observe::{Keys, Log, Metrics};
-use atomic_breaker_std::registry::{KeyedObserver, Registry};
-use atomic_breaker_std::{AnyPermit, Breaker, Config, Observer, Outcome, StdClock};
 use benches::hosts::{HOSTS, take_slots};
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;

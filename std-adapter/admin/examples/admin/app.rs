@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, Config, Resource, StdClock};
+use atomic_breaker_registry::{Breaker, Config, Registry, Resource, StdClock, word::NativeWord};
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;

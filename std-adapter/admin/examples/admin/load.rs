@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::registry::KeyedPermit;
-use atomic_breaker_std::{AnyError, AnyPermit, Failure, Outcome, call_reported};
+use atomic_breaker_registry::{AnyError, AnyPermit, Failure, KeyedPermit, Outcome, call_reported};
 use tokio::time::{Instant, sleep};
 
 use super::app::Service;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::{Control, Snapshot, State, Transition};
-use atomic_breaker_std::words::printable;
+use atomic_breaker_registry::words::printable;
 use serde::Serialize;
 
 use super::Operator;

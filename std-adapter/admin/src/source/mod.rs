@@ -14,7 +14,7 @@ pub use single::{Parts, Single};
 use std::sync::Arc;
 
 use atomic_breaker::{Config, Control, Snapshot};
-use atomic_breaker_std::{Enforcement, LastFailure};
+use atomic_breaker_registry::{Enforcement, LastFailure};
 use serde::Serialize;
 
 use super::response::Problem;

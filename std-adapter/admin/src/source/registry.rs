@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use atomic_breaker::Config;
-use atomic_breaker_std::Enforcement;
-use atomic_breaker_std::registry::AnyRegistry;
+use atomic_breaker_registry::{AnyRegistry, Enforcement};
 
 use super::super::response::Problem;
 use super::super::text;

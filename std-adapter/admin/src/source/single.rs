@@ -7,12 +7,12 @@ use std::ops::Deref;
 use atomic_breaker::{
     Adjust, AnyBreaker, AsRules, Breaker, Clock, Config, Control, Observer, Tally, word::Word,
 };
-use atomic_breaker_std::{AdjustableBreaker, Enforcement, LastFailureCell, Resource};
+use atomic_breaker_registry::{AdjustableBreaker, Enforcement, LastFailureCell, Resource};
 
 use super::super::response::Problem;
 use super::{Command, Head, Seen, Source, not_set};
 
-/// A [`Breaker`](atomic_breaker_std::Breaker), or a [`Resource`]: see [`Admin::breaker`](super::super::Admin::breaker).
+/// A [`Breaker`](atomic_breaker_registry::Breaker), or a [`Resource`]: see [`Admin::breaker`](super::super::Admin::breaker).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a breaker nor a resource",
     note = "pass an `Arc` of a `Breaker` or `Resource`, or a `&'static` reference, as to a `static`; for a registry \

@@ -8,7 +8,7 @@ use atomic_breaker::{Observer, Present, Transition};
 use super::super::text;
 use super::Timeline;
 use super::event::{Made, Subject, What};
-use atomic_breaker_std::registry::KeyedObserver;
+use atomic_breaker_registry::KeyedObserver;
 
 /// The most bytes of a failure's text.
 const FAILURE_BYTES: usize = 256;

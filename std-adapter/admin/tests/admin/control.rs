@@ -1,7 +1,7 @@
 //! What is changed.
 
 use crate::support::{App, World, assert_has};
-use atomic_breaker_std::State;
+use atomic_breaker_registry::State;
 use serde_json::json;
 
 #[tokio::test]

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{
-    AdjustableBreaker, Breaker, KeptRules, LastCalls, Resource, State, StdClock, adjustable_breaker,
+use atomic_breaker_registry::{
+    AdjustableBreaker, Breaker, KeptRules, LastCalls, Registry, Resource, State, StdClock,
+    adjustable_breaker, word::NativeWord,
 };
 use serde_json::{Value, json};
 
@@ -147,7 +146,7 @@ fn adjusted() -> Adjusted {
         .breaker("alone", &ALONE)
         .breaker("shared", Arc::clone(&shared))
         .breaker("resource", Arc::clone(&resource))
-        .breaker("fixed", Arc::new(atomic_breaker_std::breaker(RULES)));
+        .breaker("fixed", Arc::new(atomic_breaker_registry::breaker(RULES)));
     let app = App::of(admin);
     Adjusted {
         shared,

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{AnyPermit, Breaker, Config, Failure, Outcome, Resource, StdClock};
+use atomic_breaker_registry::{
+    AnyPermit, Breaker, Config, Failure, Outcome, Registry, Resource, StdClock, word::NativeWord,
+};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::{Extension, Router};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, AdminError, Operator, Recorder, Timeline};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{AdjustableBreaker, Breaker, Config, KeptRules, Resource, StdClock};
+use atomic_breaker_registry::{
+    AdjustableBreaker, Breaker, Config, KeptRules, Registry, Resource, StdClock, word::NativeWord,
+};
 use axum::{Extension, Router};
 
 struct Service {

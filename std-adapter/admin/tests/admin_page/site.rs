@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{
-    AdjustableBreaker, AnyPermit, Breaker, Config, Control, Failure, KeptRules, Outcome, Resource,
-    State, StdClock, Transition,
+use atomic_breaker_registry::{
+    AdjustableBreaker, AnyPermit, Breaker, Config, Control, Failure, KeptRules, Outcome, Registry,
+    Resource, State, StdClock, Transition, word::NativeWord,
 };
 use axum::{Extension, Router};
 use tokio::runtime::Runtime;

@@ -11,7 +11,7 @@
 //! instances make from time to time are left out.
 
 mod load;
-#[path = "../../../examples/outage/paint.rs"]
+#[path = "../../../http/examples/outage/paint.rs"]
 #[allow(dead_code)]
 mod paint;
 mod picture;

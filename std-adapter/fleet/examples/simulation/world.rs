@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use atomic_breaker_fleet::contract::{Action, Context, Input, Ledger, Local, Member};
-use atomic_breaker_fleet::{Ask, FleetConfig, InstanceId, Name};
-use atomic_breaker_std::{Breaker, Config, ManualClock};
+use atomic_breaker_fleet::{
+    Ask, FleetConfig, InstanceId, Name,
+    contract::{Action, Context, Input, Ledger, Local, Member},
+};
+use atomic_breaker_registry::{Breaker, Config, ManualClock};
 
 use crate::load::Load;
 

@@ -5,7 +5,7 @@
 //! ```no_run
 //! use atomic_breaker_redis::RedisFleet;
 //! use atomic_breaker_fleet::{Answer, Ask, EngineError, Fleet, InstanceId, Name, PeriodId, Reading, Verdict};
-//! use atomic_breaker_std::{Breaker, Config, StdClock};
+//! use atomic_breaker_registry::{Breaker, Config, StdClock};
 //! use std::sync::Arc;
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_std::words::printable;
-use atomic_breaker_std::{Cause, Rejected, State, Transition};
+use atomic_breaker_registry::{Cause, Rejected, State, Transition, words::printable};
 use tracing::Level;
 
 use super::sampler::Sampler;

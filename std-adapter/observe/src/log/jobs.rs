@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atomic_breaker_std::Clock;
-use atomic_breaker_std::words::printable;
+use atomic_breaker_registry::{Clock, words::printable};
 use atomic_breaker_steps::{Asked, Job, JobObserver, Status, Stuck};
 
 use super::Log;

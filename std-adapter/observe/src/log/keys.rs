@@ -4,9 +4,9 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use atomic_breaker_std::registry::KeyedObserver;
-use atomic_breaker_std::words::printable;
-use atomic_breaker_std::{Clock, Present, Rejected, Transition};
+use atomic_breaker_registry::{
+    Clock, KeyedObserver, Present, Rejected, Transition, words::printable,
+};
 
 use super::sampler::Sampler;
 use super::{Log, event};

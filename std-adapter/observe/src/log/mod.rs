@@ -17,8 +17,9 @@ use std::mem;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use atomic_breaker_std::words::printable;
-use atomic_breaker_std::{Clock, Enforcement, Observer, Rejected, State, StdClock, Transition};
+use atomic_breaker_registry::{
+    Clock, Enforcement, Observer, Rejected, State, StdClock, Transition, words::printable,
+};
 
 use crate::words::Mode;
 use keys::Samplers;
@@ -29,8 +30,7 @@ use sampler::{Sampler, whole_ms};
 ///
 /// ```
 /// use atomic_breaker_observe::Log;
-/// use atomic_breaker_std::registry::{Registry, RegistryError};
-/// use atomic_breaker_std::{Breaker, Config, StdClock};
+/// use atomic_breaker_registry::{Breaker, Config, Registry, RegistryError, StdClock};
 ///
 /// let payments = Breaker::builder(Config::new(), StdClock).observer(Log::new("payments")).build();
 /// payments.trip();
@@ -100,12 +100,12 @@ impl<C> Log<C> {
         log
     }
 
-    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_std::Resource) that may be in
+    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_registry::Resource) that may be in
     /// shadow mode, which the breaker itself does not know. Without it, all its rejections are logged as enforced.
     ///
     /// ```
     /// use atomic_breaker_observe::Log;
-    /// use atomic_breaker_std::{Breaker, Config, Resource, StdClock, word::NativeWord};
+    /// use atomic_breaker_registry::{Breaker, Config, Resource, StdClock, word::NativeWord};
     ///
     /// type Logged = Resource<Breaker<StdClock, NativeWord, (), Log>>;
     ///

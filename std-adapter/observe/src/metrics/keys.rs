@@ -4,9 +4,9 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use atomic_breaker_std::registry::{AnyRegistry, KeyedObserver};
-use atomic_breaker_std::words::printable;
-use atomic_breaker_std::{Outcome, Rejected, State, Transition};
+use atomic_breaker_registry::{
+    AnyRegistry, KeyedObserver, Outcome, Rejected, State, Transition, words::printable,
+};
 
 use super::calls::{CANCELLED, Calls, end_of};
 use super::counters::Counter;
@@ -19,8 +19,7 @@ use crate::words::{Mode, OTHER, state_name};
 ///
 /// ```
 /// use atomic_breaker_observe::Metrics;
-/// use atomic_breaker_std::registry::{Registry, RegistryError};
-/// use atomic_breaker_std::Config;
+/// use atomic_breaker_registry::{Config, Registry, RegistryError};
 /// use std::sync::Arc;
 ///
 /// let metrics = Metrics::new("hosts");

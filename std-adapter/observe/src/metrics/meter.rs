@@ -5,8 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use atomic_breaker_std::words::printable;
-use atomic_breaker_std::{Cause, State};
+use atomic_breaker_registry::{Cause, State, words::printable};
 use metrics::Recorder;
 
 use super::calls::{Calls, ENDS};

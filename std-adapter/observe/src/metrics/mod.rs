@@ -35,7 +35,7 @@ pub use publish::{publish, publish_each_second};
 ///
 /// ```
 /// use atomic_breaker_observe::Metrics;
-/// use atomic_breaker_std::{Breaker, Config, StdClock};
+/// use atomic_breaker_registry::{Breaker, Config, StdClock};
 /// use metrics_exporter_prometheus::PrometheusBuilder;
 ///
 /// let recorder = PrometheusBuilder::new().build_recorder();

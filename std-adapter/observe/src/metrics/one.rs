@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use atomic_breaker_std::{Enforcement, Observer, Outcome, Present, Rejected, State, Transition};
+use atomic_breaker_registry::{
+    Enforcement, Observer, Outcome, Present, Rejected, State, Transition,
+};
 
 use super::calls::{CANCELLED, Calls, end_of};
 use super::counters::Counter;
@@ -44,7 +46,7 @@ impl Metrics {
         self.0.counted();
     }
 
-    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_std::Resource) that may be in
+    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_registry::Resource) that may be in
     /// shadow mode, which the breaker itself does not know; `Log` has the same setting. Without it, all rejections count
     /// as enforced.
     #[must_use]

@@ -1,6 +1,6 @@
 //! The metrics by their names.
 
-use atomic_breaker_std::words::printable;
+use atomic_breaker_registry::words::printable;
 use metrics::{Key, Label, Level, Metadata, Recorder, Unit};
 
 pub(super) const CALLS: &str = "circuit_breaker.calls";

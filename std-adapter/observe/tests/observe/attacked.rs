@@ -5,9 +5,9 @@ use std::sync::{Arc, Barrier, OnceLock, Weak};
 use std::thread;
 
 use atomic_breaker_observe::{Keys, Log, Metrics};
-use atomic_breaker_std::registry::{KeyedObserver, Registry};
-use atomic_breaker_std::{
-    AnyPermit, Breaker, ManualClock, Outcome, State, StdClock, Transition, word::NativeWord,
+use atomic_breaker_registry::{
+    AnyPermit, Breaker, KeyedObserver, ManualClock, Outcome, Registry, State, StdClock, Transition,
+    word::NativeWord,
 };
 
 use crate::support::{Logged, Page, RULES, SECOND, counted, logged};

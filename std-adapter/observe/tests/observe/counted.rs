@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::{
-    AnyPermit, Breaker, CallError, Cause, Config, Failure, ManualClock, Observer, Outcome, State,
-    StdClock, Transition, word::NativeWord,
+use atomic_breaker_registry::{
+    AnyPermit, Breaker, CallError, Cause, Config, Failure, ManualClock, Observer, Outcome,
+    Registry, State, StdClock, Transition, word::NativeWord,
 };
 
 use crate::support::{Page, RULES, SECOND, counted};

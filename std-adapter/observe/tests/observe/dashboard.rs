@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_std::registry::Registry;
+use atomic_breaker_registry::Registry;
 use atomic_breaker_steps::{Lane, MemoryStore, StepError, Steps, Workflow};
 use serde_json::Value;
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use atomic_breaker_observe::{Keys, Metrics};
-use atomic_breaker_std::registry::{Registry, WhenFull};
-use atomic_breaker_std::{AnyPermit, Failure, ManualClock, Outcome, State};
+use atomic_breaker_registry::{
+    AnyPermit, Failure, ManualClock, Outcome, Registry, State, WhenFull,
+};
 
 use crate::support::{Page, RULES, SECOND};
 
-type Hosts<K> = Registry<K, atomic_breaker_std::StdClock, (), Metrics<Keys>>;
+type Hosts<K> = Registry<K, atomic_breaker_registry::StdClock, (), Metrics<Keys>>;
 
 fn hosts(metrics: &Metrics<Keys>) -> Arc<Hosts<&'static str>> {
     let builder = Registry::builder(RULES).observer(metrics.clone());

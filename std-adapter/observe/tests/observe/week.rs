@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_observe::{Log, Metrics};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{
-    Breaker, CallError, Clock, ManualClock, Rejected, ServiceError, TokioClock,
+use atomic_breaker_registry::{
+    Breaker, CallError, Clock, ManualClock, Registry, Rejected, ServiceError, TokioClock,
+    word::NativeWord,
 };
 use tokio::time::timeout;
 

@@ -1,10 +1,9 @@
-//! Durable steps of [`atomic-breaker`](atomic_breaker_std) in PostgreSQL: jobs that make progress through outages and
+//! Durable steps of [`atomic-breaker`](atomic_breaker_steps) in PostgreSQL: jobs that make progress through outages and
 //! restarts, shared by workers on many machines.
 //!
 //! ```no_run
 //! use atomic_breaker_postgres::PostgresStore;
-//! use atomic_breaker_steps::{Lane, Steps, Workflow};
-//! use atomic_breaker_std::{Breaker, Config, breaker};
+//! use atomic_breaker_steps::{Breaker, Config, Lane, Steps, Workflow, breaker};
 //!
 //! static MAIL: Breaker = breaker(Config::new());
 //!

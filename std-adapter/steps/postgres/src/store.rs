@@ -67,8 +67,7 @@ impl PostgresStore {
     /// Connects with TLS, another schema, or other limits.
     ///
     /// ```no_run
-    /// use atomic_breaker_postgres::PostgresStore;
-    /// use atomic_breaker_postgres::tokio_postgres::Config;
+    /// use atomic_breaker_postgres::{PostgresStore, tokio_postgres::Config};
     ///
     /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut config = Config::new();
@@ -91,8 +90,7 @@ impl PostgresStore {
     /// [woken](atomic_breaker_steps::Steps::wake) after the commit.
     ///
     /// ```no_run
-    /// use atomic_breaker_postgres::PostgresStore;
-    /// use atomic_breaker_postgres::tokio_postgres::Client;
+    /// use atomic_breaker_postgres::{PostgresStore, tokio_postgres::Client};
     /// use atomic_breaker_steps::Workflow;
     ///
     /// # async fn order(store: PostgresStore, mut client: Client, orders: Workflow<i64>)

@@ -1,10 +1,9 @@
-//! Durable steps of [`atomic-breaker`](atomic_breaker_std) in SQLite: jobs that make progress through outages and
+//! Durable steps of [`atomic-breaker`](atomic_breaker_steps) in SQLite: jobs that make progress through outages and
 //! restarts, kept in one file. No server; several processes of a machine may share it.
 //!
 //! ```no_run
 //! use atomic_breaker_sqlite::SqliteStore;
-//! use atomic_breaker_steps::{Lane, Steps, Workflow};
-//! use atomic_breaker_std::{Breaker, Config, breaker};
+//! use atomic_breaker_steps::{Breaker, Config, Lane, Steps, Workflow, breaker};
 //!
 //! static MAIL: Breaker = breaker(Config::new());
 //!

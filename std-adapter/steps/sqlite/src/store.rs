@@ -65,8 +65,7 @@ impl SqliteStore {
     /// connection writes in between.
     ///
     /// ```
-    /// use atomic_breaker_sqlite::SqliteStore;
-    /// use atomic_breaker_sqlite::rusqlite::{Connection, TransactionBehavior};
+    /// use atomic_breaker_sqlite::{SqliteStore, rusqlite::{Connection, TransactionBehavior}};
     /// use atomic_breaker_steps::Workflow;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

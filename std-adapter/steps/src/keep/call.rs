@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::Outcome;
+use atomic_breaker_resource::Outcome;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{oneshot, watch};
@@ -45,8 +45,9 @@ impl<D: Store> Steps<D> {
     /// made; the result so far of the existing one is returned.
     ///
     /// ```
-    /// use atomic_breaker_steps::{Lane, MemoryStore, Ran, Steps, Store, Workflow};
-    /// use atomic_breaker_std::{Breaker, Config, breaker};
+    /// use atomic_breaker_steps::{
+    ///     Breaker, Config, Lane, MemoryStore, Ran, Steps, Store, Workflow, breaker,
+    /// };
     ///
     /// static MAIL: Breaker = breaker(Config::new());
     ///

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, Config, breaker};
+use atomic_breaker_http::{Breaker, Config, breaker};
 use atomic_breaker_steps::{
     Failed, Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow,
 };

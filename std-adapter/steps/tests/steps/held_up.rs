@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, Config, TokioClock};
+use atomic_breaker_http::{Breaker, Config, TokioClock};
 use atomic_breaker_steps::{
     Filter, Lane, MemoryStore, NewJob, Ran, Status, StepError, Steps, Store, Workflow,
 };

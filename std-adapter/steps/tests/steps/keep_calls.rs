@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, Config, Rejection, State, TokioClock, breaker};
+use atomic_breaker_http::{Breaker, Config, Rejection, State, TokioClock, breaker};
 use atomic_breaker_steps::{
     EnqueueError, Filter, Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow,
 };

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard};
-use atomic_breaker_std::reqwest::HttpClient;
-use atomic_breaker_steps::requests::{Answer, KeepBody, KeepConfig};
-use atomic_breaker_steps::{Lane, MemoryStore, Schedule, Status, Steps, Store};
+use atomic_breaker_http::{ClientConfig, ClientGuard, HttpClient};
+use atomic_breaker_steps::{
+    Lane, MemoryStore, Schedule, Status, Steps, Store,
+    requests::{Answer, KeepBody, KeepConfig},
+};
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_steps::requests::{Answer, KeepBody, KeepConfig, KeepService, NotKept};
-use atomic_breaker_steps::{Lane, MemoryStore, Status, Steps, Store};
+use atomic_breaker_http::{BreakerLayer, HttpClassifier};
+use atomic_breaker_steps::{
+    Lane, MemoryStore, Status, Steps, Store,
+    requests::{Answer, KeepBody, KeepConfig, KeepService, NotKept},
+};
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, ServiceExt};
@@ -29,7 +30,7 @@ fn client<D: Store>(store: D, server: &Server) -> (Steps<D>, Client<D>) {
         .workflow(&later)
         .build()
         .unwrap();
-    let breaker = atomic_breaker_std::Breaker::new(rules(), atomic_breaker_std::TokioClock);
+    let breaker = atomic_breaker_http::Breaker::new(rules(), atomic_breaker_http::TokioClock);
     let guard = BreakerLayer::new(std::sync::Arc::new(breaker)).report(HttpClassifier::new());
     let keeps = keep.layer(&steps, &later).unwrap();
     let client = keeps.layer(guard.layer(server.clone()));

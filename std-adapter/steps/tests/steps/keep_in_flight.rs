@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{Breaker, Config, TokioClock};
-use atomic_breaker_steps::requests::{KeepBody, KeepConfig, KeepService, NotKept};
-use atomic_breaker_steps::{Filter, Lane, Status, Steps, Store};
+use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, TokioClock};
+use atomic_breaker_steps::{
+    Filter, Lane, Status, Steps, Store,
+    requests::{KeepBody, KeepConfig, KeepService, NotKept},
+};
 use futures_util::future::join_all;
 use http::{Request, Response};
 use tokio::time::{sleep, timeout};

@@ -4,11 +4,11 @@ use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{Breaker, Config, breaker};
-use atomic_breaker_steps::requests::{KeepBody, KeepConfig, KeepConfigError, NotKept};
-use atomic_breaker_steps::{Lane, MemoryStore, Steps, Workflow};
+use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, breaker};
+use atomic_breaker_steps::{
+    Lane, MemoryStore, Steps, Workflow,
+    requests::{KeepBody, KeepConfig, KeepConfigError, NotKept},
+};
 use futures_util::{FutureExt, future::join_all};
 use http::{Request, Response};
 use http_body::Body;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{Breaker, State, TokioClock};
-use atomic_breaker_steps::requests::{KeepBody, KeepConfig, KeptRequest};
-use atomic_breaker_steps::{Lane, MemoryStore, Status, Steps, Store};
+use atomic_breaker_http::{Breaker, BreakerLayer, HttpClassifier, State, TokioClock};
+use atomic_breaker_steps::{
+    Lane, MemoryStore, Status, Steps, Store,
+    requests::{KeepBody, KeepConfig, KeptRequest},
+};
 use tokio::time::sleep;
 use tower::Layer;
 

@@ -3,12 +3,13 @@
 use std::error::Error;
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::http::MayRepeat;
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{Breaker, Config, Rejection, State, breaker};
-use atomic_breaker_steps::requests::{Answer, KeepBody, KeepConfig, NotKept};
-use atomic_breaker_steps::{Lane, MemoryStore, Status, Steps, Store};
+use atomic_breaker_http::{
+    Breaker, BreakerLayer, Config, HttpClassifier, MayRepeat, Rejection, State, breaker,
+};
+use atomic_breaker_steps::{
+    Lane, MemoryStore, Status, Steps, Store,
+    requests::{Answer, KeepBody, KeepConfig, NotKept},
+};
 use http::Request;
 use tokio::time::sleep;
 use tower::util::MapResponseLayer;

@@ -7,13 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{Breaker, Config, TokioClock};
-use atomic_breaker_steps::requests::{
-    Answer, KeepBody, KeepConfig, KeepError, KeepService, KeptRequest,
+use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, TokioClock};
+use atomic_breaker_steps::{
+    Filter, Job, JobId, Lane, MemoryStore, Steps, Store, Workflow,
+    requests::{Answer, KeepBody, KeepConfig, KeepError, KeepService, KeptRequest},
 };
-use atomic_breaker_steps::{Filter, Job, JobId, Lane, MemoryStore, Steps, Store, Workflow};
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::{Breaker, Config, State, TokioClock};
+use atomic_breaker_http::{Breaker, Config, HttpClassifier, State, TokioClock};
 use atomic_breaker_steps::{Lane, MemoryStore, Ran, Status, Steps, Store, Workflow, step_result};
 use http::Response;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, Config, State, TokioClock};
+use atomic_breaker_http::{Breaker, Config, State, TokioClock};
 use atomic_breaker_steps::{Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow};
 use tokio::time::sleep;
 
@@ -51,10 +51,10 @@ fn steps(
                         script.act("only").await.map_err(|error| error.to_string())
                     });
                     call.await.map_err(|error| match error {
-                        atomic_breaker_std::CallError::Rejected(rejected) => {
+                        atomic_breaker_http::CallError::Rejected(rejected) => {
                             StepError::from(rejected)
                         }
-                        atomic_breaker_std::CallError::Failed(error) => StepError::from(error),
+                        atomic_breaker_http::CallError::Failed(error) => StepError::from(error),
                     })?;
                     Ok(state)
                 }

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::time::Duration;
 
+use atomic_breaker_http::{Clock, SharedClock};
 use atomic_breaker_mapped::MachineClock;
-use atomic_breaker_std::{Clock, SharedClock};
 use tokio::time::Instant;
 
 /// Repeats one scenario.

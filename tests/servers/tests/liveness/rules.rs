@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::{Config, Control, State};
+use atomic_breaker_http::{Config, Control, State};
 
 use super::dice::Dice;
 use super::host::LONGEST_ANSWER;

@@ -4,9 +4,8 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_std::word::Word;
-use atomic_breaker_std::{
-    Breaker, CallError, Clock, Failure, Observer, Outcome, Snapshot, State, Transition,
+use atomic_breaker_http::{
+    Breaker, CallError, Clock, Failure, Observer, Outcome, Snapshot, State, Transition, word::Word,
 };
 
 use super::dice::{Dice, Time};
@@ -263,7 +262,7 @@ impl Nervous {
 
 impl Observer for Nervous {
     fn transition(&self, _: &Transition) {
-        use atomic_breaker_std::Clock;
+        use atomic_breaker_http::Clock;
         // A second panic while one unwinds would end the program.
         if MAY_PANIC.get() && !std::thread::panicking() && Time.random() % 100 < self.percent {
             throw();

@@ -5,12 +5,10 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::http::{ByMethod, MayRepeat};
-use atomic_breaker_std::http::{HttpClassifier, Origin, RetryAfter};
-use atomic_breaker_std::retry::{Backoff, Idempotent};
-use atomic_breaker_std::{
-    Breaker, Config, Failure, ManualClock, Outcome, Ratio, State, TokioClock,
+use atomic_breaker_http::{
+    Backoff, Breaker, ByMethod, ClientConfig, ClientGuard, Config, Failure, HttpClassifier,
+    Idempotent, ManualClock, MayRepeat, Origin, Outcome, Ratio, RequestError, RetryAfter, State,
+    TokioClock,
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use tokio::time::Instant;

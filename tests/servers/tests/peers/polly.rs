@@ -3,10 +3,9 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{
-    AnyPermit, Breaker, CallError, Cause, Config, Control, Failure, ManualClock, Outcome, Ratio,
-    Resource, SlidingRatio, State, Wait,
+use atomic_breaker_http::{
+    AnyPermit, Breaker, BreakerLayer, CallError, Cause, Config, Control, Failure, ManualClock,
+    Outcome, Ratio, Resource, SlidingRatio, State, Wait,
 };
 use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
@@ -15,7 +14,7 @@ use crate::support::{Ask, MS, RULES, SECOND, Server, breaker, just_before, play}
 
 type Sliding<'a> = Breaker<
     &'a ManualClock,
-    atomic_breaker_std::word::NativeWord,
+    atomic_breaker_http::word::NativeWord,
     SlidingRatio<&'a ManualClock, 1>,
 >;
 
@@ -166,7 +165,7 @@ fn a_probe_closes_or_opens_by_what_it_says() {
 fn the_whole_flow_is_reported_with_its_causes() {
     let clock = ManualClock::new();
     let made = Mutex::new(Vec::new());
-    let log = |transition: &atomic_breaker_std::Transition| {
+    let log = |transition: &atomic_breaker_http::Transition| {
         made.lock().unwrap().push((transition.to, transition.cause));
     };
     let breaker = Breaker::builder(RULES, &clock).on_transition(log).build();

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::retry::{Backoff, RetryConfig, RetryLayer, RetryPolicy};
-use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
-use atomic_breaker_std::{Breaker, Failure, Outcome, ServiceError, State, Timed, TokioClock};
+use atomic_breaker_http::{
+    Backoff, Breaker, BreakerLayer, Failure, HttpClassifier, Outcome, RetryConfig, RetryLayer,
+    RetryPolicy, ServiceError, State, TimeLimitLayer, Timed, TokioClock,
+};
 use http::Response;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};

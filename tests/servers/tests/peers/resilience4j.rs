@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_std::{
+use atomic_breaker_http::{
     Breaker, Config, Failure, LastCalls, ManualClock, Outcome, Ratio, Rejected, SlidingRatio,
     State, Transition,
 };
@@ -17,7 +17,7 @@ pub(crate) const RING: Config = Config::new()
     .probes(4);
 
 pub(crate) type Ring<'a, O = ()> =
-    Breaker<&'a ManualClock, atomic_breaker_std::word::NativeWord, LastCalls, O>;
+    Breaker<&'a ManualClock, atomic_breaker_http::word::NativeWord, LastCalls, O>;
 
 pub(crate) fn ring(rules: Config, clock: &ManualClock) -> Ring<'_> {
     Breaker::builder(rules, clock)

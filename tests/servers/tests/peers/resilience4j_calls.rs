@@ -3,11 +3,9 @@
 use std::future::ready;
 use std::io;
 
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{
-    AnyPermit, Breaker, BreakerExt, CallError, Failure, Fallback, ManualClock, Outcome, Prober,
-    Resource, State, Timed, TokioClock,
+use atomic_breaker_http::{
+    AnyPermit, Breaker, BreakerExt, BreakerLayer, CallError, Failure, Fallback, ManualClock,
+    Outcome, Prober, Registry, Resource, State, Timed, TokioClock,
 };
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt};

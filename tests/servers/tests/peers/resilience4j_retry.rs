@@ -3,9 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use atomic_breaker_std::retry::{Backoff, RetryConfig, RetryPolicy};
-use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
-use atomic_breaker_std::{State, Timed};
+use atomic_breaker_http::{
+    Backoff, BreakerLayer, RetryConfig, RetryPolicy, State, TimeLimitLayer, Timed,
+};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 

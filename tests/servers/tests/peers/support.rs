@@ -8,13 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use atomic_breaker_std::retry::{
-    AnyBudget, BudgetConfig, Idempotent, RetryBudget, RetryHint, RetryLayer, RetryPolicy,
-};
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{
-    Breaker, Classify, Config, Observer, Outcome, Rejected, ServiceError, State, TokioClock,
-    Transition,
+use atomic_breaker_http::{
+    AnyBudget, Breaker, BreakerLayer, BudgetConfig, Classify, Config, Idempotent, Observer,
+    Outcome, Rejected, RetryBudget, RetryHint, RetryLayer, RetryPolicy, ServiceError, State,
+    TokioClock, Transition,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder};
@@ -231,12 +228,12 @@ impl Observer for Diary {
 
 /// A row of calls: `x` fails, `.` succeeds, `r` is rejected. Answers the state at the end.
 pub(crate) fn play<C, T, O>(
-    breaker: &Breaker<C, atomic_breaker_std::word::NativeWord, T, O>,
+    breaker: &Breaker<C, atomic_breaker_http::word::NativeWord, T, O>,
     calls: &str,
 ) -> State
 where
-    C: atomic_breaker_std::Clock,
-    T: atomic_breaker_std::Tally,
+    C: atomic_breaker_http::Clock,
+    T: atomic_breaker_http::Tally,
     O: Observer,
 {
     for call in calls.chars() {

@@ -4,8 +4,9 @@ use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use atomic_breaker_std::tower::{BreakerLayer, GateLayer};
-use atomic_breaker_std::{Breaker, ServiceError, State, StateWatch, TokioClock};
+use atomic_breaker_http::{
+    Breaker, BreakerLayer, GateLayer, ServiceError, State, StateWatch, TokioClock,
+};
 use futures_util::poll;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};

@@ -3,10 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_std::{
-    Breaker, CallError, Cause, Config, Control, Failure, LastCalls, ManualClock, Outcome, Ratio,
-    ServiceError, SlidingRatio, State,
+use atomic_breaker_http::{
+    Breaker, BreakerLayer, CallError, Cause, Config, Control, Failure, LastCalls, ManualClock,
+    Outcome, Ratio, ServiceError, SlidingRatio, State,
 };
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt, service_fn};

@@ -2,8 +2,7 @@
 
 use std::cell::Cell;
 
-use atomic_breaker_std::registry::{Registry, WhenFull};
-use atomic_breaker_std::{ManualClock, ServiceError};
+use atomic_breaker_http::{ManualClock, Registry, ServiceError, WhenFull};
 
 use test_support::week::{Host, config, protects, week_by_hand};
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::{State, TokioClock};
+use atomic_breaker_http::{ClientConfig, ClientGuard, Registry, RequestError, State, TokioClock};
 use futures_util::future::join_all;
 use http::{Request, Response};
 use tokio::time::sleep;

@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
-use atomic_breaker_std::client::{AtEndOfBody, ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::http::Origin;
-use atomic_breaker_std::{State, TokioClock};
+use atomic_breaker_http::{
+    AtEndOfBody, ClientConfig, ClientGuard, Origin, RequestError, State, TokioClock,
+};
 use http::{Request, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;

@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
-use atomic_breaker_std::{Breaker, Resource, ServiceError, State, TokioClock};
+use atomic_breaker_http::{
+    Breaker, BreakerLayer, ClientConfig, ClientGuard, Registry, Resource, ServiceError, State,
+    TimeLimitLayer, TokioClock,
+};
 use http::{Request, Response};
 use tokio::time::timeout;
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};

@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
-use atomic_breaker_std::TokioClock;
-use atomic_breaker_std::client::{AtEndOfBody, ClientConfig, ClientGuard, Deadline, RequestError};
+use atomic_breaker_http::{
+    AtEndOfBody, ClientConfig, ClientGuard, Deadline, RequestError, TokioClock,
+};
 use http::{Method, Request, Response};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, Config, State, TokioClock};
+use atomic_breaker_http::{Breaker, Config, State, TokioClock};
 use tokio::time::{Instant, sleep};
 
 use super::SECOND;

@@ -6,8 +6,8 @@ use std::io;
 use std::mem::forget;
 use std::sync::Arc;
 
+use atomic_breaker_http::{ManualClock, Permit, State};
 use atomic_breaker_mapped::{MappedBreaker, MappedBuilder, MappedSlab};
-use atomic_breaker_std::{ManualClock, Permit, State};
 
 use super::SECOND;
 use test_support::week::{Host, config, protects, week_by_hand};

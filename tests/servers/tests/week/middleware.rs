@@ -4,11 +4,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use atomic_breaker_std::client::{ClientConfig, ClientGuard};
-use atomic_breaker_std::http::Origin;
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::reqwest::BreakerMiddleware;
-use atomic_breaker_std::{Breaker, Config, TokioClock};
+use atomic_breaker_http::{
+    Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, Origin, Registry, TokioClock,
+};
 use http::Extensions;
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Error, Middleware, Next, Result};

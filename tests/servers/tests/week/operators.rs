@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_admin::{Admin, Operator, Timeline};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::{State, TokioClock};
+use atomic_breaker_http::{Registry, State, TokioClock};
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use axum::{Extension, Router};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use atomic_breaker_std::{
+use atomic_breaker_http::{
     Breaker, BreakerExt, Config, Failure, Outcome, Prober, State, TokioClock,
 };
 

@@ -2,16 +2,14 @@
 
 use std::io;
 
-use atomic_breaker_std::TokioClock;
-use atomic_breaker_std::client::{ClientConfig, ClientGuard};
-use atomic_breaker_std::http::{HttpClassifier, Origin};
-use atomic_breaker_std::registry::ByKey;
-use atomic_breaker_std::retry::{RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
-use atomic_breaker_std::tower::BreakerLayer;
-use atomic_breaker_steps::requests::{
-    Answer, KeepBody, KeepConfig, KeepService, KeptRequest, NotKept,
+use atomic_breaker_http::{
+    BreakerLayer, ByKey, ClientConfig, ClientGuard, HttpClassifier, Origin, RetryBudget,
+    RetryConfig, RetryLayer, RetryPolicy, TokioClock,
 };
-use atomic_breaker_steps::{Lane, MemoryStore, Steps, Workflow};
+use atomic_breaker_steps::{
+    Lane, MemoryStore, Steps, Workflow,
+    requests::{Answer, KeepBody, KeepConfig, KeepService, KeptRequest, NotKept},
+};
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceExt, service_fn};

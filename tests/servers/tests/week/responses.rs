@@ -2,7 +2,7 @@
 
 use std::io;
 
-use atomic_breaker_std::http::HttpClassifier;
+use atomic_breaker_http::HttpClassifier;
 use atomic_breaker_steps::{Lane, MemoryStore, Ran, Workflow, step_result};
 use http::{Response, StatusCode};
 use tokio::time::timeout;

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, Config, TokioClock};
+use atomic_breaker_http::{Breaker, Config, TokioClock};
 use atomic_breaker_steps::{
     Filter, JobId, MemoryStore, Notifier, Schedule, Status, Steps, StepsBuilder, Store, Stuck,
 };

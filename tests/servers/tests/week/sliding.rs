@@ -5,7 +5,7 @@ use std::mem::forget;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use atomic_breaker_std::{
+use atomic_breaker_http::{
     Admit, AnyPermit, Breaker, Clock, Config, InFlightLimit, ManualClock, Outcome, Permit, Ratio,
     Resource, SlidingRatio, TokioClock, word::NativeWord,
 };

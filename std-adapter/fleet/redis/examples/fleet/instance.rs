@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_fleet::{FleetConfig, Joined, Seat};
 use atomic_breaker_redis::RedisFleet;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, Config, Observer, State, StdClock, Transition};
+use atomic_breaker_registry::{
+    Breaker, Config, Observer, State, StdClock, Transition, word::NativeWord,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;

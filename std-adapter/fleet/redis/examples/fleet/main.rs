@@ -19,23 +19,23 @@
 //! | `figures`, `report`, `picture` | what counts, the table, the picture |
 //! | `child`, `paint`, `progress`, `table` | shared with the example `outage` |
 
-#[path = "../../../../examples/outage/child.rs"]
+#[path = "../../../../http/examples/outage/child.rs"]
 #[allow(dead_code)]
 mod child;
 mod figures;
 mod instance;
 mod log;
-#[path = "../../../../examples/outage/paint.rs"]
+#[path = "../../../../http/examples/outage/paint.rs"]
 #[allow(dead_code)]
 mod paint;
 mod picture;
-#[path = "../../../../examples/outage/progress.rs"]
+#[path = "../../../../http/examples/outage/progress.rs"]
 #[allow(dead_code)]
 mod progress;
 mod redis_server;
 mod report;
 mod scene;
-#[path = "../../../../examples/outage/table.rs"]
+#[path = "../../../../http/examples/outage/table.rs"]
 #[allow(dead_code)]
 mod table;
 mod upstream;

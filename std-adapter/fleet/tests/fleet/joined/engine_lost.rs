@@ -1,7 +1,7 @@
 //! The engine is gone, hangs, forgets, or is another one: in the midst of an outage.
 
 use atomic_breaker_fleet::FleetConfig;
-use atomic_breaker_std::State;
+use atomic_breaker_registry::State;
 
 use super::support::{GRACE_MS, Process, STEP_MS, World, rules};
 

@@ -4,14 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_fleet::Seat;
 use atomic_breaker_fleet::{
     Answer, Ask, EngineError, Fleet, FleetConfig, InProcess, InProcessMessages, InstanceId, Joined,
-    Name, Reading,
+    Name, Reading, Seat,
 };
-use atomic_breaker_std::registry::{KeyName, Registry};
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, State, TokioClock};
+use atomic_breaker_registry::{Breaker, KeyName, Registry, State, TokioClock, word::NativeWord};
 
 use super::keys::{idle, open_elsewhere};
 use super::support::rules;

@@ -1,7 +1,7 @@
 //! What operators do stands.
 
 use atomic_breaker_fleet::FleetConfig;
-use atomic_breaker_std::State;
+use atomic_breaker_registry::State;
 
 use super::support::World;
 

@@ -1,7 +1,7 @@
 //! The parts: status, shadow mode, queues, ends.
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_std::State;
+use atomic_breaker_registry::State;
 
 use super::support::World;
 

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use atomic_breaker_fleet::contract::{Action, Context, Input, Local, Member};
-use atomic_breaker_fleet::{Answer, Ask, FleetConfig, Notice, Period, PeriodId};
-use atomic_breaker_std::Config;
+use atomic_breaker_fleet::{
+    Answer, Ask, FleetConfig, Notice, Period, PeriodId,
+    contract::{Action, Context, Input, Local, Member},
+};
+use atomic_breaker_registry::Config;
 
 /// The open time of the rules and of most periods; its grace is 1 s, the lease 500 ms.
 pub(super) const OPEN_MS: u32 = 10_000;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_std::{Breaker, Config, Permit, TokioClock};
+use atomic_breaker_registry::{Breaker, Config, Permit, TokioClock};
 use atomic_breaker_steps::{JobId, Lane, Ran, StepError, Store, Workflow};
 use tracing::Level;
 

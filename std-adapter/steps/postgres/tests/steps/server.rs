@@ -6,8 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use atomic_breaker_postgres::PostgresStore;
-use atomic_breaker_postgres::tokio_postgres::{Client, Config, NoTls};
+use atomic_breaker_postgres::{
+    PostgresStore,
+    tokio_postgres::{Client, Config, NoTls},
+};
 
 use super::programs::{command, programs};
 

@@ -17,8 +17,7 @@ mod sharing;
 
 use std::cell::RefCell;
 
-use atomic_breaker_sqlite::SqliteStore;
-use atomic_breaker_sqlite::rusqlite::Connection;
+use atomic_breaker_sqlite::{SqliteStore, rusqlite::Connection};
 use atomic_breaker_steps::contract;
 use folder::Folder;
 use test_support::stores::{LEASE, claim, put};

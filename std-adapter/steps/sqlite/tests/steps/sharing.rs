@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use atomic_breaker_sqlite::SqliteStore;
-use atomic_breaker_sqlite::rusqlite::{Connection, Transaction, TransactionBehavior};
+use atomic_breaker_sqlite::{
+    SqliteStore, rusqlite::{Connection, Transaction, TransactionBehavior},
+};
 use atomic_breaker_steps::{Change, Claimed, Put, Save, Status, Store};
 use futures_util::future::join_all;
 

@@ -4,12 +4,12 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_std::Rejected;
+use atomic_breaker_resource::Rejected;
 use http::header::HeaderName;
 use http::{Response, StatusCode};
 
 use crate::{JobId, LONGEST_KEY, Status, StoreError};
-use atomic_breaker_std::Rejection;
+use atomic_breaker_resource::Rejection;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 

@@ -10,7 +10,7 @@ use super::judge::Judge;
 use super::rule::may_be_kept;
 use super::{KeepConfigError, KeepLayer, KeptRequest};
 use crate::{Steps, Store, Workflow};
-use atomic_breaker_std::http::{ErrorRule, HttpClassifier, StatusRule};
+use atomic_breaker_http::{ErrorRule, HttpClassifier, StatusRule};
 
 type May = dyn Fn(&Parts) -> bool + Send + Sync;
 type Key = dyn Fn(&Parts) -> String + Send + Sync;

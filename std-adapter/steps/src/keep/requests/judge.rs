@@ -5,15 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::Outcome;
+use atomic_breaker_resource::Outcome;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::StepError;
 use crate::response::failed;
-use atomic_breaker_std::Rejection;
-use atomic_breaker_std::http::{
+use atomic_breaker_http::{
     ErrorRule, HttpClassifier, StatusRule, UsualErrors, UsualStatuses, text_of,
 };
+use atomic_breaker_resource::Rejection;
 
 type AnError = dyn Error + Send + Sync;
 type Rule =

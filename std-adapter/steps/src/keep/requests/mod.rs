@@ -9,11 +9,10 @@
 //! ```
 //!
 //! ```
-//! use atomic_breaker_std::http::HttpClassifier;
-//! use atomic_breaker_steps::requests::{Answer, KeepBody, KeepConfig};
-//! use atomic_breaker_steps::{Lane, MemoryStore, Steps};
-//! use atomic_breaker_std::tower::BreakerLayer;
-//! use atomic_breaker_std::{Breaker, Config, breaker};
+//! use atomic_breaker_http::{BreakerLayer, HttpClassifier};
+//! use atomic_breaker_steps::{
+//!     Breaker, Config, Lane, MemoryStore, Steps, breaker, requests::{Answer, KeepBody, KeepConfig},
+//! };
 //! use http::{Request, Response};
 //! use std::convert::Infallible;
 //! use tower::{ServiceBuilder, ServiceExt, service_fn};

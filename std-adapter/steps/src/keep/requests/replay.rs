@@ -12,7 +12,7 @@ use super::judge::{Judge, Undone};
 use super::{KeepConfig, KeptRequest};
 use crate::response::ended;
 use crate::{StepError, Workflow};
-use atomic_breaker_std::http::text_of;
+use atomic_breaker_http::text_of;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -28,7 +28,7 @@ impl KeepConfig {
     /// | any other status; an error that is the request's own fault | dead: a person is told |
     ///
     /// The `Retry-After` of a 503 also applies to the lane's breaker; that of a 429 does not, as with
-    /// [`HttpClassifier`](atomic_breaker_std::http::HttpClassifier). The body of the response is dropped.
+    /// [`HttpClassifier`](atomic_breaker_http::HttpClassifier). The body of the response is dropped.
     pub fn replay<Q, S, B>(
         &self,
         kind: &'static str,

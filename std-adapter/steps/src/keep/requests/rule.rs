@@ -10,7 +10,7 @@ use http::request::Parts;
 
 use super::request::{Mark, without_user};
 use super::{KeepConfig, NotKept};
-use atomic_breaker_std::http::{MayRepeat, idempotency_key};
+use atomic_breaker_http::{MayRepeat, idempotency_key};
 
 /// Those that the sender allows to be sent twice, and that do more than fetch an answer.
 pub(super) fn may_be_kept(parts: &Parts) -> bool {

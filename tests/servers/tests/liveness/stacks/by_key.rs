@@ -6,11 +6,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker_std::http::HttpClassifier;
-use atomic_breaker_std::registry::{ByKey, Registry};
-use atomic_breaker_std::retry::{Backoff, BudgetConfig, RetryBudgets, RetryConfig, RetryLayer};
-use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
-use atomic_breaker_std::{Clock, Config, Failure, Outcome, ServiceError};
+use atomic_breaker_http::{
+    Backoff, BreakerLayer, BudgetConfig, ByKey, Clock, Config, Failure, HttpClassifier, Outcome,
+    Registry, RetryBudgets, RetryConfig, RetryLayer, ServiceError, TimeLimitLayer,
+};
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;

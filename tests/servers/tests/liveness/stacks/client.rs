@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_std::Config;
-use atomic_breaker_std::client::{ClientConfig, ClientGuard, RequestError};
-use atomic_breaker_std::http::Origin;
+use atomic_breaker_http::{ClientConfig, ClientGuard, Config, Origin, RequestError};
 use http::{Request, Response, Uri};
 use tower::{Layer, ServiceExt, service_fn};
 

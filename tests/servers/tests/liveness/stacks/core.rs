@@ -6,9 +6,9 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_std::word::{AtomicU32, AtomicU64, Word};
-use atomic_breaker_std::{
+use atomic_breaker_http::{
     Breaker, CallError, Config, LastCalls, Outcome, Ratio, Rules, SlidingRatio, Tally, Token,
+    word::{AtomicU32, AtomicU64, Word},
 };
 use tokio::time::sleep;
 

@@ -7,10 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_fleet::contract::Ledger;
-use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat};
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, Clock, Config};
+use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat, contract::Ledger};
+use atomic_breaker_http::{Breaker, Clock, Config, word::NativeWord};
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_std::InFlightLimit;
-use atomic_breaker_std::tower::{BreakerLayer, TimeLimitLayer};
+use atomic_breaker_http::{BreakerLayer, InFlightLimit, TimeLimitLayer};
 use tower::{Layer, ServiceExt};
 
 use super::layers::{Guarded, Kind, Layered, seen, service, timed};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker_std::retry::{Backoff, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
-use atomic_breaker_std::tower::{BreakerLayer, GateLayer, TimeLimitLayer};
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{Breaker, Config, Outcome, Resource, ServiceError, State, Timed};
+use atomic_breaker_http::{
+    Backoff, Breaker, BreakerLayer, Config, GateLayer, Outcome, Resource, RetryBudget, RetryConfig,
+    RetryLayer, RetryPolicy, ServiceError, State, TimeLimitLayer, Timed, word::NativeWord,
+};
 use tokio::time::{Sleep, sleep};
 use tower::{Layer, Service, ServiceExt, service_fn};
 

@@ -7,8 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_std::registry::{KeyedObserver, KeyedPermit, Registry, WhenFull};
-use atomic_breaker_std::{AnyPermit, Config, Failure, Outcome, ServiceError, Transition};
+use atomic_breaker_http::{
+    AnyPermit, Config, Failure, KeyedObserver, KeyedPermit, Outcome, Registry, ServiceError,
+    Transition, WhenFull,
+};
 use tokio::time::sleep;
 
 use crate::dice::{Dice, Time};
@@ -30,7 +32,7 @@ type Keys = &'static Registry<u64, Time, (), Nervous>;
 impl KeyedObserver<u64> for Nervous {
     fn transition(&self, key: &u64, transition: &Transition) {
         if *key < PLACES as u64 {
-            atomic_breaker_std::Observer::transition(self, transition);
+            atomic_breaker_http::Observer::transition(self, transition);
         }
     }
 }

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use atomic_breaker_http::{
+    Breaker, Clock, Config, Rules,
+    word::{AtomicU64, Word},
+};
 use atomic_breaker_mapped::{MappedBuilder, MappedWord};
-use atomic_breaker_std::word::{AtomicU64, Word};
-use atomic_breaker_std::{Breaker, Clock, Config, Rules};
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;

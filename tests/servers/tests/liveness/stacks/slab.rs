@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
+use atomic_breaker_http::{CallError, Clock, Config};
 use atomic_breaker_mapped::{MappedSlab, SlotBreaker};
-use atomic_breaker_std::{CallError, Clock, Config};
 
 use super::shared::InFile;
 use crate::dice::{Dice, Time};

@@ -5,9 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{
-    Breaker, BreakerExt, CallError, Config, Prober, Retry, StateWatch, Timed,
+use atomic_breaker_http::{
+    Breaker, BreakerExt, CallError, Config, Prober, Retry, StateWatch, Timed, word::NativeWord,
 };
 use tokio::task::{JoinHandle, spawn_local};
 

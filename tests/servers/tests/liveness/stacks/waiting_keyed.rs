@@ -6,9 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::word::NativeWord;
-use atomic_breaker_std::{AnyPermit, Breaker, Config, Resource, Retry, ServiceError, StateWatch};
+use atomic_breaker_http::{
+    AnyPermit, Breaker, Config, Registry, Resource, Retry, ServiceError, StateWatch,
+    word::NativeWord,
+};
 
 use tokio::time::sleep;
 

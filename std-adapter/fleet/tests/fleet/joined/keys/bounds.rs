@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_std::registry::Registry;
-use atomic_breaker_std::{Breaker, State, TokioClock};
+use atomic_breaker_registry::{Breaker, Registry, State, TokioClock};
 
 use super::super::support::rules;
 use super::{Hosts, Process, count, idle, open_elsewhere, processes};

@@ -1,0 +1,79 @@
+//! The breakers of this example, and how a call goes through them.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use atomic_breaker_http::{
+    Breaker, CallError, Config, Observer, State, StdClock, Transition, word::NativeWord,
+};
+
+use super::load::{self, Outcome};
+
+/// One breaker for the one server, for as long as the program runs; here it is one per run.
+pub(crate) static WITH: Guard = Guard::new(RULES);
+pub(crate) static ALL_AT_ONCE: Guard = Guard::new(RULES);
+pub(crate) static GRADUALLY: Guard = Guard::new(GRADUAL);
+
+const RULES: Config = Config::new()
+    // Five in a row are no accident, and with eight threads they come at once.
+    .consecutive_failures(5)
+    // Short, as a call costs little: a wrong guess is put right soon. Doubled while probes fail, so
+    // that a long outage is probed less and less, up to twice a second.
+    .open_for(Duration::from_millis(125))
+    .exponential(2, Duration::from_millis(500))
+    // Other processes that lost the same server do not come back in step with this one.
+    .jitter_percent(20)
+    // An answer that takes this long is no good to our callers, and a sign of overload.
+    .slow_call(Duration::from_millis(100))
+    // Longer than the longest call: connecting and reading time out before.
+    .probe_lease(Duration::from_secs(1));
+
+/// The same for a server that needs time to warm up: first a tenth of the calls, all of them after two
+/// seconds.
+const GRADUAL: Config = RULES.gradual_return(10, Duration::from_secs(2));
+
+/// A breaker that writes down what it does.
+pub(crate) struct Guard(Breaker<StdClock, NativeWord, (), History>);
+
+impl Guard {
+    const fn new(rules: Config) -> Self {
+        let history = History(Mutex::new(Vec::new()));
+        Self(Breaker::builder(rules, StdClock).observer(history).build())
+    }
+
+    /// Calls the server if the breaker admits it.
+    pub(crate) fn call(&self, address: SocketAddr) -> Outcome {
+        match self.0.call(|| load::call(address)) {
+            Ok(()) => Outcome::Answered,
+            Err(CallError::Failed(_)) => Outcome::Failed,
+            Err(CallError::Rejected(_)) => Outcome::Rejected,
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.0.state()
+    }
+
+    /// All transitions so far, in the order of time.
+    pub(crate) fn history(&self) -> Vec<(Instant, Transition)> {
+        let mut transitions = self.0.observer().locked().clone();
+        transitions.sort_by_key(|(at, _)| *at);
+        transitions
+    }
+}
+
+/// Writes down every transition and when it happened.
+struct History(Mutex<Vec<(Instant, Transition)>>);
+
+impl History {
+    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, Transition)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for History {
+    fn transition(&self, transition: &Transition) {
+        self.locked().push((Instant::now(), *transition));
+    }
+}

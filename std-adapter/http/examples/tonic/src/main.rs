@@ -1,0 +1,126 @@
+//! tonic clients of two hosts, with a breaker per host, which judges by `grpc-status`.
+//!
+//! ```console
+//! cargo run --manifest-path std-adapter/examples/tonic/Cargo.toml
+//! ```
+//!
+//! Starts two servers on this machine. One works all the time; the other works, fails, hangs and works again. Asks each of
+//! them six times each time, and prints the answers: the healthy one is served throughout. Takes about a second.
+//!
+//! | file | what |
+//! |---|---|
+//! | `main` | **the layers around the channel: read this first** |
+//! | `server` | a server that can be told to fail |
+
+mod server;
+
+use std::error::Error;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use atomic_breaker_http::{
+    BreakerLayer, Config, GrpcClassifier, GrpcLimits, Origin, PerHost, Registry, ServiceError,
+    State, TimeLimitLayer, Timed, UsualCodes, UsualErrors,
+};
+use server::{Mood, Server};
+use tokio::time::sleep;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::client::GrpcService;
+use tonic::codegen::{Bytes, StdError};
+use tonic::transport::{self, Channel, Uri};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+use tower::ServiceBuilder;
+
+/// Outlives the requests: the breakers of all hosts. Short times, so that the example is short.
+static HOSTS: LazyLock<Registry<Origin>> = LazyLock::new(|| {
+    let rules = Config::new()
+        .consecutive_failures(3)
+        .open_for(Duration::from_millis(300))
+        .jitter_percent(20);
+    Registry::new(rules).expect("constant rules")
+});
+
+/// A connection that is lost counts once, however many calls were on it.
+const GRPC: GrpcClassifier<UsualCodes, UsualErrors, UsualErrors> =
+    GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors);
+
+/// A client whose requests name their host: with `HealthClient::new` their URIs are paths alone, and `PerHost` rejects
+/// them, as it cannot tell the hosts apart.
+fn client(
+    url: Uri,
+) -> HealthClient<
+    impl GrpcService<
+        Body,
+        ResponseBody: tonic::codegen::Body<Data = Bytes, Error: Into<StdError> + Send> + Send,
+        Error: Into<StdError>,
+    > + Clone,
+> {
+    let channel = Channel::builder(url.clone())
+        // Notices a connection that takes requests and never answers again, and ends it.
+        .http2_keep_alive_interval(Duration::from_secs(10))
+        .keep_alive_timeout(Duration::from_secs(5))
+        .keep_alive_while_idle(true)
+        .connect_lazy();
+    // A caller whose own `set_timeout` passes says nothing about the host.
+    let per_host = GrpcLimits::new(PerHost::new(&*HOSTS));
+    let channel = ServiceBuilder::new()
+        // tonic takes a `Status` for what it is; another error would be UNKNOWN.
+        .map_err(status)
+        .layer(BreakerLayer::new(per_host).report(GRPC))
+        // Inside, so that a server that hangs fails.
+        .layer(TimeLimitLayer::new(Duration::from_millis(100)))
+        .service(channel);
+    HealthClient::with_origin(channel, url)
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let hosts = [
+        ("healthy", Server::start().await?),
+        ("sick", Server::start().await?),
+    ];
+    let urls: [Uri; 2] = [hosts[0].1.url().parse()?, hosts[1].1.url().parse()?];
+    let mut clients = urls.clone().map(client);
+
+    for mood in [Mood::Works, Mood::Fails, Mood::Hangs, Mood::Works] {
+        hosts[1].1.set(mood);
+        println!("the sick one: {mood:?}");
+        for ((name, server), client) in hosts.iter().zip(&mut clients) {
+            for _ in 0..6 {
+                let (begin, calls) = (Instant::now(), server.calls());
+                let answer = client.check(HealthCheckRequest::default()).await;
+                let text = match &answer {
+                    Ok(answer) => format!("{:?}", answer.get_ref().status()),
+                    Err(status) => format!("{:?}: {}", status.code(), status.message()),
+                };
+                let (time, calls) = (begin.elapsed().as_millis(), server.calls() - calls);
+                println!("  {name:>7}: {time:>3} ms, {calls} sent: {text}");
+                if *name == "healthy" {
+                    answer?;
+                }
+            }
+        }
+        let sick = HOSTS.entry(&Origin::of(&urls[1])?);
+        let rest = sick.and_then(|entry| entry.snapshot.retry_in());
+        sleep(rest.unwrap_or_default()).await;
+    }
+    match HOSTS.state(&Origin::of(&urls[1])?) {
+        State::Closed => Ok(()),
+        other => Err(format!("it works again, and its breaker is {other}").into()),
+    }
+}
+
+/// What the caller of a method sees.
+fn status(error: ServiceError<Timed<transport::Error>>) -> Status {
+    match error {
+        // A mistake in this program, and no outage.
+        ServiceError::Rejected(rejection) if rejection.is_without_key() => {
+            Status::internal(rejection.to_string())
+        }
+        ServiceError::Rejected(rejection) => Status::unavailable(rejection.to_string()),
+        ServiceError::Failed(Timed::TimedOut) => Status::deadline_exceeded("timed out"),
+        ServiceError::Failed(Timed::Failed(error)) => Status::from_error(error.into()),
+    }
+}

@@ -1,0 +1,274 @@
+//! A body that carries the permit of its call to its end.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::scope::{Scope, report_by};
+use crate::{AnyPermit, Outcome};
+
+/// What the end of a body says about the server. For protocols whose body says how the call went.
+///
+/// [`AtEnd`](super::AtEnd) and [`GrpcClassifier`](super::GrpcClassifier) have their own.
+///
+/// ```
+/// use atomic_breaker_http::{BodyRule, Config, Failure, Outcome, Permit, ReportingBody, breaker};
+/// use http::HeaderMap;
+/// use std::sync::Arc;
+///
+/// /// A protocol whose last trailer says whether it went well.
+/// struct Verdict;
+///
+/// impl<E> BodyRule<E> for Verdict {
+///     fn ended(self, trailers: Option<&HeaderMap>) -> Outcome {
+///         match trailers.and_then(|trailers| trailers.get("verdict")) {
+///             Some(verdict) if verdict == "fine" => Outcome::Success,
+///             _ => Failure::new().into(),
+///         }
+///     }
+///     fn broken(self, _: &E) -> Outcome {
+///         Failure::new().into()
+///     }
+/// }
+///
+/// let server = Arc::new(breaker(Config::new()));
+/// let permit = Permit::acquire(Arc::clone(&server))?;
+/// let body = ReportingBody::new(String::new(), permit, Verdict);
+/// assert!(body.is_reported(), "an empty body is at its end");
+/// assert_eq!(server.snapshot().failures(), 1);
+/// # Ok::<(), atomic_breaker_http::Rejected>(())
+/// ```
+pub trait BodyRule<E> {
+    /// The body came to its end, with or without trailers.
+    fn ended(self, trailers: Option<&HeaderMap>) -> Outcome;
+
+    /// The body broke off.
+    fn broken(self, error: &E) -> Outcome;
+
+    /// Whom that error concerns, and so how often it counts: this call alone unless the rule knows better.
+    fn scope(&self, error: &E) -> Scope {
+        let _ = error;
+        Scope::Call
+    }
+
+    /// What it counts as if the body is dropped before its end by a reader who is not waiting for the server. `None`
+    /// cancels the permit. Asked in advance, when the body is created.
+    fn dropped(&self) -> Option<Outcome> {
+        None
+    }
+
+    /// Whether the first data is enough for a probe to succeed, before the end of the body.
+    fn probe_succeeds_at_data(&self) -> bool {
+        false
+    }
+}
+
+pin_project! {
+    /// A body that carries the permit of its call, and reports it once: at the end of the body, at its
+    /// error, or when it is dropped.
+    ///
+    /// To its reader it is the inner body, frame by frame. It is not boxed and allocates nothing, and its first `None`
+    /// is final: the inner body is not polled again.
+    ///
+    /// If it is dropped before its end:
+    ///
+    /// - **While it waits for the server** (the last poll was pending, such as when a timeout or a client's
+    ///   disconnection drops the call): the permit is cancelled, like that of a future that is
+    ///   [dropped](crate::Permit#dropped). It neither helps a server that hangs nor hurts one whose caller went away,
+    ///   and a permit that is held for too long counts.
+    /// - **Otherwise**, unread or between two frames: the reader wanted no more. The [rule](BodyRule) of the body
+    ///   decides.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{Config, HttpClassifier, Permit, Report, breaker};
+    /// use http::Response;
+    /// use http_body::Body;
+    /// use std::{convert::Infallible, pin::Pin, sync::Arc, task::{Context, Waker}};
+    ///
+    /// let http = HttpClassifier::new().at_end_of_body();
+    /// let server = Arc::new(breaker(Config::new()));
+    /// let permit = Permit::acquire(Arc::clone(&server))?;
+    /// let response = Ok::<_, Infallible>(Response::new(String::from("hello")));
+    /// let mut body = http.report(permit, response).unwrap().into_body();
+    /// assert!(!body.is_reported());
+    /// assert_eq!(body.size_hint().exact(), Some(5));
+    ///
+    /// let mut context = Context::from_waker(Waker::noop());
+    /// while !body.is_end_stream() {
+    ///     let _ = Pin::new(&mut body).poll_frame(&mut context);
+    /// }
+    /// assert!(body.is_reported());
+    /// # Ok::<(), atomic_breaker_http::Rejected>(())
+    /// ```
+    pub struct ReportingBody<B, P, R>
+    where
+        P: AnyPermit,
+    {
+        #[pin]
+        body: B,
+        // `None` once the call is reported.
+        open: Option<(P, R)>,
+        dropped: Option<Outcome>,
+        // The server was asked, and has not answered.
+        waiting: bool,
+        ended: bool,
+    }
+
+    impl<B, P, R> PinnedDrop for ReportingBody<B, P, R>
+    where
+        P: AnyPermit,
+    {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            let Some((permit, _)) = this.open.take() else { return };
+            match this.dropped {
+                Some(outcome) if !*this.waiting => drop(permit.report(*outcome)),
+                // Dropping the permit cancels it.
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> ReportingBody<B, P, R> {
+    /// A body that reports the permit according to the rule. Reports at once if the body is known to be at its end,
+    /// such as that of a HEAD request or a "204 No Content".
+    pub fn new(body: B, permit: P, rule: R) -> Self {
+        let dropped = rule.dropped();
+        let mut open = Some((permit, rule));
+        if body.is_end_stream() {
+            end(&mut open, None);
+        }
+        Self {
+            body,
+            open,
+            dropped,
+            waiting: false,
+            ended: false,
+        }
+    }
+}
+
+impl<B, P: AnyPermit, R> ReportingBody<B, P, R> {
+    /// A body without a permit: used when the call has already been reported.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{Breaker, Permit, ReportingBody};
+    ///
+    /// let body: ReportingBody<&str, Permit<&'static Breaker>, ()> = ReportingBody::reported("hello");
+    /// assert!(body.is_reported());
+    /// ```
+    pub const fn reported(body: B) -> Self {
+        Self {
+            body,
+            open: None,
+            dropped: None,
+            waiting: false,
+            ended: false,
+        }
+    }
+
+    /// Whether the call has been reported.
+    pub const fn is_reported(&self) -> bool {
+        self.open.is_none()
+    }
+
+    /// The inner body.
+    pub const fn get_ref(&self) -> &B {
+        &self.body
+    }
+}
+
+impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, R> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let mut this = self.project();
+        if *this.ended {
+            return Poll::Ready(None);
+        }
+        let waited = *this.waiting;
+        // Before the poll, so that a panic in the body cancels the permit.
+        *this.waiting = true;
+        let frame = ready!(this.body.as_mut().poll_frame(context));
+        *this.waiting = false;
+        match &frame {
+            None => {
+                *this.ended = true;
+                end(this.open, None);
+            }
+            Some(Err(error)) => {
+                if let Some((permit, rule)) = this.open.take() {
+                    let judge = || {
+                        let scope = match rule.scope(error) {
+                            Scope::Limit if !waited => Scope::Caller,
+                            scope => scope,
+                        };
+                        (rule.broken(error), scope)
+                    };
+                    report_by(permit, judge, || "the body broke off".to_owned());
+                }
+            }
+            Some(Ok(frame)) => {
+                if let Some(trailers) = frame.trailers_ref() {
+                    end(this.open, Some(trailers));
+                } else if this.body.is_end_stream() {
+                    // Many readers stop here.
+                    end(this.open, None);
+                } else if frame.is_data() {
+                    let enough = |(permit, rule): &mut (P, R)| {
+                        permit.is_probe() && rule.probe_succeeds_at_data()
+                    };
+                    if let Some((permit, _)) = this.open.take_if(enough) {
+                        permit.report(Outcome::Success);
+                    }
+                }
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended || self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.ended {
+            SizeHint::with_exact(0)
+        } else {
+            self.body.size_hint()
+        }
+    }
+}
+
+fn end<P: AnyPermit, R: BodyRule<E>, E>(open: &mut Option<(P, R)>, trailers: Option<&HeaderMap>) {
+    if let Some((permit, rule)) = open.take() {
+        let judge = || (rule.ended(trailers), Scope::Call);
+        report_by(permit, judge, || "failed at the end of the body".to_owned());
+    }
+}
+
+// Layers that answer in place of the service, such as on a timeout, need an empty body.
+impl<B: Default, P: AnyPermit, R> Default for ReportingBody<B, P, R> {
+    fn default() -> Self {
+        Self::reported(B::default())
+    }
+}
+
+// By hand, since permits and rules need not implement `Debug`.
+impl<B: fmt::Debug, P: AnyPermit, R> fmt::Debug for ReportingBody<B, P, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReportingBody")
+            .field("body", &self.body)
+            .field("is_reported", &self.is_reported())
+            .finish_non_exhaustive()
+    }
+}

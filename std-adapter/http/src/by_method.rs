@@ -1,0 +1,89 @@
+//! Which HTTP requests may be sent twice.
+
+use std::time::Duration;
+
+use http::{HeaderMap, Method, Request};
+
+use atomic_breaker_tower::Idempotent;
+
+/// HTTP requests may be sent twice if their method or their sender says so: the rule of
+/// [`HttpClassifier::retry_policy`](super::HttpClassifier::retry_policy) and of `ClientGuard`.
+///
+/// In this order:
+///
+/// 1. `MayRepeat` among the extensions of the request decides, either way.
+/// 2. The idempotent methods of [RFC 9110, 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), and only
+///    these: GET, HEAD, OPTIONS, TRACE, PUT, DELETE.
+/// 3. Others with an [`Idempotency-Key`](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/):
+///    exactly one, of visible ASCII characters, not empty (nor an empty string in quotes), without a comma, with which
+///    proxies join several keys. If there are several, or one that is empty or garbled, the header is disregarded, as
+///    it is unclear what the server makes of it.
+///
+/// Behind a proxy the sender may be anyone: a stranger with a key gets a POST tried as often as a GET, within the tries
+/// and the budget. A proxy that does not want that removes the header, or sets `MayRepeat(false)`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByMethod;
+
+/// The caller's decision, among the extensions of a request: whether it may be sent twice, whatever its method.
+///
+/// ```
+/// use atomic_breaker_http::{ByMethod, Idempotent, MayRepeat};
+/// use http::Request;
+///
+/// // A POST that only searches.
+/// let search = Request::post("/search").extension(MayRepeat(true)).body(()).unwrap();
+/// assert!(ByMethod.is_idempotent(&search));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MayRepeat(pub bool);
+
+/// How long the caller gives this request, all tries and pauses together: among the extensions of a request. It only
+/// counts if it is shorter than the deadline of all requests.
+///
+/// ```
+/// use atomic_breaker_http::Deadline;
+/// use http::Request;
+/// use std::time::Duration;
+///
+/// let urgent = Request::get("/").extension(Deadline(Duration::from_millis(500))).body(()).unwrap();
+/// # let _ = urgent;
+/// ```
+///
+/// A `ClientGuard` ends the request at that time. Other stacks begin no pause that would not end before it; ending the
+/// try that is under way needs a time limit above the retry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline(pub Duration);
+
+impl<B> Idempotent<Request<B>> for ByMethod {
+    fn is_idempotent(&self, request: &Request<B>) -> bool {
+        match request.extensions().get() {
+            Some(MayRepeat(word)) => *word,
+            None => is_idempotent(request.method()) || idempotency_key(request.headers()).is_some(),
+        }
+    }
+
+    fn within(&self, request: &Request<B>) -> Option<Duration> {
+        request.extensions().get().map(|&Deadline(time)| time)
+    }
+}
+
+// Not `Method::is_idempotent`: which requests are tried again must not change with another crate's version.
+fn is_idempotent(method: &Method) -> bool {
+    matches!(
+        *method,
+        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
+    )
+}
+
+/// The `Idempotency-Key` of a request, if there is exactly one that is usable: the same key in each try tells the server
+/// that they are one request.
+pub fn idempotency_key(headers: &HeaderMap) -> Option<&str> {
+    let mut keys = headers.get_all("idempotency-key").iter();
+    let (Some(key), None) = (keys.next(), keys.next()) else {
+        return None;
+    };
+    // Fails unless all characters are visible ASCII, spaces or tabs.
+    let key = key.to_str().ok()?;
+    let says_nothing = key.trim().trim_matches('"').trim().is_empty() || key.contains(',');
+    (!says_nothing).then_some(key)
+}

@@ -1,0 +1,310 @@
+//! All settings, with sane defaults.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use atomic_breaker::{Config, Ratio};
+
+use super::check::{ClientConfigError, check};
+use super::ending::{AtEndOfBody, AtHead, Ending};
+use atomic_breaker_tower::{Backoff, BudgetConfig, RetryConfig};
+
+/// How requests are made: deadline, tries, breakers.
+///
+/// | | default |
+/// |---|---|
+/// | [`deadline`](Self::deadline) | 10 s for all tries and their pauses |
+/// | [`try_limit`](Self::try_limit) | 3 s for each |
+/// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, for requests that may be sent twice; full jitter, up to 100 ms, doubled up to 2 s |
+/// | [`rejection_waits`](Self::rejection_waits) | 0: a rejection is returned at once |
+/// | [`budget`](Self::budget) | for each host: one retry per five successes; up to 100 at once, plus one a second |
+/// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter; a `Retry-After` opens it for 60 s at most |
+/// | slow calls | from half of a try's limit, unless the breaker's settings say otherwise, or [never](Self::without_slow_limit) |
+/// | a try is reported | at the head of its response, not [at the end of the body](Self::at_end_of_body) |
+/// | [`capacity`](Self::capacity) | 4,096 hosts |
+/// | [`in_flight_limit`](Self::in_flight_limit) | none |
+/// | [`outliving`](Self::outliving) | 32 tries per host continue when their callers leave, and so does every probe |
+///
+/// `Display` prints the resulting plan:
+///
+/// ```
+/// use atomic_breaker_http::ClientConfig;
+/// use std::time::Duration;
+///
+/// let config = ClientConfig::new().deadline(Duration::from_secs(30)).tries(4);
+/// assert!(config.check().is_ok());
+/// assert!(config.to_string().starts_with("30s for a request\n  up to 4 tries"));
+///
+/// let error = config.try_limit(Duration::from_secs(30)).check().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "a try may take as long as all of them: the limit of a try, 30s, must be shorter than the deadline, 30s"
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct ClientConfig<R = AtHead> {
+    pub(super) deadline: Duration,
+    pub(super) try_limit: Duration,
+    pub(super) retry: RetryConfig,
+    pub(super) budget: BudgetConfig,
+    pub(super) shares_budget: bool,
+    pub(super) slow_is_half_a_try: bool,
+    pub(super) breaker: Config,
+    pub(super) capacity: usize,
+    pub(super) outliving: u32,
+    pub(super) in_flight_limit: Option<u32>,
+    pub(crate) probes_at_end: bool,
+    pub(super) ending: PhantomData<R>,
+}
+
+impl ClientConfig {
+    /// The defaults.
+    pub const fn new() -> Self {
+        let ratio = Ratio::percent(50)
+            .within(Duration::from_secs(10))
+            .min_calls(20);
+        Self {
+            deadline: Duration::from_secs(10),
+            try_limit: Duration::from_secs(3),
+            retry: RetryConfig::new(),
+            budget: BudgetConfig::new(),
+            shares_budget: false,
+            slow_is_half_a_try: true,
+            breaker: Config::new()
+                .consecutive_failures(5)
+                .failure_ratio(ratio)
+                .open_for(Duration::from_secs(1))
+                .exponential(2, Duration::from_secs(30))
+                .max_retry_after(Duration::from_secs(60))
+                .jitter_percent(20),
+            capacity: 4_096,
+            outliving: 32,
+            in_flight_limit: None,
+            probes_at_end: false,
+            ending: PhantomData,
+        }
+    }
+
+    /// Reports a try at the end of the response's body, so that a body that breaks off counts as a failure of the host;
+    /// without this, a try is reported at its head. The response gets a [`ReportingBody`](crate::ReportingBody),
+    /// and [`AtEnd`](crate::AtEnd) says what counts as what.
+    ///
+    /// The deadline and the limit of a try still end with the head, and nothing is tried again after it: a body that
+    /// hangs is left to its reader, or to a read timeout of the client.
+    ///
+    /// With this setting no call counts as slow by default, as the measured time ends with the body: set
+    /// [`Config::slow_call`] to a time within which every body arrives, or calls whose readers give up do not count.
+    ///
+    /// A body of unknown length (chunked, or HTTP/2 without a `Content-Length`) may be endless, so a probe succeeds
+    /// with its first data. If such bodies break off, each probe closes the breaker again: if your bodies do end, set
+    /// [`probes_at_end`](ClientConfig::probes_at_end).
+    ///
+    /// ```
+    /// use atomic_breaker_http::{AtEndOfBody, ClientConfig, ClientGuard, StdClock};
+    /// use std::sync::LazyLock;
+    ///
+    /// static GUARD: LazyLock<ClientGuard<StdClock, AtEndOfBody>> = LazyLock::new(|| {
+    ///     ClientGuard::new(ClientConfig::new().at_end_of_body()).expect("constant settings")
+    /// });
+    /// assert_eq!(GUARD.hosts().config().get_slow_call(), None);
+    /// ```
+    pub const fn at_end_of_body(self) -> ClientConfig<AtEndOfBody> {
+        ClientConfig {
+            deadline: self.deadline,
+            try_limit: self.try_limit,
+            retry: self.retry,
+            budget: self.budget,
+            shares_budget: self.shares_budget,
+            slow_is_half_a_try: self.slow_is_half_a_try,
+            breaker: self.breaker,
+            capacity: self.capacity,
+            outliving: self.outliving,
+            in_flight_limit: self.in_flight_limit,
+            probes_at_end: self.probes_at_end,
+            ending: PhantomData,
+        }
+    }
+}
+
+impl ClientConfig<AtEndOfBody> {
+    /// Makes a probe wait for the end of its body even if the length is not known: for hosts whose bodies all come to
+    /// an end. An endless one, such as a stream of events, would keep the breaker half-open.
+    ///
+    /// ```
+    /// use atomic_breaker_http::ClientConfig;
+    ///
+    /// let config = ClientConfig::new().at_end_of_body().probes_at_end();
+    /// assert!(config.check().is_ok());
+    /// ```
+    pub const fn probes_at_end(mut self) -> Self {
+        self.probes_at_end = true;
+        self
+    }
+}
+
+impl<R> ClientConfig<R> {
+    /// How long a request may take, all tries and pauses together, until the head of the response has arrived. After
+    /// that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request may carry a shorter
+    /// time of its own, a [`Deadline`](super::Deadline) among its extensions; with a time of 0 it fails at once and is
+    /// not sent.
+    pub const fn deadline(mut self, time: Duration) -> Self {
+        self.deadline = time;
+        self
+    }
+
+    /// How long one try may take, until the head of its response has arrived. A try that takes longer is dropped and
+    /// counts as a failure of the host.
+    ///
+    /// If a connection breaks before an answer, another one is tried at once, within the same try and so within the
+    /// same probe, up to eight times: idle connections fail this way, one after the other, if the host closed its side
+    /// unnoticed. Each attempt costs a token of the [budget](Self::budget). Only requests that may be sent twice are
+    /// sent again, and those that were refused unprocessed (`REFUSED_STREAM`, a `GOAWAY` before them). A try that is
+    /// refused to its end is a failure of the host, counted once for all that were under way.
+    pub const fn try_limit(mut self, time: Duration) -> Self {
+        self.try_limit = time;
+        self
+    }
+
+    /// [`try_limit`](Self::try_limit).
+    pub const fn get_try_limit(&self) -> Duration {
+        self.try_limit
+    }
+
+    /// How many tries a request has at most; 1 for no retry.
+    pub const fn tries(mut self, tries: u32) -> Self {
+        self.retry = self.retry.tries(tries);
+        self
+    }
+
+    /// The pauses between tries.
+    pub const fn backoff(mut self, backoff: Backoff) -> Self {
+        self.retry = self.retry.backoff(backoff);
+        self
+    }
+
+    /// How many times a request waits for a breaker that rejects it; with 0, the default, the rejection is returned at
+    /// once. A server with a bounded number of callers should not wait: all of them would wait for the host that is
+    /// down.
+    pub const fn rejection_waits(mut self, waits: u32) -> Self {
+        self.retry = self.retry.rejection_waits(waits);
+        self
+    }
+
+    /// How many retries all requests to one host together may make: each host has a budget of its own, so one that is
+    /// down does not use up the retries of the others. (If more than a thousand hosts are in trouble at a time, a few
+    /// share one.)
+    pub const fn budget(mut self, budget: BudgetConfig) -> Self {
+        (self.budget, self.shares_budget) = (budget, false);
+        self
+    }
+
+    /// How many retries all requests together may make, whatever their host.
+    pub const fn shared_budget(mut self, budget: BudgetConfig) -> Self {
+        (self.budget, self.shares_budget) = (budget, true);
+        self
+    }
+
+    /// No try counts as slow, unless the breaker's settings say [when](Config::slow_call). Without this, a try that
+    /// takes half of its limit or longer counts as failed although it succeeds. For hosts that are slow but healthy:
+    /// those whose usual time is near the limit.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{ClientConfig, ClientGuard};
+    ///
+    /// let guard = ClientGuard::new(ClientConfig::new().without_slow_limit())?;
+    /// assert_eq!(guard.hosts().config().get_slow_call(), None);
+    /// # Ok::<(), atomic_breaker_http::ClientConfigError>(())
+    /// ```
+    pub const fn without_slow_limit(mut self) -> Self {
+        self.slow_is_half_a_try = false;
+        self
+    }
+
+    /// The rules of each host's breaker, all of them: what is not set has core's default, not that of this type. So
+    /// [`Config::max_retry_after`] is 5 minutes unless set: for that long each host may keep its breaker open, and its
+    /// place among the [hosts](Self::capacity) that are remembered.
+    pub const fn breaker(mut self, breaker: Config) -> Self {
+        self.breaker = breaker;
+        self
+    }
+
+    /// The rules of each host's breaker, to be modified for one of them.
+    pub const fn get_breaker(&self) -> Config {
+        self.breaker
+    }
+
+    /// How many hosts are remembered. An open one keeps its place. Where callers choose the hosts, this many hosts of
+    /// theirs that send `Retry-After` fill all places for [`Config::max_retry_after`], and calls to others pass
+    /// unguarded meanwhile. See [`Registry`](atomic_breaker_registry::Registry).
+    pub const fn capacity(mut self, hosts: usize) -> Self {
+        self.capacity = hosts;
+        self
+    }
+
+    /// How many tries of a host may continue at a time, each in a task of its own, when their callers leave; 32 unless
+    /// set. Probes always may. Each continues until the head of its response has arrived or the limit of a try has
+    /// passed, and is then reported like any other.
+    ///
+    /// So a host is judged only by what it does itself: one that answers in time stays closed, or closes again, however
+    /// early its callers leave, and one that hangs is tripped by as many calls as the rules require failures, even if
+    /// all of their callers leave. If the rules require more failures than this number, this many calls count in each
+    /// limit of a try.
+    ///
+    /// The price: the request of a caller that leaves keeps its connection a little longer, for at most 32 calls per
+    /// host. With 0 no try continues, not even a probe: a call whose caller leaves is
+    /// [cancelled](crate::Permit#dropped). A runtime that shuts down cancels what it runs. One that is kept but not
+    /// run, such as a current-thread runtime between two calls of `block_on`, holds the tries that callers left in it:
+    /// until it runs again they keep their places here, and count as [in flight](Self::in_flight_limit). With such
+    /// runtimes use 0.
+    ///
+    /// ```
+    /// use atomic_breaker_http::ClientConfig;
+    ///
+    /// let config = ClientConfig::new().outliving(8);
+    /// assert!(config.check().is_ok());
+    /// ```
+    pub const fn outliving(mut self, tries: u32) -> Self {
+        self.outliving = tries;
+        self
+    }
+
+    /// Opens the breaker of a host when more than this many of its tries, at least 1, are in flight: a host that hangs
+    /// is noticed before its first try has timed out. No limit unless set. Probes are not limited.
+    ///
+    /// Set it to about twice what a healthy host has at the busiest time: the calls per second, times the seconds that
+    /// one takes. As with [`InFlightLimit`](crate::InFlightLimit), the call that exceeds the limit is rejected.
+    pub const fn in_flight_limit(mut self, tries: u32) -> Self {
+        self.in_flight_limit = Some(tries);
+        self
+    }
+
+    pub(super) fn retry(&self) -> RetryConfig {
+        self.retry.within(self.deadline)
+    }
+}
+
+impl<R: Ending> ClientConfig<R> {
+    /// Whether the settings are consistent.
+    ///
+    /// # Errors
+    /// [`ClientConfigError`] names the settings that contradict each other.
+    pub fn check(&self) -> Result<(), ClientConfigError> {
+        check(self)
+    }
+
+    /// The rules of each host's breaker.
+    pub(super) fn rules(&self) -> Config {
+        let is_half_a_try = self.slow_is_half_a_try && !R::WAITS_FOR_BODY;
+        match self.breaker.get_slow_call() {
+            None if is_half_a_try => self.breaker.slow_call(self.try_limit / 2),
+            _ => self.breaker,
+        }
+    }
+}
+
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,88 @@
+//! When a try is reported, and what its error says.
+
+use std::error::Error;
+
+use crate::usual_errors::scope_of;
+use crate::{AtEnd, ErrorRule, HttpClassifier, Scope, UsualErrors, UsualStatuses, WithCauses};
+use crate::{Failure, Outcome, Timed};
+
+/// When a try is reported: [`AtHead`] or [`AtEndOfBody`].
+pub trait Ending: Copy + sealed::Sealed {
+    /// The reporter, with a rule for the errors of the client.
+    type Report<X>;
+
+    #[doc(hidden)]
+    const WAITS_FOR_BODY: bool;
+
+    #[doc(hidden)]
+    fn report<X>(
+        http: HttpClassifier<UsualStatuses, Tried<X>>,
+        probes_at_end: bool,
+    ) -> Self::Report<X>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A try is reported at the head of its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtHead {}
+
+/// A try is reported at the end of the response's body:
+/// [`ClientConfig::at_end_of_body`](super::ClientConfig::at_end_of_body).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtEndOfBody {}
+
+impl sealed::Sealed for AtHead {}
+impl sealed::Sealed for AtEndOfBody {}
+
+impl Ending for AtHead {
+    type Report<X> = HttpClassifier<UsualStatuses, Tried<X>>;
+
+    const WAITS_FOR_BODY: bool = false;
+
+    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>, _: bool) -> Self::Report<X> {
+        http
+    }
+}
+
+impl Ending for AtEndOfBody {
+    type Report<X> = AtEnd<HttpClassifier<UsualStatuses, Tried<X>>, UsualErrors>;
+
+    const WAITS_FOR_BODY: bool = true;
+
+    fn report<X>(
+        http: HttpClassifier<UsualStatuses, Tried<X>>,
+        probes_at_end: bool,
+    ) -> Self::Report<X> {
+        let at_end = http.at_end_of_body().with_body_rule(UsualErrors);
+        if probes_at_end {
+            at_end.probes_at_end()
+        } else {
+            at_end
+        }
+    }
+}
+
+/// The rule for the errors of a try: its timeout is a failure, and `X` judges the errors of the client. A try that ends
+/// refused unprocessed was already sent again on fresh connections, or no token was left for that.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried<X>(pub(super) X);
+
+impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tried<X> {
+    fn outcome(&self, error: &Timed<WithCauses<E>>) -> Outcome {
+        match error {
+            Timed::TimedOut => Failure::new().into(),
+            Timed::Failed(WithCauses(error)) => self.0.outcome(error),
+        }
+    }
+
+    /// The same for every rule: how many calls an error ended is a fact.
+    fn scope(&self, error: &Timed<WithCauses<E>>) -> Scope {
+        match error {
+            Timed::TimedOut => Scope::Call,
+            Timed::Failed(WithCauses(error)) => scope_of(error),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Handles that lead to a guard, and through it to its parts.
+
+use std::ops::Deref;
+
+use atomic_breaker::Clock;
+
+use super::guard::SomeObserver;
+use super::{ClientGuard, Ending, Hosts};
+use crate::Origin;
+use crate::SlidingRatio;
+use atomic_breaker_registry::{AnyRegistry, InFlightCounts};
+use atomic_breaker_tower::RetryBudgets;
+
+/// A handle that leads to a [`ClientGuard`]: a `&'static` reference or an `Arc`.
+pub trait AnyClientGuard: Deref<Target = ClientGuard<Self::Clock, Self::Ending>> + Clone {
+    /// The clock of the guard.
+    type Clock: Clock;
+    /// When its tries are reported.
+    type Ending: Ending;
+}
+
+impl<H, C, R> AnyClientGuard for H
+where
+    H: Deref<Target = ClientGuard<C, R>> + Clone,
+    C: Clock,
+    R: Ending,
+{
+    type Clock = C;
+    type Ending = R;
+}
+
+/// Leads to the breakers.
+#[derive(Clone, Debug)]
+pub struct HostsOf<H>(pub(super) H);
+
+impl<H: AnyClientGuard> AnyRegistry for HostsOf<H> {
+    type Key = Origin;
+    type Clock = H::Clock;
+    type Tally = SlidingRatio<H::Clock, 1>;
+    type Observer = SomeObserver;
+    type Hasher = std::hash::RandomState;
+
+    #[inline]
+    fn as_registry(&self) -> &Hosts<H::Clock> {
+        self.0.hosts()
+    }
+}
+
+/// Leads to the retry budgets.
+#[derive(Clone, Debug)]
+pub struct BudgetsOf<H>(pub(super) H);
+
+impl<H: AnyClientGuard> Deref for BudgetsOf<H> {
+    type Target = RetryBudgets;
+
+    fn deref(&self) -> &RetryBudgets {
+        &self.0.budgets
+    }
+}
+
+/// Leads to the counts of tries in flight, of a guard that has them.
+#[derive(Clone, Debug)]
+pub(super) struct InFlightOf<H>(pub(super) H);
+
+impl<H: AnyClientGuard> Deref for InFlightOf<H> {
+    type Target = InFlightCounts;
+
+    fn deref(&self) -> &InFlightCounts {
+        let counts = self.0.in_flight.as_ref();
+        counts.expect("only made for a guard that counts")
+    }
+}

@@ -1,0 +1,301 @@
+//! The layer around a client.
+
+use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
+use std::task::{Context, Poll};
+
+use atomic_breaker::Outcome;
+use http::Request;
+use tower::util::MapErr;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::budget::BudgetOfHost;
+use super::deadline::DeadlineService;
+use super::fresh::Fresh;
+use super::handle::{AnyClientGuard, HostsOf};
+use super::outlive::TryService;
+use super::{ClientGuard, Ending, Tried};
+use crate::RequestError;
+use crate::{Admit, Rejection, Report, ServiceError, Timed};
+use crate::{ByMethod, HttpClassifier, Origin, PerHost, UsualErrors, UsualStatuses, WithCauses};
+use atomic_breaker_tower::{
+    BreakerLayer, RetryLayer, RetryPolicy, RetryService, TimeLimitLayer, TimeLimitService,
+};
+
+/// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
+/// which must be `Clone` to be sent again; `X` judges the errors of the client.
+///
+/// The client, its futures and the requests must be `Send`, as a try may continue in a task of its own when its caller
+/// leaves. The error of the client must be an [`Error`], so that the last failure in a rejection names its causes; a
+/// boxed one becomes one with `.map_err(std::io::Error::other)` below this layer.
+///
+/// # Panics
+/// A call panics outside of a tokio runtime with time enabled: the limits use tokio's timers.
+pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors> {
+    guard: H,
+    origin: Option<Origin>,
+    errors: X,
+    body: PhantomData<fn(B)>,
+}
+
+impl<B, H: AnyClientGuard> ClientLayer<B, H> {
+    /// The layer of a guard to which `guard` leads: a `&'static` reference, for which there is
+    /// [`ClientGuard::layer`], or an `Arc`. Each request clones the handle a few times; under load from many threads
+    /// take a reference, since clones of an `Arc` make all threads write to the same memory.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{ClientConfig, ClientGuard, ClientLayer, ClientService};
+    /// use http::{Request, Response};
+    /// use std::{io, sync::Arc};
+    /// use tower::{Layer, util::BoxCloneSyncService};
+    ///
+    /// type Client = BoxCloneSyncService<Request<String>, Response<String>, io::Error>;
+    ///
+    /// /// The guard goes when the last client does.
+    /// struct Shop {
+    ///     client: ClientService<Client, String, Arc<ClientGuard>>,
+    /// }
+    ///
+    /// # fn shop(client: Client) -> Result<Shop, atomic_breaker_http::ClientConfigError> {
+    /// let guard = Arc::new(ClientGuard::new(ClientConfig::new())?);
+    /// let shop = Shop { client: ClientLayer::of(guard).layer(client) };
+    /// # Ok(shop)
+    /// # }
+    /// ```
+    pub const fn of(guard: H) -> Self {
+        Self {
+            guard,
+            origin: None,
+            errors: UsualErrors,
+            body: PhantomData,
+        }
+    }
+}
+
+impl<B, H, X> ClientLayer<B, H, X> {
+    /// What each error of the client says about the host, in place of [`UsualErrors`]. The closure must name the type
+    /// of the error; a function cast to `fn(&E) -> Outcome` has a type that can be written in a struct. A timeout of a
+    /// try is always a failure.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{ClientConfig, ClientGuard, ErrorRule, Failure, Outcome, UsualErrors};
+    /// use http::{Request, Response};
+    /// use std::{io, sync::LazyLock};
+    /// use tower::{ServiceBuilder, service_fn};
+    ///
+    /// static GUARD: LazyLock<ClientGuard> =
+    ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+    ///
+    /// let client = ServiceBuilder::new()
+    ///     .layer(GUARD.layer().errors(|error: &io::Error| match error.kind() {
+    ///         io::ErrorKind::ConnectionRefused => Failure::with_weight(3).into(),
+    ///         io::ErrorKind::FileTooLarge => Outcome::Ignored,
+    ///         _ => UsualErrors.outcome(error),
+    ///     }))
+    ///     .service(service_fn(|_: Request<String>| async { Ok::<_, io::Error>(Response::new(())) }));
+    /// # let _ = client;
+    /// ```
+    pub fn errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> ClientLayer<B, H, F> {
+        ClientLayer {
+            guard: self.guard,
+            origin: self.origin,
+            errors,
+            body: PhantomData,
+        }
+    }
+
+    /// The host of requests whose URI and headers name none. Without it they are rejected, with an error that says so
+    /// ([`Rejection::is_without_key`](crate::Rejection::is_without_key)): with one breaker for all such requests, one
+    /// failing host would shut out the others.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{ClientConfig, ClientGuard, Origin};
+    /// use http::Uri;
+    ///
+    /// let guard = ClientGuard::new(ClientConfig::new()).expect("constant settings").leak();
+    /// let items = Origin::of(&Uri::from_static("https://items.example"))?;
+    /// let layer = guard.layer::<String>().with_origin(items);
+    /// # let _ = layer;
+    /// # Ok::<(), atomic_breaker_http::OriginError>(())
+    /// ```
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+}
+
+type OfHost<B, H> = OfRequests<B, PerHost<HostsOf<H>>>;
+type Http<X> = HttpClassifier<UsualStatuses, Tried<X>>;
+type EndOf<H, X> = <<H as AnyClientGuard>::Ending as Ending>::Report<X>;
+type Try<S, E, H> = TimeLimitService<MapErr<Fresh<S, H>, fn(E) -> WithCauses<E>>>;
+type Tries<S, E, B, H, X> = TryService<Try<S, E, H>, OfHost<B, H>, EndOf<H, X>, Request<B>, H>;
+type Policy<H, X> = RetryPolicy<BudgetOfHost<H>, ByMethod, Http<X>, HttpClassifier>;
+type Retried<S, E, B, H, X> = DeadlineService<RetryService<Tries<S, E, B, H, X>, Policy<H, X>>>;
+type Flatten<E> = fn(Timed<ServiceError<Timed<WithCauses<E>>>>) -> RequestError<E>;
+
+/// A client that a [`ClientLayer`] can guard: a [`Service`] that takes `Request<B>`, can be cloned, and whose error is an
+/// [`Error`].
+pub trait Guarded<B, H, X>: Service<Request<B>> {
+    #[doc(hidden)]
+    type Stack: Service<Request<B>, Error = RequestError<Self::Error>>;
+}
+
+impl<S, E, B, H, X> Guarded<B, H, X> for S
+where
+    S: Service<Request<B>, Error = E> + Clone,
+    E: Error + 'static,
+    B: Clone,
+    H: AnyClientGuard,
+    EndOf<H, X>: Report<S::Response, Timed<WithCauses<E>>> + Clone,
+    MapErr<Retried<S, E, B, H, X>, Flatten<E>>: Service<Request<B>, Error = RequestError<E>>,
+{
+    type Stack = MapErr<Retried<S, E, B, H, X>, Flatten<E>>;
+}
+
+/// A client behind a [`ClientLayer`]. `S` is the client, `B` the body of its requests; the other parameters are those of
+/// the layer.
+///
+/// ```
+/// use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService};
+/// use http::{Request, Response};
+/// use std::{io, sync::LazyLock};
+/// use tower::{BoxError, Layer, ServiceExt, util::BoxCloneSyncService};
+///
+/// # type Client = BoxCloneSyncService<Request<String>, Response<String>, io::Error>;
+/// static GUARD: LazyLock<ClientGuard> =
+///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+///
+/// /// `Client` stands for the client of hyper-util, `HttpClient` of reqwest or any other.
+/// struct Shop {
+///     client: ClientService<Client, String>,
+/// }
+///
+/// impl Shop {
+///     fn new(client: Client) -> Self {
+///         Self { client: GUARD.layer().layer(client) }
+///     }
+///
+///     async fn items(&self) -> Result<String, BoxError> {
+///         let request = Request::get("https://shop.example/items").body(String::new())?;
+///         Ok(self.client.clone().oneshot(request).await?.into_body())
+///     }
+/// }
+/// # let _ = (Shop::new, Shop::items);
+/// ```
+pub struct ClientService<S, B, H = &'static ClientGuard, X = UsualErrors>(S::Stack)
+where
+    S: Guarded<B, H, X>;
+
+impl<S: Guarded<B, H, X>, B, H, X> Service<Request<B>> for ClientService<S, B, H, X> {
+    type Response = <S::Stack as Service<Request<B>>>::Response;
+    type Error = RequestError<S::Error>;
+    type Future = <S::Stack as Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.0.call(request)
+    }
+}
+
+impl<S: Guarded<B, H, X, Stack: Clone>, B, H, X> Clone for ClientService<S, B, H, X> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Guarded<B, H, X>, B, H, X> fmt::Debug for ClientService<S, B, H, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientService").finish_non_exhaustive()
+    }
+}
+
+impl<S, E, B, H, X> Layer<S> for ClientLayer<B, H, X>
+where
+    S: Service<Request<B>, Error = E, Future: Send + 'static>,
+    S: Guarded<B, H, X, Stack = MapErr<Retried<S, E, B, H, X>, Flatten<E>>>,
+    S: Clone + Send + 'static,
+    E: Error + 'static,
+    B: Clone + Send + 'static,
+    H: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
+    EndOf<H, X>: Report<S::Response, Timed<WithCauses<E>>> + Clone + Send + 'static,
+    X: Clone,
+{
+    type Service = ClientService<S, B, H, X>;
+
+    fn layer(&self, client: S) -> Self::Service {
+        let config = self.guard.config();
+        let by_host = PerHost::new(HostsOf(self.guard.clone()));
+        let by_host = match &self.origin {
+            Some(origin) => by_host.with_origin(origin.clone()),
+            None => by_host,
+        };
+        let by_host = OfRequests(by_host, PhantomData);
+        let http = || HttpClassifier::with_rules(UsualStatuses, Tried(self.errors.clone()));
+        let budget = BudgetOfHost::new(self.guard.clone(), self.origin.clone());
+        let retry = RetryPolicy::from_parts(
+            config.retry(),
+            budget.clone(),
+            ByMethod,
+            http(),
+            HttpClassifier::new(),
+        );
+        let service = Fresh::new(client, budget);
+        let service = MapErr::new(service, WithCauses as fn(_) -> _);
+        let service = TimeLimitLayer::new(config.try_limit).layer(service);
+        let service = BreakerLayer::new(by_host)
+            .report(H::Ending::report(http(), config.probes_at_end))
+            .layer(service);
+        let service = TryService::new(service, self.guard.clone());
+        let service = RetryLayer::new(retry).layer(service);
+        let service = DeadlineService::new(service, config.deadline);
+        ClientService(MapErr::new(service, RequestError::flatten as fn(_) -> _))
+    }
+}
+/// Admits requests with one type of body, so that the layer determines it: clients accept any.
+pub struct OfRequests<B, A>(A, PhantomData<fn(B)>);
+
+impl<B, A: Admit<Request<B>>> Admit<Request<B>> for OfRequests<B, A> {
+    type Permit = A::Permit;
+
+    #[inline]
+    fn admit(&self, request: &Request<B>) -> Result<A::Permit, Rejection> {
+        self.0.admit(request)
+    }
+}
+
+impl<B, A: Clone> Clone for OfRequests<B, A> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+
+impl<B, A: fmt::Debug> fmt::Debug for OfRequests<B, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<B, H: Clone, X: Clone> Clone for ClientLayer<B, H, X> {
+    fn clone(&self) -> Self {
+        Self {
+            guard: self.guard.clone(),
+            origin: self.origin.clone(),
+            errors: self.errors.clone(),
+            body: PhantomData,
+        }
+    }
+}
+
+impl<B, H: fmt::Debug, X> fmt::Debug for ClientLayer<B, H, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientLayer")
+            .field("guard", &self.guard)
+            .finish_non_exhaustive()
+    }
+}

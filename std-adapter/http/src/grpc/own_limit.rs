@@ -1,0 +1,128 @@
+//! Calls whose callers set a time limit of their own.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use atomic_breaker::Transition;
+use http::{HeaderMap, HeaderName, Request};
+
+use crate::{Admit, AnyPermit, Outcome, Rejection};
+
+const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+
+/// Admits gRPC calls as the inner `admit` does, and honours the time limits that their callers set (`grpc-timeout`,
+/// tonic's `set_timeout`). A call that fails once its limit has passed says nothing about the host: it is cancelled, as
+/// if its caller had left, which is neutral while the call is [young](crate::Permit#dropped). Otherwise one impatient
+/// tenant would open the breaker for all.
+///
+/// A host that hangs is noticed through the calls that reach the limit of a try below the breaker, through
+/// [`Config::slow_call`](crate::Config::slow_call), and while half-open through
+/// [`Config::cancel_limit`](crate::Config::cancel_limit).
+///
+/// ```
+/// use atomic_breaker_http::{
+///     BreakerLayer, Config, GrpcClassifier, GrpcLimits, Origin, PerHost, Registry,
+/// };
+/// use std::sync::LazyLock;
+///
+/// static HOSTS: LazyLock<Registry<Origin>> =
+///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+///
+/// let layer =
+///     BreakerLayer::new(GrpcLimits::new(PerHost::new(&*HOSTS))).report(GrpcClassifier::new());
+/// # let _ = layer;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct GrpcLimits<A>(A);
+
+impl<A> GrpcLimits<A> {
+    /// Admits what `admit` admits.
+    pub const fn new(admit: A) -> Self {
+        Self(admit)
+    }
+}
+
+impl<B, A: Admit<Request<B>>> Admit<Request<B>> for GrpcLimits<A> {
+    type Permit = LimitedPermit<A::Permit>;
+
+    fn admit(&self, request: &Request<B>) -> Result<Self::Permit, Rejection> {
+        let permit = self.0.admit(request)?;
+        let limit = own_limit(request.headers());
+        // A limit beyond the range of the clock is none.
+        let ends = limit.and_then(|limit| Instant::now().checked_add(limit));
+        Ok(LimitedPermit { permit, ends })
+    }
+}
+
+/// The right to one call whose caller may have set a time limit: [`GrpcLimits`].
+pub struct LimitedPermit<P> {
+    permit: P,
+    ends: Option<Instant>,
+}
+
+impl<P> LimitedPermit<P> {
+    fn is_callers(&self, outcome: Outcome) -> bool {
+        let has_passed = || self.ends.is_some_and(|ends| Instant::now() >= ends);
+        matches!(outcome, Outcome::Failure(_)) && has_passed()
+    }
+}
+
+impl<P: AnyPermit> AnyPermit for LimitedPermit<P> {
+    fn report(self, outcome: Outcome) -> Option<Transition> {
+        if self.is_callers(outcome) {
+            return None;
+        }
+        self.permit.report(outcome)
+    }
+
+    fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        if self.is_callers(outcome) {
+            return None;
+        }
+        self.permit.report_because(outcome, why)
+    }
+
+    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        if self.is_callers(outcome) {
+            return None;
+        }
+        self.permit.report_shared(outcome, why)
+    }
+
+    fn is_probe(&self) -> bool {
+        self.permit.is_probe()
+    }
+
+    fn is_admitted(&self) -> bool {
+        self.permit.is_admitted()
+    }
+
+    fn renew(&mut self) -> bool {
+        self.permit.renew()
+    }
+}
+
+impl<P: fmt::Debug> fmt::Debug for LimitedPermit<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LimitedPermit")
+            .field("permit", &self.permit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// At most eight digits and a unit; anything else is no limit.
+fn own_limit(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(GRPC_TIMEOUT)?.to_str().ok()?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let is_number = (1..=8).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    let number: u64 = digits.parse().ok().filter(|_| is_number)?;
+    Some(match unit {
+        "H" => Duration::from_secs(number * 3_600),
+        "M" => Duration::from_secs(number * 60),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}

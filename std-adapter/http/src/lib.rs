@@ -1,0 +1,143 @@
+//! [`atomic-breaker`](atomic_breaker) circuit breakers for HTTP and gRPC: what responses say about the server that sent
+//! them, and everything around an HTTP client in the right order: [`ClientGuard`].
+//!
+//! It includes everything in [`atomic_breaker_registry`] and [`atomic_breaker_tower`], and
+//! [`SlidingRatio`].
+//!
+//! ```
+//! use atomic_breaker_http::{Breaker, CallError, Config, HttpClassifier, breaker};
+//! use http::Response;
+//! use std::io;
+//!
+//! static PAYMENTS: Breaker = breaker(Config::new());
+//! static HTTP: HttpClassifier = HttpClassifier::new();
+//!
+//! # async fn send() -> io::Result<Response<String>> { Ok(Response::default()) }
+//! async fn pay() -> Result<Response<String>, CallError<io::Error>> {
+//!     PAYMENTS.call_async_with(HTTP, || send()).await
+//! }
+//! # let _ = pay();
+//! ```
+//!
+//! # What counts as what
+//!
+//! | result | counts as | why | to change it |
+//! |---|---|---|---|
+//! | 1xx, 2xx, 3xx, 600 and above | success | the server has answered | [`statuses`](HttpClassifier::statuses) |
+//! | 408 | failure | the server, or a proxy, ran out of time | [`fails_on`](HttpClassifier::fails_on) |
+//! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
+//! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
+//! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
+//! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
+//! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
+//! | body that breaks off | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
+//! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
+//!
+//! # Where it goes
+//!
+//! | you have | use |
+//! |---|---|
+//! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
+//! | the same, and bodies should count | [`call_reported`](crate::call_reported) and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | reqwest | `HttpClient`, or `BreakerMiddleware`: features `reqwest`, `reqwest-middleware` |
+//! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
+//! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no answer |
+//! | a response without a `Result`, such as in axum middleware | [`HttpClassifier::response`] |
+//! | tonic | [`GrpcClassifier`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
+//! | a custom protocol with a verdict at the end | [`BodyRule`] |
+//!
+//! An error is kept as its `Display` text. Those of hyper-util do not name their cause: [`WithCauses`] does.
+//!
+//! # A time limit belongs within
+//!
+//! A server that hangs sends no answer, so there is nothing to classify: the timeout must be an error *inside* the
+//! call, see [`call_async`](atomic_breaker::Breaker::call_async). For a body that hangs, it must be an error of the
+//! body or of the client: a `timeout` around the reading drops the body, which [cancels](ReportingBody).
+//! [`Config::slow_call`](crate::Config::slow_call) counts what is dropped too late.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `origin` | [`Origin`]: a host as a key |
+//! | `causes`, `request_error`, `client_error`, `chain` | an error with its causes; why there is no response; looking inside errors that wrap others |
+//! | `head`, `grpc_code`, `reason`, `retry_after` | heads of responses; codes of gRPC; reasons in words; `Retry-After` and push-back |
+//! | `scope`, `rules`, `usual_errors` | whom an error concerns; rules for statuses and errors |
+//! | `body`, `at_end` | bodies that report at their end |
+//! | `classifier`, `options` | [`HttpClassifier`] |
+//! | `grpc` | [`GrpcClassifier`] |
+//! | `per_host` | [`PerHost`]: the breaker of a request's host |
+//! | `by_method`, `retry` | which requests may be sent twice; retries of HTTP requests |
+//! | `client` | [`ClientGuard`]: all of it around a client |
+//! | `reqwest` (`reqwest`) | the same for reqwest, and a middleware |
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+mod at_end;
+mod body;
+mod by_method;
+mod causes;
+mod chain;
+mod classifier;
+mod client;
+#[cfg(feature = "reqwest")]
+mod client_error;
+mod grpc;
+mod grpc_code;
+mod head;
+mod options;
+mod origin;
+mod per_host;
+mod reason;
+mod request_error;
+#[cfg(feature = "reqwest")]
+mod reqwest;
+mod retry;
+mod retry_after;
+mod rules;
+mod scope;
+mod usual_errors;
+
+#[cfg(feature = "reqwest-middleware")]
+pub use self::reqwest::{BreakerMiddleware, rejection_of};
+#[cfg(feature = "reqwest")]
+pub use self::reqwest::{HttpClient, HttpClientFuture, ReqwestErrors, into_reqwest, repeatable};
+pub use at_end::{AtEnd, HttpBodyRule};
+#[doc(no_inline)]
+pub use atomic_breaker_registry::parts;
+#[doc(no_inline)]
+pub use atomic_breaker_registry::*;
+#[doc(no_inline)]
+pub use atomic_breaker_sliding::SlidingRatio;
+#[doc(no_inline)]
+pub use atomic_breaker_tower::*;
+pub use body::{BodyRule, ReportingBody};
+pub use by_method::{ByMethod, Deadline, MayRepeat, idempotency_key};
+pub use causes::{WithCauses, text_of};
+pub use classifier::HttpClassifier;
+pub use client::{
+    AnyClientGuard, AtEndOfBody, AtHead, ClientConfig, ClientConfigError, ClientGuard, ClientLayer,
+    ClientService, DeadlineService, Ending, Guarded, Hosts, SomeObserver, Tried, TryFuture,
+    TryService,
+};
+#[cfg(feature = "reqwest")]
+pub use client_error::ClientError;
+pub use grpc::{
+    CodeRule, GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcLimits, LimitedPermit, UsualCodes,
+};
+pub use grpc_code::GrpcCode;
+pub use head::ResponseHead;
+pub use origin::{Origin, OriginError};
+pub use per_host::PerHost;
+pub use reason::Reason;
+pub use request_error::RequestError;
+pub use retry::HttpRetryPolicy;
+pub use retry_after::{PushBack, RetryAfter};
+pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};
+pub use scope::Scope;
+pub use usual_errors::UsualErrors;
+
+/// The README, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,91 @@
+//! The breaker of a request's host.
+
+use http::Request;
+
+use super::Origin;
+use crate::{Admit, Rejection};
+use atomic_breaker_registry::{AnyRegistry, KeyedAdmit, KeyedPermit};
+
+/// Asks the breaker of a request's host: for layers. Features `http` and `registry`.
+///
+/// The host is that of the URI, or else of the `Host` header. A request that names none, as tonic's clients send unless
+/// they are built with `with_origin`, is **rejected** with an error that says what to do
+/// ([`Rejection::is_without_key`]): one breaker for all of them would let one failing host shut out the others, and
+/// without one they would be unguarded. If a client sends only to one host, [`with_origin`](Self::with_origin) names it
+/// here.
+///
+/// ```
+/// use atomic_breaker_http::{Admit, Config, Origin, PerHost, Registry};
+/// use http::{Request, Uri};
+/// use std::sync::LazyLock;
+///
+/// static HOSTS: LazyLock<Registry<Origin>> =
+///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+///
+/// let per_host = PerHost::new(&*HOSTS);
+/// assert!(per_host.admit(&Request::get("https://api.example/").body(()).unwrap()).is_ok());
+///
+/// let only_a_path = Request::get("/items").body(()).unwrap();
+/// let rejection = per_host.admit(&only_a_path).err().unwrap();
+/// assert!(rejection.is_without_key());
+/// let per_host = per_host.with_origin(Origin::of(&Uri::from_static("https://api.example"))?);
+/// assert!(per_host.admit(&only_a_path).is_ok());
+/// # Ok::<(), atomic_breaker_http::OriginError>(())
+/// ```
+///
+/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](atomic_breaker_registry::Registry::leak), a
+/// `LazyLock`) or an `Arc`, but cloning an `Arc` per request makes all threads write to the same memory. Also for
+/// reqwest's own requests, with the feature `reqwest`.
+#[derive(Clone, Debug)]
+pub struct PerHost<H> {
+    registry: H,
+    origin: Option<Origin>,
+}
+
+impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
+    /// Asks the breaker of the request's host.
+    pub const fn new(registry: H) -> Self {
+        Self {
+            registry,
+            origin: None,
+        }
+    }
+
+    /// The host of requests that name none.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+
+    /// What leads to the registry.
+    pub const fn registry(&self) -> &H {
+        &self.registry
+    }
+
+    /// Asks the breaker of the host, if one was found.
+    pub(crate) fn admit_to(
+        &self,
+        found: Result<Origin, super::OriginError>,
+    ) -> Result<KeyedPermit<H>, Rejection> {
+        let origin = match (found, &self.origin) {
+            (Ok(origin), _) => origin,
+            (Err(super::OriginError::Missing), Some(origin)) => origin.clone(),
+            (Err(error), _) => return Err(Rejection::without_key(error.message())),
+        };
+        KeyedPermit::acquire(self.registry.clone(), origin)
+    }
+}
+
+impl<H: AnyRegistry> KeyedAdmit for PerHost<H> {
+    type Registry = H;
+}
+
+impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {
+    type Permit = KeyedPermit<H>;
+
+    #[inline]
+    fn admit(&self, request: &Request<B>) -> Result<Self::Permit, Rejection> {
+        self.admit_to(Origin::of_request(request))
+    }
+}

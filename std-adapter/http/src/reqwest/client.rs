@@ -1,0 +1,171 @@
+//! reqwest's client as a service of `http::Request`s.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::Request;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use crate::ClientError;
+use crate::at_end::OwnLimit;
+
+/// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
+/// `Clone`, and returns `reqwest::Response`s.
+///
+/// The body is any that reqwest accepts. With retries it must be cheap to clone, as `Bytes` is;
+/// [`repeatable`](super::repeatable) turns a request built with reqwest into such a request.
+///
+/// ```
+/// use atomic_breaker_http::HttpClient;
+/// use http::Request;
+/// use tower::ServiceExt;
+///
+/// # async fn post() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = HttpClient::new(reqwest::Client::new());
+/// let request = Request::post("https://api.example/items").body("an item")?;
+/// let status = client.oneshot(request).await?.status();
+/// # let _ = status; Ok(())
+/// # }
+/// # let _ = post();
+/// ```
+///
+/// Enables no TLS itself: your own dependency on reqwest decides that. Behind a `ClientGuard`:
+///
+/// ```
+/// use atomic_breaker_http::{ClientConfig, ClientGuard, HttpClient, repeatable};
+/// use std::sync::LazyLock;
+/// use tower::{ServiceExt, Layer};
+///
+/// static GUARD: LazyLock<ClientGuard> =
+///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+///
+/// # async fn get() -> Result<(), Box<dyn std::error::Error>> {
+/// let reqwest = reqwest::Client::new();
+/// let client = GUARD.layer().layer(HttpClient::new(reqwest.clone()));
+///
+/// // Built as ever; sent through deadline, retries, the breaker of its host and the limit of a try.
+/// let request = reqwest.get("https://api.example/items").header("accept", "text/plain").build()?;
+/// let request = repeatable(&request).ok_or("its body is streamed")?;
+/// let text = client.clone().oneshot(request).await?.text().await?;
+/// # let _ = text; Ok(())
+/// # }
+/// # let _ = get();
+/// ```
+///
+/// | you have | use |
+/// |---|---|
+/// | a client that should retry and reject by itself | `ClientGuard` around [`HttpClient`] |
+/// | your own layers, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
+/// | your own layers, without retries | [`HttpClassifier`](crate::HttpClassifier) and `PerHost` directly around `reqwest::Client`, which is a `Service` |
+/// | reqwest-middleware, with its retries | `BreakerMiddleware` among the middlewares, feature `reqwest-middleware` |
+/// | a breaker and no layers | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and `HttpClassifier` around `client.execute(..)` |
+///
+/// Bodies that break off count with `ClientConfig::at_end_of_body`, or with
+/// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`]
+/// above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`] knows which errors are the host's
+/// fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in
+/// your own layers pass it to [`HttpClassifier::with_rules`](crate::HttpClassifier::with_rules).
+///
+/// # What reqwest does by itself
+///
+/// - It **follows redirects** within one try: the result counts for the host that was asked first. To count each host,
+///   use `redirect(Policy::none())`.
+/// - It **sends again** requests that a server refused at protocol level before looking at them; the breaker sees the
+///   last attempt. Leave its own `retry(..)` off, or tries multiply: 3 here and 3 there are 9.
+/// - Its `timeout` covers the **body** too, while the limits here end with the head: a `read_timeout` catches bodies
+///   that hang. It covers the head as well, so do not make it shorter than the limit of a try.
+/// - Behind a **proxy**, a dead proxy looks as if all hosts were dead, and opens their breakers.
+/// - Its errors show the **URL** with its query, which a breaker would keep as its last failure, and not the cause:
+///   [`ClientError`] shows the cause, and no URL. Directly around `reqwest::Client`, use `.map_err(ClientError::from)`
+///   below the breaker.
+#[derive(Clone, Debug, Default)]
+pub struct HttpClient(reqwest::Client);
+
+impl HttpClient {
+    /// Wraps a client, whose clones share its connections.
+    pub const fn new(client: reqwest::Client) -> Self {
+        Self(client)
+    }
+
+    /// The inner client.
+    pub const fn get_ref(&self) -> &reqwest::Client {
+        &self.0
+    }
+}
+
+impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
+    type Response = reqwest::Response;
+    type Error = ClientError;
+    type Future = HttpClientFuture;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        Poll::Ready(Ok(ready!(self.0.poll_ready(context))?))
+    }
+
+    fn call(&mut self, request: Request<B>) -> HttpClientFuture {
+        let request: Result<reqwest::Request, _> = request.try_into();
+        let has_own_limit = request
+            .as_ref()
+            .is_ok_and(|request| request.timeout().is_some());
+        let state = match request {
+            Ok(request) => State::Sent {
+                response: self.0.call(request),
+            },
+            Err(error) => State::Refused { error: Some(error) },
+        };
+        HttpClientFuture {
+            state,
+            has_own_limit,
+        }
+    }
+}
+
+type Pending = <reqwest::Client as Service<reqwest::Request>>::Future;
+
+pin_project! {
+    /// The future of an [`HttpClient`].
+    ///
+    /// # Panics
+    /// When it is polled again after it has completed.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct HttpClientFuture {
+        #[pin]
+        state: State,
+        has_own_limit: bool,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum State {
+        Sent { #[pin] response: Pending },
+        // reqwest accepts no URI without a scheme and a host.
+        Refused { error: Option<reqwest::Error> },
+    }
+}
+
+impl Future for HttpClientFuture {
+    type Output = Result<reqwest::Response, ClientError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let has_own_limit = *this.has_own_limit;
+        let mut result = match this.state.project() {
+            Projected::Sent { response } => ready!(response.poll(context)),
+            Projected::Refused { error } => Err(error.take().expect("polled after it was ready")),
+        };
+        if let (Ok(response), true) = (&mut result, has_own_limit) {
+            // For those that wait for the body, which the limit covers as well.
+            response.extensions_mut().insert(OwnLimit);
+        }
+        Poll::Ready(result.map_err(|error| ClientError::of(error, has_own_limit)))
+    }
+}
+
+impl fmt::Debug for HttpClientFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClientFuture").finish_non_exhaustive()
+    }
+}

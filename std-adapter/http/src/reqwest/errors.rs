@@ -1,0 +1,61 @@
+//! What the errors of reqwest say about the host.
+
+use std::error::Error;
+
+use crate::ClientError;
+use crate::Outcome;
+use crate::chain::causes_of;
+use crate::{ErrorRule, Scope, StatusRule, UsualErrors, UsualStatuses};
+
+/// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: the
+/// default of `BreakerMiddleware`, and what [`UsualErrors`] says of a [`ClientError`].
+///
+/// | error | counts as |
+/// |---|---|
+/// | `is_builder` (a URL without a host, a scheme that is not HTTP) | ignored |
+/// | `is_redirect` (too many of them, or one that leads nowhere) | success: the host has answered |
+/// | an error with a status (`error_for_status`) | like the status: 5xx, 408 and 429 are failures |
+/// | all others | what [`UsualErrors`] says |
+///
+/// ```
+/// use atomic_breaker_http::{ErrorRule, HttpClassifier, Outcome, ReqwestErrors, UsualStatuses};
+///
+/// static HTTP: HttpClassifier<UsualStatuses, ReqwestErrors> =
+///     HttpClassifier::with_rules(UsualStatuses, ReqwestErrors);
+///
+/// let error = reqwest::Client::new().get("no url").build().unwrap_err();
+/// assert_eq!(ReqwestErrors.outcome(&error), Outcome::Ignored);
+/// # let _ = &HTTP;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReqwestErrors;
+
+impl<E: Error + 'static> ErrorRule<E> for ReqwestErrors {
+    fn outcome(&self, error: &E) -> Outcome {
+        let known = causes_of(error).find_map(|cause| cause.downcast_ref().and_then(known));
+        known.unwrap_or_else(|| UsualErrors.outcome(error))
+    }
+
+    fn scope(&self, error: &E) -> Scope {
+        UsualErrors.scope(error)
+    }
+}
+
+impl ClientError {
+    /// The outcome, if reqwest itself determines it.
+    pub(crate) fn known(&self) -> Option<Outcome> {
+        known(self)
+    }
+}
+
+fn known(error: &reqwest::Error) -> Option<Outcome> {
+    if let Some(status) = error.status() {
+        Some(UsualStatuses.outcome(status))
+    } else if error.is_builder() {
+        Some(Outcome::Ignored)
+    } else if error.is_redirect() {
+        Some(Outcome::Success)
+    } else {
+        None
+    }
+}

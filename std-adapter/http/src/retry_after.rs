@@ -1,0 +1,228 @@
+//! How long a server asks its callers to stay away.
+
+use std::time::{Duration, SystemTime};
+
+use http::header::{DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+
+/// A longer value is neither a number nor a date: an HTTP date has at most 33 characters.
+const MAX_BYTES: usize = 64;
+
+const PUSH_BACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
+
+/// Reads the `Retry-After` header ([RFC 9110, 10.2.3]), and gRPC's push-back.
+///
+/// The header comes from outside, so whatever it contains, there is no panic, no allocation and no time above the
+/// limit:
+///
+/// | value | hint |
+/// |---|---|
+/// | `120` | 2 minutes |
+/// | `99999999999999999999999` | the limit |
+/// | `Sun, 06 Nov 1994 08:49:37 GMT`, and the two older forms of a date | the time from the response's own `Date`, else from the system's clock, until then |
+/// | `0`, a date that has passed | none |
+/// | `-1`, `1.5`, `+1`, `1, 2`, `soon`, nothing, more than 64 bytes, bytes that are not ASCII | none |
+/// | the header several times | the longest hint; values that are no hint are skipped |
+///
+/// A date is compared with `Date`, since the same clock wrote both: a client whose clock is wrong waits as long as the
+/// others.
+///
+/// ```
+/// use atomic_breaker_http::RetryAfter;
+/// use http::HeaderMap;
+/// use std::time::Duration;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("retry-after", "120".parse()?);
+/// assert_eq!(RetryAfter::new().read(&headers), Some(Duration::from_secs(120)));
+///
+/// headers.insert("date", "Sun, 06 Nov 1994 08:49:37 GMT".parse()?);
+/// headers.insert("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT".parse()?);
+/// assert_eq!(RetryAfter::new().read(&headers), Some(Duration::from_secs(30)));
+/// # Ok::<(), http::header::InvalidHeaderValue>(())
+/// ```
+///
+/// [RFC 9110, 10.2.3]: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryAfter {
+    limit: Duration,
+}
+
+impl RetryAfter {
+    /// The limit unless another one is set: 300 s, also the most that a breaker accepts by default.
+    pub const DEFAULT_LIMIT: Duration = Duration::from_secs(300);
+
+    /// Hints up to [300 s](Self::DEFAULT_LIMIT); longer ones are cut to that.
+    ///
+    /// ```
+    /// use atomic_breaker_http::RetryAfter;
+    ///
+    /// assert_eq!(RetryAfter::new().limit(), RetryAfter::DEFAULT_LIMIT);
+    /// ```
+    pub const fn new() -> Self {
+        Self::with_limit(Self::DEFAULT_LIMIT)
+    }
+
+    /// Hints up to `limit`; longer ones are cut to that. With a limit of zero there are no hints.
+    ///
+    /// A breaker has a limit of its own:
+    /// [`Config::max_retry_after`](crate::Config::max_retry_after), 5 minutes unless set.
+    ///
+    /// ```
+    /// use atomic_breaker_http::RetryAfter;
+    /// use http::HeaderMap;
+    /// use std::time::Duration;
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert("retry-after", "86400".parse()?);
+    /// assert_eq!(RetryAfter::with_limit(minute).read(&headers), Some(minute));
+    /// assert_eq!(RetryAfter::with_limit(Duration::ZERO).read(&headers), None);
+    /// # Ok::<(), http::header::InvalidHeaderValue>(())
+    /// ```
+    pub const fn with_limit(limit: Duration) -> Self {
+        Self { limit }
+    }
+
+    /// The longest hint that is returned.
+    pub const fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// The hint of these headers, above zero and up to the [limit](Self::limit). Without a valid
+    /// `Date` a date is compared with [`SystemTime::now`].
+    pub fn read(&self, headers: &HeaderMap) -> Option<Duration> {
+        self.longest(headers, SystemTime::now)
+    }
+
+    /// [`read`](Self::read) with the current time as an argument, used where the headers have no valid `Date`.
+    ///
+    /// ```
+    /// use atomic_breaker_http::RetryAfter;
+    /// use http::HeaderMap;
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert("retry-after", "Thu, 01 Jan 1970 00:00:30 GMT".parse()?);
+    /// let hint = RetryAfter::new().read_at(&headers, SystemTime::UNIX_EPOCH);
+    /// assert_eq!(hint, Some(Duration::from_secs(30)));
+    /// # Ok::<(), http::header::InvalidHeaderValue>(())
+    /// ```
+    pub fn read_at(&self, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+        self.longest(headers, || now)
+    }
+
+    /// Reads gRPC's `grpc-retry-pushback-ms` from the trailers, or from the headers of a response without a body ([gRFC
+    /// A6]). `None` if there is no such header.
+    ///
+    /// | value | push-back |
+    /// |---|---|
+    /// | `0` to `2147483647` | that time, at most the limit |
+    /// | `-1`, `99999999999`, `007`, `soon`, nothing | do not try again |
+    ///
+    /// ```
+    /// use atomic_breaker_http::{PushBack, RetryAfter};
+    /// use http::HeaderMap;
+    /// use std::time::Duration;
+    ///
+    /// let mut trailers = HeaderMap::new();
+    /// assert_eq!(RetryAfter::new().push_back(&trailers), None);
+    /// trailers.insert("grpc-retry-pushback-ms", "250".parse()?);
+    /// let after = PushBack::After(Duration::from_millis(250));
+    /// assert_eq!(RetryAfter::new().push_back(&trailers), Some(after));
+    /// trailers.insert("grpc-retry-pushback-ms", "-1".parse()?);
+    /// assert_eq!(RetryAfter::new().push_back(&trailers), Some(PushBack::DoNotRetry));
+    /// # Ok::<(), http::header::InvalidHeaderValue>(())
+    /// ```
+    ///
+    /// [gRFC A6]: https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
+    pub fn push_back(&self, metadata: &HeaderMap) -> Option<PushBack> {
+        metadata
+            .get_all(PUSH_BACK)
+            .iter()
+            .map(|value| match text(value).and_then(push_back_ms) {
+                Some(ms) => PushBack::After(Duration::from_millis(ms).min(self.limit)),
+                None => PushBack::DoNotRetry,
+            })
+            .max()
+    }
+
+    fn longest(
+        &self,
+        headers: &HeaderMap,
+        now: impl Fn() -> SystemTime + Copy,
+    ) -> Option<Duration> {
+        let values = headers.get_all(RETRY_AFTER).iter();
+        values
+            .filter_map(|value| {
+                let text = text(value)?;
+                number(text).map(Duration::from_secs).or_else(|| {
+                    let then = httpdate::parse_http_date(text).ok()?;
+                    then.duration_since(date(headers).unwrap_or_else(now)).ok()
+                })
+            })
+            .map(|hint| hint.min(self.limit))
+            .filter(|hint| !hint.is_zero())
+            .max()
+    }
+}
+
+impl Default for RetryAfter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a gRPC server says about trying again.
+///
+/// ```
+/// use atomic_breaker_http::PushBack;
+/// use std::time::Duration;
+///
+/// assert_eq!(PushBack::After(Duration::from_secs(1)).time(), Some(Duration::from_secs(1)));
+/// assert_eq!(PushBack::After(Duration::ZERO).time(), None);
+/// assert_eq!(PushBack::DoNotRetry.time(), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PushBack {
+    /// Try again after this time; at once if it is zero.
+    After(Duration),
+    /// Do not try again: the header was negative, or not a 32-bit number. Says nothing about how long to stay open.
+    DoNotRetry,
+}
+
+impl PushBack {
+    /// The time that it asks for, if it is above zero.
+    pub const fn time(self) -> Option<Duration> {
+        match self {
+            Self::After(time) if !time.is_zero() => Some(time),
+            _ => None,
+        }
+    }
+}
+
+/// When the response was written, by the clock of its writer.
+fn date(headers: &HeaderMap) -> Option<SystemTime> {
+    let text = text(headers.get(DATE)?)?;
+    httpdate::parse_http_date(text).ok()
+}
+
+/// The value without the white space around it, if it could be a number or a date at all.
+fn text(value: &HeaderValue) -> Option<&str> {
+    if value.len() > MAX_BYTES {
+        return None;
+    }
+    Some(value.to_str().ok()?.trim_matches([' ', '\t']))
+}
+
+/// A signed 32-bit number without leading zeros, as gRFC A6 requires; others, and negative ones, are `None`.
+fn push_back_ms(text: &str) -> Option<u64> {
+    let has_needless_zero = text.len() > 1 && text.starts_with('0');
+    let ms = number(text).filter(|&ms| i32::try_from(ms).is_ok())?;
+    (!has_needless_zero).then_some(ms)
+}
+
+/// Digits only, as the grammar requires. A number that does not fit becomes `u64::MAX`.
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().unwrap_or(u64::MAX))
+}

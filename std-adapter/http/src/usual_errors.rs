@@ -1,0 +1,235 @@
+//! What the errors of hyper-based clients say about the host.
+
+use std::error::Error;
+use std::io;
+
+use super::chain::causes_of;
+use super::{ErrorRule, Scope};
+#[cfg(feature = "reqwest")]
+use crate::client_error::ClientError;
+use crate::{Failure, Outcome, Rejection};
+
+/// A [rule](ErrorRule) for the errors of hyper-based clients: hyper-util, tonic, and `HttpClient` of this crate. It
+/// recognizes them alone or as the cause of another error: a dead host counts as failed, and a mistake of the caller is
+/// not a failure of the host. The default of `ClientGuard`.
+///
+/// | error | counts as |
+/// |---|---|
+/// | no connection, a timeout, an answer that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
+/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping is not answered | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and answered, as `ClientGuard` and reqwest do |
+/// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
+/// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
+/// | a [`Rejection`] of another breaker in the chain of causes | ignored |
+/// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`) | cancelled, as if the caller had left ([`Scope::Caller`]) |
+/// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
+///
+/// Its verdict on an error does not depend on which features other crates enable; the errors of reqwest itself are for
+/// `ReqwestErrors`, feature `reqwest`.
+///
+/// ```
+/// use atomic_breaker_http::{ErrorRule, Failure, HttpClassifier, Outcome, UsualErrors, UsualStatuses};
+/// use std::io;
+///
+/// static HTTP: HttpClassifier<UsualStatuses, UsualErrors> =
+///     HttpClassifier::with_rules(UsualStatuses, UsualErrors);
+///
+/// // First a rule of one's own.
+/// let rule = |error: &io::Error| match error.kind() {
+///     io::ErrorKind::ConnectionRefused => Failure::with_weight(3).into(),
+///     _ => UsualErrors.outcome(error),
+/// };
+/// assert_eq!(rule(&io::Error::other("reset")), Failure::new().into());
+/// # let _ = (&HTTP, Outcome::Ignored);
+/// ```
+///
+/// A boxed error does not implement `Error`: `.map_err(std::io::Error::other)` turns it into one, and this rule looks
+/// inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsualErrors;
+
+impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
+    fn outcome(&self, error: &E) -> Outcome {
+        verdict(error).outcome()
+    }
+
+    fn scope(&self, error: &E) -> Scope {
+        scope_of(error)
+    }
+}
+
+/// An error of any type.
+impl ErrorRule<dyn Error + Send + Sync> for UsualErrors {
+    fn outcome(&self, error: &(dyn Error + Send + Sync + 'static)) -> Outcome {
+        verdict(error).outcome()
+    }
+
+    fn scope(&self, error: &(dyn Error + Send + Sync + 'static)) -> Scope {
+        scope_of(error)
+    }
+}
+
+/// Whom an error concerns, whatever a rule makes of it.
+pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
+    match verdict(error) {
+        Verdict::Lost { is_shared: true } => Scope::Connection,
+        Verdict::Unprocessed => Scope::Unprocessed,
+        Verdict::OwnLimit => Scope::Caller,
+        Verdict::Limit => Scope::Limit,
+        _ => Scope::Call,
+    }
+}
+
+/// What happened to a request that has no answer because its connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The host did not look at it.
+    Unprocessed,
+    /// It is not known.
+    Unanswered,
+}
+
+/// Whether a connection ended before an answer, so that another one may be tried.
+pub(crate) fn loss_of(error: &(dyn Error + 'static)) -> Option<Loss> {
+    match verdict(error) {
+        Verdict::Unprocessed => Some(Loss::Unprocessed),
+        Verdict::Lost { .. } => Some(Loss::Unanswered),
+        _ => None,
+    }
+}
+
+/// What an error says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The outcome is known already.
+    Known(Outcome),
+    /// The connection ended before the answer; other calls may have been on it.
+    Lost {
+        is_shared: bool,
+    },
+    /// The host did not look at the request.
+    Unprocessed,
+    /// A time limit that the request carried.
+    #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
+    OwnLimit,
+    /// A time limit of the client.
+    #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
+    Limit,
+    Failed,
+}
+
+impl Verdict {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::Known(outcome) => outcome,
+            // Nothing by itself, but a reason to retry; the scope says how often it counts.
+            Self::Unprocessed => Failure::with_weight(0).into(),
+            Self::Lost { .. } | Self::OwnLimit | Self::Limit | Self::Failed => {
+                Failure::new().into()
+            }
+        }
+    }
+}
+
+pub(crate) fn verdict(error: &(dyn Error + 'static)) -> Verdict {
+    if Rejection::in_chain(error).is_some() {
+        return Verdict::Known(Outcome::Ignored);
+    }
+    for cause in causes_of(error) {
+        #[cfg(feature = "reqwest")]
+        if let Some(verdict) = of_reqwest(cause) {
+            return verdict;
+        }
+        if let Some(error) = cause.downcast_ref::<hyper::Error>() {
+            return of_hyper(error);
+        }
+        if let Some(verdict) = of_hyper_util(cause) {
+            return verdict;
+        }
+    }
+    Verdict::Failed
+}
+
+/// What this crate's client knows. For reqwest's own errors only whether a time limit has passed, which changes no
+/// outcome.
+#[cfg(feature = "reqwest")]
+fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
+    let is_limit = |error: &reqwest::Error| error.is_timeout() && !error.is_connect();
+    if let Some(error) = error.downcast_ref::<ClientError>() {
+        if let Some(known) = error.known() {
+            return Some(Verdict::Known(known));
+        }
+        return match (is_limit(error), error.has_own_limit()) {
+            (true, true) => Some(Verdict::OwnLimit),
+            (true, false) => Some(Verdict::Limit),
+            (false, _) => None,
+        };
+    }
+    let error = error.downcast_ref::<reqwest::Error>()?;
+    is_limit(error).then_some(Verdict::Limit)
+}
+
+/// Its errors reveal no more than their texts.
+fn of_hyper_util(error: &(dyn Error + 'static)) -> Option<Verdict> {
+    let text = error.to_string();
+    if text.starts_with("client error (User") {
+        return Some(Verdict::Known(Outcome::Ignored));
+    }
+    if text != "client error (Connect)" {
+        return None;
+    }
+    let reason = error.source().map(ToString::to_string).unwrap_or_default();
+    Some(if reason.starts_with("invalid URL, ") {
+        Verdict::Known(Outcome::Ignored)
+    } else {
+        // This connection is not shared with another call yet.
+        Verdict::Failed
+    })
+}
+
+fn of_hyper(error: &hyper::Error) -> Verdict {
+    let source = error.source();
+    if error.is_user() {
+        return Verdict::Known(Outcome::Ignored);
+    }
+    if let Some(error) = source.and_then(|source| source.downcast_ref::<h2::Error>()) {
+        return of_h2(error);
+    }
+    if error.is_canceled() {
+        return Verdict::Unprocessed;
+    }
+    if error.is_incomplete_message() {
+        return Verdict::Lost { is_shared: false };
+    }
+    if error.is_timeout() {
+        // This comes from the pings of HTTP/2: clients have no other timeout.
+        return Verdict::Lost { is_shared: true };
+    }
+    match source {
+        Some(source) => match source.downcast_ref::<io::Error>() {
+            // h2 hands copies of its error to all streams, and those have no OS error code.
+            Some(error) => Verdict::Lost {
+                is_shared: error.raw_os_error().is_none(),
+            },
+            // All that HTTP/1 reports when a request's body failed while the response was arriving.
+            None if source.to_string() == "connection error" => Verdict::Known(Outcome::Ignored),
+            None => Verdict::Failed,
+        },
+        None => Verdict::Failed,
+    }
+}
+
+fn of_h2(error: &h2::Error) -> Verdict {
+    let by_us = !error.is_remote() && !error.is_library();
+    match error.reason() {
+        // Streams that we reset are those whose request's body failed.
+        _ if error.is_reset() && by_us => Verdict::Known(Outcome::Ignored),
+        Some(h2::Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
+            Verdict::Unprocessed
+        }
+        // Only streams after the last one that the host looked at get this error.
+        _ if error.is_go_away() && error.is_remote() => Verdict::Unprocessed,
+        _ if error.is_go_away() || error.is_io() => Verdict::Lost { is_shared: true },
+        _ => Verdict::Failed,
+    }
+}

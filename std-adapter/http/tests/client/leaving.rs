@@ -1,0 +1,247 @@
+//! Callers that leave before their host has answered, over hours.
+
+use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use atomic_breaker_http::{ClientConfig, ClientGuard, Origin, RequestError, State, TokioClock};
+use http::{Request, Response, Uri};
+use tokio::time::{Instant, sleep, timeout};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+/// Shorter than the host takes, longer than the `cancel_limit` of the rules.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// An open time is at most 30 s and a fifth; then a probe takes no longer than its limit.
+const BACK: Duration = Duration::from_secs(36 + 3 + 1);
+
+type Guard = &'static ClientGuard<TokioClock>;
+
+fn guard(config: ClientConfig) -> Guard {
+    ClientGuard::with(config, TokioClock, ()).unwrap().leak()
+}
+
+/// A host that takes so many milliseconds, or hangs at [`HANGS`]; counts what reaches it.
+#[derive(Clone, Default)]
+struct Host {
+    takes_ms: Arc<AtomicU64>,
+    calls: Arc<AtomicU32>,
+    at_once: Arc<AtomicU32>,
+    most_at_once: Arc<AtomicU32>,
+}
+
+const HANGS: u64 = u64::MAX;
+
+impl Host {
+    fn taking(time: Duration) -> Self {
+        let host = Self::default();
+        host.take(time.as_millis() as u64);
+        host
+    }
+
+    fn hanging() -> Self {
+        let host = Self::default();
+        host.take(HANGS);
+        host
+    }
+
+    fn take(&self, ms: u64) {
+        self.takes_ms.store(ms, Relaxed);
+    }
+
+    fn calls(&self) -> u32 {
+        self.calls.swap(0, Relaxed)
+    }
+
+    async fn answer(self) -> io::Result<Response<()>> {
+        struct Leaving<'a>(&'a Host);
+        impl Drop for Leaving<'_> {
+            fn drop(&mut self) {
+                self.0.at_once.fetch_sub(1, Relaxed);
+            }
+        }
+        self.calls.fetch_add(1, Relaxed);
+        let at_once = self.at_once.fetch_add(1, Relaxed) + 1;
+        self.most_at_once.fetch_max(at_once, Relaxed);
+        let _leaving = Leaving(&self);
+        match self.takes_ms.load(Relaxed) {
+            HANGS => pending().await,
+            ms => sleep(Duration::from_millis(ms)).await,
+        }
+        Ok(Response::new(()))
+    }
+
+    fn behind(
+        &self,
+        guard: Guard,
+    ) -> impl Service<
+        Request<()>,
+        Response = Response<()>,
+        Error = RequestError<io::Error>,
+        Future: Send,
+    >
+    + Clone
+    + Send
+    + 'static
+    + use<> {
+        let host = self.clone();
+        ServiceBuilder::new()
+            .layer(guard.layer())
+            .service(service_fn(move |_| host.clone().answer()))
+    }
+}
+
+fn get() -> Request<()> {
+    Request::get("http://a.example/").body(()).unwrap()
+}
+
+fn origin() -> Origin {
+    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+}
+
+fn state(guard: Guard) -> State {
+    guard.hosts().state(&origin())
+}
+
+/// How long it was not closed, while for so long a caller comes every tenth of a second and leaves after `patience`.
+async fn shut(guard: Guard, host: &Host, patience: Duration, time: Duration) -> Duration {
+    let client = host.behind(guard);
+    let (begin, mut shut) = (Instant::now(), Duration::ZERO);
+    while begin.elapsed() < time {
+        tokio::spawn(timeout(patience, client.clone().oneshot(get())));
+        sleep(100 * MS).await;
+        if state(guard) != State::Closed {
+            shut += 100 * MS;
+        }
+    }
+    shut
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_is_well_opens_no_more_however_early_its_callers_leave() {
+    for patience in [PATIENCE, 399 * MS, 10 * MS] {
+        let (guard, host) = (guard(ClientConfig::new()), Host::taking(400 * MS));
+        guard
+            .hosts()
+            .command(&origin(), |host| host.trip())
+            .unwrap();
+        let shut = shut(guard, &host, patience, HOUR).await;
+        // The open time, with a fifth; the probe; and the tenth of a second between two looks.
+        assert!(shut <= 2 * SECOND, "{patience:?}: shut for {shut:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_hangs_and_is_well_again_serves_again_although_all_callers_leave() {
+    let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
+    for round in 0..3 {
+        host.take(HANGS);
+        host.calls();
+        let _ = shut(guard, &host, PATIENCE, HOUR).await;
+        assert_ne!(state(guard), State::Closed, "round {round}");
+        let calls = host.calls();
+        // Ten calls a second; one that is open lets a probe through every half a minute or so.
+        assert!(
+            (5..250).contains(&calls),
+            "{calls} of 36,000 calls reached it"
+        );
+        host.take(400);
+        let shut = shut(guard, &host, PATIENCE, HOUR).await;
+        assert!(shut <= BACK, "round {round}: shut for {shut:?}");
+    }
+}
+
+/// Five failures open, so the fifth caller is the last one that reaches the host, whenever they come.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_hangs_is_tripped_by_the_calls_of_five_callers_whenever_they_leave() {
+    for pause in [Duration::ZERO, 50 * MS, SECOND, 60 * SECOND] {
+        for patience in [MS, PATIENCE, SECOND, 2 * SECOND] {
+            let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
+            let client = host.behind(guard);
+            for _ in 0..5 {
+                let answer = timeout(patience, client.clone().oneshot(get()));
+                assert!(answer.await.is_err());
+                sleep(pause).await;
+            }
+            // The limit of a try after the last of them.
+            sleep(3 * SECOND).await;
+            assert_ne!(state(guard), State::Closed, "{patience:?}, every {pause:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_very_many_callers_that_leave_few_calls_go_on_and_they_trip() {
+    let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
+    let client = host.behind(guard);
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..1_000 {
+        callers.spawn(timeout(PATIENCE, client.clone().oneshot(get())));
+    }
+    callers.join_all().await;
+    assert_eq!(host.at_once.load(Relaxed), 32);
+    sleep(3 * SECOND).await;
+    assert_eq!((host.at_once.load(Relaxed), state(guard)), (0, State::Open));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_try_may_go_on_one_that_is_left_is_cancelled() {
+    let config = ClientConfig::new().outliving(0);
+    let (guard, host) = (guard(config), Host::hanging());
+    let client = host.behind(guard);
+    for _ in 0..100 {
+        assert!(
+            timeout(PATIENCE, client.clone().oneshot(get()))
+                .await
+                .is_err()
+        );
+        assert_eq!(host.at_once.load(Relaxed), 0);
+    }
+    assert_eq!(state(guard), State::Closed);
+}
+
+/// A panic in a try that nobody waits for is a failure as any other.
+#[tokio::test(start_paused = true)]
+async fn a_try_that_panics_after_its_caller_has_left_has_failed() {
+    let guard = guard(ClientConfig::new());
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(|_: Request<()>| async {
+            sleep(SECOND).await;
+            panic!("on purpose") as io::Result<Response<()>>
+        }));
+    for _ in 0..5 {
+        assert!(
+            timeout(PATIENCE, client.clone().oneshot(get()))
+                .await
+                .is_err()
+        );
+    }
+    sleep(SECOND).await;
+    assert_eq!(state(guard), State::Open);
+}
+
+/// It was never begun: nothing is sent behind the caller's back, and a probe's turn is another's.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_dropped_before_its_first_poll_is_not_sent() {
+    let (guard, host) = (guard(ClientConfig::new()), Host::taking(MS));
+    let mut client = host.behind(guard);
+    for is_probe in [false, true] {
+        if is_probe {
+            let probed = guard.hosts().command(&origin(), |host| {
+                host.trip();
+                host.probe_now()
+            });
+            assert!(probed.unwrap().is_some());
+        }
+        drop(client.call(get()));
+        sleep(SECOND).await;
+        assert_eq!(host.calls(), 0, "a probe: {is_probe}");
+    }
+    assert!(client.oneshot(get()).await.is_ok());
+    assert_eq!(state(guard), State::Closed);
+}

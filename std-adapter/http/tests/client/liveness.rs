@@ -1,0 +1,182 @@
+//! Days with a host that is ill and well again, in many ways, and callers of any patience: it trips while it is ill, and
+//! serves soon after. Seeds are random and printed.
+
+use std::future::pending;
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    ClientConfig, ClientGuard, Config, Origin, RequestError, State, TokioClock,
+};
+use http::{Method, Request, Response, StatusCode, Uri};
+use tokio::time::{Instant, sleep, timeout};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+type Guard = &'static ClientGuard<TokioClock>;
+
+#[derive(Clone, Copy, Debug)]
+enum Ill {
+    Hangs,
+    Refuses,
+    Answers(u16),
+    /// 503, with a `Retry-After` of so many seconds.
+    Asks(u32),
+    /// Longer than half of a try.
+    Slow,
+}
+
+#[derive(Default)]
+struct Host {
+    ill: Mutex<Option<Ill>>,
+    takes_ms: AtomicU64,
+    reached: AtomicU32,
+}
+
+impl Host {
+    async fn answer(self: Arc<Self>) -> io::Result<Response<()>> {
+        self.reached.fetch_add(1, Relaxed);
+        let ill = *self.ill.lock().unwrap();
+        let mut response = Response::new(());
+        match ill {
+            None => sleep(Duration::from_millis(self.takes_ms.load(Relaxed))).await,
+            Some(Ill::Hangs) => return pending().await,
+            Some(Ill::Refuses) => return Err(io::Error::other("refused")),
+            Some(Ill::Answers(status)) => {
+                sleep(100 * MS).await;
+                *response.status_mut() = StatusCode::from_u16(status).unwrap();
+            }
+            Some(Ill::Asks(seconds)) => {
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                response.headers_mut().insert("retry-after", seconds.into());
+            }
+            Some(Ill::Slow) => sleep(2 * SECOND).await,
+        }
+        Ok(response)
+    }
+}
+
+fn origin() -> Origin {
+    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+}
+
+/// The times of a caller: any, from leaving at once to waiting for the deadline.
+fn patience() -> Duration {
+    Duration::from_millis(match fastrand::u32(0..4) {
+        0 => fastrand::u64(0..50),
+        1 => fastrand::u64(50..1_000),
+        2 => fastrand::u64(1_000..5_000),
+        _ => 11_000,
+    })
+}
+
+fn request() -> Request<()> {
+    let method = fastrand::choice([Method::GET, Method::POST]).unwrap();
+    let request = Request::builder().method(method);
+    request.uri("http://a.example/").body(()).unwrap()
+}
+
+/// Callers for so long; answers how long after its beginning the host was last not closed, and how many of those who
+/// came after `bound` and were patient were not served.
+async fn call<S>(client: &S, guard: Guard, time: Duration, bound: Duration) -> (Duration, u32)
+where
+    S: Service<
+            Request<()>,
+            Response = Response<()>,
+            Error = RequestError<io::Error>,
+            Future: Send + 'static,
+        > + Clone
+        + Send
+        + 'static,
+{
+    let (begin, mut last) = (Instant::now(), Duration::ZERO);
+    let unserved = Arc::new(AtomicU32::new(0));
+    while begin.elapsed() < time {
+        let (patience, late) = (patience(), begin.elapsed() > bound);
+        let answer = timeout(patience, client.clone().oneshot(request()));
+        let unserved = Arc::clone(&unserved);
+        tokio::spawn(async move {
+            let is_served = matches!(answer.await, Ok(Ok(response)) if response.status() == 200);
+            let counts = late && patience > 10 * SECOND;
+            unserved.fetch_add(u32::from(counts && !is_served), Relaxed);
+        });
+        sleep(fastrand::u32(1..1_000) * MS).await;
+        if guard.hosts().state(&origin()) != State::Closed {
+            last = begin.elapsed();
+        }
+    }
+    // All that began has ended.
+    sleep(15 * SECOND).await;
+    (last, unserved.load(Relaxed))
+}
+
+async fn days(rules: Config, bound: Duration) {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}, {rules:?}");
+    fastrand::seed(seed);
+    let config = ClientConfig::new().breaker(rules);
+    let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
+    let host = Arc::new(Host::default());
+    let client = {
+        let host = Arc::clone(&host);
+        let service = service_fn(move |_: Request<()>| Arc::clone(&host).answer());
+        ServiceBuilder::new().layer(guard.layer()).service(service)
+    };
+    for round in 0..20 {
+        let ill = match fastrand::u32(0..5) {
+            0 => Ill::Hangs,
+            1 => Ill::Refuses,
+            2 => Ill::Answers(fastrand::u16(500..600)),
+            3 => Ill::Asks(fastrand::u32(1..30)),
+            _ => Ill::Slow,
+        };
+        *host.ill.lock().unwrap() = Some(ill);
+        host.reached.store(0, Relaxed);
+        let minutes = fastrand::u32(1..20);
+        let (last, _) = call(&client, guard, minutes * MINUTE, Duration::MAX).await;
+        let reached = host.reached.load(Relaxed);
+        assert!(last >= minutes * MINUTE, "{round}: {ill:?} did not trip");
+        // Those of the time until it trips, and with their retries; then a few probes for each open time.
+        assert!(
+            reached >= 2 && reached <= 40 + 20 * minutes,
+            "{round}: {reached} by {ill:?}"
+        );
+        host.takes_ms.store(fastrand::u64(1..1_400), Relaxed);
+        *host.ill.lock().unwrap() = None;
+        let (last, unserved) = call(&client, guard, 10 * MINUTE, bound).await;
+        assert!(last <= bound, "{round}: shut for {last:?} after {ill:?}");
+        assert_eq!(unserved, 0, "{round}: after {ill:?}");
+    }
+}
+
+/// An open time of half a minute and a fifth, a try of the last probe, a second without callers and one more.
+const BACK: Duration = Duration::from_secs(36 + 3 + 2);
+
+#[tokio::test(start_paused = true)]
+async fn by_the_defaults() {
+    days(ClientConfig::new().get_breaker(), BACK).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_several_probes() {
+    let rules = ClientConfig::new().get_breaker().probes(3).close_after(5);
+    // Five successes, of tries of one and a half seconds, asked for by a caller a second at least.
+    days(rules, BACK + 12 * SECOND).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_gradual_return() {
+    let rules = ClientConfig::new().get_breaker();
+    days(rules.gradual_return(10, MINUTE), BACK + MINUTE + 2 * SECOND).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_failures_counted_within_a_time() {
+    let rules = ClientConfig::new().get_breaker();
+    days(rules.failures_within(5, 10 * SECOND), BACK).await;
+}

@@ -1,0 +1,33 @@
+//! Everything around an HTTP client: in paused time, and hyper-util's client.
+//!
+//! | file | what |
+//! |---|---|
+//! | `errors` | whose fault an error of hyper-util's client is, over loopback |
+//! | `bodies` | bodies that break off, over loopback |
+//! | `server` | a host that answers as the path says |
+//! | `clocks` | a clock of the caller's own |
+//! | `in_flight` | a host that hangs is noticed by its calls in flight |
+//! | `leaving` | callers that leave before their host has answered |
+//! | `liveness` | days with a host that is ill and well again, and callers of any patience |
+//! | `refused` | requests that a host refuses unprocessed, through layers of one's own, over loopback |
+//! | `requests` | what becomes of requests |
+//! | `streams` | HTTP/2: what the end of a connection says, over loopback |
+//! | `slow` | a host that answers too late |
+//! | `stale` | idle connections whose host lost its side unseen, over loopback |
+//! | `retries` | what is tried again, and when |
+//! | `settings` | what contradicts itself; the plan as text |
+
+mod bodies;
+mod clocks;
+mod errors;
+mod in_flight;
+mod leaving;
+mod liveness;
+mod refused;
+mod requests;
+mod retries;
+mod server;
+mod settings;
+mod slow;
+mod stale;
+mod streams;

@@ -1,0 +1,362 @@
+//! What becomes of requests.
+
+use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    ClientConfig, ClientGuard, ClientLayer, ClientService, KeyedObserver, Origin, RequestError,
+    State, TokioClock,
+};
+use http::{Request, Response, StatusCode, Uri};
+use tokio::time::{Instant, sleep, timeout};
+use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Guard = &'static ClientGuard<TokioClock>;
+
+fn guard(config: ClientConfig) -> Guard {
+    ClientGuard::with(config, TokioClock, ()).unwrap().leak()
+}
+
+/// A client that tasks can share.
+trait Client:
+    Service<
+        Request<String>,
+        Response = Response<String>,
+        Error = RequestError<io::Error>,
+        Future: Send,
+    > + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S> Client for S where
+    S: Service<
+            Request<String>,
+            Response = Response<String>,
+            Error = RequestError<io::Error>,
+            Future: Send,
+        > + Clone
+        + Send
+        + 'static
+{
+}
+
+/// The server that the hosts of the tests stand for: `hangs.example` hangs, `503.example` answers so, after
+/// counting.
+#[derive(Clone, Default)]
+struct Servers {
+    calls: Arc<AtomicU32>,
+}
+
+impl Servers {
+    async fn answer(self, request: Request<String>) -> Result<Response<String>, io::Error> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let host = request.uri().host().unwrap_or_default();
+        let mut response = Response::new(host.to_owned());
+        match host.split('.').next().unwrap_or_default() {
+            "hangs" => return pending().await,
+            "refuses" => return Err(io::Error::other("connection refused")),
+            name => {
+                if let Ok(code) = name.parse() {
+                    *response.status_mut() = code;
+                }
+            }
+        }
+        if let Some(query) = request.uri().query() {
+            let seconds = query.trim_start_matches("retry-after=");
+            let seconds = seconds.parse().unwrap();
+            response.headers_mut().insert("retry-after", seconds);
+        }
+        Ok(response)
+    }
+
+    fn behind(&self, guard: Guard) -> impl Client + use<> {
+        let servers = self.clone();
+        ServiceBuilder::new()
+            .layer(guard.layer())
+            .service(service_fn(move |request| servers.clone().answer(request)))
+    }
+
+    fn calls(&self) -> u32 {
+        self.calls.swap(0, Ordering::Relaxed)
+    }
+}
+
+fn get(uri: &str) -> Request<String> {
+    Request::get(uri).body(String::new()).unwrap()
+}
+
+fn host(uri: &'static str) -> Origin {
+    Origin::of(&Uri::from_static(uri)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_healthy_host_answers_and_takes_no_time() {
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let client = servers.behind(guard);
+    let begin = Instant::now();
+    for _ in 0..100 {
+        let response = client.clone().oneshot(get("http://a.example/")).await;
+        assert_eq!(response.unwrap().body(), "a.example");
+    }
+    assert_eq!((servers.calls(), begin.elapsed()), (100, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_fails_is_left_alone_and_the_others_are_not() {
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let client = servers.behind(guard);
+    let response = client.clone().oneshot(get("http://503.example/")).await;
+    assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(servers.calls(), 3, "tried again");
+    let response = client.clone().oneshot(get("http://503.example/")).await;
+    assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(servers.calls(), 2, "five failures in all");
+    let error = client
+        .clone()
+        .oneshot(get("http://503.example/"))
+        .await
+        .unwrap_err();
+    let RequestError::Rejected(rejection) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(servers.calls(), 0);
+    assert_eq!(
+        &*rejection.last_failure.unwrap().text,
+        "503 Service Unavailable"
+    );
+    assert_eq!(
+        guard.hosts().state(&host("http://503.example")),
+        State::Open
+    );
+    let other = client.clone().oneshot(get("http://a.example/")).await;
+    assert!(other.is_ok());
+    servers.calls();
+    let again = client.oneshot(get("http://503.example/")).await;
+    assert!(matches!(again, Err(RequestError::Rejected(_))));
+    assert_eq!(servers.calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_hangs_costs_three_tries_within_the_deadline() {
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let client = servers.behind(guard);
+    let begin = Instant::now();
+    let error = client
+        .clone()
+        .oneshot(get("http://hangs.example/"))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, RequestError::TryTimedOut), "{error}");
+    let took = begin.elapsed();
+    assert!(took >= 9 * SECOND && took <= 10 * SECOND, "{took:?}");
+    assert_eq!(servers.calls(), 3);
+    // Whatever happens, the deadline is kept.
+    for _ in 0..20 {
+        let begin = Instant::now();
+        let error = client
+            .clone()
+            .oneshot(get("http://hangs.example/"))
+            .await
+            .unwrap_err();
+        assert!(
+            begin.elapsed() <= 10 * SECOND + Duration::from_millis(2),
+            "{error}"
+        );
+    }
+    assert!(servers.calls() < 20, "mostly rejected");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_give_up_early_do_not_hide_a_host_that_hangs() {
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let client = servers.behind(guard);
+    for _ in 0..5 {
+        let request = client.clone().oneshot(get("http://hangs.example/"));
+        assert!(timeout(2 * SECOND, request).await.is_err());
+    }
+    // The last try goes on to its limit.
+    sleep(SECOND * 11 / 10).await;
+    assert_eq!(
+        guard.hosts().state(&host("http://hangs.example")),
+        State::Open
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_is_made_once_and_its_failure_is_the_clients_own() {
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let client = servers.behind(guard);
+    let post = Request::post("http://refuses.example/")
+        .body(String::new())
+        .unwrap();
+    let error = client.clone().oneshot(post).await.unwrap_err();
+    assert_eq!(error.to_string(), "connection refused");
+    assert!(matches!(error, RequestError::Failed(_)));
+    assert_eq!(servers.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_quota_of_one_does_not_close_the_host_for_all() {
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let client = servers.behind(guard);
+    let begin = Instant::now();
+    let response = client
+        .clone()
+        .oneshot(get("http://429.example/?retry-after=2"))
+        .await;
+    assert_eq!(response.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(begin.elapsed() >= 4 * SECOND, "this caller waits, twice");
+    assert_eq!(
+        guard.hosts().state(&host("http://429.example")),
+        State::Closed
+    );
+    // A whole host that says for how long is left alone for so long.
+    let response = client
+        .clone()
+        .oneshot(get("http://503.example/?retry-after=60"))
+        .await;
+    let is_known = match response {
+        Ok(response) => response.status() == StatusCode::SERVICE_UNAVAILABLE,
+        Err(RequestError::Rejected(_)) => true,
+        Err(_) => false,
+    };
+    assert!(is_known);
+    let entry = guard.hosts().entry(&host("http://503.example")).unwrap();
+    assert!(entry.snapshot.retry_in().unwrap() > 55 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_is_back_is_waited_for_where_that_is_asked_for() {
+    let (guard, servers) = (
+        guard(ClientConfig::new().rejection_waits(1)),
+        Servers::default(),
+    );
+    let client = servers.behind(guard);
+    for _ in 0..2 {
+        let _ = client.clone().oneshot(get("http://503.example/")).await;
+    }
+    guard
+        .hosts()
+        .command(&host("http://a.example"), |breaker| breaker.trip())
+        .unwrap();
+    let begin = Instant::now();
+    let response = client.clone().oneshot(get("http://a.example/")).await;
+    assert!(response.is_ok(), "it waited, and was the probe");
+    assert!(begin.elapsed() >= SECOND);
+    assert_eq!(
+        guard.hosts().state(&host("http://a.example")),
+        State::Closed
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_of_failures_is_not_multiplied() {
+    // A breaker that never opens, so that nothing but the budget holds the retries back.
+    let never = atomic_breaker_http::Config::new().consecutive_failures(60_000);
+    let (guard, servers) = (
+        guard(ClientConfig::new().breaker(never)),
+        Servers::default(),
+    );
+    let client = servers.behind(guard);
+    let mut requests = tokio::task::JoinSet::new();
+    for _ in 0..1_000 {
+        requests.spawn(client.clone().oneshot(get("http://502.example/")));
+    }
+    requests.join_all().await;
+    let calls = servers.calls();
+    assert!((1_050..=1_110).contains(&calls), "{calls} instead of 3,000");
+    let budget = guard.budget_of(&host("http://502.example"));
+    assert!(budget.snapshot().is_exhausted());
+    assert_eq!(guard.refused_retries(), budget.refused());
+    assert!(budget.refused() >= 900, "{}", budget.refused());
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_layers_of_a_guard_share_its_breakers() {
+    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    for _ in 0..2 {
+        let _ = servers
+            .behind(guard)
+            .oneshot(get("http://503.example/"))
+            .await;
+    }
+    let another = servers
+        .behind(guard)
+        .oneshot(get("http://503.example/"))
+        .await;
+    assert!(matches!(another, Err(RequestError::Rejected(_))));
+}
+
+/// A client as services hold it: in a field, by its name, used by reference in tasks that must be `Send`.
+#[tokio::test(start_paused = true)]
+async fn a_client_in_a_field_is_used_by_tasks() {
+    struct Nobody;
+    impl KeyedObserver<Origin> for Nobody {}
+
+    #[derive(Clone)]
+    struct Hello;
+    impl Service<Request<String>> for Hello {
+        type Response = Response<String>;
+        type Error = io::Error;
+        type Future = std::future::Ready<io::Result<Response<String>>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<String>) -> Self::Future {
+            std::future::ready(Ok(Response::new("hello".to_owned())))
+        }
+    }
+
+    struct Page(ClientService<Hello, String, &'static ClientGuard<TokioClock>>);
+    impl Page {
+        async fn get(&self) -> String {
+            let response = self.0.clone().oneshot(get("http://a.example/")).await;
+            response.unwrap().into_body()
+        }
+    }
+    let guard: &'static ClientGuard<TokioClock> =
+        ClientGuard::with(ClientConfig::new(), TokioClock, &Nobody)
+            .unwrap()
+            .leak();
+    let page = Arc::new(Page(guard.layer().layer(Hello)));
+    let body = tokio::spawn(async move { page.get().await });
+    assert_eq!(body.await.unwrap(), "hello");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_in_an_arc_goes_when_its_clients_and_their_tries_have_ended() {
+    type Shared = Arc<ClientGuard<TokioClock>>;
+    let guard: Shared = Arc::new(ClientGuard::with(ClientConfig::new(), TokioClock, ()).unwrap());
+    let client = ServiceBuilder::new()
+        .layer(ClientLayer::of(Arc::clone(&guard)))
+        .service(service_fn(|_: Request<String>| async {
+            sleep(SECOND).await;
+            Ok::<_, io::Error>(Response::new(()))
+        }));
+    assert!(
+        client
+            .clone()
+            .oneshot(get("http://a.example/"))
+            .await
+            .is_ok()
+    );
+    // The caller leaves; its try goes on.
+    let request = client.oneshot(get("http://a.example/"));
+    assert!(timeout(SECOND / 2, request).await.is_err());
+    assert!(
+        Arc::strong_count(&guard) > 1,
+        "the try is reported when it ends"
+    );
+    sleep(SECOND).await;
+    assert_eq!(Arc::strong_count(&guard), 1);
+}

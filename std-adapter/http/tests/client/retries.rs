@@ -1,0 +1,186 @@
+//! What is tried again, and when: with a host that says when, and with one that uses up its budget.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+use atomic_breaker_http::{ClientConfig, ClientGuard, Config, Deadline, RequestError, TokioClock};
+use http::{Request, Response, StatusCode};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Guard = &'static ClientGuard<TokioClock>;
+
+fn guard(config: ClientConfig) -> Guard {
+    ClientGuard::with(config, TokioClock, ()).unwrap().leak()
+}
+
+/// A client of hosts that answer 503 so many times, with a `Retry-After` in seconds, and then 200, each after so many
+/// milliseconds. The name of the host is what they do: `503-2-4.example` asks twice for four seconds.
+fn client(
+    guard: Guard,
+) -> impl Service<
+    Request<()>,
+    Response = Response<()>,
+    Error = RequestError<io::Error>,
+    Future: Send + 'static,
+> + Clone
++ Send
++ 'static {
+    let calls = Arc::new(AtomicU32::new(0));
+    ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(move |request: Request<()>| {
+            let call = calls.fetch_add(1, Relaxed);
+            let host = request.uri().host().unwrap_or_default();
+            let mut words = host.split(['-', '.']).skip(1);
+            let down: u32 = words.next().unwrap().parse().unwrap();
+            let mut response = Response::new(());
+            if call < down {
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                if let Some(Ok(seconds)) = words.next().map(str::parse::<u32>) {
+                    response.headers_mut().insert("retry-after", seconds.into());
+                }
+            }
+            let ms = host.split(['-', '.']).nth(3).map(str::parse);
+            async move {
+                if let Some(Ok(ms)) = ms {
+                    sleep(Duration::from_millis(ms)).await;
+                }
+                Ok::<_, io::Error>(response)
+            }
+        }))
+}
+
+fn get(host: &str) -> Request<()> {
+    Request::get(format!("http://{host}/")).body(()).unwrap()
+}
+
+/// The breaker below waits up to a fifth longer than the host asks for; the retry waits for the breaker.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_says_when_it_is_back_is_asked_then_and_answers() {
+    for seconds in 1..=6 {
+        let host = format!("503-1-{seconds}.example");
+        for _ in 0..50 {
+            let begin = Instant::now();
+            let response = client(guard(ClientConfig::new())).oneshot(get(&host)).await;
+            assert_eq!(response.unwrap().status(), StatusCode::OK);
+            let (asked, waited) = (seconds * SECOND, begin.elapsed());
+            assert!(
+                waited >= asked && waited <= asked * 6 / 5 + SECOND / 4,
+                "{waited:?} instead of {asked:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_wait_that_long_has_the_response_and_no_rejection() {
+    let begin = Instant::now();
+    let client = client(guard(ClientConfig::new()));
+    let response = client.clone().oneshot(get("503-9-10.example")).await;
+    assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(begin.elapsed(), Duration::ZERO, "at once");
+    let rejected = client.oneshot(get("503-9-10.example")).await;
+    assert!(matches!(rejected, Err(RequestError::Rejected(_))));
+}
+
+/// Of those who come back together one is the probe; others may be too early, and have what the host said.
+#[tokio::test(start_paused = true)]
+async fn of_many_whom_the_host_asks_to_wait_none_gets_a_rejection() {
+    let client = client(guard(ClientConfig::new()));
+    let mut requests = JoinSet::new();
+    for _ in 0..200 {
+        requests.spawn(client.clone().oneshot(get("503-200-2-20.example")));
+    }
+    let responses = requests.join_all().await;
+    let mut answered = 0;
+    for response in responses {
+        let status = response.expect("none is rejected").status();
+        answered += u32::from(status == StatusCode::OK);
+    }
+    // Spread over a tenth of a second, of which the probe takes a fifth. A hundred have no token.
+    assert!((40..=100).contains(&answered), "{answered}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_is_rejected_ends_with_the_response_of_the_try_before() {
+    let rules = ClientConfig::new().get_breaker().consecutive_failures(2);
+    let client = client(guard(ClientConfig::new().breaker(rules)));
+    let response = client.clone().oneshot(get("503-9.example")).await;
+    assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    let error = client.oneshot(get("503-9.example")).await.unwrap_err();
+    assert!(matches!(error, RequestError::Rejected(_)), "never sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_failures_of_one_host_leave_the_others_their_retries() {
+    // Breakers that never open, so that nothing but the budget holds the retries back.
+    let never = Config::new().consecutive_failures(60_000);
+    let guard = guard(ClientConfig::new().breaker(never));
+    let mut requests = JoinSet::new();
+    let down = client(guard);
+    for _ in 0..1_000 {
+        requests.spawn(down.clone().oneshot(get("503-9999.example")));
+    }
+    requests.join_all().await;
+    for fresh in 0..100 {
+        let response = client(guard)
+            .oneshot(get(&format!("{fresh}-2.example")))
+            .await;
+        assert_eq!(response.unwrap().status(), StatusCode::OK, "host {fresh}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_may_have_a_shorter_time_of_its_own() {
+    let hangs = || {
+        let guard = guard(ClientConfig::new());
+        let service =
+            service_fn(|_: Request<()>| std::future::pending::<io::Result<Response<()>>>());
+        ServiceBuilder::new().layer(guard.layer()).service(service)
+    };
+    for (own, ends) in [(500, 500), (4_000, 4_000), (60_000, 10_000)] {
+        let (own, ends) = (Duration::from_millis(own), Duration::from_millis(ends));
+        let begin = Instant::now();
+        let mut request = get("hangs");
+        request.extensions_mut().insert(Deadline(own));
+        let error = hangs().oneshot(request).await.unwrap_err();
+        let took = begin.elapsed();
+        if own < 10 * SECOND {
+            assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
+            assert!(took >= ends && took < ends + SECOND / 100, "{took:?}");
+        } else {
+            assert!(matches!(error, RequestError::TryTimedOut), "{error}");
+            assert!(took >= 9 * SECOND && took < ends, "{took:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_pause_begins_that_would_not_end_in_the_time_of_the_request() {
+    let begin = Instant::now();
+    let mut request = get("503-1-4.example");
+    request.extensions_mut().insert(Deadline(3 * SECOND));
+    let response = client(guard(ClientConfig::new())).oneshot(request).await;
+    assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(begin.elapsed(), Duration::ZERO, "at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_without_any_time_is_not_sent() {
+    let guard = guard(ClientConfig::new());
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(|_: Request<()>| async {
+            panic!("sent") as io::Result<Response<()>>
+        }));
+    let mut request = get("a.example");
+    request.extensions_mut().insert(Deadline(Duration::ZERO));
+    let error = client.oneshot(request).await.unwrap_err();
+    assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
+}

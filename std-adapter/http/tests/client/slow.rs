@@ -1,0 +1,67 @@
+//! A host that answers, and too late.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    Breaker, BreakerLayer, ClientConfig, ClientGuard, Config, KeyedObserver, Origin, Present,
+    Resource, State, TokioClock, Transition,
+};
+use http::{Request, Response, Uri};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
+
+const RULES: Config = Config::new()
+    .consecutive_failures(2)
+    .slow_call(Duration::from_millis(1_500));
+const SHOWN: &str = "too slow: took 2s, limit 1.5s";
+
+/// "200 OK", after two seconds.
+async fn answer<Q>(_: Q) -> Result<Response<()>, Infallible> {
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    Ok(Response::new(()))
+}
+
+/// What logs and pages are told.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl KeyedObserver<Origin> for Told {
+    fn opened(&self, _: &Origin, _: &Transition, _: Present<'_>, words: &str) {
+        self.0.lock().unwrap().push(words.to_owned());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reason_is_how_long_it_took_and_not_its_status() {
+    let plan = ClientConfig::new().tries(1).breaker(RULES);
+    let told = Told::default();
+    let guard: &'static ClientGuard<TokioClock> = ClientGuard::with(plan, TokioClock, told.clone())
+        .unwrap()
+        .leak();
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(answer));
+    let uri = Uri::from_static("http://a.example");
+    let get = || client.clone().oneshot(Request::get(&uri).body(()).unwrap());
+    for _ in 0..2 {
+        assert_eq!(get().await.unwrap().status(), 200);
+    }
+    let rejection = get().await.unwrap_err().to_string();
+    assert!(rejection.contains(SHOWN), "{rejection}");
+    assert_eq!(*told.0.lock().unwrap(), [SHOWN]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_one_breaker_for_all_as_well() {
+    let server = Arc::new(Resource::new(Breaker::new(RULES, TokioClock)));
+    let client = BreakerLayer::new(Arc::clone(&server));
+    let client = ServiceBuilder::new()
+        .layer(client.report(atomic_breaker_http::HttpClassifier::new()))
+        .service(service_fn(answer));
+    for _ in 0..2 {
+        assert!(client.clone().oneshot(()).await.is_ok());
+    }
+    assert_eq!(server.breaker().state(), State::Open);
+    assert_eq!(&*server.last_failure().get().unwrap().text, SHOWN);
+}

@@ -1,0 +1,274 @@
+//! Codes of gRPC, at the head.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    Admit, Classify, CodeRule, EveryError, Failure, GrpcAtHead, GrpcClassifier, GrpcCode,
+    GrpcLimits, Outcome, PushBack, Report, Resource, UsualCodes,
+};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+
+use crate::support::{ONE, Random, headers, response};
+
+const GRPC: GrpcClassifier = GrpcClassifier::new();
+const AT_HEAD: GrpcAtHead = GRPC.at_head();
+
+fn at_head(status: u16, list: &[(&'static str, &str)]) -> Outcome {
+    AT_HEAD.classify(&Ok::<_, Infallible>(response(status, list, ())))
+}
+
+const fn usual(code: i32) -> Outcome {
+    match code {
+        1 => Outcome::Ignored,
+        0 | 3 | 5 | 6 | 7 | 9 | 10 | 11 | 12 | 16 => Outcome::Success,
+        // 2, 4, 8, 13, 14, 15, and all that is no code.
+        _ => ONE,
+    }
+}
+
+#[test]
+fn codes_0_to_16_count_as_documented_and_the_rest_is_unknown() {
+    for number in -3..200 {
+        let text = number.to_string();
+        let expected = usual(number);
+        let code = GrpcCode::from(number);
+        assert_eq!(UsualCodes.outcome(code), expected, "{number}");
+        assert_eq!(
+            at_head(200, &[("grpc-status", &text)]),
+            expected,
+            "{number}"
+        );
+        assert_eq!(
+            code as i32,
+            if (0..=16).contains(&number) {
+                number
+            } else {
+                2
+            }
+        );
+    }
+    assert_eq!(GrpcCode::from(i32::MIN), GrpcCode::Unknown);
+    assert_eq!(GrpcCode::from(i32::MAX), GrpcCode::Unknown);
+}
+
+#[test]
+fn garbage_is_unknown() {
+    for text in [
+        "",
+        " ",
+        "00",
+        "01",
+        "007",
+        "017",
+        "+1",
+        "-1",
+        "0 ",
+        " 0",
+        "1.0",
+        "0x0",
+        "OK",
+        "0,0",
+        "99999999999999999999",
+        "é",
+        "\u{660}",
+    ] {
+        let headers = headers(&[("grpc-status", text)]);
+        assert_eq!(
+            GrpcCode::read(&headers),
+            Some(GrpcCode::Unknown),
+            "{text:?}"
+        );
+        assert_eq!(at_head(200, &[("grpc-status", text)]), ONE, "{text:?}");
+    }
+    let mut random = Random::new();
+    for _ in 0..100_000 {
+        let bytes: Vec<u8> = (0..random.below(4)).map(|_| random.next() as u8).collect();
+        let Ok(value) = HeaderValue::from_bytes(&bytes) else {
+            continue;
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert("grpc-status", value);
+        let code = GrpcCode::read(&headers).expect("there is one");
+        let written = (code as i32).to_string();
+        assert!(
+            code == GrpcCode::Unknown || written.as_bytes() == bytes,
+            "{bytes:?}"
+        );
+    }
+}
+
+#[test]
+fn an_http_status_is_mapped_where_no_code_is_given() {
+    for status in 100..=999 {
+        let expected = match status {
+            400 => GrpcCode::Internal,
+            401 => GrpcCode::Unauthenticated,
+            403 => GrpcCode::PermissionDenied,
+            404 => GrpcCode::Unimplemented,
+            429 | 502 | 503 | 504 => GrpcCode::Unavailable,
+            _ => GrpcCode::Unknown,
+        };
+        let code = GrpcCode::from_http(StatusCode::from_u16(status).unwrap());
+        assert_eq!(code, expected, "{status}");
+        if status != 200 {
+            assert_eq!(at_head(status, &[]), usual(expected as i32), "{status}");
+            let given = [("grpc-status", "5")];
+            assert_eq!(
+                at_head(status, &given),
+                Outcome::Success,
+                "if given, it counts"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_page_of_a_proxy_is_not_an_answer_of_the_server() {
+    assert_eq!(at_head(200, &[("content-type", "text/html")]), ONE);
+    assert_eq!(at_head(200, &[("content-type", "application/json")]), ONE);
+    for kind in [
+        "application/grpc",
+        "application/grpc+proto",
+        "Application/GRPC; x=y",
+        "",
+    ] {
+        assert_eq!(at_head(200, &[("content-type", kind)]), Outcome::Success);
+    }
+    assert_eq!(at_head(200, &[]), Outcome::Success);
+}
+
+#[test]
+fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
+    let pushed = Outcome::Failure(Failure::retry_after(Duration::from_millis(1_500)));
+    for code in GrpcCode::ALL {
+        let metadata = headers(&[("grpc-retry-pushback-ms", "1500")]);
+        let expected = match code {
+            GrpcCode::Unavailable | GrpcCode::ResourceExhausted => pushed,
+            other => usual(other as i32),
+        };
+        assert_eq!(GRPC.code(code, &metadata), expected, "{code}");
+        let plain = usual(code as i32);
+        assert_eq!(GRPC.code(code, &HeaderMap::new()), plain, "{code}");
+        let deaf = GRPC.trip_on_push_back(false);
+        assert_eq!(deaf.code(code, &metadata), plain, "{code}");
+        // Also what is no number of 32 bits, which is a wish not to be asked again and no time.
+        for value in ["0", "-1", "never", "", "99999999999", "2147483648", "0700"] {
+            let metadata = headers(&[("grpc-retry-pushback-ms", value)]);
+            assert_eq!(GRPC.code(code, &metadata), plain, "{code} {value:?}");
+        }
+    }
+    let long = headers(&[("grpc-retry-pushback-ms", "2147483647")]);
+    let limit = Duration::from_secs(300);
+    let clamped = Outcome::Failure(Failure::retry_after(limit));
+    assert_eq!(GRPC.code(GrpcCode::Unavailable, &long), clamped);
+    assert_eq!(GRPC.push_back(&long), Some(PushBack::After(limit)));
+    let ten = Duration::from_secs(10);
+    let clamped = Outcome::Failure(Failure::retry_after(ten));
+    assert_eq!(
+        GRPC.max_push_back(ten).code(GrpcCode::Unavailable, &long),
+        clamped
+    );
+}
+
+#[test]
+fn a_proxys_retry_after_opens_and_a_quotas_does_not() {
+    let retry = ("retry-after", "9");
+    let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(9)));
+    assert_eq!(at_head(503, &[retry]), hinted);
+    assert_eq!(at_head(429, &[retry]), ONE);
+    assert_eq!(at_head(502, &[retry]), ONE);
+    assert_eq!(
+        at_head(503, &[retry, ("grpc-status", "14")]),
+        ONE,
+        "not a proxy"
+    );
+    let both = [retry, ("grpc-retry-pushback-ms", "4000")];
+    let pushed = Outcome::Failure(Failure::retry_after(Duration::from_secs(4)));
+    assert_eq!(at_head(503, &both), pushed);
+    let deaf = GRPC.trip_on_push_back(false).at_head();
+    let answer = Ok::<_, Infallible>(response(503, &[retry], ()));
+    assert_eq!(deaf.classify(&answer), ONE);
+}
+
+#[test]
+fn rules_are_replaced() {
+    static BY_FUNCTION: GrpcClassifier<fn(GrpcCode) -> Outcome> =
+        GrpcClassifier::with_rules(|_| Outcome::Ignored, EveryError, EveryError);
+
+    let grpc = GRPC
+        .codes(|code| match code {
+            GrpcCode::NotFound => Failure::with_weight(2).into(),
+            _ => Outcome::Success,
+        })
+        .errors(|_: &&str| Outcome::Ignored);
+    let answer = response(200, &[("grpc-status", "5")], ());
+    let found = grpc.at_head().classify(&Ok::<_, &str>(answer));
+    assert_eq!(found, Failure::with_weight(2).into());
+    let error = grpc.at_head().classify(&Err::<Response<()>, _>("refused"));
+    assert_eq!(error, Outcome::Ignored);
+    let busy = headers(&[("grpc-retry-pushback-ms", "4000")]);
+    assert_eq!(
+        grpc.code(GrpcCode::Unavailable, &busy),
+        Outcome::Success,
+        "no failure by rule"
+    );
+
+    assert_eq!(BY_FUNCTION.code(GrpcCode::Ok, &busy), Outcome::Ignored);
+}
+
+#[test]
+fn reasons_name_the_code() {
+    let reason = |status, list: &[(&'static str, &str)]| {
+        let answer = Ok::<_, Infallible>(response(status, list, ()));
+        GRPC.reason(&answer).map(|reason| reason.to_string())
+    };
+    assert_eq!(
+        reason(200, &[("grpc-status", "14")]).as_deref(),
+        Some("grpc UNAVAILABLE")
+    );
+    assert_eq!(reason(502, &[]).as_deref(), Some("grpc UNAVAILABLE"));
+    assert_eq!(reason(200, &[("grpc-status", "5")]), None);
+    assert_eq!(reason(200, &[]), None, "not yet");
+    let refused = GRPC
+        .reason(&Err::<Response<()>, _>("refused"))
+        .unwrap()
+        .to_string();
+    assert_eq!(refused, "transport: refused");
+    for code in GrpcCode::ALL {
+        let debug = format!("{code:?}").to_uppercase();
+        assert_eq!(code.to_string().replace('_', ""), debug);
+    }
+}
+
+#[test]
+fn a_call_that_fails_after_the_limit_of_its_own_caller_says_nothing_about_the_host() {
+    static SERVER: Resource = Resource::new(atomic_breaker_http::breaker(
+        atomic_breaker_http::Config::new(),
+    ));
+    let fails_after_a_while = |limit: Option<&str>| {
+        let mut request = http::Request::new(());
+        if let Some(limit) = limit {
+            let limit = limit.parse().unwrap();
+            request.headers_mut().insert("grpc-timeout", limit);
+        }
+        let permit = GrpcLimits::new(&SERVER).admit(&request).unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+        let response = response(200, &[("grpc-status", "4")], "");
+        let _ = GRPC.report(
+            permit,
+            Ok::<_, Infallible>(response.map(axum::body::Body::from)),
+        );
+        let failures = SERVER.breaker().snapshot().failures();
+        SERVER.breaker().reset();
+        failures
+    };
+    for own in ["1m", "1000u", "00000001m", "99999n", "0S"] {
+        assert_eq!(fails_after_a_while(Some(own)), 0, "{own}");
+    }
+    let hours = Some("99999999H");
+    let garbage = ["", "m", "1", "-1m", "1 m", "123456789n", "1x", "1.5m"].map(Some);
+    for other in [None, hours].into_iter().chain(garbage) {
+        assert_eq!(fails_after_a_while(other), 1, "{other:?}");
+    }
+}

@@ -1,0 +1,15 @@
+//! HTTP and gRPC through the public API.
+
+mod bodies;
+mod grpc;
+mod grpc_bodies;
+mod leaks;
+mod natural;
+mod origin;
+mod panicking;
+mod retries;
+mod retry_after;
+mod secrets;
+mod sockets;
+mod statuses;
+mod support;

@@ -1,0 +1,203 @@
+//! Every status, and what it does to a breaker.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    Cause, Classify, Config, EveryError, FailsOn, Failure, HttpClassifier, ManualClock, Outcome,
+    Report, ResponseHead, State, StatusRule, UsualStatuses,
+};
+use http::{Response, StatusCode};
+
+use crate::support::{Fate, Log, ONE, response};
+
+type Breaker<'a> = atomic_breaker_http::Breaker<&'a ManualClock>;
+
+const HTTP: HttpClassifier = HttpClassifier::new();
+
+fn classify<B>(response: Response<B>) -> Outcome {
+    HTTP.classify(&Ok::<_, Infallible>(response))
+}
+
+#[test]
+fn every_status_from_100_to_999_counts_as_documented() {
+    for code in 100..=999 {
+        let expected = match code {
+            408 | 429 | 500..=599 => ONE,
+            _ => Outcome::Success,
+        };
+        assert_eq!(classify(response(code, &[], ())), expected, "{code}");
+        let status = StatusCode::from_u16(code).unwrap();
+        assert_eq!(HTTP.status(status), expected, "{code}");
+        assert_eq!(UsualStatuses.outcome(status), expected, "{code}");
+    }
+}
+
+#[test]
+fn a_hint_counts_for_503_alone_and_429_alone_by_option() {
+    let retry = [("retry-after", "7")];
+    let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(7)));
+    for code in 100..=999 {
+        let response = response(code, &retry, ());
+        let plain = HTTP.status(response.status());
+        let expected = if code == 503 { hinted } else { plain };
+        assert_eq!(HTTP.response(&response), expected, "{code}");
+        let expected = if matches!(code, 429 | 503) {
+            hinted
+        } else {
+            plain
+        };
+        assert_eq!(
+            HTTP.trip_on_429(true).response(&response),
+            expected,
+            "{code}"
+        );
+        assert_eq!(HTTP.trip_on_503(false).response(&response), plain, "{code}");
+        let hint = matches!(code, 429 | 503).then_some(Duration::from_secs(7));
+        assert_eq!(HTTP.retry_hint(&response), hint, "{code}");
+    }
+}
+
+#[test]
+fn a_hint_of_a_status_that_is_no_failure_by_rule_is_for_the_caller_alone() {
+    let http = HTTP.fails_on(|status| status == StatusCode::BAD_GATEWAY);
+    let busy = response(503, &[("retry-after", "7")], ());
+    assert_eq!(http.response(&busy), Outcome::Success);
+    assert_eq!(http.retry_hint(&busy), Some(Duration::from_secs(7)));
+}
+
+#[test]
+fn hints_are_clamped_to_300_seconds_or_what_is_set() {
+    let busy = response(503, &[("retry-after", "99999999999999999999")], ());
+    let secs = |secs| Outcome::Failure(Failure::retry_after(Duration::from_secs(secs)));
+    assert_eq!(HTTP.response(&busy), secs(300));
+    let minute = HTTP.max_retry_after(Duration::from_secs(60));
+    assert_eq!(minute.response(&busy), secs(60));
+    assert_eq!(HTTP.max_retry_after(Duration::ZERO).response(&busy), ONE);
+    assert_eq!(HTTP.max_retry_after(Duration::MAX).response(&busy), {
+        Outcome::Failure(Failure::retry_after(Duration::MAX))
+    });
+}
+
+#[test]
+fn every_error_is_a_failure_unless_a_rule_says_otherwise() {
+    let refused = || Err::<Response<()>, _>(io::Error::from(ErrorKind::ConnectionRefused));
+    assert_eq!(HTTP.classify(&refused()), ONE);
+    let http = HTTP.errors(|error: &io::Error| match error.kind() {
+        ErrorKind::ConnectionRefused => Failure::with_weight(3).into(),
+        ErrorKind::Interrupted => Outcome::Ignored,
+        _ => Failure::new().into(),
+    });
+    assert_eq!(http.classify(&refused()), Failure::with_weight(3).into());
+    let gone = Err::<Response<()>, _>(io::Error::from(ErrorKind::Interrupted));
+    assert_eq!(http.classify(&gone), Outcome::Ignored);
+    assert!(http.reason(&gone).is_none(), "no failure, no reason");
+}
+
+#[test]
+fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_one() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::new(Config::new().consecutive_failures(3), &clock);
+    let call = |code, retry| {
+        let answer = || Ok::<_, Infallible>(response(code, &[("retry-after", retry)], ()));
+        breaker.call_with(HTTP, answer).is_ok()
+    };
+    assert!(call(429, "60"));
+    assert_eq!(breaker.snapshot().failures(), 1);
+    assert_eq!(breaker.state(), State::Closed);
+
+    assert!(call(503, "60"));
+    assert_eq!(breaker.state(), State::Open);
+    let wait = breaker.acquire().unwrap_err().retry_in();
+    assert_eq!(wait, Some(Duration::from_secs(60)));
+    clock.advance(Duration::from_millis(59_999));
+    assert!(!call(200, ""), "not before");
+    clock.advance(Duration::from_millis(1));
+    assert!(call(200, ""));
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+#[test]
+fn three_429_in_a_row_trip_for_the_usual_time_and_not_for_their_hint() {
+    let clock = ManualClock::new();
+    let rules = Config::new()
+        .consecutive_failures(3)
+        .open_for(Duration::from_secs(5));
+    let breaker = Breaker::new(rules, &clock);
+    let last = (0..3)
+        .filter_map(|_| {
+            let permit = breaker.acquire().unwrap();
+            permit.report(HTTP.response(&response(429, &[("retry-after", "300")], ())))
+        })
+        .last()
+        .expect("the third has tripped");
+    assert_eq!(last.cause, Cause::FailureLimit);
+    assert_eq!(last.open_for(), Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn reports_end_the_permit_with_the_result_untouched() {
+    let log = Log::default();
+    let answer = Ok::<_, Infallible>(response(502, &[], "text"));
+    let Ok(answer) = HTTP.report(log.permit(false), answer);
+    assert_eq!((answer.status().as_u16(), *answer.body()), (502, "text"));
+    assert_eq!(log.end(), Fate::Reported(ONE));
+}
+
+#[test]
+fn reasons_are_few_words_and_written_only_when_shown() {
+    struct Counted<'a>(&'a Cell<u32>);
+    impl std::fmt::Display for Counted<'_> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.set(self.0.get() + 1);
+            f.write_str("reset")
+        }
+    }
+    let shown = Cell::new(0);
+    let result = Err::<Response<()>, _>(Counted(&shown));
+    let reason = HTTP.reason(&result).expect("a failure");
+    assert_eq!(shown.get(), 0);
+    assert_eq!(reason.to_string(), "transport: reset");
+    assert_eq!(shown.get(), 1);
+
+    for (code, text) in [
+        (503, Some("503 Service Unavailable")),
+        (429, Some("429 Too Many Requests")),
+        (599, Some("599")),
+        (404, None),
+        (200, None),
+        (999, None),
+    ] {
+        let result = Ok::<_, Infallible>(response(code, &[], ()));
+        let reason = HTTP.reason(&result).map(|reason| reason.to_string());
+        assert_eq!(reason.as_deref(), text);
+    }
+}
+
+#[test]
+fn classifiers_are_small_copies_for_threads_and_statics() {
+    fn promised<C: Copy + Send + Sync + 'static + std::fmt::Debug>(_: C) {}
+    type ByFunction = FailsOn<fn(StatusCode) -> bool>;
+    static BY_FUNCTION: HttpClassifier<ByFunction> =
+        HttpClassifier::with_rules(FailsOn(|status| status.is_server_error()), EveryError);
+    promised(HTTP);
+    promised(HTTP.at_end_of_body());
+    promised(
+        HTTP.fails_on(|_| true)
+            .errors(|_: &io::Error| Outcome::Ignored),
+    );
+    promised(BY_FUNCTION);
+    assert!(size_of_val(&HTTP) <= 24, "{}", size_of_val(&HTTP));
+}
+
+#[test]
+fn parts_and_references_are_heads_too() {
+    fn status(head: impl ResponseHead) -> Outcome {
+        HTTP.response(&head)
+    }
+    let response = response(503, &[], "body");
+    assert_eq!(status(&response), ONE);
+    assert_eq!(status(response.into_parts().0), ONE);
+}

@@ -1,0 +1,86 @@
+//! Bodies that break off.
+
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    AtEndOfBody, ClientConfig, ClientGuard, Config, HttpClient, Origin, State, StdClock,
+    into_reqwest,
+};
+use http::Request;
+use tower::{ServiceBuilder, ServiceExt};
+
+use super::server::{Server, reqwest, start};
+
+type Guard = ClientGuard<StdClock, AtEndOfBody>;
+
+const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
+    .tries(1)
+    .breaker(Config::new().consecutive_failures(1))
+    .at_end_of_body();
+
+fn guard() -> &'static Guard {
+    ClientGuard::new(PLAN).unwrap().leak()
+}
+
+async fn get(guard: &'static Guard, url: &str) -> reqwest::Response {
+    let client = ServiceBuilder::new()
+        .map_response(into_reqwest)
+        .layer(guard.layer())
+        .service(HttpClient::new(reqwest()));
+    let request = Request::get(url).body("").unwrap();
+    client.oneshot(request).await.unwrap()
+}
+
+fn state(guard: &'static Guard, server: &Server) -> State {
+    guard
+        .hosts()
+        .state(&Origin::of(&server.url("/").parse().unwrap()).unwrap())
+}
+
+#[tokio::test]
+async fn one_that_breaks_off_is_a_failure_of_the_host() {
+    let (server, guard) = (start(), guard());
+    let whole = get(guard, &server.url("/")).await;
+    assert_eq!(whole.url().as_str(), server.url("/"));
+    assert!(whole.text().await.unwrap().starts_with("GET / HTTP/1.1"));
+    assert_eq!(state(guard, &server), State::Closed);
+
+    let broken = get(guard, &server.url("/breaks-off")).await;
+    assert_eq!(state(guard, &server), State::Closed, "its head was fine");
+    assert!(broken.text().await.is_err());
+    assert_eq!(state(guard, &server), State::Open);
+}
+
+#[tokio::test]
+async fn one_that_nobody_reads_says_what_its_head_said() {
+    let (server, guard) = (start(), guard());
+    drop(get(guard, &server.url("/breaks-off")).await);
+    assert_eq!(state(guard, &server), State::Closed);
+}
+
+#[tokio::test]
+async fn one_that_hangs_is_cancelled_by_its_reader() {
+    let (server, guard) = (start(), guard());
+    let response = get(guard, &server.url("/body-hangs")).await;
+    let text = tokio::time::timeout(Duration::from_millis(50), response.text()).await;
+    assert!(text.is_err(), "the limits of the guard end with the head");
+    assert_eq!(state(guard, &server), State::Closed);
+}
+
+#[tokio::test]
+async fn a_time_limit_on_reading_makes_a_failure_of_one_that_hangs() {
+    let (server, guard) = (start(), guard());
+    let patient = reqwest::Client::builder()
+        .no_proxy()
+        .read_timeout(Duration::from_millis(500))
+        .build()
+        .unwrap();
+    let client = ServiceBuilder::new()
+        .map_response(into_reqwest)
+        .layer(guard.layer())
+        .service(HttpClient::new(patient));
+    let request = Request::get(server.url("/body-hangs")).body("").unwrap();
+    let response = client.oneshot(request).await.unwrap();
+    assert!(response.text().await.unwrap_err().is_timeout());
+    assert_eq!(state(guard, &server), State::Open);
+}

@@ -1,0 +1,121 @@
+//! Callers with a time limit of their own, and slow readers: not the host's fault.
+
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    AtEndOfBody, ClientConfig, ClientError, ClientGuard, Config, HttpClient, Origin, Registry,
+    RequestError, State, StdClock, into_reqwest, repeatable,
+};
+use reqwest::{Client, Response};
+use tower::{ServiceBuilder, ServiceExt};
+
+use super::server::{Server, reqwest, start};
+
+const RULES: Config = Config::new()
+    .consecutive_failures(3)
+    .open_for(Duration::from_secs(3_600));
+
+fn origin(server: &Server) -> Origin {
+    Origin::of(&server.url("/").parse().unwrap()).unwrap()
+}
+
+async fn get(
+    guard: &'static ClientGuard,
+    url: &str,
+    limit: Duration,
+) -> Result<Response, RequestError<ClientError>> {
+    let request = reqwest().get(url).timeout(limit).build().unwrap();
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(HttpClient::new(reqwest()));
+    client.oneshot(repeatable(&request).unwrap()).await
+}
+
+fn is_timeout(result: &Result<Response, RequestError<ClientError>>) -> bool {
+    matches!(result, Err(RequestError::Failed(error)) if error.is_timeout())
+}
+
+#[tokio::test]
+async fn an_impatient_caller_does_not_open_a_host_for_all() {
+    let server = start();
+    let plan = ClientConfig::new().tries(1).breaker(RULES);
+    let guard: &'static ClientGuard = ClientGuard::new(plan).unwrap().leak();
+    for _ in 0..10 {
+        let answer = get(guard, &server.url("/hangs"), Duration::from_millis(1)).await;
+        assert!(is_timeout(&answer), "{answer:?}");
+    }
+    assert_eq!(guard.hosts().state(&origin(&server)), State::Closed);
+    let patient = Duration::from_secs(3_600);
+    assert!(get(guard, &server.url("/"), patient).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_host_that_hangs_opens_although_its_callers_leave_before_the_limit_of_a_try() {
+    let server = start();
+    // Slow after half of a try.
+    let plan = ClientConfig::new()
+        .tries(1)
+        .try_limit(Duration::from_millis(600))
+        .breaker(RULES);
+    let guard: &'static ClientGuard = ClientGuard::new(plan).unwrap().leak();
+    for _ in 0..3 {
+        let answer = get(guard, &server.url("/hangs"), Duration::from_millis(350)).await;
+        assert!(answer.is_err());
+    }
+    assert_eq!(guard.hosts().state(&origin(&server)), State::Open);
+}
+
+#[tokio::test]
+async fn nor_does_an_impatient_caller_through_a_middleware() {
+    let server = start();
+    let hosts: &'static Registry<Origin> = Registry::new(RULES).unwrap().leak();
+    let middleware =
+        atomic_breaker_http::BreakerMiddleware::per_host(hosts).time_limit(Duration::from_secs(60));
+    let client = reqwest_middleware::ClientBuilder::new(reqwest())
+        .with(middleware)
+        .build();
+    for _ in 0..10 {
+        let request = client.get(server.url("/hangs"));
+        let answer = request.timeout(Duration::from_millis(1)).send().await;
+        assert!(answer.unwrap_err().is_timeout());
+    }
+    assert_eq!(hosts.state(&origin(&server)), State::Closed);
+}
+
+type AtEnd = ClientGuard<StdClock, AtEndOfBody>;
+
+async fn at_end(server: &Server, path: &str, client: Client) -> (&'static AtEnd, Response) {
+    let rules = RULES.consecutive_failures(1);
+    let plan = ClientConfig::new().breaker(rules).at_end_of_body();
+    let guard: &'static AtEnd = ClientGuard::new(plan).unwrap().leak();
+    let request = client.get(server.url(path));
+    let request = match path {
+        "/body-hangs" => request.timeout(Duration::from_millis(300)),
+        _ => request,
+    };
+    let request = repeatable(&request.build().unwrap()).unwrap();
+    let client = ServiceBuilder::new()
+        .map_response(into_reqwest)
+        .layer(guard.layer())
+        .service(HttpClient::new(client));
+    (guard, client.oneshot(request).await.unwrap())
+}
+
+#[tokio::test]
+async fn a_limit_that_the_request_brought_along_is_the_callers_in_a_body_too() {
+    let server = start();
+    let (guard, response) = at_end(&server, "/body-hangs", reqwest()).await;
+    assert!(response.text().await.unwrap_err().is_timeout());
+    assert_eq!(guard.hosts().state(&origin(&server)), State::Closed);
+}
+
+#[tokio::test]
+async fn a_slow_reader_who_runs_into_the_limit_of_its_client_does_not_open_the_host() {
+    let server = start();
+    let client = Client::builder().no_proxy();
+    let client = client.timeout(Duration::from_millis(500)).build().unwrap();
+    let (guard, response) = at_end(&server, "/", client).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert!(response.text().await.unwrap_err().is_timeout());
+    assert_eq!(guard.hosts().state(&origin(&server)), State::Closed);
+}

@@ -1,0 +1,22 @@
+//! reqwest's client over loopback.
+//!
+//! | file | what |
+//! |---|---|
+//! | `server` | a host that answers as the path says, and one that is down |
+//! | `guarded` | through `ClientGuard`, and with a breaker straight onto the client |
+//! | `errors` | which errors are the host's |
+//! | `bodies` | bodies that break off |
+//! | `impatient` | callers with a time limit of their own, slow readers |
+//! | `middleware`, `retries` | through reqwest-middleware; beneath reqwest-retry |
+#![cfg(feature = "reqwest")]
+
+mod bodies;
+mod errors;
+mod guarded;
+#[cfg(feature = "reqwest-middleware")]
+mod impatient;
+#[cfg(feature = "reqwest-middleware")]
+mod middleware;
+#[cfg(feature = "reqwest-middleware")]
+mod retries;
+mod server;

@@ -1,0 +1,106 @@
+//! Calls of a key.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+
+use atomic_breaker::{AnyError, Clock, State, Tally};
+
+use super::{KeyedObserver, KeyedPermit, Registry};
+use crate::parts::{run, run_async};
+use atomic_breaker_resource::{Rejection, Report, ServiceError};
+
+impl<K, C, T, O, S> Registry<K, C, T, O, S>
+where
+    K: Hash + Eq + Clone,
+    C: Clock,
+    T: Tally,
+    O: KeyedObserver<K>,
+    S: BuildHasher,
+{
+    /// Asks for the right to one call of a key. From an `Arc`, [`KeyedPermit::acquire`] gives an owned one.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait, and why the breaker opened.
+    pub fn acquire(&self, key: K) -> Result<KeyedPermit<&Self>, Rejection> {
+        KeyedPermit::acquire(self, key)
+    }
+
+    /// Runs an operation unless the breaker of the key rejects it. `Err` is a failure of weight 1, whose text is kept
+    /// if it opens the breaker; a panic counts as one.
+    ///
+    /// ```
+    /// use atomic_breaker_registry::{Config, Registry};
+    ///
+    /// let hosts = Registry::new(Config::new().consecutive_failures(1))?;
+    /// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+    /// let rejection = hosts.acquire("a.example").unwrap_err();
+    /// assert_eq!(&*rejection.last_failure.unwrap().text, "no answer");
+    /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
+    pub fn call<V, E: fmt::Display>(
+        &self,
+        key: K,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, ServiceError<E>> {
+        self.call_with(key, &AnyError, operation)
+    }
+
+    /// [`call`](Self::call) with another [`Report`] of the result: a closure, a classifier of HTTP responses, or
+    /// [`AtOnce`](crate::AtOnce).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn call_with<'a, V, E, R: Report<V, E>>(
+        &'a self,
+        key: K,
+        report: &R,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<R::Output<KeyedPermit<&'a Self>>, ServiceError<E>> {
+        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        run(permit, report, operation)
+    }
+
+    /// [`call`](Self::call) for futures, with any runtime or none. Dropping the future cancels the call; put a time
+    /// limit inside, where it counts as a failure.
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub async fn call_async<V, E, F>(
+        &self,
+        key: K,
+        operation: impl FnOnce() -> F,
+    ) -> Result<V, ServiceError<E>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        self.call_async_with(key, &AnyError, operation).await
+    }
+
+    /// [`call_async`](Self::call_async) with another [`Report`] of the result.
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub async fn call_async_with<'a, V, E, R, F>(
+        &'a self,
+        key: K,
+        report: &R,
+        operation: impl FnOnce() -> F,
+    ) -> Result<R::Output<KeyedPermit<&'a Self>>, ServiceError<E>>
+    where
+        R: Report<V, E>,
+        F: Future<Output = Result<V, E>>,
+    {
+        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        run_async(permit, report, operation).await
+    }
+
+    /// Returns the state of a key; asking does not count as using the key.
+    pub fn state(&self, key: &K) -> State {
+        self.entry(key)
+            .map_or(State::Closed, |entry| entry.snapshot.state())
+    }
+}

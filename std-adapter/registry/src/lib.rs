@@ -1,0 +1,83 @@
+//! One [`atomic-breaker`](atomic_breaker) circuit breaker per host, shard or tenant: bounded memory, and reads without a
+//! lock or a shared write.
+//!
+//! It includes everything in [`atomic_breaker_resource`].
+//!
+//! | module | contents |
+//! |---|---|
+//! | `builder`, `error` | building a registry, and errors in its configuration |
+//! | `rules`, `classes` | the rules of keys, replaceable at run time; rules chosen by a function of the key |
+//! | `slot`, `turn` | a place for one key, and how its word changes hands |
+//! | `handle`, `call` | handles that lead to a registry; calls of a key |
+//! | `granted`, `admission`, `permit`, `report`, `absent` | admitting a call of a key; its permit; what changes when it ends, including where the key had no slot when it began |
+//! | `full`, `cap` | when no slot is available; when too many keys are shut out |
+//! | `insertion`, `walk` | which keys get a slot, and which lose it; the order in which slots are looked at, and which keys stay longer |
+//! | `named`, `key_name` | keys with their hashes; keys that can be read back from their text |
+//! | `operation`, `set_config` | what an operator sees and does; replacing rules |
+//! | `keyed_observer`, `explained` | observers, and the words they are given |
+//! | `waiting` (`tokio`) | waiting for a key, and retrying |
+//! | `by_key` | one breaker per key of a request, for layers |
+//! | `in_flight_by_key`, `in_flight_counts` | a limit on the calls in flight of each key, which trips the breaker; how many there are |
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!("atomic-breaker-registry needs 64-bit atomics, which this target does not have");
+
+mod absent;
+mod admission;
+mod builder;
+mod by_key;
+mod call;
+mod cap;
+mod classes;
+mod error;
+mod explained;
+mod full;
+mod granted;
+mod handle;
+mod in_flight_by_key;
+mod in_flight_counts;
+mod insertion;
+mod key_name;
+mod keyed_observer;
+mod named;
+mod operation;
+mod permit;
+mod registry;
+mod report;
+mod rules;
+mod set_config;
+mod slot;
+mod turn;
+#[cfg(feature = "tokio")]
+mod waiting;
+mod walk;
+
+pub use admission::KeyBreaker;
+#[doc(no_inline)]
+pub use atomic_breaker_resource::*;
+pub use builder::{RegistryBuilder, WhenFull};
+pub use by_key::{ByKey, KeyedAdmit};
+pub use error::RegistryError;
+pub use handle::AnyRegistry;
+pub use in_flight_by_key::InFlightByKey;
+pub use in_flight_counts::InFlightCounts;
+pub use key_name::KeyName;
+pub use keyed_observer::{KeyedObserver, OnKeyTransition};
+pub use operation::{Entry, RegistryStats};
+pub use permit::KeyedPermit;
+pub use registry::Registry;
+pub use slot::Keyed;
+
+/// For packages that bring permits of their own, and need what this one does around a call.
+pub mod parts {
+    pub use crate::error::check_capacity;
+    pub use atomic_breaker_resource::parts::*;
+}
+
+/// The README, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,107 @@
+//! The rules of keys: set while calls are under way, read without a write.
+
+use std::sync::atomic::Ordering;
+
+use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally, word::AtomicU64};
+
+use super::classes::Class;
+use super::slot::{Choice, Slot};
+use super::{Registry, RegistryError};
+use crate::parts::{Table, TableFull};
+pub(super) use atomic_breaker_resource::parts::RuleId;
+
+/// Rules, and their consequences for a registry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ruleset {
+    pub(super) rules: Rules<u64>,
+    /// Whether each call has to be remembered, so that a key takes a slot with its first call.
+    pub(super) is_eager: bool,
+    /// The duration from which on a call is slow.
+    pub(super) slow_call_ms: Option<u32>,
+}
+
+impl Ruleset {
+    /// Checks rules against the word and the memory of a slot.
+    pub(super) fn try_new<C: Clock, T: Tally>(
+        config: Config,
+        clock: &C,
+        tally: &T,
+    ) -> Result<Self, ConfigError> {
+        let rules = Rules::try_new(config)?;
+        let unused = AtomicU64::new(0);
+        let _ = Breaker::try_from_parts(unused, &rules, clock, tally, ())?;
+        let is_eager =
+            config.get_failure_ratio().is_some() || config.get_tally_only() || tally.has_rule();
+        Ok(Self {
+            rules,
+            is_eager,
+            slow_call_ms: config.get_slow_call().map(|limit| limit.as_millis() as u32),
+        })
+    }
+}
+
+/// All rules that were ever set, each stored once, so that they can be borrowed without reference counting.
+#[derive(Debug)]
+pub(super) struct RuleTable(Table<Ruleset>);
+
+impl RuleTable {
+    /// A table with the first rules, which have index 0.
+    pub(super) fn new(first: Ruleset) -> Self {
+        let table = Self(Table::new());
+        // The table is empty, so there is room.
+        let _ = table.insert(first);
+        table
+    }
+
+    /// Rules that were set.
+    #[inline]
+    pub(super) fn get(&self, id: RuleId) -> &Ruleset {
+        self.0.get(id)
+    }
+
+    /// The index of the rules, which are added if they are new.
+    pub(super) fn insert(&self, ruleset: Ruleset) -> Result<RuleId, RegistryError> {
+        let inserted = self.0.insert(ruleset);
+        inserted.map_err(|TableFull| RegistryError::TooManyRules)
+    }
+}
+
+impl<K, C, T, O, S> Registry<K, C, T, O, S> {
+    /// The rules of a slot: its own, those of its class, or the common ones.
+    #[inline]
+    pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> &Ruleset {
+        match slot.choice() {
+            Choice::COMMON => self.common(),
+            choice => match choice.own() {
+                Some(id) => self.table.get(id),
+                None => self.rules_of_class(choice.class()),
+            },
+        }
+    }
+
+    /// The rules of a key that has no slot. Must not be called under the lock of the registry, because it
+    /// runs user code.
+    #[inline]
+    pub(super) fn rules_of_absent(&self, key: &K) -> &Ruleset {
+        match &self.classes {
+            None => self.common(),
+            Some(classes) => self.rules_of_class(classes.of(key)),
+        }
+    }
+
+    pub(super) fn rules_of_class(&self, class: Class) -> &Ruleset {
+        let classes = self.classes.as_ref();
+        match classes.and_then(|classes| classes.rules(class)) {
+            // The rules themselves are published by the table.
+            Some(rules) => self.table.get(rules.load(Ordering::Relaxed)),
+            None => self.common(),
+        }
+    }
+
+    /// The rules of all keys that have no others.
+    #[inline]
+    pub(super) fn common(&self) -> &Ruleset {
+        // The rules themselves are published by the table.
+        self.table.get(self.rules.load(Ordering::Relaxed))
+    }
+}

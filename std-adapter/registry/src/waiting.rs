@@ -1,0 +1,242 @@
+//! Waiting for a key and retrying, with tokio's timer.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+
+use atomic_breaker::{
+    AnyError, Classify, Clock, Rejected, Snapshot, State, Tally,
+    wait::{Awaited, Retry, TimeLimit, Timed},
+};
+
+use super::full::COME_BACK_IN;
+use super::{AnyRegistry, KeyedObserver, KeyedPermit, Registry, WhenFull};
+use crate::registry::Place;
+use atomic_breaker_resource::{
+    Admit, Enforcement, Rejection, ServiceError, parts, parts::Entrance,
+};
+
+impl<K, C, T, O, S> Registry<K, C, T, O, S>
+where
+    K: Hash + Eq + Clone,
+    C: Clock,
+    T: Tally,
+    O: KeyedObserver<K>,
+    S: BuildHasher,
+{
+    /// Sleeps until the breaker of the key admits the caller, as described in [`wait`](crate::wait). Callers that wait
+    /// for a key are not woken: if it closes early, they notice within a second, and then arrive spread over up to
+    /// another second. In [shadow mode](Enforcement) calls pass, so this does not wait. From an `Arc`,
+    /// [`KeyedPermit::acquire_when_ready`] gives an owned permit.
+    ///
+    /// - A key without a slot is closed, and so ready at once.
+    /// - A caller that is rejected because the registry is [full](WhenFull::Reject) looks for room again after a tenth
+    ///   of a second, or up to 1.1 seconds if it has waited for long.
+    /// - Waiting does not count as using the key: a key that callers wait for is evicted like any other, and its
+    ///   waiters are then ready.
+    ///
+    /// A waiting caller is not rejected, so the observer is not notified; a try may be rejected only if another thread
+    /// takes the slot at the same moment, or while traffic returns.
+    ///
+    /// Waits for as long as it takes, even while the key is forced open: put a time limit around it. Dropping the
+    /// future changes nothing, as it holds no slot.
+    ///
+    /// ```
+    /// use atomic_breaker_registry::{AnyPermit, Config, Outcome, Registry};
+    /// use std::time::Duration;
+    /// use tokio::time::timeout;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let hosts = Registry::new(Config::new())?;
+    /// let permit = timeout(Duration::from_secs(30), hosts.acquire_when_ready("a.example")).await?;
+    /// // The call.
+    /// permit.report(Outcome::Success);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn acquire_when_ready(&self, key: K) -> impl Future<Output = KeyedPermit<&Self>> {
+        KeyedPermit::acquire_when_ready(self, key)
+    }
+
+    /// [`call_async`](Self::call_async), repeated as the [`Retry`] says: an error is a failure and is retried. Waits
+    /// while the breaker of the key would reject. Gives up when the tries are used up or the time is over, and at once
+    /// if the key is forced open, or open for longer than the time left.
+    ///
+    /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
+    /// they are; calls that pass do not wait.
+    ///
+    /// ```
+    /// use atomic_breaker_registry::{Config, Registry, Retry, ServiceError};
+    /// use std::io;
+    /// use std::sync::LazyLock;
+    /// use tokio::net::TcpStream;
+    ///
+    /// static HOSTS: LazyLock<Registry<&'static str>> =
+    ///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+    ///
+    /// async fn connect(host: &'static str) -> Result<TcpStream, ServiceError<io::Error>> {
+    ///     HOSTS.retry(host, Retry::new(), || TcpStream::connect((host, 443))).await
+    /// }
+    /// # let _ = connect;
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the last try; the rejection if none was made.
+    pub fn retry<V, E, F>(
+        &self,
+        key: K,
+        policy: Retry,
+        operation: impl FnMut() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        self.retry_with(key, policy, AnyError, operation)
+    }
+
+    /// [`retry`](Self::retry) with a classifier that says what a result means, both to the breaker and to the retry:
+    /// only a failure is retried.
+    ///
+    /// # Errors
+    /// See [`retry`](Self::retry).
+    pub fn retry_with<V, E, F>(
+        &self,
+        key: K,
+        policy: Retry,
+        classify: impl Classify<V, E>,
+        operation: impl FnMut() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        parts::retry(Way::new(self, key), policy, classify, operation)
+    }
+
+    /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
+    /// what a timeout counts as. By default a timeout is a failure of weight 1 with words such as "timed out after
+    /// 500ms". A timeout drops the operation.
+    ///
+    /// # Errors
+    /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
+    /// with the operation's own error.
+    pub fn call_timeout<V, E, F>(
+        &self,
+        key: K,
+        limit: impl Into<TimeLimit>,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<Timed<E>>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        parts::call_timeout(Way::new(self, key), limit.into(), operation)
+    }
+
+    /// The snapshot for a key without a slot.
+    fn snapshot_of_absent(&self) -> Snapshot {
+        if self.when_full == WhenFull::Pass || !self.is_known_to_be_full() {
+            return Snapshot::new(State::Closed);
+        }
+        match self.when_full {
+            WhenFull::Share => self.breaker(&self.slots[self.capacity()], ()).snapshot(),
+            WhenFull::Pass | WhenFull::Reject => Snapshot::new(State::Open).with_wait(COME_BACK_IN),
+        }
+    }
+}
+
+impl<H: AnyRegistry + Clone> KeyedPermit<H> {
+    /// [`Registry::acquire_when_ready`] for a permit that owns its handle to the registry.
+    pub async fn acquire_when_ready(handle: H, key: H::Key) -> Self {
+        parts::acquire_when_ready(Way::new(handle, key)).await
+    }
+}
+
+/// The way to a key, for a waiting caller.
+struct Way<H: AnyRegistry> {
+    registry: H,
+    key: H::Key,
+}
+
+impl<H: AnyRegistry> Way<H> {
+    const fn new(registry: H, key: H::Key) -> Self {
+        Self { registry, key }
+    }
+}
+
+impl<H: AnyRegistry + Clone> Admit<()> for Way<H> {
+    type Permit = KeyedPermit<H>;
+
+    fn admit(&self, (): &()) -> Result<Self::Permit, Rejection> {
+        KeyedPermit::acquire(self.registry.clone(), self.key.clone())
+    }
+}
+
+impl<H: AnyRegistry> Awaited for Way<H> {
+    /// The place of the key, and its word.
+    type Seen = Option<(Place, u64)>;
+
+    fn look(&self) -> Self::Seen {
+        let registry = self.registry.as_registry();
+        let (place, slot) = registry.find(&self.key)?;
+        Some((place, registry.breaker(slot, ()).look()))
+    }
+
+    fn has_changed_since(&self, seen: Self::Seen) -> bool {
+        let registry = self.registry.as_registry();
+        match (seen, registry.find(&self.key)) {
+            (Some((place, bits)), Some((now, slot))) => {
+                now != place || registry.breaker(slot, ()).has_changed_since(bits)
+            }
+            (None, None) => false,
+            (Some(_), None) | (None, Some(_)) => true,
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let registry = self.registry.as_registry();
+        registry
+            .entry(&self.key)
+            .map_or_else(|| registry.snapshot_of_absent(), |entry| entry.snapshot)
+    }
+
+    fn entropy(&self) -> u32 {
+        self.registry.as_registry().clock().entropy()
+    }
+}
+
+impl<H: AnyRegistry + Clone> Entrance for Way<H> {
+    fn enforcement(&self) -> &Enforcement {
+        self.registry.as_registry().enforcement()
+    }
+
+    fn random(&self) -> u32 {
+        self.registry.as_registry().clock().random()
+    }
+
+    fn pass(&self, rejected: Rejected) -> Self::Permit {
+        let registry = self.registry.as_registry();
+        if registry.find(&self.key).is_none() {
+            registry.count_unguarded();
+        }
+        let observer = registry.observer();
+        if observer.is_listening() {
+            observer.would_reject(&self.key, rejected);
+        }
+        KeyedPermit::unguarded(self.registry.clone(), self.key.clone())
+    }
+
+    fn reject(&self, rejected: Rejected) -> Rejection {
+        let registry = self.registry.as_registry();
+        let observer = registry.observer();
+        if observer.is_listening() {
+            observer.rejected(&self.key, rejected);
+        }
+        let last_failure = registry.find(&self.key).and_then(|(place, slot)| {
+            let breaker = registry.breaker(slot, ());
+            let failure = slot.last_failure.of_rejection(&breaker, rejected);
+            failure.filter(|_| registry.is_still(place, slot))
+        });
+        Rejection::new(rejected, last_failure)
+    }
+}

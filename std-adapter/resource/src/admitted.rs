@@ -1,0 +1,239 @@
+//! Waiting and retrying where more than a breaker admits: a resource, or a registry by key.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::OnceLock;
+use std::task::Waker;
+use std::time::Duration;
+
+use atomic_breaker::{
+    Classify, Failure, Outcome, Rejected, Snapshot, State, Wait,
+    wait::{Awaited, Retry, TimeLimit, Timed, Tried, Tries, admitted},
+};
+use tokio::time::timeout;
+
+use crate::Enforcement;
+use crate::TokioTimer;
+use crate::parts::run_async;
+use crate::{Admit, AnyPermit, Rejection, Report, ServiceError, call_reported};
+
+/// Leads to permits, and shows what a caller would get whose rejection is enforced.
+pub trait Entrance: Admit<()> + Awaited {
+    /// The share of rejections that are enforced.
+    fn enforcement(&self) -> &Enforcement;
+
+    /// A random number, spread evenly over all its values.
+    fn random(&self) -> u32;
+
+    /// Lets a call pass that should have been rejected.
+    fn pass(&self, rejected: Rejected) -> Self::Permit;
+
+    /// Rejects a call.
+    fn reject(&self, rejected: Rejected) -> Rejection;
+}
+
+/// One waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
+/// looks: if they were rolled at each look, no caller would wait for long.
+struct Caller<E> {
+    entrance: E,
+    /// Rolled only where it matters, because rolling writes to memory that all threads share.
+    die: OnceLock<u32>,
+}
+
+impl<E: Entrance> Caller<E> {
+    const fn new(entrance: E) -> Self {
+        Self {
+            entrance,
+            die: OnceLock::new(),
+        }
+    }
+
+    fn is_enforced(&self) -> bool {
+        let die = || *self.die.get_or_init(|| self.entrance.random());
+        self.entrance.enforcement().is_enforced(die)
+    }
+
+    /// Asks for a permit. If only a share is enforced, `admit` would roll dice of its own; while traffic returns, the
+    /// breaker rolls first.
+    fn enter(&self) -> Result<E::Permit, Rejection> {
+        let (is_enforced, rejected) = match self.entrance.enforcement().percent() {
+            0 | 100 => return self.entrance.admit(&()),
+            _ => (self.is_enforced(), rejected(&self.entrance.snapshot())),
+        };
+        match rejected {
+            Some(rejected) if !is_enforced => Ok(self.entrance.pass(rejected)),
+            Some(rejected) if rejected.state() != State::Returning => {
+                Err(self.entrance.reject(rejected))
+            }
+            _ => self.entrance.admit(&()),
+        }
+    }
+
+    async fn call<V, X, F>(
+        &self,
+        classify: &impl Classify<V, X>,
+        operation: impl FnOnce() -> F,
+    ) -> Tried<V, ServiceError<X>>
+    where
+        X: fmt::Display,
+        F: Future<Output = Result<V, X>>,
+    {
+        let permit = match self.enter() {
+            Ok(permit) => permit,
+            Err(rejection) => return Tried::Rejected(ServiceError::Rejected(rejection)),
+        };
+        let classified = async || {
+            let result = operation().await;
+            let outcome = classify.classify(&result);
+            Ok((result, outcome))
+        };
+        match run_async(permit, &Classified, classified).await {
+            Ok((result, outcome)) => Tried::new(result.map_err(ServiceError::Failed), outcome),
+            Err(ServiceError::Rejected(rejection)) => {
+                Tried::Rejected(ServiceError::Rejected(rejection))
+            }
+            Err(ServiceError::Failed(never)) => match never {},
+        }
+    }
+}
+
+impl<E: Entrance> Awaited for Caller<E> {
+    type Seen = E::Seen;
+
+    fn look(&self) -> E::Seen {
+        self.entrance.look()
+    }
+
+    fn has_changed_since(&self, seen: E::Seen) -> bool {
+        self.entrance.has_changed_since(seen)
+    }
+
+    /// A caller whose rejection is not enforced has nothing to wait for.
+    fn snapshot(&self) -> Snapshot {
+        let snapshot = self.entrance.snapshot();
+        if snapshot.wait().is_some() && !self.is_enforced() {
+            return Snapshot::new(State::Disabled);
+        }
+        snapshot
+    }
+
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.entrance.wake_on_change(waker)
+    }
+
+    fn entropy(&self) -> u32 {
+        self.entrance.entropy()
+    }
+}
+
+/// The rejection that a caller would get.
+fn rejected(snapshot: &Snapshot) -> Option<Rejected> {
+    let time = match snapshot.wait()? {
+        Wait::For(time) | Wait::AtMost(time) => time,
+        Wait::UntilReleased => Duration::ZERO,
+    };
+    Some(Rejected::new(snapshot.state(), time))
+}
+
+/// Reports the outcome from a classifier, with the words of the error.
+struct Classified;
+
+impl<V, X: fmt::Display> Report<(Result<V, X>, Outcome), Infallible> for Classified {
+    type Output<P: AnyPermit> = (Result<V, X>, Outcome);
+
+    fn report<P: AnyPermit>(
+        &self,
+        permit: P,
+        result: Result<(Result<V, X>, Outcome), Infallible>,
+    ) -> Result<(Result<V, X>, Outcome), Infallible> {
+        let (result, outcome) = result?;
+        match &result {
+            Ok(_) => permit.report(outcome),
+            Err(error) => permit.report_because(outcome, || error.to_string()),
+        };
+        Ok((result, outcome))
+    }
+}
+
+/// Sleeps until there is a permit.
+pub async fn acquire_when_ready<E: Entrance>(entrance: E) -> E::Permit {
+    let caller = Caller::new(entrance);
+    admitted(&caller, TokioTimer, || caller.enter().ok()).await
+}
+
+/// Makes the call repeatedly, as the policy says; only what counts as a failure is retried.
+///
+/// # Errors
+/// The result of the last try, or the rejection if there was none.
+pub async fn retry<E, V, X, F>(
+    entrance: E,
+    policy: Retry,
+    classify: impl Classify<V, X>,
+    mut operation: impl FnMut() -> F,
+) -> Result<V, ServiceError<X>>
+where
+    E: Entrance,
+    X: fmt::Display,
+    F: Future<Output = Result<V, X>>,
+{
+    let caller = Caller::new(entrance);
+    let mut tries = Tries::new(TokioTimer, policy);
+    loop {
+        if let Some(end) = tries.turn(&caller).await {
+            return end;
+        }
+        let ended = caller.call(&classify, &mut operation).await;
+        if let Some(end) = tries.judge(&caller, ended).await {
+            return end;
+        }
+    }
+}
+
+/// Makes a call that takes no longer than the limit.
+///
+/// # Errors
+/// [`ServiceError::Rejected`] if no call was made; [`Timed::TimedOut`], or the operation's own error.
+pub async fn call_timeout<A, V, X, F>(
+    admit: A,
+    limit: TimeLimit,
+    operation: impl FnOnce() -> F,
+) -> Result<V, ServiceError<Timed<X>>>
+where
+    A: Admit<()>,
+    X: fmt::Display,
+    F: Future<Output = Result<V, X>>,
+{
+    call_reported(admit, &InTime(limit), || within(limit, operation)).await
+}
+
+async fn within<V, X, F>(limit: TimeLimit, operation: impl FnOnce() -> F) -> Result<V, Timed<X>>
+where
+    F: Future<Output = Result<V, X>>,
+{
+    match limit.limit() {
+        None => operation().await.map_err(Timed::Failed),
+        Some(time) => match timeout(time, operation()).await {
+            Ok(result) => result.map_err(Timed::Failed),
+            Err(_) => Err(Timed::TimedOut),
+        },
+    }
+}
+
+/// Reports errors, and calls that took too long.
+struct InTime(TimeLimit);
+
+impl<V, X: fmt::Display> Report<V, Timed<X>> for InTime {
+    type Output<P: AnyPermit> = V;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<V, Timed<X>>) -> Result<V, Timed<X>> {
+        match (&result, self.0.limit()) {
+            (Ok(_), _) => permit.report(Outcome::Success),
+            (Err(Timed::TimedOut), Some(limit)) => {
+                let why = || format!("timed out after {limit:?}");
+                permit.report_because(self.0.failure().into(), why)
+            }
+            (Err(error), _) => permit.report_because(Failure::new().into(), || error.to_string()),
+        };
+        result
+    }
+}

@@ -1,0 +1,200 @@
+//! The right to one call of a resource.
+
+use std::fmt;
+
+use atomic_breaker::{
+    AnyBreaker, BitsOf, Clock, Failure, Outcome, Rejected, State, Token, Transition,
+};
+
+use super::AnyResource;
+use crate::loss::Begun;
+use crate::words::too_slow;
+use crate::{AnyPermit, Rejection};
+
+/// The right to one call of a [`Resource`](super::Resource). Dropping it cancels it. `H` leads to the resource: a
+/// reference or an `Arc`.
+#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
+pub struct ResourcePermit<H: AnyResource> {
+    handle: H,
+    /// `None` once it is reported, and if the call passes although it should have been rejected.
+    token: Option<Token<BitsOf<H::Breaker>>>,
+    begun: Begun,
+    is_probe: bool,
+    fails_when_dropped: bool,
+}
+
+impl<H: AnyResource> ResourcePermit<H> {
+    /// Asks for the right to one call.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait, and why the breaker opened.
+    #[inline]
+    pub fn acquire(handle: H) -> Result<Self, Rejection> {
+        let begun = Begun::now();
+        let admitted = handle.breaker().as_breaker().acquire();
+        let admitted = admitted.map(|permit| (permit.is_probe(), permit.into_token()));
+        match admitted {
+            Ok((is_probe, token)) => Ok(Self {
+                handle,
+                token: Some(token),
+                begun,
+                is_probe,
+                fails_when_dropped: false,
+            }),
+            Err(rejected) => Self::reject(handle, rejected, begun),
+        }
+    }
+
+    #[cold]
+    fn reject(handle: H, rejected: Rejected, begun: Begun) -> Result<Self, Rejection> {
+        let breaker = handle.breaker().as_breaker();
+        let random = || breaker.clock().random();
+        if handle.enforcement().is_enforced(random) {
+            let why = handle.last_failure().of_rejection(breaker, rejected);
+            return Err(Rejection::new(rejected, why));
+        }
+        Ok(Self::unguarded(handle, begun))
+    }
+
+    /// The permit of a call that should have been rejected, but passes.
+    pub(super) const fn unguarded(handle: H, begun: Begun) -> Self {
+        Self {
+            handle,
+            token: None,
+            begun,
+            is_probe: false,
+            fails_when_dropped: false,
+        }
+    }
+
+    /// Makes the permit count as failed if it is dropped without a report: for code that returns early with `?`, and
+    /// for operations that may panic.
+    ///
+    /// ```
+    /// use atomic_breaker_resource::{AnyPermit, Config, Outcome, Resource, breaker};
+    /// use std::error::Error;
+    ///
+    /// fn first_number(server: &Resource, answer: &str) -> Result<u32, Box<dyn Error>> {
+    ///     let permit = server.acquire()?.failing_when_dropped();
+    ///     let number = answer.parse()?;
+    ///     permit.report(Outcome::Success);
+    ///     Ok(number)
+    /// }
+    ///
+    /// let server = Resource::new(breaker(Config::new()));
+    /// assert!(first_number(&server, "x").is_err());
+    /// assert_eq!(server.breaker().snapshot().failures(), 1);
+    /// ```
+    pub fn failing_when_dropped(mut self) -> Self {
+        self.fails_when_dropped = true;
+        self
+    }
+
+    /// Ends the permit without a report, as dropping it does by default.
+    pub fn cancel(mut self) {
+        self.fails_when_dropped = false;
+    }
+
+    /// Reports once, and keeps the words if that opens the breaker. If there are no words it keeps none, because those
+    /// of an earlier failure would be wrong.
+    #[inline]
+    fn end(
+        &mut self,
+        outcome: Outcome,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let (bits, started_ms) = self.token.take()?.into_raw();
+        let breaker = self.handle.breaker().as_breaker();
+        let permit = breaker.resume(Token::from_raw(bits, started_ms));
+        let made = permit.report(outcome)?;
+        if made.to == State::Open {
+            let words = match outcome {
+                // Only a success that took too long opens the breaker.
+                Outcome::Success => {
+                    let limit = breaker.config().get_slow_call();
+                    Some(too_slow(started_ms, breaker.clock().now_ms(), limit))
+                }
+                _ => why.map(|why| why()),
+            };
+            self.explain(&made, words);
+        }
+        Some(made)
+    }
+
+    /// Keeps the words of the failure that opened the breaker, or forgets older ones.
+    fn explain(&self, made: &Transition, words: Option<String>) {
+        let present = self.handle.breaker().as_breaker().present();
+        self.handle.last_failure().set_for(made, present, words);
+    }
+}
+
+impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
+    #[inline]
+    fn report(mut self, outcome: Outcome) -> Option<Transition> {
+        self.end(outcome, None::<fn() -> String>)
+    }
+
+    #[inline]
+    fn report_because(
+        mut self,
+        outcome: Outcome,
+        why: impl FnOnce() -> String,
+    ) -> Option<Transition> {
+        self.end(outcome, Some(why))
+    }
+
+    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        if self.token.is_some() && !self.handle.counts_shared(self.begun) {
+            return self.report(Outcome::Ignored);
+        }
+        self.report_because(outcome, why)
+    }
+
+    fn is_probe(&self) -> bool {
+        self.is_probe
+    }
+
+    fn is_admitted(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// For a call that passes in shadow mode, permission is asked for again each time, because the mode may have
+    /// changed.
+    fn renew(&mut self) -> bool {
+        let Some(token) = self.token.take() else {
+            return false;
+        };
+        let mut permit = self.handle.breaker().as_breaker().resume(token);
+        let is_current = permit.renew();
+        self.token = Some(permit.into_token());
+        is_current
+    }
+}
+
+impl<H: AnyResource> Drop for ResourcePermit<H> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.fails_when_dropped {
+            self.end(Failure::new().into(), None::<fn() -> String>);
+            return;
+        }
+        let Some(token) = self.token.take() else {
+            return;
+        };
+        // A call that hung until its caller gave up may open the breaker.
+        let made = self.handle.breaker().as_breaker().resume(token).cancel();
+        if let Some(made) = made.filter(|made| made.to == State::Open) {
+            let failure = "a call hung until it was cancelled";
+            self.explain(&made, Some(failure.to_owned()));
+        }
+    }
+}
+
+impl<H: AnyResource> fmt::Debug for ResourcePermit<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourcePermit")
+            .field("is_probe", &self.is_probe)
+            .field("is_admitted", &self.is_admitted())
+            .finish_non_exhaustive()
+    }
+}

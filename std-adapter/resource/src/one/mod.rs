@@ -1,0 +1,255 @@
+//! One breaker with the information that servers need beyond its state.
+
+mod held;
+#[cfg(feature = "tokio")]
+mod wait;
+
+use std::fmt;
+use std::sync::Arc;
+
+use atomic_breaker::{AnyBreaker, AnyError};
+
+use crate::loss::{Begun, SharedFailure};
+use crate::parts::run;
+use crate::{
+    AdmitShared, Enforcement, LastFailureCell, OneBreaker, Rejection, Report, ServiceError,
+    call_reported,
+};
+
+pub use held::ResourcePermit;
+
+/// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
+/// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.
+///
+/// ```
+/// use atomic_breaker_resource::{AnyPermit, Config, Outcome, Resource, breaker};
+///
+/// static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
+///
+/// let permit = PAYMENTS.acquire()?;
+/// // The call.
+/// permit.report(Outcome::Success);
+/// # Ok::<(), atomic_breaker_resource::Rejection>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Resource<B = crate::Breaker> {
+    breaker: B,
+    last_failure: LastFailureCell,
+    shared_failure: SharedFailure,
+    enforcement: Enforcement,
+}
+
+impl<B> Resource<B> {
+    /// Wraps a breaker.
+    pub const fn new(breaker: B) -> Self {
+        Self {
+            breaker,
+            last_failure: LastFailureCell::new(),
+            shared_failure: SharedFailure::new(),
+            enforcement: Enforcement::new(),
+        }
+    }
+
+    /// The breaker itself: for its state, snapshots and commands, and to wait until it is ready.
+    ///
+    /// ```
+    /// use atomic_breaker_resource::{Config, Resource, State, breaker};
+    ///
+    /// let payments = Resource::new(breaker(Config::new()));
+    /// payments.breaker().trip();
+    /// assert_eq!(payments.breaker().state(), State::Open);
+    /// ```
+    pub const fn breaker(&self) -> &B {
+        &self.breaker
+    }
+
+    /// The failure that last opened the breaker. It is kept as history when the breaker closes: [`LastFailure::at`]
+    /// says when it happened. It is forgotten if a report without words opens the breaker; it is kept if a command
+    /// does, but then rejections do not name it.
+    ///
+    /// [`LastFailure::at`]: super::LastFailure::at
+    pub const fn last_failure(&self) -> &LastFailureCell {
+        &self.last_failure
+    }
+
+    /// The share of rejections that are enforced: shadow mode.
+    pub const fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+}
+
+/// A call that bypassed the resource would ignore shadow mode and the words of a failure, so this cannot happen by
+/// mistake. This compiles:
+///
+/// ```
+/// use atomic_breaker_resource::{Config, Resource, breaker};
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _permit = server.acquire()?.failing_when_dropped();
+/// # Ok::<(), atomic_breaker_resource::Rejection>(())
+/// ```
+///
+/// and this does not:
+///
+/// ```compile_fail,E0599
+/// use atomic_breaker_resource::{Config, Resource, breaker};
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _attempt = server.attempt()?;
+/// # Ok::<(), atomic_breaker_resource::Rejected>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use atomic_breaker_resource::{Config, Resource, breaker, wait};
+/// # use atomic_breaker_resource::wait::Timer;
+/// # fn timer() -> impl Timer { atomic_breaker_resource::TokioTimer }
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _ready = wait::ready(&server, timer());
+/// ```
+#[cfg(doctest)]
+struct NoWayAround;
+
+impl<B: AnyBreaker> Resource<B> {
+    /// Asks for the right to one call. From an `Arc`, [`ResourcePermit::acquire`] gives an owned one.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait, and why the breaker opened.
+    pub fn acquire(&self) -> Result<ResourcePermit<&Self>, Rejection> {
+        ResourcePermit::acquire(self)
+    }
+
+    /// Runs an operation unless the breaker rejects it. `Err` is a failure of weight 1, whose text is kept if it
+    /// opens the breaker; a panic counts as one.
+    ///
+    /// # Errors
+    /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
+    pub fn call<V, E: fmt::Display>(
+        &self,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, ServiceError<E>> {
+        self.call_with(&AnyError, operation)
+    }
+
+    /// [`call`](Self::call) with another [report](Report) of the result.
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn call_with<'a, V, E, K: Report<V, E>>(
+        &'a self,
+        report: &K,
+        operation: impl FnOnce() -> Result<V, E>,
+    ) -> Result<K::Output<ResourcePermit<&'a Self>>, ServiceError<E>> {
+        let permit = self.acquire().map_err(ServiceError::Rejected)?;
+        run(permit, report, operation)
+    }
+
+    /// [`call`](Self::call) for futures, with any runtime or none. Dropping the future cancels the call; put a time
+    /// limit inside. For another report, use [`call_reported`](crate::call_reported).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub async fn call_async<V, E, F>(
+        &self,
+        operation: impl FnOnce() -> F,
+    ) -> Result<V, ServiceError<E>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        call_reported(self, &AnyError, operation).await
+    }
+}
+
+/// A handle that always leads to the same [`Resource`]: a reference or an `Arc`.
+pub trait AnyResource {
+    /// The breaker within.
+    type Breaker: AnyBreaker;
+
+    /// The breaker itself: [`Resource::breaker`].
+    fn breaker(&self) -> &Self::Breaker;
+
+    /// The failure that opened it last.
+    fn last_failure(&self) -> &LastFailureCell;
+
+    /// The share of rejections that are enforced.
+    fn enforcement(&self) -> &Enforcement;
+
+    /// Whether a shared failure of a call that began then counts.
+    #[doc(hidden)]
+    fn counts_shared(&self, begun: Begun) -> bool;
+}
+
+impl<B: AnyBreaker> AnyResource for Resource<B> {
+    type Breaker = B;
+
+    #[inline]
+    fn breaker(&self) -> &B {
+        &self.breaker
+    }
+
+    fn last_failure(&self) -> &LastFailureCell {
+        &self.last_failure
+    }
+
+    fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    fn counts_shared(&self, begun: Begun) -> bool {
+        self.shared_failure.is_first(begun)
+    }
+}
+
+macro_rules! forward_resource {
+    ($($pointer:ty),*) => {$(
+        impl<R: AnyResource> AnyResource for $pointer {
+            type Breaker = R::Breaker;
+
+            #[inline]
+            fn breaker(&self) -> &R::Breaker {
+                (**self).breaker()
+            }
+
+            fn last_failure(&self) -> &LastFailureCell {
+                (**self).last_failure()
+            }
+
+            fn enforcement(&self) -> &Enforcement {
+                (**self).enforcement()
+            }
+
+            fn counts_shared(&self, begun: Begun) -> bool {
+                (**self).counts_shared(begun)
+            }
+        }
+    )*};
+}
+
+forward_resource!(&R, Arc<R>);
+
+impl<Q: ?Sized, B: AnyBreaker> AdmitShared<Q> for Resource<B> {
+    type ByRef<'a>
+        = ResourcePermit<&'a Self>
+    where
+        Self: 'a;
+    type ByArc = ResourcePermit<Arc<Self>>;
+
+    #[inline]
+    fn admit_by_ref<'a>(&'a self, _: &Q) -> Result<ResourcePermit<&'a Self>, Rejection> {
+        ResourcePermit::acquire(self)
+    }
+
+    #[inline]
+    fn admit_by_arc(self: &Arc<Self>, _: &Q) -> Result<ResourcePermit<Arc<Self>>, Rejection> {
+        ResourcePermit::acquire(Arc::clone(self))
+    }
+}
+
+impl<B: AnyBreaker> OneBreaker for Resource<B> {
+    type Breaker = B;
+
+    fn one_breaker(&self) -> &B {
+        &self.breaker
+    }
+}

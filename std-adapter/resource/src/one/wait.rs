@@ -1,0 +1,182 @@
+//! Waiting for a resource and retrying, with tokio's timer.
+
+use std::fmt;
+use std::task::Waker;
+
+use atomic_breaker::{
+    AnyBreaker, AnyError, Classify, Clock, Observer, Rejected, Snapshot,
+    wait::{Awaited, Retry, TimeLimit, Timed},
+};
+
+use super::{AnyResource, Resource, ResourcePermit};
+use crate::admitted::{self, Entrance};
+use crate::loss::Begun;
+use crate::{Admit, Enforcement, Rejection, ServiceError};
+
+impl<B: AnyBreaker> Resource<B> {
+    /// Sleeps until the breaker admits the caller, as described in [`wait`](crate::wait); a
+    /// [`StateWatch`](crate::StateWatch) wakes it when the state changes. In [shadow mode](Enforcement) calls pass, so
+    /// this does not wait. From an `Arc`, [`ResourcePermit::acquire_when_ready`] gives an owned permit.
+    ///
+    /// A waiting caller is not rejected, so the observer is not notified; a try may be rejected only if another thread
+    /// takes the slot at the same moment, or while traffic returns.
+    ///
+    /// Waits for as long as it takes, even while the breaker is forced open: put a time limit around it. Dropping the
+    /// future changes nothing, as it holds no slot.
+    ///
+    /// ```
+    /// use atomic_breaker_resource::{AnyPermit, Config, Outcome, Resource, breaker};
+    /// use std::time::Duration;
+    /// use tokio::time::{error::Elapsed, timeout};
+    ///
+    /// static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Elapsed> {
+    /// let permit = timeout(Duration::from_secs(30), PAYMENTS.acquire_when_ready()).await?;
+    /// // The call.
+    /// permit.report(Outcome::Success);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn acquire_when_ready(&self) -> impl Future<Output = ResourcePermit<&Self>> {
+        ResourcePermit::acquire_when_ready(self)
+    }
+
+    /// [`call_async`](Self::call_async), repeated as the [`Retry`] says: an error is a failure and is retried. Waits
+    /// while the breaker would reject. Gives up when the tries are used up or the time is over, and at once if the
+    /// breaker is forced open, or open for longer than the time left.
+    ///
+    /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
+    /// they are; calls that pass do not wait.
+    ///
+    /// ```
+    /// use atomic_breaker_resource::{Config, Resource, Retry, ServiceError, breaker};
+    /// use std::io;
+    /// use tokio::net::TcpStream;
+    ///
+    /// static DATABASE: Resource = Resource::new(breaker(Config::new()));
+    ///
+    /// async fn connect() -> Result<TcpStream, ServiceError<io::Error>> {
+    ///     DATABASE.retry(Retry::new(), || TcpStream::connect("db:5432")).await
+    /// }
+    /// # let _ = connect;
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the last try; the rejection if none was made.
+    pub fn retry<V, E, F>(
+        &self,
+        policy: Retry,
+        operation: impl FnMut() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        self.retry_with(policy, AnyError, operation)
+    }
+
+    /// [`retry`](Self::retry) with a classifier that says what a result means, both to the breaker and to the retry:
+    /// only a failure is retried.
+    ///
+    /// # Errors
+    /// See [`retry`](Self::retry).
+    pub fn retry_with<V, E, F>(
+        &self,
+        policy: Retry,
+        classify: impl Classify<V, E>,
+        operation: impl FnMut() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        admitted::retry(Way(self), policy, classify, operation)
+    }
+
+    /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
+    /// what a timeout counts as. By default a timeout is a failure of weight 1 with words such as "timed out after
+    /// 500ms". A timeout drops the operation.
+    ///
+    /// # Errors
+    /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
+    /// with the operation's own error.
+    pub fn call_timeout<V, E, F>(
+        &self,
+        limit: impl Into<TimeLimit>,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Result<V, ServiceError<Timed<E>>>>
+    where
+        E: fmt::Display,
+        F: Future<Output = Result<V, E>>,
+    {
+        admitted::call_timeout(self, limit.into(), operation)
+    }
+}
+
+impl<H: AnyResource + Clone> ResourcePermit<H> {
+    /// [`Resource::acquire_when_ready`] for a permit that owns its handle to the resource.
+    pub async fn acquire_when_ready(handle: H) -> Self {
+        admitted::acquire_when_ready(Way(handle)).await
+    }
+}
+
+/// The way to a resource, for a waiting caller.
+struct Way<H>(H);
+
+impl<H: AnyResource + Clone> Admit<()> for Way<H> {
+    type Permit = ResourcePermit<H>;
+
+    fn admit(&self, (): &()) -> Result<Self::Permit, Rejection> {
+        ResourcePermit::acquire(self.0.clone())
+    }
+}
+
+impl<H: AnyResource> Awaited for Way<H> {
+    type Seen = <H::Breaker as Awaited>::Seen;
+
+    fn look(&self) -> Self::Seen {
+        self.0.breaker().look()
+    }
+
+    fn has_changed_since(&self, seen: Self::Seen) -> bool {
+        self.0.breaker().has_changed_since(seen)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.0.breaker().snapshot()
+    }
+
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.0.breaker().wake_on_change(waker)
+    }
+
+    fn entropy(&self) -> u32 {
+        self.0.breaker().entropy()
+    }
+}
+
+impl<H: AnyResource + Clone> Entrance for Way<H> {
+    fn enforcement(&self) -> &Enforcement {
+        self.0.enforcement()
+    }
+
+    fn random(&self) -> u32 {
+        self.0.breaker().as_breaker().clock().random()
+    }
+
+    fn pass(&self, rejected: Rejected) -> Self::Permit {
+        // The same as for any call that passes in shadow mode.
+        self.0.breaker().as_breaker().observer().rejected(rejected);
+        ResourcePermit::unguarded(self.0.clone(), Begun::now())
+    }
+
+    fn reject(&self, rejected: Rejected) -> Rejection {
+        let breaker = self.0.breaker().as_breaker();
+        breaker.observer().rejected(rejected);
+        Rejection::new(
+            rejected,
+            self.0.last_failure().of_rejection(breaker, rejected),
+        )
+    }
+}

@@ -1,0 +1,40 @@
+//! The share of failures within a sliding time window, for [`atomic-breaker`](atomic_breaker) circuit breakers:
+//! [`SlidingRatio`].
+//!
+//! It includes everything in [`atomic_breaker_std`].
+//!
+//! ```text
+//! shards[0]  head │ slice slice slice slice slice slice slice slice │ margin
+//! shards[1]  head │ slice slice slice slice slice slice slice slice │
+//!    ⋮        which slice is the present one      one is an eighth of the span
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | `mine` | which shard a thread counts in |
+//! | `head` | which slice of time a shard is in |
+//! | `slice` | what was counted in a slice |
+//! | `shard` | counting and summing up |
+//! | `margin` | how many failures cannot trip yet |
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!("atomic-breaker-sliding needs 64-bit atomics, which this target does not have");
+
+mod head;
+mod margin;
+mod mine;
+mod ratio;
+mod shard;
+mod slice;
+
+#[doc(no_inline)]
+pub use atomic_breaker_std::*;
+pub use ratio::SlidingRatio;
+
+/// The README, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

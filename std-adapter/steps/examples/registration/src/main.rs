@@ -1,0 +1,151 @@
+//! Registrations of five steps over three services that die, hang, and come back, while the workers are killed, too.
+//!
+//! ```console
+//! cargo run --manifest-path std-adapter/examples/registration/Cargo.toml
+//! cargo run --manifest-path std-adapter/examples/registration/Cargo.toml -- --postgres
+//! ```
+//!
+//! Everything is this program once more, as child processes on this machine, and ends with it after about 30 seconds with
+//! a table and a picture. **Kill it at any moment, and start it again:** the database stays, and it goes on.
+//!
+//! | argument | |
+//! |---|---|
+//! | `--fresh` | forgets what an earlier run has left |
+//! | `--postgres` | in PostgreSQL in place of SQLite: a server of its own, which it starts and ends |
+//! | `--postgres=ADDRESS` | the one at this address, in a schema of its own |
+//! | `PICTURE.svg` | the picture, otherwise in the folder of the run |
+//!
+//! | file | what |
+//! |---|---|
+//! | `registration` | **the workflow, and all else that an application writes: read this first** |
+//! | `worker` | a process of the application |
+//! | `service` | a service, told to misbehave |
+//! | `scene`, `chaos`, `crew` | what happens when; who asks and kills; the child processes |
+//! | `diary`, `events`, `lives` | what each process writes down, put together |
+//! | `report`, `picture` | the table and the picture |
+//! | `place`, `postgres` | where the database is |
+//! | `child`, `paint`, `progress` | shared with the example `outage` |
+//! | `programs` | shared with the tests of `atomic-breaker-postgres` |
+
+mod chaos;
+#[path = "../../../../http/examples/outage/child.rs"]
+#[allow(dead_code)]
+mod child;
+mod crew;
+mod diary;
+mod events;
+mod lives;
+#[path = "../../../../http/examples/outage/paint.rs"]
+#[allow(dead_code)]
+mod paint;
+mod picture;
+mod place;
+mod postgres;
+#[path = "../../../postgres/tests/steps/programs.rs"]
+mod programs;
+#[path = "../../../../http/examples/outage/progress.rs"]
+#[allow(dead_code)]
+mod progress;
+mod registration;
+mod report;
+mod scene;
+mod service;
+mod worker;
+
+use std::error::Error;
+use std::path::Path;
+
+use atomic_breaker_steps::Store;
+use chaos::Chaos;
+use diary::Diary;
+use lives::Lives;
+use place::{Place, Settings};
+use progress::say;
+use scene::REGISTRATIONS;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match &words[..] {
+        [service::ARGUMENT, port, effects] => {
+            service::serve(port.parse()?, Path::new(effects)).await
+        }
+        [worker::ARGUMENT, place, begin_us, folder] => {
+            let name = format!("{}.diary", std::process::id());
+            let diary = Diary::open(&Path::new(folder).join(name), begin_us.parse()?)?;
+            match Place::of(place) {
+                Place::Sqlite(path) => worker::work(place::sqlite(&path)?, diary).await,
+                Place::Postgres(address) => {
+                    worker::work(place::postgres(&address).await?, diary).await
+                }
+            }
+        }
+        words => {
+            let settings = Settings::of(words)?;
+            let (_server, place) = settings.open().await?;
+            match &place {
+                Place::Sqlite(path) => play(&settings, &place, &place::sqlite(path)?).await,
+                Place::Postgres(address) => {
+                    play(&settings, &place, &place::postgres(address).await?).await
+                }
+            }
+        }
+    }
+}
+
+async fn play(
+    settings: &Settings,
+    place: &Place,
+    store: &impl Store,
+) -> Result<(), Box<dyn Error>> {
+    let folder = &settings.folder;
+    let before = events::read(folder)?;
+    let counts = store.counts().await?;
+    let kept: u64 = counts.jobs.iter().map(|(.., count)| count).sum();
+    let ended = chaos::ended(&counts);
+    say(&format!("{place}, in {}", folder.display()))?;
+    if kept > 0 {
+        say(&format!(
+            "Found {kept} registrations of an earlier run: {ended} have ended, {} go on.",
+            kept - ended
+        ))?;
+    }
+    if ended < REGISTRATIONS {
+        // The clock goes on where the last run was killed.
+        let since_us = before.last().map_or(0, |event| event.at_us + 500_000);
+        let begin_us = diary::unix_us().saturating_sub(since_us);
+        let diary = Diary::open(&folder.join("chaos.diary"), begin_us)?;
+        let (folder, place) = (folder.clone(), place.argument());
+        let chaos = Chaos {
+            folder,
+            place,
+            begin_us,
+            diary,
+        };
+        chaos.run(store, &answered(&before)).await?;
+    } else {
+        say("All are done: --fresh begins anew.")?;
+    }
+    let events = events::read(folder)?;
+    let lives = Lives::of(&events);
+    let report = report::of(folder, &events, &lives, &store.counts().await?)?;
+    say(&format!("\n{}", report.text))?;
+    picture::draw(&settings.picture, &events, &lives)?;
+    say(&format!(
+        "The picture is in {}.",
+        settings.picture.display()
+    ))?;
+    if report.is_wrong {
+        return Err("something was lost, or done twice".into());
+    }
+    Ok(())
+}
+
+/// Whose users have had their answer.
+fn answered(events: &[events::Event]) -> Vec<u64> {
+    let answers = events.iter().filter_map(|event| event.is("answered"));
+    answers
+        .filter_map(|words| words.first()?.parse().ok())
+        .collect()
+}

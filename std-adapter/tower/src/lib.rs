@@ -1,0 +1,58 @@
+//! [`atomic-breaker`](atomic_breaker) circuit breakers as layers of [tower](https://docs.rs/tower): around any client or server that is a `Service`, such as
+//! reqwest, hyper, axum and tonic.
+//!
+//! | type | for |
+//! |---|---|
+//! | [`BreakerLayer`] | a service that is cloned per request, as clients are: rejects at once |
+//! | [`GateLayer`] | an endpoint under a balancer or a buffer: not ready while it would reject |
+//! | [`TimeLimitLayer`] | a time limit below a breaker, readiness included |
+//! | [`RetryLayer`] | retries above a breaker, bounded in number, in time and by a budget |
+//!
+//! It includes everything in [`atomic_breaker_std`].
+//!
+//! The layer holds a handle to the breaker and never creates one, so however often it is applied (axum applies it per
+//! route), all services share the same breaker.
+//!
+//! # Which retry to use when
+//!
+//! | | |
+//! |---|---|
+//! | a tower stack (reqwest, hyper, tonic, axum) | [`RetryLayer`] |
+//! | an async function, without tower | [`BreakerExt::retry`](BreakerExt::retry) |
+//! | another runtime, firmware | [`wait::retry`](atomic_breaker::wait::retry) |
+//!
+//! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not nest them, and do not
+//! put one above a client that retries by itself: three tries of three tries are nine.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `future`, `service` | [`BreakerLayer`] |
+//! | `gate` | [`GateLayer`] |
+//! | `time_limit` | [`TimeLimitLayer`] |
+//! | `retry` | [`RetryLayer`], its policy and its budgets |
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+
+mod future;
+mod gate;
+mod retry;
+mod service;
+mod time_limit;
+
+#[doc(no_inline)]
+pub use atomic_breaker_std::*;
+pub use future::ResponseFuture;
+pub use gate::{GateLayer, GateService};
+pub use retry::{
+    AnyBudget, Backoff, BudgetByKey, BudgetConfig, BudgetOf, BudgetSnapshot, Idempotent, NoHint,
+    RetryBudget, RetryBudgets, RetryConfig, RetryConfigError, RetryFuture, RetryHint, RetryLayer,
+    RetryPolicy, RetryService,
+};
+pub use service::{BreakerLayer, BreakerService};
+pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};
+
+/// The README, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

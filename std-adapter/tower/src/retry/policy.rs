@@ -1,0 +1,149 @@
+//! When a request is retried.
+
+use atomic_breaker::AnyError;
+
+use super::{AnyBudget, NoHint, RetryConfig};
+
+/// When a request is retried: for a [`RetryLayer`](super::RetryLayer), which goes directly above a
+/// [`BreakerLayer`](crate::BreakerLayer), so that the breaker is asked for each try. The types enforce that: the
+/// error must be a [`ServiceError`](crate::ServiceError).
+///
+/// | the result is | |
+/// |---|---|
+/// | a success | returned, and deposits a share of a token |
+/// | [ignored](crate::Outcome::Ignored) | returned |
+/// | a failure | tried again, if the request may be sent twice, a try is left, the pause ends before the deadline, and the budget has a token |
+/// | a rejection | waited for, if the breaker says how long, the wait ends before the deadline, and a wait is left; costs no try and no token, as the request was not made |
+///
+/// Otherwise the result of the last try is returned. So a rejection is returned only for a request that was never made.
+/// A response that is not returned is kept during the pause, and dropped once the next try is under way. A request that
+/// is dropped in a pause gives its token back. Once a response has been returned, its request is not retried: a body
+/// that breaks off later is up to the caller.
+///
+/// After a pause that the [server asked for](super::RetryHint), such as by a `Retry-After`, a rejection is waited for
+/// once in any case: the same response has opened the breaker, which adds its jitter, so the retry would come too
+/// early.
+///
+/// What counts as a failure: every error, or what a [classifier](Self::classify) says, preferably the same one as the
+/// breaker's.
+///
+/// A request costs one reading of tokio's clock, a clone of the policy and, where it may be made again, a clone of the
+/// request for each try, so its body must be cheap to clone, as `Bytes` is. reqwest's requests are not `Clone`: let the
+/// stack take `http::Request<Bytes>`, and put `reqwest::HttpClient` below it (feature `reqwest`). A streamed body
+/// cannot be sent twice and must bypass this layer.
+///
+/// The breaker belongs below; the other way round, where a whole series of tries would be one call of the breaker, does
+/// not compile:
+///
+/// ```compile_fail,E0599
+/// # use atomic_breaker_tower::{
+/// #     Breaker, BreakerLayer, Config, RetryBudget, RetryConfig, RetryLayer, RetryPolicy, breaker,
+/// # };
+/// # use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// # static SEARCH: Breaker = breaker(Config::new());
+/// # static BUDGET: RetryBudget = RetryBudget::new();
+/// # async fn search() {
+/// let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, |_| true);
+/// let search = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&SEARCH))
+///     .layer(RetryLayer::new(policy))
+///     .service(service_fn(|_: u32| async { Err::<(), _>(std::io::Error::other("no answer")) }));
+/// let _ = search.oneshot(7).await;
+/// # }
+/// ```
+///
+/// # Panics
+/// A pause needs a tokio runtime with time enabled; without one, tokio panics.
+///
+/// ```
+/// use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryPolicy};
+/// use std::time::Duration;
+///
+/// static BUDGET: RetryBudget = RetryBudget::new();
+/// const TWICE: RetryConfig = RetryConfig::new().tries(2).within(Duration::from_secs(3));
+///
+/// let policy = RetryPolicy::new(TWICE, &BUDGET, |path: &&str| path.starts_with("/search"));
+/// # let _ = policy;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct RetryPolicy<B, I, C = AnyError, H = NoHint> {
+    pub(super) config: RetryConfig,
+    pub(super) budget: B,
+    pub(super) idempotent: I,
+    pub(super) classify: C,
+    pub(super) hint: H,
+}
+
+impl<B, I> RetryPolicy<B, I> {
+    /// A policy for requests of any kind.
+    ///
+    /// `budget` is a reference to or an `Arc` of a [`RetryBudget`], or with
+    /// [`RetryBudgets::by_key`](super::RetryBudgets::by_key) one for each host or other key. Under load from many
+    /// threads use a `static` or leak it: cloning an `Arc` per request makes all of them write to the same memory.
+    /// `idempotent` says which requests [may be sent twice](super::Idempotent); use `|_| true` for all of them.
+    ///
+    /// # Panics
+    /// When the numbers are invalid; in a `static` or `const` that is a compile error. [Check](RetryConfig::check)
+    /// numbers that are not known to be valid first.
+    pub const fn new<Q>(config: RetryConfig, budget: B, idempotent: I) -> Self
+    where
+        B: AnyBudget<Q>,
+        I: Fn(&Q) -> bool,
+    {
+        Self::from_parts(config, budget, idempotent, AnyError, NoHint)
+    }
+}
+
+impl<B, I, C, H> RetryPolicy<B, I, C, H> {
+    /// A policy of given parts, for crates that bring their own: what may be sent twice, what results mean, and how
+    /// long responses ask to wait.
+    ///
+    /// # Panics
+    /// As [`new`](RetryPolicy::new).
+    pub const fn from_parts(
+        config: RetryConfig,
+        budget: B,
+        idempotent: I,
+        classify: C,
+        hint: H,
+    ) -> Self {
+        if let Err(error) = config.check() {
+            panic!("{}", error.message());
+        }
+        Self {
+            config,
+            budget,
+            idempotent,
+            classify,
+            hint,
+        }
+    }
+
+    /// What a result means, according to a [classifier](crate::Classify) like the breaker's: only a failure is tried
+    /// again, and only a success deposits.
+    pub fn classify<K>(self, classify: K) -> RetryPolicy<B, I, K, H> {
+        RetryPolicy {
+            config: self.config,
+            budget: self.budget,
+            idempotent: self.idempotent,
+            classify,
+            hint: self.hint,
+        }
+    }
+
+    /// How long the server's response asks to wait: a closure, or any other [`RetryHint`](super::RetryHint).
+    pub fn hint<N>(self, hint: N) -> RetryPolicy<B, I, C, N> {
+        RetryPolicy {
+            config: self.config,
+            budget: self.budget,
+            idempotent: self.idempotent,
+            classify: self.classify,
+            hint,
+        }
+    }
+
+    /// The numbers.
+    pub const fn config(&self) -> &RetryConfig {
+        &self.config
+    }
+}

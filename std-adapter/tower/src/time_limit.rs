@@ -1,0 +1,186 @@
+//! The time limit of one try.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+use tokio::time::{Timeout, timeout};
+use tower::util::Oneshot;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::Timed;
+
+/// Limits how long a request may take, from when it is made until its response, including the wait until the service is
+/// ready. Belongs below a [`BreakerLayer`](super::BreakerLayer), where a timeout counts as a failure.
+///
+/// The service must be `Clone`, as clients are: it is always ready, and the readiness of a clone is awaited within the
+/// limit. tower's own `Timeout` starts at the call, so a service that is never ready, such as a pool without
+/// connections, hangs in front of it, and no breaker notices.
+///
+/// A response that arrives exactly at the limit is in time. A request that took too long is dropped before the error is
+/// returned. Nothing is boxed; [`Duration::MAX`] is no limit. The limit is rounded up to milliseconds.
+///
+/// # Panics
+/// A request panics outside of a tokio runtime, or in one without time enabled.
+///
+/// ```
+/// use atomic_breaker_tower::{
+///     Breaker, BreakerLayer, Config, ServiceError, State, TimeLimitLayer, Timed, breaker,
+/// };
+/// use std::{convert::Infallible, future::pending, time::Duration};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+///
+/// static SEARCH: Breaker = breaker(Config::new().consecutive_failures(1));
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// let search = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&SEARCH))
+///     .layer(TimeLimitLayer::new(Duration::from_secs(3)))
+///     .service(service_fn(|_: &'static str| pending::<Result<(), Infallible>>()));
+///
+/// let answer = search.oneshot("breakers").await;
+/// assert!(matches!(answer, Err(ServiceError::Failed(Timed::TimedOut))));
+/// assert_eq!(SEARCH.state(), State::Open);
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimitLayer {
+    limit: Duration,
+}
+
+impl TimeLimitLayer {
+    /// A limit for each request; [`Duration::MAX`] is none.
+    pub const fn new(limit: Duration) -> Self {
+        Self { limit }
+    }
+}
+
+impl<S> Layer<S> for TimeLimitLayer {
+    type Service = TimeLimitService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        TimeLimitService {
+            inner,
+            limit: self.limit,
+        }
+    }
+}
+
+/// The service of a [`TimeLimitLayer`].
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimitService<S> {
+    inner: S,
+    limit: Duration,
+}
+
+impl<S> TimeLimitService<S> {
+    /// The inner service.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The inner service.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The inner service.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, Q> Service<Q> for TimeLimitService<S>
+where
+    S: Service<Q> + Clone,
+{
+    type Response = S::Response;
+    type Error = Timed<S::Error>;
+    type Future = TimeLimitFuture<Oneshot<S, Q>>;
+
+    /// Always ready: the service's readiness is awaited within the limit.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        TimeLimitFuture::new(self.limit, Oneshot::new(self.inner.clone(), request))
+    }
+}
+
+pin_project! {
+    /// The future of a [`TimeLimitService`].
+    ///
+    /// # Panics
+    /// When it is polled again after it has completed.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct TimeLimitFuture<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum State<F> {
+        Limited { #[pin] call: Timeout<F> },
+        Unlimited { #[pin] call: F },
+        Expired,
+        Done,
+    }
+}
+
+impl<F: Future> TimeLimitFuture<F> {
+    /// A call that takes no longer than the limit.
+    pub fn new(limit: Duration, call: F) -> Self {
+        let state = match limit {
+            Duration::MAX => State::Unlimited { call },
+            limit => State::Limited {
+                call: timeout(limit, call),
+            },
+        };
+        Self { state }
+    }
+}
+
+impl<F> TimeLimitFuture<F> {
+    /// For a request that had no time from the start: it is not made.
+    pub const fn expired() -> Self {
+        Self {
+            state: State::Expired,
+        }
+    }
+}
+
+impl<F, T, E> Future for TimeLimitFuture<F>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    type Output = Result<T, Timed<E>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        let answer = match state.as_mut().project() {
+            // Polls the call before the timer, so that an answer that arrives exactly at the limit is in time.
+            Projected::Limited { call } => match ready!(call.poll(context)) {
+                Ok(result) => result.map_err(Timed::Failed),
+                Err(_) => Err(Timed::TimedOut),
+            },
+            Projected::Unlimited { call } => ready!(call.poll(context)).map_err(Timed::Failed),
+            Projected::Expired => Err(Timed::TimedOut),
+            Projected::Done => panic!("polled after it was ready"),
+        };
+        // Frees what the call holds, perhaps a connection, before the caller continues.
+        state.set(State::Done);
+        Poll::Ready(answer)
+    }
+}
+
+impl<F> fmt::Debug for TimeLimitFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimeLimitFuture").finish_non_exhaustive()
+    }
+}

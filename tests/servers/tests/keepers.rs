@@ -1,0 +1,344 @@
+//! Whoever keeps what the last state was shows what the word says: after a quiet month, a step of the clock, a thread
+//! that is held up, changes made elsewhere.
+#![cfg(target_pointer_width = "64")]
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use atomic_breaker::{
+    AnyBreaker, Breaker, Clock, Config, ManualClock, Observer, OnTransition, State, Transition,
+    word::{AtomicU32, AtomicU64, Word},
+};
+use atomic_breaker_http::{AnyPermit, Failure, Outcome, Resource, StateWatch};
+use atomic_breaker_observe::{Metrics, publish};
+
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+/// Keeps a state, and shows it.
+trait Keeper: Observer {
+    /// How often it is tried: round the epochs of either word, where it keeps a transition.
+    const ROUNDS: u32 = 600;
+
+    fn new() -> Self;
+    fn shown(&self) -> State;
+}
+
+impl Keeper for StateWatch {
+    fn new() -> Self {
+        Self::new()
+    }
+
+    fn shown(&self) -> State {
+        self.last().map_or(State::Closed, |last| last.to)
+    }
+}
+
+type OnEmbassy = atomic_breaker_embassy::StateWatch<CriticalSectionRawMutex, 1>;
+
+impl Keeper for OnEmbassy {
+    fn new() -> Self {
+        Self::new()
+    }
+
+    fn shown(&self) -> State {
+        self.last().map_or(State::Closed, |last| last.to)
+    }
+}
+
+/// The gauge of the states of one breaker.
+struct Gauge {
+    metrics: Metrics,
+    name: String,
+}
+
+impl Observer for Gauge {
+    fn transition(&self, transition: &Transition) {
+        self.metrics.transition(transition);
+    }
+
+    fn changed(&self, transition: &Transition, present: atomic_breaker::Present<'_>) {
+        self.metrics.changed(transition, present);
+    }
+}
+
+impl Keeper for Gauge {
+    const ROUNDS: u32 = 5;
+
+    fn new() -> Self {
+        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("gauge {number}");
+        Self {
+            metrics: Metrics::new(&name),
+            name,
+        }
+    }
+
+    fn shown(&self) -> State {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, publish);
+        let page = recorder.handle().render();
+        let labels = format!("circuit_breaker_name=\"{}\"", self.name);
+        let shown = page.lines().find(|line| {
+            line.starts_with("circuit_breaker_breakers")
+                && line.contains(&labels)
+                && line.ends_with("} 1")
+        });
+        let shown = shown.unwrap_or_else(|| panic!("no state: {page}"));
+        let state = State::ALL
+            .iter()
+            .find(|state| shown.contains(&format!("state=\"{}\"", label(**state))));
+        *state.unwrap()
+    }
+}
+
+/// As the labels have it.
+fn label(state: State) -> String {
+    state.name().replace([' ', '-'], "_")
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The next transition of a breaker, a trip or a reset, and what is shown then.
+fn next<K: Keeper>(breaker: &impl AnyBreaker<Observer = impl Observer>, keeper: &K) {
+    let breaker = breaker.as_breaker();
+    match breaker.state() {
+        State::Closed => breaker.trip(),
+        _ => breaker.reset(),
+    };
+    assert_eq!(keeper.shown(), breaker.state());
+}
+
+fn after_a_quiet_month<K: Keeper>() {
+    let (clock, keeper) = (ManualClock::new(), K::new());
+    let breaker = Breaker::builder(Config::new(), &clock)
+        .observer(&keeper)
+        .build();
+    for days in [20, 25, 30, 40, 49, 50, 70] {
+        for _ in 0..2 {
+            next(&breaker, &keeper);
+            clock.advance(DAY * days);
+        }
+    }
+}
+
+fn after_a_step_back_of_the_clock<K: Keeper>() {
+    let (clock, keeper) = (ManualClock::starting_at(100_000), K::new());
+    let breaker = Breaker::builder(Config::new(), &clock)
+        .observer(&keeper)
+        .build();
+    for back in [1, 2, 60] {
+        for _ in 0..2 {
+            next(&breaker, &keeper);
+            clock.step_back(SECOND * back);
+        }
+    }
+}
+
+/// A thread is held up before it notifies: somebody else makes a transition and notifies meanwhile.
+fn after_a_late_notice<K: Keeper, W: Word + Default>() {
+    for held_up in [Duration::ZERO, SECOND * 2, DAY * 30] {
+        let (clock, keeper, word) = (ManualClock::new(), K::new(), W::default());
+        let other = Breaker::builder(Config::new(), &clock)
+            .word(&word)
+            .observer(&keeper)
+            .build();
+        let is_held_up = Cell::new(true);
+        let while_held_up = OnTransition(|_: &Transition| {
+            if is_held_up.replace(false) {
+                clock.advance(held_up);
+                other.reset();
+            }
+        });
+        let breaker = Breaker::builder(Config::new(), &clock)
+            .word(&word)
+            .observer((while_held_up, &keeper))
+            .build();
+        for _ in 0..K::ROUNDS {
+            is_held_up.set(true);
+            breaker.trip();
+            assert_eq!(
+                (breaker.state(), keeper.shown()),
+                (State::Closed, State::Closed)
+            );
+        }
+    }
+}
+
+/// A clock that is held up when it is read for the so-manieth time: others go on meanwhile.
+struct HeldUp<'a, F> {
+    clock: &'a ManualClock,
+    readings: Cell<u32>,
+    meanwhile: F,
+}
+
+impl<F: Fn()> Clock for HeldUp<'_, F> {
+    fn now_ms(&self) -> u32 {
+        self.readings.set(self.readings.get().wrapping_sub(1));
+        if self.readings.get() == 0 {
+            (self.meanwhile)();
+        }
+        self.clock.now_ms()
+    }
+}
+
+/// A thread is held up when it reads the clock, before or after its exchange.
+fn after_a_late_reading<K: Keeper>() {
+    for reading in 1..3 {
+        let (clock, keeper, word) = (ManualClock::new(), K::new(), AtomicU64::new(0));
+        let other = Breaker::builder(Config::new(), &clock)
+            .word(&word)
+            .observer(&keeper)
+            .build();
+        let held_up = HeldUp {
+            clock: &clock,
+            readings: Cell::new(reading),
+            meanwhile: || {
+                other.release();
+                clock.advance(SECOND * 2);
+            },
+        };
+        let breaker = Breaker::builder(Config::new(), held_up)
+            .word(&word)
+            .observer(&keeper)
+            .build();
+        breaker.force_open();
+        assert_eq!(
+            keeper.shown(),
+            breaker.state(),
+            "held up in reading {reading}"
+        );
+    }
+}
+
+/// So many transitions are made over the same word by a breaker of somebody else, and then one here.
+fn after_changes_elsewhere<K: Keeper, W: Word + Default>() {
+    for elsewhere in (0..40).chain(500..530) {
+        let (clock, keeper, word) = (ManualClock::new(), K::new(), W::default());
+        let here = Breaker::builder(Config::new(), &clock)
+            .word(&word)
+            .observer(&keeper)
+            .build();
+        let of_others = Breaker::over(&word, Config::new(), &clock);
+        next(&here, &keeper);
+        for _ in 0..elsewhere {
+            of_others.reset();
+        }
+        next(&here, &keeper);
+        of_others.force_open();
+        next(&here, &keeper);
+    }
+}
+
+macro_rules! keepers {
+    ($($keeper:ident: $kept:ty),*) => {$(
+        mod $keeper {
+            use super::*;
+
+            #[test]
+            fn shows_the_word_after_a_quiet_month() {
+                after_a_quiet_month::<$kept>();
+            }
+
+            #[test]
+            fn shows_the_word_after_a_step_back_of_the_clock() {
+                after_a_step_back_of_the_clock::<$kept>();
+            }
+
+            #[test]
+            fn shows_the_word_after_a_thread_was_held_up() {
+                after_a_late_notice::<$kept, AtomicU32>();
+                after_a_late_notice::<$kept, AtomicU64>();
+                after_a_late_reading::<$kept>();
+            }
+
+            #[test]
+            fn shows_the_word_after_changes_elsewhere() {
+                after_changes_elsewhere::<$kept, AtomicU32>();
+                after_changes_elsewhere::<$kept, AtomicU64>();
+            }
+        }
+    )*};
+}
+
+keepers! {
+    watch_on_tokio: StateWatch,
+    watch_on_embassy: OnEmbassy,
+    gauge: Gauge
+}
+
+type Observed<'a> = Resource<Breaker<&'a ManualClock, &'a AtomicU32>>;
+
+fn resource<'a>(clock: &'a ManualClock, word: &'a AtomicU32) -> Observed<'a> {
+    let config = Config::new().consecutive_failures(1);
+    Resource::new(Breaker::over(word, config, clock))
+}
+
+fn fail(resource: &Observed<'_>, words: impl FnOnce() -> Option<String>) {
+    let outcome = Outcome::Failure(Failure::new());
+    let permit = resource.acquire().unwrap();
+    match words() {
+        Some(words) => permit.report_because(outcome, || words),
+        None => permit.report(outcome),
+    };
+}
+
+fn words_of(resource: &Observed<'_>) -> Option<String> {
+    let last = resource.last_failure().get();
+    last.map(|last| last.text.to_string())
+}
+
+#[test]
+fn the_last_failure_is_that_of_the_last_outage_whatever_the_time_between() {
+    let (clock, word) = (ManualClock::starting_at(100_000), AtomicU32::new(0));
+    let resource = resource(&clock, &word);
+    for days in [20, 25, 30, 40, 49, 50, 70] {
+        fail(&resource, || Some(format!("{days}")));
+        assert_eq!(words_of(&resource), Some(format!("{days}")));
+        resource.breaker().reset();
+        clock.advance(DAY * days);
+    }
+    for number in ["first", "second"] {
+        fail(&resource, || Some(number.to_owned()));
+        assert_eq!(words_of(&resource).as_deref(), Some(number));
+        resource.breaker().reset();
+        clock.step_back(SECOND * 2);
+    }
+}
+
+#[test]
+fn the_last_failure_is_that_of_the_last_outage_whoever_is_held_up() {
+    for later in [Some("later"), None] {
+        for held_up in [Duration::ZERO, SECOND * 2, DAY * 30] {
+            let (clock, word) = (ManualClock::new(), AtomicU32::new(0));
+            let resource = resource(&clock, &word);
+            let permit = resource.acquire().unwrap();
+            // Held up while it puts its words together.
+            let _ = permit.report_because(Outcome::Failure(Failure::new()), || {
+                clock.advance(held_up);
+                resource.breaker().reset();
+                fail(&resource, || later.map(str::to_owned));
+                "earlier".to_owned()
+            });
+            assert_eq!(words_of(&resource).as_deref(), later);
+        }
+    }
+}
+
+#[test]
+fn the_last_failure_is_that_of_the_last_outage_whatever_happens_elsewhere() {
+    for elsewhere in 0..40 {
+        let (clock, word) = (ManualClock::new(), AtomicU32::new(0));
+        let resource = resource(&clock, &word);
+        let of_others = Breaker::over(&word, Config::new(), &clock);
+        fail(&resource, || Some("earlier".to_owned()));
+        for _ in 0..elsewhere {
+            of_others.reset();
+        }
+        resource.breaker().reset();
+        fail(&resource, || Some("later".to_owned()));
+        assert_eq!(words_of(&resource).as_deref(), Some("later"), "{elsewhere}");
+    }
+}
