@@ -18,7 +18,7 @@ use super::room::Room;
 use super::saver::Saver;
 use super::under_way::UnderWay;
 use super::workflow::{AnyWorkflow, is_name};
-use super::{LONGEST_NAME, Notifier, ScheduleError, Store, Workflow};
+use super::{LONGEST_NAME, Notifier, Store, Workflow};
 
 /// What is to be run, and how: made by [`Steps::builder`].
 #[must_use]
@@ -77,7 +77,7 @@ impl<D: Store> StepsBuilder<D> {
         self
     }
 
-    /// Who tells a person about jobs that make no progress; nobody is told unless set.
+    /// Who tells a person about jobs that make no progress; no person is told unless set.
     pub fn notifier(mut self, notifier: impl Notifier) -> Self {
         self.notifier = Some(Arc::new(notifier));
         self
@@ -121,34 +121,43 @@ impl<D: Store> StepsBuilder<D> {
     /// [`StepsError`] says what is wrong.
     pub fn build(self) -> Result<Steps<D>, StepsError> {
         let mut times = self.times;
-        if times.lease < Duration::from_secs(1) || times.lease > DAY {
-            return Err(StepsError::Time("a lease outside of 1 s to a day"));
-        }
-        if times.limit < Duration::from_millis(1) || times.limit > DAY * 30 {
-            return Err(StepsError::Time("a time limit outside of 1 ms to 30 days"));
-        }
-        if times.poll < Duration::from_millis(1) || times.poll > MINUTE * 60 {
-            return Err(StepsError::Time("a poll outside of 1 ms to an hour"));
-        }
         let observer = self.observer.unwrap_or_else(|| Arc::new(()));
         times.count = observer.count_every();
-        if times
-            .count
-            .is_some_and(|each| each < Duration::from_secs(1) || each > DAY)
-        {
-            return Err(StepsError::Time(
+        let (second, milli) = (Duration::from_secs(1), Duration::from_millis(1));
+        for (time, range, what) in [
+            (times.lease, second..=DAY, "a lease outside of 1 s to a day"),
+            (
+                times.limit,
+                milli..=DAY * 30,
+                "a time limit outside of 1 ms to 30 days",
+            ),
+            (
+                times.poll,
+                milli..=MINUTE * 60,
+                "a poll outside of 1 ms to an hour",
+            ),
+            (
+                times.count.unwrap_or(DAY),
+                second..=DAY,
                 "counting jobs outside of each 1 s to a day",
-            ));
+            ),
+        ] {
+            if !range.contains(&time) {
+                return wrong(format!("{what}: set one within"));
+            }
         }
         let mut lanes = HashMap::new();
         for lane in self.lanes {
             check_name(lane.name)?;
             if !(1..=10_000).contains(&lane.at_once) {
-                return Err(StepsError::AtOnce(lane.name));
+                return wrong(format!(
+                    "lane {:?} runs no step, or more than 10,000 at once: set `at_once` within",
+                    lane.name
+                ));
             }
             let name = lane.name;
             if lanes.insert(name, Arc::new(Room::new(lane))).is_some() {
-                return Err(StepsError::Twice(name));
+                return wrong(twice(name));
             }
         }
         let mut workflows = HashMap::new();
@@ -156,10 +165,12 @@ impl<D: Store> StepsBuilder<D> {
             check(&*workflow, &lanes)?;
             let kind = workflow.kind();
             if workflows.insert(kind, workflow).is_some() {
-                return Err(StepsError::Twice(kind));
+                return wrong(twice(kind));
             }
         }
-        let runtime = Handle::try_current().map_err(|_| StepsError::NoRuntime)?;
+        let Ok(runtime) = Handle::try_current() else {
+            return wrong("steps run within a runtime of tokio: build them in `main` or enter one");
+        };
         let store = Arc::new(self.store);
         built(&*observer, &workflows, &lanes);
         Ok(Steps(Arc::new(Inner {
@@ -201,21 +212,22 @@ fn check(
 ) -> Result<(), StepsError> {
     let kind = workflow.kind();
     check_name(kind)?;
-    workflow
-        .schedule()
-        .check()
-        .map_err(|error| StepsError::Schedule(kind, error))?;
+    if let Err(error) = workflow.schedule().check() {
+        return wrong(format!("the schedule of {kind:?}: {error}"));
+    }
     let steps = workflow.steps();
     if steps.is_empty() {
-        return Err(StepsError::NoSteps(kind));
+        return wrong(format!("workflow {kind:?} has no steps: add one"));
     }
     for (at, (step, lane)) in steps.iter().enumerate() {
         check_name(step)?;
         if steps[..at].iter().any(|(before, _)| before == step) {
-            return Err(StepsError::Twice(step));
+            return wrong(twice(step));
         }
         if !lanes.contains_key(lane) {
-            return Err(StepsError::NoLane { kind, step, lane });
+            return wrong(format!(
+                "step {step:?} of {kind:?} needs lane {lane:?}: add `.lane(Lane::new({lane:?}))`"
+            ));
         }
     }
     Ok(())
@@ -225,8 +237,14 @@ fn check_name(name: &'static str) -> Result<(), StepsError> {
     if is_name(name) {
         Ok(())
     } else {
-        Err(StepsError::Name(name))
+        wrong(format!(
+            "{name:?} is kept with jobs: give it 1 to {LONGEST_NAME} bytes, without NUL"
+        ))
     }
+}
+
+fn twice(name: &str) -> String {
+    format!("{name:?} is there twice: rename one of them")
 }
 
 impl<D> fmt::Debug for StepsBuilder<D> {
@@ -238,63 +256,19 @@ impl<D> fmt::Debug for StepsBuilder<D> {
     }
 }
 
-/// Why steps cannot be run with these settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StepsError {
-    /// A duration makes no sense.
-    Time(&'static str),
-    /// A lane runs no step, or more than 10,000 at the same time.
-    AtOnce(&'static str),
-    /// A name is empty, too long, or contains NUL.
-    Name(&'static str),
-    /// Two lanes, two workflows, or two steps of one workflow have this name.
-    Twice(&'static str),
-    /// A workflow has no steps.
-    NoSteps(&'static str),
-    /// A step names a lane that was not added.
-    NoLane {
-        /// The workflow.
-        kind: &'static str,
-        /// The step.
-        step: &'static str,
-        /// The lane.
-        lane: &'static str,
-    },
-    /// A number in the schedule of a workflow makes no sense.
-    Schedule(&'static str, ScheduleError),
-    /// There is no tokio runtime.
-    NoRuntime,
-}
+/// Why steps cannot be run with these settings, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepsError(String);
 
 impl fmt::Display for StepsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Time(what) => write!(f, "{what}: set one within"),
-            Self::AtOnce(lane) => write!(
-                f,
-                "lane {lane:?} runs no step, or more than 10,000 at once: set `at_once` within"
-            ),
-            Self::Name(name) => write!(
-                f,
-                "{name:?} is kept with jobs: give it 1 to {LONGEST_NAME} bytes, without NUL"
-            ),
-            Self::Twice(name) => write!(f, "{name:?} is there twice: rename one of them"),
-            Self::NoSteps(kind) => write!(f, "workflow {kind:?} has no steps: add one"),
-            Self::NoLane { kind, step, lane } => write!(
-                f,
-                "step {step:?} of {kind:?} needs lane {lane:?}: add `.lane(Lane::new({lane:?}))`"
-            ),
-            Self::Schedule(kind, error) => write!(f, "the schedule of {kind:?}: {error}"),
-            Self::NoRuntime => f.write_str(
-                "steps run within a runtime of tokio: build them in `main` or enter one",
-            ),
-        }
+        f.write_str(&self.0)
     }
 }
 
-impl Error for StepsError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        None
-    }
+impl Error for StepsError {}
+
+/// An error with this text.
+fn wrong<T>(words: impl Into<String>) -> Result<T, StepsError> {
+    Err(StepsError(words.into()))
 }

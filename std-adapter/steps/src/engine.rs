@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +20,7 @@ use super::store::{Put, Store, StoreError};
 use super::under_way::{One, UnderWay};
 use super::worker::Worker;
 use super::workflow::AnyWorkflow;
-use super::{Claimed, EnqueueError, HeldUp, Job, JobId, NewJob, Right, Status, Workflow};
+use super::{Claimed, EnqueueError, Job, JobId, NewJob, Row, Status, Workflow};
 
 /// Workflows with the lanes of their steps, over a [`Store`]. Clones share everything.
 ///
@@ -168,11 +169,7 @@ impl<D: Store> Steps<D> {
         Ok((job, room))
     }
 
-    async fn put(
-        &self,
-        job: &NewJob,
-        lease: Option<std::time::Duration>,
-    ) -> Result<Put, EnqueueError> {
+    async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, EnqueueError> {
         let put = self.0.put(job, lease).await;
         put.map_err(EnqueueError::Store)
     }
@@ -224,7 +221,7 @@ impl<D: Store> Inner<D> {
     pub(super) async fn put(
         &self,
         job: &NewJob,
-        lease: Option<std::time::Duration>,
+        lease: Option<Duration>,
     ) -> Result<Put, StoreError> {
         let put = answer(|| self.store.put(job, lease)).await;
         put.inspect_err(|error| self.observer.store_failed(Asked::Put, &text(error)))
@@ -246,31 +243,21 @@ impl<D: Store> Inner<D> {
             self.wake(&job.lane);
             return Ok(Kept::Ran(id, Now::Later));
         };
-        let now = Arc::clone(&self).run(start, claimed(job, right), call.order.clone());
+        let claimed = Claimed {
+            right,
+            job: running(&job, id),
+            is_lost: false,
+            fault: None,
+        };
+        let now = Arc::clone(&self).run(start, claimed, call.order.clone());
         Ok(Kept::Ran(id, now.await))
     }
 }
 
-pub(super) fn claimed(job: NewJob, right: Right) -> Claimed {
-    Claimed {
-        right,
-        job: Job {
-            id: right.id,
-            kind: job.kind,
-            key: job.key,
-            step: job.step,
-            lane: job.lane,
-            state: job.state,
-            status: Status::Running,
-            failures: 0,
-            due_in_ms: 0,
-            age: std::time::Duration::ZERO,
-            is_told: false,
-            held_up: HeldUp::default(),
-        },
-        is_lost: false,
-        fault: None,
-    }
+/// A new job that runs.
+pub(super) fn running(job: &NewJob, id: JobId) -> Job {
+    let row = Row::new(job, Some(Duration::ZERO), 0);
+    row.expect("a lease of 0 is not too long").job(id, 0)
 }
 
 pub(super) fn ran_to_end<S: DeserializeOwned>(id: Option<JobId>, state: &str) -> Ran<S> {

@@ -233,40 +233,6 @@ pub struct HeldUp {
     pub unknown: Duration,
 }
 
-impl Job {
-    /// For stores: a job made of these parts.
-    #[expect(clippy::too_many_arguments, reason = "a row")]
-    pub const fn new(
-        id: JobId,
-        kind: String,
-        key: String,
-        step: String,
-        lane: String,
-        state: String,
-        status: Status,
-        failures: u32,
-        due_in_ms: i64,
-        age: Duration,
-        is_told: bool,
-        held_up: HeldUp,
-    ) -> Self {
-        Self {
-            id,
-            kind,
-            key,
-            step,
-            lane,
-            state,
-            status,
-            failures,
-            due_in_ms,
-            age,
-            is_told,
-            held_up,
-        }
-    }
-}
-
 /// A job that a worker has the right to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimed {

@@ -24,7 +24,7 @@ pub struct Stuck {
 /// Tells a person about a job that makes no progress, for example by mail or chat.
 ///
 /// It is called once for each job: this is first marked in the store. A call that fails, panics, or takes longer than a
-/// minute is repeated up to twice; if the process ends in between, or all three fail, nobody is told again. A [worker
+/// minute is repeated up to twice; if the process ends in between, or all three fail, the person is not told again. A [worker
 /// that stops](super::Worker::stop) waits for it.
 pub trait Notifier: Send + Sync + 'static {
     /// Tells a person.

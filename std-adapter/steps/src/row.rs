@@ -1,11 +1,10 @@
 //! A job as a row, and what each call of a store does to it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::store::{Change, Counts, Filter, Saved, StoreError};
+use super::store::{Change, Saved, StoreError};
 use super::{Claimed, Failed, HeldUp, Job, JobId, NewJob, Right, Status, kept};
 
 /// As far as databases can count.
@@ -405,42 +404,5 @@ impl Row {
 
     fn has_ended_before(&self, before: Duration, now: i64) -> bool {
         self.ended.is_some_and(|ended| since(now, ended) >= before)
-    }
-}
-
-impl Filter {
-    /// Whether a job is to be listed.
-    pub fn admits(&self, id: JobId, row: &Row) -> bool {
-        self.after.is_none_or(|after| id > after)
-            && self.status.is_none_or(|status| status == row.status)
-            && self.kind.as_ref().is_none_or(|kind| *kind == row.kind)
-            && self.key.as_ref().is_none_or(|key| *key == row.key)
-    }
-}
-
-impl Counts {
-    /// Counts these rows.
-    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>, now: i64) -> Self {
-        let mut jobs: BTreeMap<_, u64> = BTreeMap::new();
-        let mut due: BTreeMap<_, u64> = BTreeMap::new();
-        let mut oldest_due = None;
-        for row in rows {
-            *jobs.entry((&*row.lane, row.status)).or_default() += 1;
-            let since_due = (row.due <= now).then_some(row.due);
-            let waits = row.status == Status::Waiting;
-            if let Some(then) = row.held_since.or(since_due).filter(|_| waits) {
-                *due.entry(&*row.lane).or_default() += 1;
-                oldest_due = oldest_due.max(Some(since(now, then)));
-            }
-        }
-        let jobs = jobs.into_iter();
-        let due = due.into_iter();
-        Self {
-            jobs: jobs
-                .map(|((lane, status), count)| (lane.to_owned(), status, count))
-                .collect(),
-            due: due.map(|(lane, count)| (lane.to_owned(), count)).collect(),
-            oldest_due,
-        }
     }
 }

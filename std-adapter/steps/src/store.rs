@@ -1,9 +1,11 @@
 //! What a database must be able to do.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use super::row::{Row, since};
 use super::{Claimed, Failed, Job, JobId, NewJob, Right, Status};
 
 /// The result of running a job.
@@ -115,6 +117,31 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Counts these rows.
+    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>, now: i64) -> Self {
+        let mut jobs: BTreeMap<_, u64> = BTreeMap::new();
+        let mut due: BTreeMap<_, u64> = BTreeMap::new();
+        let mut oldest_due = None;
+        for row in rows {
+            *jobs.entry((&*row.lane, row.status)).or_default() += 1;
+            let since_due = (row.due <= now).then_some(row.due);
+            let waits = row.status == Status::Waiting;
+            if let Some(then) = row.held_since.or(since_due).filter(|_| waits) {
+                *due.entry(&*row.lane).or_default() += 1;
+                oldest_due = oldest_due.max(Some(since(now, then)));
+            }
+        }
+        let jobs = jobs.into_iter();
+        let due = due.into_iter();
+        Self {
+            jobs: jobs
+                .map(|((lane, status), count)| (lane.to_owned(), status, count))
+                .collect(),
+            due: due.map(|(lane, count)| (lane.to_owned(), count)).collect(),
+            oldest_due,
+        }
+    }
+
     /// How many have this status, in all lanes.
     pub fn of(&self, status: Status) -> u64 {
         let of = self.jobs.iter().filter(|(_, each, _)| *each == status);
@@ -133,6 +160,16 @@ pub struct Filter {
     pub key: Option<String>,
     /// With a greater id than this.
     pub after: Option<JobId>,
+}
+
+impl Filter {
+    /// Whether a job is to be listed.
+    pub fn admits(&self, id: JobId, row: &Row) -> bool {
+        self.after.is_none_or(|after| id > after)
+            && self.status.is_none_or(|status| status == row.status)
+            && self.kind.as_ref().is_none_or(|kind| *kind == row.kind)
+            && self.key.as_ref().is_none_or(|key| *key == row.key)
+    }
 }
 
 /// Where jobs are kept: a database. [`MemoryStore`](super::MemoryStore) defines exactly what each function does; every

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_steps::{HeldUp, Job, JobId, Status, since};
+use atomic_breaker_steps::{Job, JobId, Row as Kept, Status, since};
 use tokio_postgres::Row;
 
 /// What [`job`] reads of a table named `job`. Times outside the range of microseconds are replaced by nearer ones.
@@ -36,26 +36,32 @@ macro_rules! fault {
 }
 pub(crate) use fault;
 
-/// A row that no job can have, because another program wrote to it, is shown as far as possible.
+/// A row that no job can have, because another program wrote to it, is shown as far as possible. The server says how long
+/// ago each time is.
 pub(crate) fn job(row: &Row) -> Job {
-    Job::new(
-        JobId::new(row.get("id")),
-        row.get("kind"),
-        row.get("key"),
-        row.get("step"),
-        row.get("lane"),
-        row.get("state"),
-        status(row.get("status")),
-        within(row.get("failures")),
-        row.get("due_ms"),
-        time(row.get("age_us")),
-        row.get("is_told"),
-        HeldUp {
-            times: within(row.get("held_up")),
-            time: time(row.get("held_us")),
-            unknown: time(row.get("unknown_us")),
-        },
-    )
+    let since = |column| row.get::<_, Option<i64>>(column).map(|ago| -ago);
+    let job = Kept {
+        kind: row.get("kind"),
+        key: row.get("key"),
+        step: row.get("step"),
+        lane: row.get("lane"),
+        state: row.get("state"),
+        status: status(row.get("status")),
+        failures: within(row.get("failures")),
+        fence: 0,
+        due: row.get::<_, i64>("due_ms") * 1_000,
+        first_due: -row.get::<_, i64>("age_us"),
+        ended: None,
+        is_suspect: false,
+        is_alone: false,
+        is_told: row.get("is_told"),
+        held_up: within(row.get("held_up")),
+        held_since: since("held_us"),
+        unknown_since: since("unknown_us"),
+        history: Vec::new(),
+        faults: Vec::new(),
+    };
+    job.job(JobId::new(row.get("id")), 0)
 }
 
 /// An unknown status is shown as that of a job that no worker can run.

@@ -42,7 +42,7 @@ pub(super) async fn of_a_kind_and_key_there_is_one_job(store: &impl Store) {
     assert_eq!(claim(store, 9, LEASE).await.len(), 2);
 }
 
-pub(super) async fn a_job_that_is_put_and_claimed_is_nobody_elses(store: &impl Store) {
+pub(super) async fn a_job_that_is_put_and_claimed_is_claimed_by_no_other(store: &impl Store) {
     let Put::New(id, Some(right)) = store.put(&job("k"), Some(LEASE)).await.unwrap() else {
         panic!("not claimed");
     };
@@ -231,7 +231,7 @@ pub(super) async fn a_job_whose_lease_is_over_is_claimed_again_and_was_lost(stor
     assert!(second.right.fence > first.right.fence);
     assert_eq!(
         second.job.failures, 0,
-        "whoever claims it says what that counts"
+        "the worker that claims it says what that counts"
     );
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn a_job_that_is_held_up_counts_as_due_and_not_as_tried(store: 
     let counts = store.counts().await.unwrap();
     assert_eq!(counts.due, [("a".to_owned(), 1)]);
     assert!(counts.oldest_due >= Some(SHORT), "{counts:?}");
-    // Whoever has it tried at once, tries it or gives it back says what becomes of that.
+    // A command, a try and a worker that gives it back each say what becomes of that.
     assert!(store.retry_now(id).await.unwrap());
     assert_eq!(job(store, id).await.held_up, HeldUp::default());
     let right = claim_one(store).await.right;

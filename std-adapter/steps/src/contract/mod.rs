@@ -67,7 +67,7 @@ promises! {
     claims:
         a_job_is_kept_as_it_was_given
         of_a_kind_and_key_there_is_one_job
-        a_job_that_is_put_and_claimed_is_nobody_elses
+        a_job_that_is_put_and_claimed_is_claimed_by_no_other
         keys_and_states_of_any_text_come_back
         jobs_are_claimed_in_the_order_in_which_they_are_due
         a_job_is_not_claimed_before_it_is_due
@@ -97,10 +97,10 @@ promises! {
         a_step_that_is_done_clears_failures_and_suspicion
         several_are_saved_at_once_each_for_itself;
     operators:
-        parked_jobs_wait_again_for_whoever_knows_them
+        parked_jobs_wait_again_for_workers_that_know_them
         parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon
         a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it
-        a_job_is_tried_again_when_somebody_says_so
+        a_job_is_tried_again_on_command
         a_cancelled_job_is_not_saved_any_more
         jobs_are_listed_page_by_page
         a_job_is_found_by_its_key

@@ -29,7 +29,7 @@ async fn finish(store: &impl Store, key: &str) -> JobId {
 
 const NOW: Duration = Duration::ZERO;
 
-pub(super) async fn parked_jobs_wait_again_for_whoever_knows_them(store: &impl Store) {
+pub(super) async fn parked_jobs_wait_again_for_workers_that_know_them(store: &impl Store) {
     end(store, "a", Status::Parked).await;
     end(store, "dead", Status::Dead).await;
     let unpark = async |kind: &str, steps: &[&str]| {
@@ -96,7 +96,7 @@ pub(super) async fn a_job_that_is_parked_again_for_the_same_reason_has_one_line_
     assert_eq!(store.history(id).await.unwrap().len(), 4);
 }
 
-pub(super) async fn a_job_is_tried_again_when_somebody_says_so(store: &impl Store) {
+pub(super) async fn a_job_is_tried_again_on_command(store: &impl Store) {
     let waits = put(store, "waits").await;
     let right = claim_one(store).await.right;
     save(store, right, again(LEASE)).await;
@@ -209,7 +209,7 @@ pub(super) async fn what_is_done_is_forgotten_in_time_and_its_key_is_free(store:
     assert!(store.history(done).await.unwrap().is_empty());
     assert!(
         store.job(dead).await.unwrap().is_some(),
-        "somebody must look at it"
+        "a person must look at it"
     );
     let again = put(store, "done").await;
     assert!(again > waits, "no id is given twice");

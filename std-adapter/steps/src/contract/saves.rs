@@ -30,7 +30,7 @@ pub(super) async fn a_right_that_is_gone_is_not_renewed(store: &impl Store) {
     pause(SHORT * 2).await;
     let second = claim_one(store).await;
     assert_eq!(second.right.id, ids[0]);
-    // Late, but nobody else has taken the other one.
+    // Late, but no other worker has taken the other one.
     assert_eq!(store.renew(&rights, LEASE).await.unwrap(), [false, true]);
     assert!(save(store, rights[1], done()).await.is_held);
     assert_eq!(store.renew(&rights, LEASE).await.unwrap(), [false, false]);

@@ -10,14 +10,14 @@ use tokio::sync::{oneshot, watch};
 
 use super::refused::{Kept, Refused};
 use super::unheard::Unheard;
-use crate::engine::{Inner, Ran, Steps, claimed, ran_before, ran_to_end};
+use crate::engine::{Inner, Ran, Steps, ran_before, ran_to_end, running};
 use crate::job_observer::{JobObserver, Tried};
 use crate::room::{Full, Start};
 use crate::runner::{Ended, outcome_of, tried};
 use crate::store::{Store, StoreError};
 use crate::under_way::One;
 use crate::workflow::Came;
-use crate::{EnqueueError, JobId, NewJob, Right, StepError, Workflow};
+use crate::{EnqueueError, JobId, NewJob, StepError, Workflow};
 
 impl<D: Store> Steps<D> {
     /// Runs the only step of a workflow now, and keeps a job only if that did not succeed: what succeeds at once costs
@@ -170,11 +170,7 @@ impl<D: Store> Inner<D> {
         gives_up: watch::Receiver<bool>,
     ) -> Option<Result<String, StepError>> {
         let workflow = Arc::clone(self.workflows.get(&*job.kind)?);
-        let nothing = Right {
-            id: JobId::new(0),
-            fence: 0,
-        };
-        let job = claimed(job.clone(), nothing).job;
+        let job = running(job, JobId::new(0));
         let step = self.step(&*workflow, None, &job, &mut start, gives_up);
         Some(match step.await {
             Ended::Came(Came::Done(state) | Came::Next { state, .. }) => {

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use crate::engine::{Inner, claimed};
+use crate::engine::{Inner, running};
 use crate::error::Kind;
 use crate::store::{Put, Store, StoreError};
 use crate::{Job, JobId, NewJob, StepError, kept};
@@ -93,7 +93,7 @@ impl<D: Store> Inner<D> {
         };
         let workflow = self.workflows.get(&*job.kind);
         if let (Why::Failed(error), Some(right), Some(workflow)) = (why, right, workflow) {
-            let job = claimed(job.clone(), right).job;
+            let job = running(job, id);
             self.fail(&**workflow, right, &job, error).await;
         }
         self.wake(&job.lane);

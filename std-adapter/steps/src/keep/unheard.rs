@@ -8,11 +8,11 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use super::refused::Refused;
-use crate::engine::{Inner, claimed};
+use crate::engine::{Inner, running};
 use crate::job_observer::{JobObserver, text};
 use crate::store::{Store, StoreError};
 use crate::under_way::Part;
-use crate::{JobId, NewJob, Right};
+use crate::{JobId, NewJob};
 
 /// The pause after the store's first failure; doubled each time.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -115,11 +115,7 @@ async fn keep_at_last<K: Keeper>(keeper: &K, refused: &Refused) {
 impl<D: Store> Inner<D> {
     /// It is neither done nor kept, and no caller knows.
     pub(super) fn unkept(&self, job: &NewJob, error: &dyn fmt::Display) {
-        let nothing = Right {
-            id: JobId::new(0),
-            fence: 0,
-        };
-        self.observer
-            .unkept(&claimed(job.clone(), nothing).job, &text(error));
+        let job = running(job, JobId::new(0));
+        self.observer.unkept(&job, &text(error));
     }
 }

@@ -103,7 +103,7 @@ fn deadly(line: &FaultyStore, deaths: &Arc<AtomicU32>) -> Workflow<u32> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_kills_whoever_runs_it_ends_and_the_others_are_done() {
+async fn a_job_that_kills_its_workers_ends_and_the_others_are_done() {
     let store = MemoryStore::new();
     let deaths = Arc::new(AtomicU32::new(0));
     let mut workers = Vec::new();

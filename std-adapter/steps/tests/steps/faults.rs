@@ -100,7 +100,7 @@ async fn a_save_that_the_store_refuses_does_not_keep_the_others() {
     assert!(took < 22 * SECOND, "{took:?}");
     let job = memory.job(refused).await.unwrap().unwrap();
     assert_eq!(job.status, Status::Running);
-    // When its lease is over, it is somebody else's.
+    // When its lease is over, another worker may claim it.
     sleep(60 * SECOND).await;
     let job = memory.job(refused).await.unwrap().unwrap();
     assert!(job.due_in_ms > 0, "{job:?}");

@@ -65,7 +65,7 @@ async fn a_job_that_was_kept_is_run_by_the_worker() {
     let steps = builder(&store).workflow(&workflow).build().unwrap();
     let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
     sleep(MINUTE).await;
-    assert!(script.calls().is_empty(), "nobody works");
+    assert!(script.calls().is_empty(), "there is no worker");
     let _worker = steps.work();
     sleep(Duration::from_millis(1)).await;
     assert_eq!(store.job(id).await.unwrap().unwrap().status, Status::Done);

@@ -1,4 +1,4 @@
-//! Jobs that are held up: a breaker within the step rejects each try, or nobody knows how to run them.
+//! Jobs that are held up: a breaker within the step rejects each try, or no worker knows how to run them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ async fn what_a_breaker_within_rejects_for_a_week_is_seen_told_and_tried_seldom(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_held_up_for_a_moment_is_soon_done_and_nobody_is_told() {
+async fn a_job_that_is_held_up_for_a_moment_is_soon_done_and_no_person_is_told() {
     let (store, inner, mail) = (MemoryStore::new(), breaker(), Mailbox::default());
     let workflow = guarded(&inner);
     let steps = builder(&store).workflow(&workflow).notifier(mail.clone());
@@ -151,7 +151,7 @@ fn at_its_second(mut job: NewJob) -> NewJob {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_nobody_knows_is_shown_and_parked_after_an_hour() {
+async fn a_job_that_no_worker_knows_is_shown_and_parked_after_an_hour() {
     let (store, mail) = (FaultyStore::default(), Mailbox::default());
     let [old, new] = releases();
     let steps = builder(&store).workflow(&old).notifier(mail.clone());

@@ -81,7 +81,7 @@ async fn what_a_lane_rejects_is_not_tried_and_done_once_and_in_order_when_it_adm
     assert!(script.calls().is_empty());
     let jobs = store.list(&Filter::default(), 99).await.unwrap();
     assert!(jobs.iter().all(|job| job.failures == 0), "{jobs:?}");
-    // An operator knows better: nobody waits for the rest of the hour.
+    // An operator knows better: it need not wait for the rest of the hour.
     a.reset();
     sleep(Duration::from_secs(5)).await;
     assert_eq!(script.calls(), keys);

@@ -49,7 +49,7 @@ async fn a_call_that_was_not_polled_has_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ends_while_nobody_listens_is_kept_and_told_to_a_person() {
+async fn what_ends_after_its_caller_has_gone_is_kept_and_told_to_a_person() {
     // Dropped while it is under way, and when the answer is there but was not taken.
     for answered in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
@@ -71,7 +71,7 @@ async fn what_ends_while_nobody_listens_is_kept_and_told_to_a_person() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_store_did_not_take_is_kept_when_it_does_if_nobody_heard_of_it() {
+async fn what_a_store_did_not_take_is_kept_later_if_no_caller_heard_of_it() {
     let (store, script) = (FaultyStore::default(), Script::new([Do::Fail, Do::Fail]));
     store.next(Asked::Put, 9, Fault::Error("no disk".to_owned()));
     let workflow = one_step(&script).schedule(schedule(9));
@@ -95,7 +95,7 @@ async fn what_a_store_did_not_take_is_kept_when_it_does_if_nobody_heard_of_it() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_ends_can_wait_for_what_nobody_waits_for() {
+async fn a_process_that_ends_can_wait_for_calls_whose_callers_have_gone() {
     let script = Script::new([Do::Take(MINUTE), Do::End]);
     let store = MemoryStore::new();
     let workflow = one_step(&script);
@@ -107,7 +107,7 @@ async fn a_process_that_ends_can_wait_for_what_nobody_waits_for() {
     assert!(timeout(SECOND, call).await.is_err());
     steps.calls_ended().await;
     assert_eq!(began.elapsed(), MINUTE);
-    // Also for the store to keep what nobody heard of.
+    // Also for the store to keep what no caller heard of.
     let mut call = Box::pin(steps.call_or_keep(&workflow, "k", &state));
     assert!(call.as_mut().now_or_never().is_none());
     sleep(SECOND).await;

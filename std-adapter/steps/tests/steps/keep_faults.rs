@@ -69,7 +69,7 @@ async fn a_client_that_hangs_is_broken_off_by_the_time_limit_of_steps() {
     assert_eq!(began.elapsed(), 30 * SECOND);
     let job = only_job(&store).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 1));
-    // Whoever waits for it hears that it is kept.
+    // A caller that waits for it hears that it is kept.
     sleep(SECOND).await;
     kept(client.oneshot(post("/", "other", "")).await);
 }

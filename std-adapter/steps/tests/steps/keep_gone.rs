@@ -77,7 +77,7 @@ fn fails() -> Fault {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_store_did_not_take_is_kept_when_it_does_if_nobody_heard_of_it() {
+async fn what_a_store_did_not_take_is_kept_later_if_no_caller_heard_of_it() {
     for asked in [Asked::Put, Asked::Counts] {
         // Dropped while it is under way, and when the answer is there but was not taken.
         for answered in [false, true] {
@@ -106,7 +106,7 @@ async fn what_a_store_did_not_take_is_kept_when_it_does_if_nobody_heard_of_it() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn as_many_as_are_kept_are_enough_also_if_nobody_hears_of_it() {
+async fn as_many_as_are_kept_are_enough_also_if_no_caller_hears_of_it() {
     let store = FaultyStore::default();
     let server = Server::new([Say::Status(503); 4]);
     let keep = KeepConfig::new().most(2);
@@ -123,7 +123,7 @@ async fn as_many_as_are_kept_are_enough_also_if_nobody_hears_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_without_a_second_try_is_told_to_a_person_if_nobody_heard_of_it() {
+async fn a_failure_without_a_second_try_is_told_to_a_person_if_no_caller_heard_of_it() {
     let store = FaultyStore::default();
     let server = Server::new([Say::Status(503)]);
     let (steps, client, mailbox) = client(&store, &server, &KeepConfig::new(), 1);

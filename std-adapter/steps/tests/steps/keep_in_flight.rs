@@ -106,7 +106,7 @@ async fn no_more_go_on_without_their_callers_than_may_be_kept() {
     shop.ask_and_go(0..5_000).await;
     assert_eq!(upstream.open(), 1_000);
     assert_eq!(shop.store.asked(), [], "nothing is to be kept yet");
-    // Whoever comes is served as if there were no layer.
+    // Further requests are served as if there were no layer.
     shop.ask_and_go(5_000..5_100).await;
     assert_eq!(upstream.open(), 1_000);
     // They fail, are kept, and then none may go on.
@@ -157,7 +157,7 @@ async fn one_too_many_is_kept_all_the_same_if_there_is_room_when_it_fails() {
     let response = now(three);
     let why = response.extensions().get();
     assert!(matches!(why, Some(NotKept::Full(2))), "{why:?}");
-    // A caller that stays hears of one that is kept, whoever else is under way.
+    // A caller that stays hears of one that is kept, whatever else is under way.
     let jobs = shop.store.jobs.list(&Filter::default(), 9).await.unwrap();
     shop.store.jobs.cancel(jobs[0].id).await.unwrap();
     sleep(SECOND * 20).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, breaker};
 use atomic_breaker_steps::{
     Lane, MemoryStore, Steps, Workflow,
-    requests::{KeepBody, KeepConfig, KeepConfigError, NotKept},
+    requests::{KeepBody, KeepConfig, NotKept},
 };
 use futures_util::{FutureExt, future::join_all};
 use http::{Request, Response};
@@ -201,12 +201,15 @@ async fn settings_that_make_no_sense_are_told_so() {
     let error = KeepConfig::new()
         .layer::<_, String>(&steps, &unknown)
         .unwrap_err();
-    assert_eq!(error, KeepConfigError::Unknown("unknown"));
+    assert!(error.to_string().contains("not known here"), "{error}");
     let empty = Workflow::new("empty");
     let error = KeepConfig::new()
         .layer::<_, String>(&steps, &empty)
         .unwrap_err();
-    assert_eq!(error, KeepConfigError::Steps("empty"));
+    assert!(
+        error.to_string().contains("does not have one step"),
+        "{error}"
+    );
 }
 
 static SERVER: Breaker = breaker(Config::new());

@@ -170,7 +170,7 @@ async fn of_one_key_to_one_place_there_is_one_job() {
     );
     let other = kept(process.send(post("/ship", "order-7", "body")).await);
     assert_ne!(other, first);
-    // Nobody is told that this one is kept.
+    // No caller is told that this one is kept.
     let error = process.send(post("/pay", "order-7", "another body")).await;
     let error = error.unwrap_err();
     assert!(matches!(error.not_kept(), Some(NotKept::OtherRequest(job)) if *job == first));

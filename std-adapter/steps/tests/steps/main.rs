@@ -5,8 +5,8 @@
 //! | `forward` | steps that succeed, fail, are rejected, hang, panic |
 //! | `dropped` | programs that are cut short |
 //! | `faults` | stores that panic or hang |
-//! | `held_up` | jobs that a breaker within the step rejects, or that nobody knows |
-//! | `parked` | jobs that nobody can run, for a while or for long |
+//! | `held_up` | jobs that a breaker within the step rejects, or that no worker knows |
+//! | `parked` | jobs that no worker can run, for a while or for long |
 //! | `schedule` | when a step that failed is tried again, and when a person is told |
 //! | `observers` | what observers are notified of, and observers that panic |
 //! | `lanes` | lanes and their breakers |

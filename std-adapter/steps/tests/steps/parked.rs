@@ -1,4 +1,4 @@
-//! Jobs that nobody can run, for a while or for long.
+//! Jobs that no worker can run, for a while or for long.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ async fn thousands_that_were_parked_are_taken_up_by_a_worker_that_starts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_state_that_nobody_reads_for_a_day_adds_one_line() {
+async fn a_state_that_no_worker_reads_for_a_day_adds_one_line() {
     let store = MemoryStore::new();
     let old = Workflow::new("kind").step("first", "a", async |text: String| Ok(text));
     let job = old.job("k", &"text".to_owned()).unwrap();

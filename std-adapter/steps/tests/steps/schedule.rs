@@ -43,7 +43,7 @@ async fn a_retry_after_moves_the_due_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_after_that_no_store_can_keep_harms_nobody() {
+async fn a_retry_after_that_no_store_can_keep_does_no_harm() {
     let hint = Duration::MAX;
     let (store, script) = (MemoryStore::new(), Script::new([Do::RetryAfter(hint)]));
     let workflow = script.workflow().schedule(schedule(3));
@@ -137,7 +137,7 @@ async fn a_dead_job_is_kept_with_its_history_and_never_tried_again() {
     let failed = store.history(job.id).await.unwrap();
     let failures: Vec<_> = failed.iter().map(|failed| failed.failures).collect();
     assert_eq!(failures, [1, 2, 3]);
-    // Until somebody says so, with as many tries as a new one.
+    // Until an operator retries it, with as many tries as a new one.
     assert!(store.retry_now(job.id).await.unwrap());
     sleep(MINUTE).await;
     let job = only_job(&store).await;

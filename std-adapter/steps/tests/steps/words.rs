@@ -72,7 +72,7 @@ async fn no_secret_of_a_url_is_in_history_message_or_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_secret_is_kept_whoever_saves() {
+async fn no_secret_is_kept_by_any_save() {
     let store = MemoryStore::new();
     let workflow = Workflow::new("kind").step("only", "a", async |n: u32| Ok::<_, StepError>(n));
     let job = workflow.job("k", &0).unwrap();

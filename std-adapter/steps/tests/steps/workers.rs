@@ -58,7 +58,7 @@ async fn a_worker_that_must_go_gives_back_what_does_not_end() {
     assert_eq!(job.status, Status::Done);
     let job = store.job(hangs).await.unwrap().unwrap();
     assert_eq!((job.status, job.failures), (Status::Waiting, 0));
-    // Whoever works next takes it up at once.
+    // The next worker takes it up at once.
     let _worker = steps.work();
     sleep(Duration::from_secs(1)).await;
     assert_eq!(
@@ -73,7 +73,7 @@ async fn a_job_whose_worker_died_is_taken_up_after_its_lease_and_that_was_a_try(
     let workflow = script.workflow().schedule(schedule(3));
     let steps = builder(&store).workflow(&workflow).build().unwrap();
     steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
-    // Claimed by somebody who is never heard of again.
+    // Claimed by a worker that is never heard of again.
     store.claim("a", 9, LEASE).await.unwrap();
     let _worker = steps.work();
     sleep(LEASE.saturating_sub(Duration::from_secs(1))).await;
@@ -157,7 +157,7 @@ async fn who_was_given_up_but_lives_cannot_save() {
         async move { steps.run(&workflow, "k", &0).await.unwrap() }
     });
     sleep(Duration::from_secs(1)).await;
-    // Somebody cancels it, and has it run anew, while it runs.
+    // An operator cancels it, and has it run anew, while it runs.
     let job = only_job(&store).await;
     assert!(store.cancel(job.id).await.unwrap());
     let late = run.await.unwrap();
@@ -191,7 +191,7 @@ async fn many_workers_run_each_step_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_was_kept_by_the_store_is_taken_up_at_once_when_somebody_says_so() {
+async fn a_job_that_was_kept_by_the_store_is_taken_up_at_once_on_command() {
     for is_woken in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([]));
         let workflow = script.workflow();

@@ -1,4 +1,4 @@
-//! How many jobs are claimed in a second, of a lane beside one that is nine times as long and that nobody asks for.
+//! How many jobs are claimed in a second, of a lane beside one that is nine times as long and that no worker asks for.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

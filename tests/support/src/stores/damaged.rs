@@ -1,4 +1,4 @@
-//! Rows that somebody else has written to, past the checks of the tables.
+//! Rows that another program has written to, past the checks of the tables.
 
 use std::time::{Duration, Instant};
 

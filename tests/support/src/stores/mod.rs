@@ -1,5 +1,5 @@
 //! What the tests of all databases share, beside the contract: `storm` kills workers at random, `claims` measures,
-//! `damaged` has rows that somebody else has written to.
+//! `damaged` has rows that another program has written to.
 
 pub mod claims;
 pub mod damaged;

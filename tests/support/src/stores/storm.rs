@@ -128,7 +128,7 @@ impl Storm {
              {rights} rights given, each to one",
             self.name
         );
-        assert!(kills > 0, "too few jobs to kill anybody");
+        assert!(kills > 0, "too few jobs to kill a worker");
     }
 
     fn worker(&self, at: usize) -> Worker {
@@ -151,7 +151,7 @@ impl Storm {
             let diary = std::fs::read_to_string(self.diary(at)).unwrap_or_default();
             for line in diary.lines() {
                 let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
-                // Of whoever was killed in the midst of it.
+                // Of a process that was killed while it wrote.
                 let [what, id, fence, step] = &words[..] else {
                     continue;
                 };

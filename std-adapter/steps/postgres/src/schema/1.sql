@@ -1,6 +1,6 @@
 -- `ended` is NULL while a job waits or runs; of one that runs, `due` is when its lease is over. `kept` is when it was to be due
 -- first. `held_up` is how often in a row it was given back without a try, `held_since` when that was first, `unknown_since`
--- since when nobody who claimed it knew how to run it.
+-- since when no worker that claimed it knew how to run it.
 CREATE TABLE {schema}.job (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY CHECK (id > 0),
     kind text COLLATE "C" NOT NULL,

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `damaged` | rows that somebody else has written to |
+//! | `damaged` | rows that another program has written to |
 //! | `server`, `programs` | a server of its own |
 //! | `schemas` | tables of others, of other versions; who may not make any |
 //! | `sharing` | several stores on one database; transactions of the application's own |

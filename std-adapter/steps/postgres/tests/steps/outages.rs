@@ -38,7 +38,7 @@ async fn a_claim_that_a_crash_took_back_saves_nothing_and_its_fence_is_not_given
         put(&store, &key.to_string()).await;
         let first = claim_one(&store).await.right;
         server.restart().await;
-        // Asked by somebody else, whose connection was not cut off.
+        // Asked through another connection, which was not cut off.
         let other = server.store().await;
         let second = claim(&other, 1, LEASE).await.pop();
         let state = "1".to_owned();
@@ -122,7 +122,7 @@ fn signal_of(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_leaves_no_connection_in_doubt() {
+async fn a_call_that_no_caller_waits_for_leaves_no_connection_in_doubt() {
     let Some(server) = Server::start().await else {
         return;
     };
@@ -147,7 +147,7 @@ async fn a_call_that_nobody_waits_for_leaves_no_connection_in_doubt() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_an_error_soon() {
     let began = Instant::now();
-    // Nobody listens on it, as nobody may.
+    // No process listens on it, as none may.
     let error = PostgresStore::connect("host=127.0.0.1 port=1 user=test")
         .await
         .unwrap_err();

@@ -82,7 +82,7 @@ async fn tables_of_all_older_versions_are_led_to_the_latest() {
 }
 
 #[tokio::test]
-async fn tables_made_by_somebody_else_are_named() {
+async fn tables_made_by_another_program_are_named() {
     let Some(server) = Server::start().await else {
         return;
     };

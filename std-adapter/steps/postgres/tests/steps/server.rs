@@ -56,7 +56,7 @@ impl Server {
                 .arg("-D")
                 .arg(&folder),
         );
-        // Below the ports that systems give to whoever connects.
+        // Below the ports that systems give to clients.
         loop {
             let port = fastrand::u16(10_000..30_000);
             let child = Self::spawn(&folder, port);

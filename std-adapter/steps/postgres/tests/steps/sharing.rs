@@ -46,7 +46,7 @@ async fn hundreds_of_claimers_of_several_stores_get_each_job_once() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_holds_does_not_hold_up_the_rest() {
+async fn what_another_transaction_holds_does_not_hold_up_the_rest() {
     let Some(server) = Server::start().await else {
         return;
     };

@@ -1,6 +1,6 @@
 -- Times are microseconds since 1970. `ended` is NULL while a job waits or runs; of one that runs, `due` is when its
 -- lease is over. `kept` is when it was to be due first. `held_up` is how often in a row it was given back without a try,
--- `held_since` when that was first, `unknown_since` since when nobody who claimed it knew how to run it.
+-- `held_since` when that was first, `unknown_since` since when no worker that claimed it knew how to run it.
 CREATE TABLE atomic_breaker_job (
     id INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     kind TEXT NOT NULL,

@@ -1,4 +1,4 @@
-//! Rows that somebody else has written to.
+//! Rows that another program has written to.
 
 use crate::connection;
 use crate::folder::Folder;

@@ -100,7 +100,7 @@ async fn the_file_of_an_application_keeps_what_it_has() {
 }
 
 #[test]
-fn tables_of_that_name_made_by_somebody_else_are_named() {
+fn tables_of_that_name_made_by_another_program_are_named() {
     for tables in [
         "CREATE TABLE atomic_breaker_job (id INTEGER)",
         "CREATE TABLE atomic_breaker_schema (version INTEGER)",

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `damaged` | rows that somebody else has written to |
+//! | `damaged` | rows that another program has written to |
 //! | `files` | files of others, of other versions, that cannot be opened or written |
 //! | `full` | a disk that is full, and has room again |
 //! | `sharing` | several stores on one file; transactions of the application's own |

@@ -66,11 +66,15 @@ impl<D: Store, Q> KeepLayer<D, Q> {
     ) -> Result<Self, KeepConfigError> {
         let kind = later.kind();
         if later.0.steps.len() != 1 {
-            return Err(KeepConfigError::Steps(kind));
+            return Err(KeepConfigError::new(format!(
+                "workflow {kind:?} does not have one step: take it as `replay` made it"
+            )));
         }
         let room = steps.0.lanes.get(later.0.steps[0].lane);
         let (true, Some(room)) = (steps.0.workflows.contains_key(kind), room) else {
-            return Err(KeepConfigError::Unknown(kind));
+            return Err(KeepConfigError::new(format!(
+                "workflow {kind:?} is not known here: give it to the builder of the steps"
+            )));
         };
         let shared = Shared {
             config,
