@@ -83,6 +83,6 @@ pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 
 /// The page on durable steps, whose code is compiled and run.
-#[cfg(all(doctest, feature = "http"))]
+#[cfg(all(doctest, feature = "contract", feature = "http"))]
 #[doc = include_str!("../../../docs/steps.md")]
 mod page {}

@@ -29,7 +29,7 @@ const TOGETHER: usize = 8;
 type Kept = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Checks all promises, each with a store of its own that `make` returns without any jobs. Takes some seconds, as leases
-/// must end. Needs a runtime of tokio; time may be [paused](tokio::time::pause) for a store that uses tokio's clock.
+/// must end. Needs a runtime of tokio; time may be paused for a store that uses tokio's clock.
 ///
 /// # Panics
 /// A promise is broken: the message names it, and its own panic says how.
