@@ -25,7 +25,7 @@
 //! | `contract` | what every store does alike, as tests; with the feature `contract` |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 //!
-//! Everything in `atomic-breaker-std` is re-exported here, so this package is the only one to depend on.
+//! Everything in `atomic-breaker-resource` is re-exported here, so this package is the only one to depend on.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -44,7 +44,6 @@ mod keep;
 mod lane;
 mod memory;
 mod notifier;
-
 #[cfg(feature = "http")]
 mod response;
 mod room;
