@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
+use atomic_breaker::AnyBreaker;
 #[cfg(feature = "fleet")]
 use atomic_breaker_fleet::{FleetStatus, Joined};
-use atomic_breaker_registry::AnyRegistry;
+use atomic_breaker_registry::{AnyRegistry, AnyResource};
 #[cfg(feature = "steps")]
 use atomic_breaker_steps::{Steps, Store};
 use axum::Router;
@@ -17,7 +17,7 @@ use super::gate::{Gate, Host, OriginOf};
 #[cfg(feature = "steps")]
 use super::jobs::OfSteps;
 use super::response::Problem;
-use super::source::{OfRegistry, OfSingle, Single, Source};
+use super::source::{OfRegistry, OfSingle, Source};
 use super::{AdminError, Timeline, router, text};
 
 /// What is shown, and to which clients; [`router`](Self::router) turns it into an axum router, which a service nests
@@ -91,13 +91,21 @@ impl Admin {
         self.source(name.into(), Box::new(OfRegistry(registry)))
     }
 
-    /// Shows a single breaker, or a [`Resource`](atomic_breaker_registry::Resource), whose last failure and shadow mode are
-    /// shown as well: an `Arc`, or a `&'static` reference.
-    pub fn breaker<H>(self, name: impl Into<Arc<str>>, breaker: H) -> Self
+    /// Shows a single breaker: an `Arc`, or a `&'static` reference.
+    pub fn breaker<B>(self, name: impl Into<Arc<str>>, breaker: B) -> Self
     where
-        H: Deref<Target: Single> + Send + Sync + 'static,
+        B: AnyBreaker + Send + Sync + 'static,
     {
-        self.source(name.into(), Box::new(OfSingle(breaker)))
+        self.source(name.into(), Box::new(OfSingle::breaker(breaker)))
+    }
+
+    /// Shows a [`Resource`](atomic_breaker_registry::Resource), with its last failure and shadow mode: an `Arc`, or a
+    /// `&'static` reference.
+    pub fn resource<R>(self, name: impl Into<Arc<str>>, resource: R) -> Self
+    where
+        R: AnyResource + Send + Sync + 'static,
+    {
+        self.source(name.into(), Box::new(OfSingle::resource(resource)))
     }
 
     fn source(mut self, name: Arc<str>, it: Box<dyn Source>) -> Self {

@@ -40,7 +40,7 @@ impl fmt::Display for AdminError {
             Self::NotShown(name) => write!(
                 f,
                 "the timeline records {name:?}, which is not shown: give `Timeline::of` and \
-                 `Admin::registry`, `breaker` or `registry_by` the same name"
+                 `Admin::registry`, `breaker` or `resource` the same name"
             ),
             Self::BadHost(host) => write!(
                 f,

@@ -30,7 +30,7 @@
 //!
 //!     let admin = Admin::new(&timeline)
 //!         .registry("hosts", Arc::clone(&hosts))
-//!         .breaker("payments", &PAYMENTS)
+//!         .resource("payments", &PAYMENTS)
 //!         .hosts(["admin.example.com"])
 //!         .router()?
 //!         .layer(from_fn(authenticate));
@@ -79,7 +79,6 @@ mod timeline;
 pub use builder::Admin;
 pub use error::AdminError;
 pub use operator::Operator;
-pub use source::{Parts, Single};
 pub use timeline::{Recorder, Timeline};
 
 /// The code of the page in the repository, compiled and run.

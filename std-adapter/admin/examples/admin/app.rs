@@ -47,7 +47,7 @@ pub(crate) fn router(service: &Service) -> Result<Router, Box<dyn Error>> {
     let admin = Admin::new(&service.timeline)
         .title("shop, development")
         .registry("hosts", Arc::clone(&service.hosts))
-        .breaker("database", Arc::clone(&service.database))
+        .resource("database", Arc::clone(&service.database))
         .router()?
         .layer(from_fn(authenticate));
     Ok(Router::new().nest_service("/breakers", admin))

@@ -9,7 +9,6 @@ mod single;
 pub(super) use fleet::OfFleet;
 pub(super) use registry::OfRegistry;
 pub(super) use single::OfSingle;
-pub use single::{Parts, Single};
 
 use std::sync::Arc;
 

@@ -1,92 +1,92 @@
 //! A single breaker that is shown.
 
 use std::any::Any;
-use std::fmt;
-use std::ops::Deref;
 
 use atomic_breaker::{
     Adjust, AnyBreaker, AsRules, Breaker, Clock, Config, Control, Observer, Tally, word::Word,
 };
-use atomic_breaker_registry::{AdjustableBreaker, Enforcement, LastFailureCell, Resource};
+use atomic_breaker_registry::{AdjustableBreaker, AnyResource, Enforcement, LastFailureCell};
 
 use super::super::response::Problem;
 use super::{Command, Head, Seen, Source, not_set};
 
-/// A [`Breaker`](atomic_breaker_registry::Breaker), or a [`Resource`]: see [`Admin::breaker`](super::super::Admin::breaker).
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is neither a breaker nor a resource",
-    note = "pass an `Arc` of a `Breaker` or `Resource`, or a `&'static` reference, as to a `static`; for a registry \
-            there is `Admin::registry`"
-)]
-pub trait Single {
-    /// What is shown of it.
-    fn parts(&self) -> Parts<'_>;
+/// A handle to a breaker or resource.
+pub(crate) struct OfSingle<H> {
+    handle: H,
+    parts: fn(&H) -> Parts<'_>,
 }
 
-/// What is shown of a [`Single`] breaker.
-pub struct Parts<'a> {
+struct Parts<'a> {
     control: &'a dyn Control,
     config: Config,
     /// Of an `AdjustableBreaker`; the rules of others are fixed.
     adjust: Option<&'a dyn Adjust>,
+    /// Of a resource.
     beside: Option<(&'a LastFailureCell, &'a Enforcement)>,
 }
 
-impl<C, W, T, O, R> Single for Breaker<C, W, T, O, R>
-where
-    C: Clock + 'static,
-    W: Word + 'static,
-    T: Tally + 'static,
-    O: Observer + 'static,
-    R: AsRules<W::Bits> + 'static,
-{
-    fn parts(&self) -> Parts<'_> {
+impl<'a> Parts<'a> {
+    fn of<C, W, T, O, R>(breaker: &'a Breaker<C, W, T, O, R>) -> Self
+    where
+        C: Clock + 'static,
+        W: Word + 'static,
+        T: Tally + 'static,
+        O: Observer + 'static,
+        R: AsRules<W::Bits> + 'static,
+    {
         // Only the type of a breaker tells whether its rules can be replaced.
-        let any: &dyn Any = self;
+        let any: &dyn Any = breaker;
         let adjustable = any.downcast_ref::<AdjustableBreaker<C, W, T, O>>();
-        Parts {
-            control: self,
-            config: *self.config(),
+        Self {
+            control: breaker,
+            config: *breaker.config(),
             adjust: adjustable.map(|breaker| -> &dyn Adjust { breaker }),
             beside: None,
         }
     }
 }
 
-impl<B: AnyBreaker + 'static> Single for Resource<B> {
-    fn parts(&self) -> Parts<'_> {
-        Parts {
-            beside: Some((self.last_failure(), self.enforcement())),
-            ..self.breaker().as_breaker().parts()
+impl<H> OfSingle<H> {
+    pub(crate) fn breaker(handle: H) -> Self
+    where
+        H: AnyBreaker + 'static,
+    {
+        Self {
+            handle,
+            parts: |it| Parts::of(it.as_breaker()),
         }
     }
-}
 
-impl fmt::Debug for Parts<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts")
-            .field("snapshot", &self.control.snapshot())
-            .finish_non_exhaustive()
+    pub(crate) fn resource(handle: H) -> Self
+    where
+        H: AnyResource + 'static,
+    {
+        Self {
+            handle,
+            parts: |it| Parts {
+                beside: Some((it.last_failure(), it.enforcement())),
+                ..Parts::of(it.breaker().as_breaker())
+            },
+        }
     }
-}
 
-/// A handle to a breaker or resource.
-pub(crate) struct OfSingle<H>(pub(crate) H);
+    fn parts(&self) -> Parts<'_> {
+        (self.parts)(&self.handle)
+    }
 
-impl<H: Deref<Target: Single>> OfSingle<H> {
     /// The parts, unless a key is named.
-    fn parts(&self, key: Option<&str>) -> Result<Parts<'_>, Problem> {
+    fn only(&self, key: Option<&str>) -> Result<Parts<'_>, Problem> {
         if key.is_some() {
             let error = "this is one breaker: leave the key out";
             return Err(Problem::bad_request(error));
         }
-        Ok(self.0.parts())
+        Ok(self.parts())
     }
 }
 
-impl<H: Deref<Target: Single> + Send + Sync> Source for OfSingle<H> {
+impl<H: Send + Sync> Source for OfSingle<H> {
     fn head(&self) -> Head {
-        let parts = self.0.parts();
+        let parts = self.parts();
         Head {
             kind: "breaker",
             keys: None,
@@ -97,7 +97,7 @@ impl<H: Deref<Target: Single> + Send + Sync> Source for OfSingle<H> {
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen)) {
-        let parts = self.0.parts();
+        let parts = self.parts();
         let seen = Seen {
             snapshot: parts.control.snapshot(),
             last_failure: parts.beside.and_then(|(failure, _)| failure.get()),
@@ -107,16 +107,16 @@ impl<H: Deref<Target: Single> + Send + Sync> Source for OfSingle<H> {
     }
 
     fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
-        command(self.parts(key)?.control);
+        command(self.only(key)?.control);
         Ok(())
     }
 
     fn rules(&self, key: Option<&str>) -> Result<Config, Problem> {
-        Ok(self.parts(key)?.config)
+        Ok(self.only(key)?.config)
     }
 
     fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
-        let Parts { adjust, config, .. } = self.parts(key)?;
+        let Parts { adjust, config, .. } = self.only(key)?;
         let Some(breaker) = adjust else {
             return Err(Problem::conflict(
                 "the rules of this breaker are fixed: build it with build_adjustable to replace them while it is in use",
@@ -138,6 +138,6 @@ impl<H: Deref<Target: Single> + Send + Sync> Source for OfSingle<H> {
     }
 
     fn enforcement(&self) -> Option<&Enforcement> {
-        self.0.parts().beside.map(|(_, enforcement)| enforcement)
+        self.parts().beside.map(|(_, enforcement)| enforcement)
     }
 }

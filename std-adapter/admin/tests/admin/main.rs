@@ -16,10 +16,6 @@
 //! | `jobs` | jobs of durable steps, read and changed |
 //! | `docs` | the commands of `docs/admin.md` |
 //! | `types` | a service that keeps all of it in fields |
-#![allow(
-    clippy::redundant_closure_for_method_calls,
-    reason = "a method of a key's breaker is not general enough"
-)]
 
 mod attacked;
 mod control;

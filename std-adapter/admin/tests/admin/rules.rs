@@ -145,7 +145,7 @@ fn adjusted() -> Adjusted {
     let admin = Admin::new(&timeline)
         .breaker("alone", &ALONE)
         .breaker("shared", Arc::clone(&shared))
-        .breaker("resource", Arc::clone(&resource))
+        .resource("resource", Arc::clone(&resource))
         .breaker("fixed", Arc::new(atomic_breaker_registry::breaker(RULES)));
     let app = App::of(admin);
     Adjusted {

@@ -12,15 +12,15 @@ fn error(admin: Admin) -> String {
 fn invalid_settings_are_errors_that_say_what_to_do() {
     let world = World::new();
     assert!(
-        error(world.admin().breaker("hosts", world.payments.clone()))
+        error(world.admin().resource("hosts", world.payments.clone()))
             .contains("\"hosts\" is given twice")
     );
-    assert!(error(world.admin().breaker("", world.payments.clone())).contains("1 to 128 bytes"));
+    assert!(error(world.admin().resource("", world.payments.clone())).contains("1 to 128 bytes"));
     assert!(
         error(
             world
                 .admin()
-                .breaker("x".repeat(129), world.payments.clone())
+                .resource("x".repeat(129), world.payments.clone())
         )
         .contains("1 to 128 bytes")
     );

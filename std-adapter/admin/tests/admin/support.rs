@@ -49,7 +49,7 @@ impl World {
     pub(crate) fn admin(&self) -> Admin {
         Admin::new(&self.timeline)
             .registry("hosts", Arc::clone(&self.hosts))
-            .breaker("payments", Arc::clone(&self.payments))
+            .resource("payments", Arc::clone(&self.payments))
     }
 
     /// As alice.

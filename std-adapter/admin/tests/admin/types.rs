@@ -35,7 +35,7 @@ fn service() -> Service {
     let Parts { admin } = Parts {
         admin: Admin::new(&timeline)
             .registry("hosts", Arc::clone(&hosts))
-            .breaker("payments", Arc::clone(&payments))
+            .resource("payments", Arc::clone(&payments))
             .breaker("search", Arc::clone(&search)),
     };
     let operator = Operator::new("alice");

@@ -113,7 +113,7 @@ impl Site {
         let admin = Admin::new(&timeline)
             .title("shop <production>")
             .registry("hosts", Arc::clone(&hosts))
-            .breaker("payments", Arc::clone(&payments))
+            .resource("payments", Arc::clone(&payments))
             .fleet("shop", &joined);
         let admin = settings(admin).router().unwrap().layer(Extension(operator));
         let app = Router::new().nest_service("/deep/breakers", admin);
