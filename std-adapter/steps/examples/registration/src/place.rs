@@ -6,7 +6,10 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atomic_breaker_postgres::{PostgresStore, PostgresStoreError, tokio_postgres::{self, NoTls}};
+use atomic_breaker_postgres::{
+    PostgresStore, PostgresStoreError,
+    tokio_postgres::{self, NoTls},
+};
 use atomic_breaker_sqlite::{SqliteStore, SqliteStoreError};
 
 use tokio::time::sleep;

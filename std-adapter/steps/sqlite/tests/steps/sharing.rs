@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use atomic_breaker_sqlite::{
-    SqliteStore, rusqlite::{Connection, Transaction, TransactionBehavior},
+    SqliteStore,
+    rusqlite::{Connection, Transaction, TransactionBehavior},
 };
 use atomic_breaker_steps::{Change, Claimed, Put, Save, Status, Store};
 use futures_util::future::join_all;
