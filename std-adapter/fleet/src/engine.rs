@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Answer, Ask, InstanceId, Message, Name, Reading};
 
-/// Where the instances of a fleet meet: a shared engine such as Redis. [`Ledger`](super::Ledger) defines exactly what
+/// Where the instances of a fleet meet: a shared engine such as Redis. `contract::Ledger` defines exactly what
 /// each request does; an engine handles one at a time and publishes what it changes. It keeps time with its own clock
 /// only.
 ///

@@ -41,7 +41,7 @@ impl StepError {
 
     /// It failed, and is not to be tried again before this time has passed: what a `Retry-After` says. The schedule may
     /// choose a later time; more than ten years counts as ten. The lane's breaker opens for that time, too, up to its
-    /// [`max_retry_after`](atomic_breaker_steps::Config::max_retry_after).
+    /// [`max_retry_after`](crate::Config::max_retry_after).
     pub fn retry_after(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
             error: error.into(),

@@ -36,10 +36,10 @@ pub(crate) fn modules_of(source: &Path) -> BTreeMap<String, Module> {
             let Some(first) = resolved(&module, &path) else {
                 continue;
             };
-            let used = exported.get(&first).cloned().unwrap_or(first);
-            if used != module[0] && modules.contains_key(&used) {
+            let target = exported.get(&first).cloned().unwrap_or(first);
+            if target != module[0] && modules.contains_key(&target) {
                 let uses = &mut modules.get_mut(&module[0]).unwrap().uses;
-                uses.entry(used).or_insert_with(|| file.clone());
+                uses.entry(target).or_insert_with(|| file.clone());
             }
         }
     }

@@ -146,7 +146,7 @@ impl ClientConfig<AtEndOfBody> {
 impl<R> ClientConfig<R> {
     /// How long a request may take, all tries and pauses together, until the head of the response has arrived. After
     /// that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request may carry a shorter
-    /// time of its own, a [`Deadline`](super::Deadline) among its extensions; with a time of 0 it fails at once and is
+    /// time of its own, a [`Deadline`](crate::Deadline) among its extensions; with a time of 0 it fails at once and is
     /// not sent.
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.deadline = time;

@@ -63,8 +63,8 @@ use crate::at_end::OwnLimit;
 /// | a breaker and no layers | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and `HttpClassifier` around `client.execute(..)` |
 ///
 /// Bodies that break off count with `ClientConfig::at_end_of_body`, or with
-/// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`]
-/// above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`] knows which errors are the host's
+/// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`](crate::into_reqwest)
+/// above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
 /// fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in
 /// your own layers pass it to [`HttpClassifier::with_rules`](crate::HttpClassifier::with_rules).
 ///
