@@ -6,8 +6,7 @@ use atomic_breaker_registry::State;
 
 use crate::figures::figure;
 use crate::outages::returns;
-use crate::process::pause;
-use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip};
+use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, pause, trip};
 use crate::server::Server;
 
 #[tokio::test]

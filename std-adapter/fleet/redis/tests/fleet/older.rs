@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use crate::figures::figure;
 use crate::outages::returns;
-use crate::process::pause;
-use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip};
+use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, pause, trip};
 use crate::server::Server;
 
 const RECORDS: &str = "{test}:records";

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::figures::figure;
-use crate::process::pause;
-use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, trip, until};
+use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, pause, trip, until};
 use crate::proxy::Proxy;
 use crate::server::Server;
 

@@ -8,8 +8,7 @@ use atomic_breaker_redis::RedisFleet;
 use atomic_breaker_registry::State;
 
 use crate::figures::figure;
-use crate::process::pause;
-use crate::process::{GRACE_MS, Process, connected, trip, until};
+use crate::process::{GRACE_MS, Process, connected, pause, trip, until};
 use crate::server::{Server, send};
 
 const ADDRESS: &str = "ATOMIC_BREAKER_PROBER";
