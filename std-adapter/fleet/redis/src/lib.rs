@@ -1,11 +1,12 @@
 //! [Fleets](atomic_breaker_fleet) of circuit breakers, connected through Redis 7: instances learn from one another's
-//! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on
-//! alone.
+//! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on alone.
 //!
 //! ```no_run
+//! use atomic_breaker_fleet::{FleetConfig, Joined};
 //! use atomic_breaker_redis::RedisFleet;
-//! use atomic_breaker_fleet::{Answer, Ask, EngineError, Fleet, InstanceId, Name, PeriodId, Reading, Verdict};
-//! use atomic_breaker_registry::{Breaker, Config, StdClock};
+//! use atomic_breaker_fleet::{FleetConfig, Joined};
+//! use atomic_breaker_redis::RedisFleet;
+//! use atomic_breaker_std::{Breaker, Config, StdClock};
 //! use std::sync::Arc;
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
