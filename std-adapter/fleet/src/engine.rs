@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::{Answer, Ask, InstanceId, Message, Name, Reading};
 
-/// Where the instances of a fleet meet: a shared engine such as Redis. `contract::Ledger` defines exactly what
-/// each request does; an engine handles one at a time and publishes what it changes. It keeps time with its own clock
-/// only.
+/// Where the instances of a fleet meet: a shared engine such as Redis. The feature `contract` has the reference that
+/// defines what each request does, and the test that an engine must pass. An engine handles one request at a time,
+/// publishes what it changes, and keeps time with its own clock only.
 ///
 /// None of this runs inside a call guarded by a breaker. Code that awaits an answer sets a time limit and drops the
 /// future once that has passed; the request may then have been done or not.
