@@ -4,8 +4,6 @@
 //! ```no_run
 //! use atomic_breaker_fleet::{FleetConfig, Joined};
 //! use atomic_breaker_redis::RedisFleet;
-//! use atomic_breaker_fleet::{FleetConfig, Joined};
-//! use atomic_breaker_redis::RedisFleet;
 //! use atomic_breaker_std::{Breaker, Config, StdClock};
 //! use std::sync::Arc;
 //!

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Config, Rejected, Transition};
+use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver};
 
 use super::seat::{Event, Queue};
 use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
 use crate::Name;
 use crate::member::Action;
 use crate::name::SEPARATOR;
-use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver};
 
 /// The places of all keys of a [`Registry`](atomic_breaker_registry::Registry) in its fleet. It [observes](KeyedObserver) the
 /// registry, and [takes](Self::take) it once it is built. Clones share the places.
 ///
 /// ```
-/// use atomic_breaker_registry::{Config, Registry};
 /// use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
+/// use atomic_breaker_registry::{Config, Registry};
 /// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
