@@ -1,120 +1,15 @@
-//! The compare-and-swap loop that applies a step of the machine to the word. (`report` has two shorter
-//! ones, for common cases that need no machine.)
+//! The compare-and-swap loop that applies a step of the machine to the word. (`report` has a short one for the common
+//! reports of a closed breaker.)
 
+use crate::applied::Applied;
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::config::AsRules;
-use crate::machine::{Machine, Step};
+use crate::machine::Step;
 use crate::observer::{Cause, Observer, Transition};
-use crate::state::State;
 use crate::tally::Tally;
 use crate::word::{self, Bits, Word};
-
-/// What became of the word. It travels in two registers, so that an unused result costs nothing.
-#[derive(Clone, Copy)]
-pub(crate) struct Applied<B> {
-    pub(crate) bits: B,
-    made: Made,
-}
-
-/// What the word does not say about the transition that led to it: the state before, why and when. It takes
-/// one register.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Made(Packed);
-
-/// 4 bits for the cause, 6 bits for the state before; the rest is as much of the clock reading as fits.
-#[cfg(target_pointer_width = "64")]
-type Packed = u64;
-#[cfg(not(target_pointer_width = "64"))]
-type Packed = u32;
-
-const CAUSE_BITS: u32 = 4;
-const TIME_SHIFT: u32 = CAUSE_BITS + 6;
-
-impl Made {
-    const NOTHING: Self = Self(0);
-
-    #[inline]
-    fn new(from: u32, cause: Cause, at_ms: u32) -> Self {
-        let why = from << CAUSE_BITS | (cause as u32 + 1);
-        Self(Packed::from(at_ms) << TIME_SHIFT | Packed::from(why))
-    }
-
-    #[inline]
-    fn cause(self) -> Cause {
-        // One more than the cause, since 0 means nothing.
-        let index = (self.0 as u32 & ((1 << CAUSE_BITS) - 1)).wrapping_sub(1);
-        let cause = Cause::ALL.get(index as usize);
-        cause.copied().unwrap_or(Cause::Manual)
-    }
-
-    /// The [`trace`](Circuit::trace) of the state before.
-    #[inline]
-    fn from(self) -> u32 {
-        (self.0 >> CAUSE_BITS) as u32 & 0x3F
-    }
-
-    #[cfg(target_pointer_width = "64")]
-    #[inline]
-    fn at_ms(self, _clock: &impl Clock) -> u32 {
-        (self.0 >> TIME_SHIFT) as u32
-    }
-
-    /// 22 bits of the reading are kept, the others are taken from a reading now: right if the two are less
-    /// than half an hour apart.
-    #[cfg(not(target_pointer_width = "64"))]
-    #[inline]
-    fn at_ms(self, clock: &impl Clock) -> u32 {
-        let now_ms = clock.now_ms();
-        // Signed, because clocks may step back a little.
-        let since = (now_ms << TIME_SHIFT).wrapping_sub(self.0 & !((1 << TIME_SHIFT) - 1));
-        now_ms.wrapping_sub((since.cast_signed() >> TIME_SHIFT).cast_unsigned())
-    }
-}
-
-// A cause and a trace fit.
-const _: () = assert!(Cause::ALL.len() < 1 << CAUSE_BITS);
-
-impl<B> Applied<B> {
-    #[inline]
-    pub(crate) const fn nothing(bits: B) -> Self {
-        Self {
-            bits,
-            made: Made::NOTHING,
-        }
-    }
-
-    /// Whether there was a transition.
-    pub(crate) fn has_changed(&self) -> bool {
-        self.made != Made::NOTHING
-    }
-}
-
-impl<B: Bits> Applied<B> {
-    /// Depends on nothing but numbers, so that the compiler drops it if the result is unused.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn transition(self, at_ms: u32) -> Transition {
-        let next = Circuit::of_valid(self.bits);
-        let to = next.state();
-        Transition {
-            from: Circuit::<B>::state_of(self.made.from()),
-            to,
-            cause: self.made.cause(),
-            at_ms,
-            epoch: next.epoch() as u16,
-            trips: next.trips() as u8,
-            open_for_ms: match to {
-                State::Open => Machine::<B>::opened_for(next, at_ms),
-                State::Closed
-                | State::HalfOpen
-                | State::Returning
-                | State::ForcedOpen
-                | State::Disabled => 0,
-            },
-        }
-    }
-}
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Applies `step` to the word, again if another caller was faster. The caller of this function
@@ -146,11 +41,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             }
             match self.exchange(seen, next) {
                 Ok(()) => {
-                    return Applied {
-                        bits: next.bits(),
-                        made: cause.map_or(Made::NOTHING, |cause| {
-                            Made::new(circuit.trace(), cause, now.ms())
-                        }),
+                    return match cause {
+                        Some(cause) => Applied::transition(circuit, next, cause, now.ms()),
+                        None => Applied::nothing(next.bits()),
                     };
                 }
                 Err(found) => seen = found,
@@ -166,11 +59,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let healed = Circuit::healed(corrupt);
         match self.exchange(corrupt, healed) {
             Ok(()) => {
-                let closed = Circuit::of_valid(W::Bits::FRESH).trace();
-                let made = Made::new(closed, Cause::CorruptWord, self.clock.now_ms());
-                let bits = healed.bits();
-                self.notify(Applied { bits, made });
-                bits
+                let closed = Circuit::of_valid(W::Bits::FRESH);
+                let now_ms = self.clock.now_ms();
+                self.notify(Applied::transition(
+                    closed,
+                    healed,
+                    Cause::CorruptWord,
+                    now_ms,
+                ));
+                healed.bits()
             }
             Err(found) => found,
         }
@@ -197,6 +94,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// The transition that was made.
     #[inline]
     pub(crate) fn answer(&self, applied: Applied<W::Bits>) -> Option<Transition> {
-        (applied.made != Made::NOTHING).then(|| applied.transition(applied.made.at_ms(&self.clock)))
+        applied.made(&self.clock)
     }
 }

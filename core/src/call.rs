@@ -1,7 +1,6 @@
 //! Guarded calls: acquire, run, report, in one expression.
 
 use core::future::poll_fn;
-use core::mem;
 use core::pin::pin;
 
 use crate::breaker::{AnyBreaker, Breaker};
@@ -9,10 +8,10 @@ use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::error::{CallError, Rejected};
 use crate::observer::Observer;
-use crate::outcome::{AnyError, Classify, Failure};
+use crate::outcome::{AnyError, Classify, Failure, or_on_panic};
 use crate::permit::Permit;
 use crate::tally::Tally;
-use crate::ticket::Ticket;
+use crate::token::Ticket;
 use crate::word::Word;
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
@@ -159,25 +158,6 @@ pub(crate) fn count_panic<V, H: AnyBreaker>(
     operation: impl FnOnce() -> V,
 ) -> V {
     or_on_panic(operation, || permit.end(Failure::new().into()))
-}
-
-/// Runs `operation`, and `otherwise` if it panics. `core` cannot ask whether a thread is panicking, but
-/// a guard that is not forgotten is dropped only by unwinding.
-#[inline]
-fn or_on_panic<V>(operation: impl FnOnce() -> V, otherwise: impl FnMut()) -> V {
-    let guard = Unwinding(otherwise);
-    let value = operation();
-    mem::forget(guard);
-    value
-}
-
-struct Unwinding<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for Unwinding<F> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0();
-    }
 }
 
 /// What to do if a call is rejected, in one expression.

@@ -7,6 +7,30 @@ use crate::word::code::{
 };
 use crate::word::{self, Bits, Field, Peek, open_time};
 
+/// A circuit unpacked: what each state keeps, in ticks. For everything that is not on the path of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mode {
+    Closed {
+        failures: u32,
+    },
+    Open {
+        /// The deadline less the open time.
+        began: u32,
+        lasts: u32,
+        is_demanded: bool,
+    },
+    HalfOpen {
+        in_flight: u32,
+        successes: u32,
+        lost: u32,
+    },
+    Returning {
+        failures: u32,
+    },
+    ForcedOpen,
+    Disabled,
+}
+
 /// The content of a word, sound by construction. Read and changed field by field, so that a step of
 /// the machine is a few shifts and masks. Times and durations are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +46,11 @@ impl<B: Bits> Circuit<B> {
     /// The circuit of a word, if a breaker could have written it.
     pub(crate) fn decode(word: B) -> Option<Self> {
         word::is_valid(word).then_some(Self(word))
+    }
+
+    /// The circuit of a word. One that no breaker writes counts as healed.
+    pub(crate) fn of(word: B) -> Self {
+        Self::decode(word).unwrap_or_else(|| Self::healed(word))
     }
 
     /// What replaces a word that no breaker writes: fresh and closed, in the next epoch, so that
@@ -43,11 +72,35 @@ impl<B: Bits> Circuit<B> {
             CLOSED if has_trips => State::Returning,
             CLOSED => State::Closed,
             OPEN => State::Open,
-            OTHER if !has_trips => match self.get(B::LAYOUT.load) {
+            OTHER if !has_trips => match self.get(B::LAYOUT.payload) {
                 DISABLED | DISABLED_OVER_FORCED_OPEN => State::Disabled,
                 _ => State::ForcedOpen,
             },
             _ => State::HalfOpen,
+        }
+    }
+
+    /// What the state keeps.
+    pub(crate) fn mode(self) -> Mode {
+        match self.state() {
+            State::Closed => Mode::Closed {
+                failures: self.failures(),
+            },
+            State::Open => Mode::Open {
+                began: self.time(),
+                lasts: self.open_for(),
+                is_demanded: self.is_demanded(),
+            },
+            State::HalfOpen => Mode::HalfOpen {
+                in_flight: self.in_flight(),
+                successes: self.successes(),
+                lost: self.lost(),
+            },
+            State::Returning => Mode::Returning {
+                failures: self.failures(),
+            },
+            State::ForcedOpen => Mode::ForcedOpen,
+            State::Disabled => Mode::Disabled,
         }
     }
 
@@ -71,8 +124,8 @@ impl<B: Bits> Circuit<B> {
     /// A few bits that tell the state, for [`state_of`](Self::state_of).
     #[inline]
     pub(crate) fn trace(self) -> u32 {
-        let load = self.get(B::LAYOUT.load) & 7;
-        self.get(B::LAYOUT.state) | load << 2 | u32::from(self.trips() != 0) << 5
+        let payload = self.get(B::LAYOUT.payload) & 7;
+        self.get(B::LAYOUT.state) | payload << 2 | u32::from(self.trips() != 0) << 5
     }
 
     /// The state of a circuit with this [`trace`](Self::trace).
@@ -80,7 +133,7 @@ impl<B: Bits> Circuit<B> {
     pub(crate) fn state_of(trace: u32) -> State {
         let layout = B::LAYOUT;
         let bits = layout.state.put(trace & 3)
-            | layout.load.put(trace >> 2 & 7)
+            | layout.payload.put(trace >> 2 & 7)
             | layout.trips.put(trace >> 5 & 1);
         Self(B::from_u64(bits)).state()
     }
@@ -106,7 +159,7 @@ impl<B: Bits> Circuit<B> {
     /// While closed or returning.
     #[inline]
     pub(crate) fn failures(self) -> u32 {
-        self.get(B::LAYOUT.load)
+        self.get(B::LAYOUT.payload)
     }
 
     /// While open.
@@ -124,9 +177,10 @@ impl<B: Bits> Circuit<B> {
     /// Rounds of probes lost in a row, while half-open.
     #[inline]
     pub(crate) fn lost(self) -> u32 {
-        match self.get(B::LAYOUT.state) {
-            OTHER => self.get(B::LAYOUT.lost) + 1,
-            _ => 0,
+        if self.has_lost() {
+            self.get(B::LAYOUT.lost) + 1
+        } else {
+            0
         }
     }
 
@@ -166,7 +220,7 @@ impl<B: Bits> Circuit<B> {
 
     /// Whether a held breaker is both forced open and disabled.
     pub(crate) fn is_held_twice(self) -> bool {
-        self.get(B::LAYOUT.load) >= DISABLED_OVER_FORCED_OPEN
+        self.get(B::LAYOUT.payload) >= DISABLED_OVER_FORCED_OPEN
     }
 
     /// The next epoch, in `state`, with nothing counted yet.
@@ -197,17 +251,17 @@ impl<B: Bits> Circuit<B> {
         let layout = B::LAYOUT;
         if lost == 0 {
             let one = layout.in_flight.put(1);
-            return self.begin(HALF_OPEN, layout.load.get(one));
+            return self.begin(HALF_OPEN, layout.payload.get(one));
         }
         let rounds = layout.lost.put(lost.min(layout.max_lost) - 1) | layout.busy.put(1);
-        self.begin(OTHER, layout.load.get(rounds))
+        self.begin(OTHER, layout.payload.get(rounds))
     }
 
     #[inline]
-    fn begin(self, state: u32, load: u32) -> Self {
+    fn begin(self, state: u32, payload: u32) -> Self {
         let layout = B::LAYOUT;
         let epoch = (self.epoch() + 1) & layout.epoch.max();
-        let bits = layout.state.put(state) | layout.load.put(load) | layout.epoch.put(epoch);
+        let bits = layout.state.put(state) | layout.payload.put(payload) | layout.epoch.put(epoch);
         Self(B::from_u64(bits))
     }
 
@@ -223,7 +277,13 @@ impl<B: Bits> Circuit<B> {
 
     #[inline]
     pub(crate) fn with_failures(self, failures: u32) -> Self {
-        self.set(B::LAYOUT.load, failures)
+        self.set(B::LAYOUT.payload, failures)
+    }
+
+    /// With this many more failures: no more in all than fit.
+    #[inline]
+    pub(crate) fn with_more_failures(self, weight: u32) -> Self {
+        Self(B::from_u64(self.0.to_u64() + B::LAYOUT.payload.put(weight)))
     }
 
     /// With an open time of at least this many ticks, and how many were stored: it is rounded up.

@@ -181,7 +181,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 Step::Keep
             }
         });
-        applied.has_changed()
+        applied.is_transition()
     }
 
     fn obey(&self, command: Command) -> Option<Transition> {

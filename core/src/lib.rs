@@ -89,6 +89,7 @@
 extern crate alloc;
 
 mod acquire;
+mod applied;
 mod apply;
 mod breaker;
 mod call;
@@ -110,7 +111,6 @@ mod report;
 mod snapshot;
 pub mod state;
 pub mod tally;
-mod ticket;
 mod time;
 mod token;
 mod transition;

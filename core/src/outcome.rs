@@ -1,5 +1,6 @@
 //! How a call went, and what decides that.
 
+use core::mem;
 use core::time::Duration;
 
 use crate::number::ms;
@@ -209,4 +210,35 @@ impl<T, E> Classify<T, E> for AnyError {
             Err(_) => Failure::new().into(),
         }
     }
+}
+
+/// Runs `operation`, and `otherwise` if it panics. `core` cannot ask whether a thread is panicking, but a guard that is
+/// not forgotten is dropped only by unwinding.
+///
+/// For adapters whose permits must say that a call failed by a panic:
+///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock, outcome::or_on_panic};
+/// use std::panic::{AssertUnwindSafe, catch_unwind};
+///
+/// let breaker = Breaker::new(Config::new().consecutive_failures(1), ManualClock::new());
+/// let failed = || {
+///     breaker.acquire().unwrap().failure();
+/// };
+/// let _ = catch_unwind(AssertUnwindSafe(|| or_on_panic(|| panic!("no answer"), failed)));
+/// assert!(breaker.acquire().is_err());
+/// ```
+#[inline]
+pub fn or_on_panic<V>(operation: impl FnOnce() -> V, otherwise: impl FnMut()) -> V {
+    struct Unwinding<F: FnMut()>(F);
+    impl<F: FnMut()> Drop for Unwinding<F> {
+        #[inline]
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    let guard = Unwinding(otherwise);
+    let value = operation();
+    mem::forget(guard);
+    value
 }

@@ -2,13 +2,9 @@
 
 use core::fmt;
 
-use crate::breaker::Breaker;
 use crate::circuit::Circuit;
-use crate::clock::Clock;
-use crate::config::AsRules;
-use crate::observer::{Observer, Transition};
 use crate::state::State;
-use crate::tally::Tally;
+use crate::transition::Transition;
 use crate::word::{self, Bits, Word};
 
 /// The word of a breaker, read anew by each of these methods: what the breaker says at that moment. One load each,
@@ -60,9 +56,7 @@ trait Look {
 
 impl<W: Word> Look for W {
     fn look(&self) -> Seen {
-        let bits = word::load_acquire(self);
-        // A word that no breaker writes counts as healed, as everywhere.
-        let circuit = Circuit::decode(bits).unwrap_or_else(|| Circuit::healed(bits));
+        let circuit = Circuit::of(word::load_acquire(self));
         Seen {
             state: circuit.state(),
             epoch: circuit.epoch() as u16,
@@ -91,7 +85,12 @@ impl Seen {
     }
 }
 
-impl Present<'_> {
+impl<'a> Present<'a> {
+    #[inline]
+    pub(crate) const fn of<W: Word>(word: &'a W) -> Self {
+        Self(word)
+    }
+
     /// The state.
     pub fn state(self) -> State {
         self.0.look().state
@@ -129,34 +128,5 @@ impl fmt::Debug for Present<'_> {
             .field("state", &seen.state)
             .field("epoch", &seen.epoch)
             .finish()
-    }
-}
-
-impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// The [`Present`] through which an observer reads the word. For code that notifies an observer on behalf of the
-    /// breaker.
-    #[inline]
-    pub fn present(&self) -> Present<'_> {
-        Present(&self.word)
-    }
-
-    /// How many transitions the word has seen since this one, modulo 512 (16 in a 32-bit word): 0 while it is
-    /// the last. One load, no reading of the clock.
-    ///
-    /// Counts the transitions of all breakers that share the word. Of any two of the last 512 (16) transitions, the
-    /// later one has fewer since, whatever the clocks say.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let breaker = Breaker::new(Config::new(), ManualClock::new());
-    /// let tripped = breaker.trip().unwrap();
-    /// assert_eq!(breaker.transitions_since(&tripped), 0);
-    /// let closed = breaker.reset().unwrap();
-    /// assert_eq!(breaker.transitions_since(&tripped), 1);
-    /// assert_eq!(breaker.transitions_since(&closed), 0);
-    /// ```
-    pub fn transitions_since(&self, made: &Transition) -> u16 {
-        self.present().transitions_since(made)
     }
 }

@@ -6,12 +6,13 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::breaker::Breaker;
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, Mode};
 use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::error::{Rejected, Wait};
 use crate::machine::Machine;
-use crate::observer::Observer;
+use crate::observer::{Observer, Transition};
+use crate::present::Present;
 use crate::state::State;
 use crate::tally::Tally;
 use crate::time::TimeBase;
@@ -200,47 +201,73 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// What the word says now: one load, one reading of the clock. A corrupt word reads as the
     /// fresh, closed one that takes its place on first use.
     pub fn snapshot(&self) -> Snapshot {
-        let bits = word::load_acquire(&self.word);
-        let circuit = Circuit::decode(bits).unwrap_or_else(|| Circuit::healed(bits));
-        self.describe(circuit, self.clock.now_ms())
+        let circuit = Circuit::of(word::load_acquire(&self.word));
+        let (machine, now_ms) = (self.machine(), self.clock.now_ms());
+        let mut snapshot = Snapshot::new(circuit.state())
+            .with_epoch(circuit.epoch() as u16)
+            .with_trips(circuit.trips() as u8);
+        match circuit.mode() {
+            Mode::Closed { failures } => snapshot.failures = failures as u16,
+            Mode::Returning { failures } => {
+                snapshot.failures = failures as u16;
+                snapshot.returning_percent = Some(machine.returning_percent(circuit, now_ms) as u8);
+                snapshot.wait_ms = machine.return_left(circuit, now_ms);
+            }
+            Mode::Open {
+                began,
+                lasts,
+                is_demanded,
+            } => {
+                snapshot.opened_at_ms = Some(W::Bits::reading(now_ms, began));
+                snapshot.open_for_ms = Some(W::Bits::ms(lasts));
+                snapshot.is_demanded = is_demanded;
+                snapshot.wait_ms = Machine::open_time_left(circuit, now_ms);
+                snapshot.is_due = snapshot.wait_ms.is_none();
+            }
+            Mode::HalfOpen {
+                in_flight,
+                successes,
+                lost,
+            } => {
+                snapshot = snapshot.with_probes(in_flight as u8, successes as u8, lost as u8);
+                snapshot.wait_ms = machine.slot_left(circuit, now_ms);
+                snapshot.is_due = snapshot.wait_ms.is_none();
+            }
+            Mode::ForcedOpen => snapshot.wait_ms = Some(0),
+            Mode::Disabled => {}
+        }
+        snapshot
     }
 
     /// The state: one load, no reading of the clock.
     pub fn state(&self) -> State {
-        let bits = word::load_acquire(&self.word);
-        Circuit::decode(bits).map_or(State::Closed, Circuit::state)
+        Circuit::of(word::load_acquire(&self.word)).state()
     }
 
-    fn describe(&self, circuit: Circuit<W::Bits>, now_ms: u32) -> Snapshot {
-        let machine = self.machine();
-        let state = circuit.state();
-        let mut snapshot = Snapshot::new(state)
-            .with_epoch(circuit.epoch() as u16)
-            .with_trips(circuit.trips() as u8);
-        match state {
-            State::Closed => snapshot.failures = circuit.failures() as u16,
-            State::Returning => {
-                snapshot.failures = circuit.failures() as u16;
-                snapshot.returning_percent = Some(machine.returning_percent(circuit, now_ms) as u8);
-                snapshot.wait_ms = machine.return_left(circuit, now_ms);
-            }
-            State::Open => {
-                snapshot.opened_at_ms = Some(W::Bits::reading(now_ms, circuit.time()));
-                snapshot.open_for_ms = Some(W::Bits::ms(circuit.open_for()));
-                snapshot.is_demanded = circuit.is_demanded();
-                snapshot.wait_ms = Machine::<W::Bits>::open_time_left(circuit, now_ms);
-                snapshot.is_due = snapshot.wait_ms.is_none();
-            }
-            State::HalfOpen => {
-                snapshot.probes_in_flight = circuit.in_flight() as u8;
-                snapshot.successes = circuit.successes() as u8;
-                snapshot.lost_rounds = circuit.lost() as u8;
-                snapshot.wait_ms = machine.slot_left(circuit, now_ms);
-                snapshot.is_due = snapshot.wait_ms.is_none();
-            }
-            State::ForcedOpen => snapshot.wait_ms = Some(0),
-            State::Disabled => {}
-        }
-        snapshot
+    /// The [`Present`] through which an observer reads the word. For code that notifies an observer on behalf of the
+    /// breaker.
+    #[inline]
+    pub fn present(&self) -> Present<'_> {
+        Present::of(&self.word)
+    }
+
+    /// How many transitions the word has seen since this one, modulo 512 (16 in a 32-bit word): 0 while it is
+    /// the last. One load, no reading of the clock.
+    ///
+    /// Counts the transitions of all breakers that share the word. Of any two of the last 512 (16) transitions, the
+    /// later one has fewer since, whatever the clocks say.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let breaker = Breaker::new(Config::new(), ManualClock::new());
+    /// let tripped = breaker.trip().unwrap();
+    /// assert_eq!(breaker.transitions_since(&tripped), 0);
+    /// let closed = breaker.reset().unwrap();
+    /// assert_eq!(breaker.transitions_since(&tripped), 1);
+    /// assert_eq!(breaker.transitions_since(&closed), 0);
+    /// ```
+    pub fn transitions_since(&self, made: &Transition) -> u16 {
+        self.present().transitions_since(made)
     }
 }

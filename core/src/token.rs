@@ -1,18 +1,29 @@
-//! A permit on its way elsewhere.
+//! A permit without its breaker: what it remembers, and how it travels.
 
 use core::num::NonZeroU32;
 
-use crate::breaker::{AnyBreaker, BitsOf, Breaker};
-use crate::clock::Clock;
-use crate::config::AsRules;
-use crate::observer::Observer;
-use crate::permit::Permit;
-use crate::tally::Tally;
-use crate::ticket::Ticket;
-use crate::word::{Bits, NativeBits, Word};
+use crate::circuit::Circuit;
+use crate::state::State;
+use crate::word::{Bits, NativeBits};
+
+/// The word when the permit was granted and, if slow calls are measured, the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) struct Ticket<B> {
+    pub(crate) granted: B,
+    /// Not zero, so that a ticket travels in two registers: a start at 0 is recorded as 1.
+    pub(crate) started_ms: Option<NonZeroU32>,
+}
+
+impl<B: Bits> Ticket<B> {
+    /// Whether it was granted while half-open.
+    pub(crate) fn is_probe(self) -> bool {
+        Circuit::decode(self.granted).is_some_and(|seen| seen.state() == State::HalfOpen)
+    }
+}
 
 /// A permit without its breaker, to be sent through a queue, stored in a `static` or handed to an
-/// interrupt handler; [`Breaker::resume`] makes a permit of it again.
+/// interrupt handler; [`Breaker::resume`](crate::Breaker::resume) makes a permit of it again.
 ///
 /// A probe whose token is dropped is lost: its slot is free again only after the lease. Move a token
 /// through something that synchronizes, as every channel, lock and critical section does.
@@ -53,23 +64,5 @@ impl<B: Bits> Token<B> {
             granted,
             started_ms: NonZeroU32::new(started_ms),
         })
-    }
-}
-
-impl<H: AnyBreaker> Permit<H> {
-    /// The permit without its breaker, to be reported elsewhere.
-    #[inline]
-    pub fn into_token(self) -> Token<BitsOf<H>> {
-        Token(self.into_ticket())
-    }
-}
-
-impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// Turns a token back into a permit. The token must come from a permit of this breaker, or of one over
-    /// the same word.
-    #[inline]
-    #[expect(clippy::needless_pass_by_value, reason = "a token is used once")]
-    pub fn resume(&self, token: Token<W::Bits>) -> Permit<&Self> {
-        Permit::new(self, token.0)
     }
 }

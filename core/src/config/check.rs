@@ -1,13 +1,40 @@
-//! What a configuration must satisfy.
+//! What a configuration must satisfy, and what to do if it does not.
 
-use super::error::{ConfigError, Kind};
+use core::fmt;
+
 use super::ratio::{self, Of, Ratio};
 use super::{Config, TripRule};
 use crate::word::Layout;
 
-pub(super) const fn check(config: &Config, layout: Layout) -> Result<(), ConfigError> {
-    match first_fault(config, layout) {
-        Some(kind) => Err(ConfigError(kind)),
+/// A configuration that does not fit the word or the tally.
+///
+/// The message names the setting, the limit and the fix. In a `const` or `static` it is the
+/// message of the compile error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ConfigError(&'static str);
+
+impl ConfigError {
+    /// What [`Display`](fmt::Display) shows.
+    pub const fn message(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// The message, if there is one.
+type Fault = Option<&'static str>;
+
+const fn result(fault: Fault) -> Result<(), ConfigError> {
+    match fault {
+        Some(message) => Err(ConfigError(message)),
         None => Ok(()),
     }
 }
@@ -33,20 +60,16 @@ impl Memory {
 
 /// Checks what the rules ask of the tally.
 pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), ConfigError> {
-    let fault = match config.ratio {
+    result(match config.ratio {
         Some(ratio) => memory_fault(ratio, memory),
-        None if matches!(config.trip, TripRule::TallyOnly) && !memory.has_rule => {
-            Some(Kind::NobodyTrips)
-        }
+        None if matches!(config.trip, TripRule::TallyOnly) && !memory.has_rule => Some(
+            "tally_only without a failure_ratio never trips: set a failure_ratio or a limit of failures",
+        ),
         None => None,
-    };
-    match fault {
-        Some(kind) => Err(ConfigError(kind)),
-        None => Ok(()),
-    }
+    })
 }
 
-const fn memory_fault(ratio: Ratio, memory: Memory) -> Option<Kind> {
+const fn memory_fault(ratio: Ratio, memory: Memory) -> Fault {
     let most = match ratio.of {
         Of::Calls | Of::CallsWithMin => memory.max_calls,
         Of::Time | Of::TimeWithMin => memory.max_within_ms,
@@ -55,122 +78,165 @@ const fn memory_fault(ratio: Ratio, memory: Memory) -> Option<Kind> {
         return None;
     }
     Some(match (ratio.of.is_time(), most) {
-        (false, 0) if memory.max_within_ms > 0 => Kind::OnlyTimeRemembered,
-        (false, 0) => Kind::NobodyRemembers,
-        (false, _) => Kind::CallsBeyondMemory,
-        (true, 0) => Kind::NoTimeRemembered,
-        (true, _) => Kind::TimeBeyondMemory,
+        (false, 0) if memory.max_within_ms > 0 => {
+            "the tally remembers times, not calls: set the time of the failure_ratio (within) \
+             instead of of_last, or build the breaker with last_calls"
+        }
+        (false, 0) => {
+            "a failure_ratio needs memory for the last calls: build the breaker with last_calls \
+             or another tally, or leave it out"
+        }
+        (false, _) => {
+            "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit \
+             word, 27 in a 32-bit word): lower of_last or take one that remembers more"
+        }
+        (true, 0) => {
+            "a failure_ratio within a time needs a tally that remembers times: build the breaker \
+             with SlidingRatio of atomic-breaker-std, or set of_last and build it with last_calls"
+        }
+        (true, _) => "the time of the failure_ratio is longer than the tally remembers: shorten it",
     })
 }
 
-const fn ratio_fault(ratio: Ratio) -> Option<Kind> {
+/// Checks what does not depend on the tally.
+pub(super) const fn check(config: &Config, layout: Layout) -> Result<(), ConfigError> {
+    // `?` is not `const`.
+    let faults = [
+        ratio_fault(config),
+        trip_fault(config, layout),
+        open_fault(config, layout),
+        probe_fault(config, layout),
+        return_fault(config, layout),
+        slow_fault(config),
+    ];
+    let mut i = 0;
+    while i < faults.len() {
+        if faults[i].is_some() {
+            return result(faults[i]);
+        }
+        i += 1;
+    }
+    Ok(())
+}
+
+/// The message for a time that the word does not hold.
+macro_rules! too_long {
+    ($what:literal, $fix:literal) => {
+        Some(concat!(
+            $what,
+            " is longer than 2^31 ms (2^14 ticks in a 32-bit word): ",
+            $fix,
+            ", take longer ticks or a 64-bit word"
+        ))
+    };
+}
+
+const fn ratio_fault(config: &Config) -> Fault {
+    let Some(ratio) = config.ratio else {
+        return None;
+    };
     let is_time = ratio.of.is_time();
     if ratio.amount == 0 {
-        return Some(if is_time { Kind::NoTime } else { Kind::NoCalls });
+        return Some(if is_time {
+            "a failure_ratio within a time of 0 sees no calls: lengthen it or set of_last"
+        } else {
+            "a failure_ratio of the last 0 calls never trips: set at least 1"
+        });
     }
     if is_time && ratio.amount > MAX_WITHIN_MS {
-        return Some(Kind::TimeTooLong);
+        return Some(
+            "the time of the failure_ratio is longer than 2^31 ms (24.8 days): shorten it",
+        );
     }
     if is_time && ratio.min_calls == 0 {
-        return Some(Kind::NoMinCalls);
+        return Some("min_calls of 0 would judge by no calls at all: set at least 1");
     }
     // Stands for anything that a `u16` does not hold.
     if ratio.min_calls == u16::MAX {
-        return Some(Kind::MinCallsTooLarge);
+        return Some("min_calls is at most 65534: lower it");
     }
     if !is_time && (ratio.min_calls == 0 || ratio.needed_calls() > ratio.amount) {
-        return Some(Kind::MinCalls);
+        return Some(
+            "min_calls must be between 1 and the number of calls that the failure_ratio looks at: \
+             change one of them",
+        );
     }
     if ratio.points == 0 || ratio.points as u32 > ratio::ALL {
-        return Some(Kind::Percent);
+        return Some(
+            "the share of a failure_ratio must be between 1 and 10000 basis points (0.01 to 100 \
+             percent): change it",
+        );
     }
     None
 }
 
-/// The kind for the word at hand.
-const fn by_width(layout: Layout, wide: Kind, narrow: Kind) -> Kind {
-    if layout.is_wide() { wide } else { narrow }
-}
-
-const fn first_fault(config: &Config, layout: Layout) -> Option<Kind> {
-    let longest_ms = layout.max_ms();
-    if let Some(kind) = trip_fault(config, layout, longest_ms) {
-        return Some(kind);
-    }
-    if let Some(kind) = open_fault(config, layout, longest_ms) {
-        return Some(kind);
-    }
-    if let Some(kind) = probe_fault(config, layout, longest_ms) {
-        return Some(kind);
-    }
-    if let Some(back) = config.gradual_return {
-        if back.first_percent == 0 || back.first_percent > 100 {
-            return Some(Kind::FirstPercent);
-        }
-        if back.over_ms == 0 {
-            return Some(Kind::NoReturn);
-        }
-        if back.over_ms > longest_ms {
-            return Some(Kind::ReturnTooLong);
-        }
-    }
-    match config.slow_call_ms {
-        Some(0) => Some(Kind::NoSlowLimit),
-        Some(limit) if limit > u32::MAX / 2 => Some(Kind::SlowLimitTooLong),
-        _ => None,
-    }
-}
-
-const fn trip_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option<Kind> {
-    if let Some(ratio) = config.ratio {
-        if let Some(kind) = ratio_fault(ratio) {
-            return Some(kind);
-        }
-    }
-    let failures = match config.trip {
-        TripRule::Consecutive { failures } | TripRule::Within { failures, .. } => failures,
+const fn trip_fault(config: &Config, layout: Layout) -> Fault {
+    let (failures, window_ms) = match config.trip {
+        TripRule::Consecutive { failures } => (failures, None),
+        TripRule::Within {
+            failures,
+            window_ms,
+        } => (failures, Some(window_ms)),
         TripRule::TallyOnly => return None,
     };
     if failures == 0 {
-        return Some(Kind::NoFailures);
+        return Some("a limit of 0 failures would trip before the first call: set at least 1");
     }
     if failures > layout.max_failures() {
-        return Some(by_width(layout, Kind::FailuresWide, Kind::FailuresNarrow));
+        return Some(if layout.is_wide() {
+            "a 64-bit word counts at most 65535 failures: lower the limit"
+        } else {
+            "a 32-bit word counts at most 255 failures: lower the limit or take a 64-bit word"
+        });
     }
-    match config.trip {
-        TripRule::Within { window_ms: 0, .. } => Some(Kind::NoWindow),
-        TripRule::Within { window_ms, .. } if window_ms > longest_ms => Some(Kind::WindowTooLong),
+    match window_ms {
+        Some(0) => {
+            Some("a window of 0 cannot hold two failures: lengthen it or use consecutive_failures")
+        }
+        Some(ms) if ms > layout.max_ms() => too_long!("the window", "shorten it"),
         _ => None,
     }
 }
 
-const fn open_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option<Kind> {
+const fn open_fault(config: &Config, layout: Layout) -> Fault {
+    let longest_ms = layout.max_ms();
     if config.open_for_ms > longest_ms {
-        return Some(Kind::OpenTooLong);
+        return too_long!("open_for", "shorten it");
     }
     if config.jitter_percent > 100 {
-        return Some(Kind::JitterTooLarge);
+        return Some("jitter is at most 100 percent: lower it");
     }
     let mut longest = config.open_for_ms;
     if let Some(growth) = config.growth {
         if !growth.grows() {
-            return Some(Kind::DoesNotGrow);
+            return Some(
+                "an open time that grows needs a factor of at least 2 (more than 100 percent) or a \
+                 step: raise it or leave out the growth",
+            );
         }
         if growth.max_ms < config.open_for_ms {
-            return Some(Kind::MaxBelowOpen);
+            return Some(
+                "the maximum of the growing open time lies below open_for: raise it or lower open_for",
+            );
         }
         let steps = layout.trips.max() - 1;
         if growth.after(config.open_for_ms, steps) < growth.max_ms {
-            return Some(Kind::MaxOutOfReach);
+            return Some(
+                "the maximum of the growing open time is never reached, growth ends with the 31st \
+                 trip in a row (the 7th in a 32-bit word): lower it, raise open_for or grow faster",
+            );
         }
         longest = growth.max_ms;
     }
     if with_jitter(longest, config.jitter_percent) > longest_ms as u64 {
-        return Some(Kind::LongestWithJitter);
+        return too_long!(
+            "the longest open time, maximum and jitter included,",
+            "lower one of them"
+        );
     }
     match config.max_retry_after_ms {
         Some(limit) if with_jitter(limit, config.jitter_percent) > longest_ms as u64 => {
-            Some(Kind::RetryAfterTooLong)
+            too_long!("max_retry_after, jitter included,", "lower it")
         }
         _ => None,
     }
@@ -180,31 +246,71 @@ const fn with_jitter(ms: u32, percent: u8) -> u64 {
     ms as u64 + (ms as u64 * percent as u64).div_ceil(100)
 }
 
-const fn probe_fault(config: &Config, layout: Layout, longest_ms: u32) -> Option<Kind> {
+const fn probe_fault(config: &Config, layout: Layout) -> Fault {
     if config.probes == 0 {
-        return Some(Kind::NoProbes);
+        return Some("with 0 probes an open breaker never closes: set at least 1");
     }
     if config.probes as u32 > layout.max_probes() {
-        return Some(by_width(layout, Kind::ProbesWide, Kind::ProbesNarrow));
+        return Some(if layout.is_wide() {
+            "a 64-bit word holds at most 255 probes: lower probes"
+        } else {
+            "a 32-bit word holds at most 15 probes: lower probes or take a 64-bit word"
+        });
     }
     if config.needed_successes() < config.probes as u32 {
-        return Some(Kind::CloseAfterBelowProbes);
+        return Some(
+            "close_after lies below probes, but a half-open breaker admits no more probes than it \
+             still needs: lower probes or raise close_after",
+        );
     }
     if config.needed_successes() > layout.max_probes() {
-        return Some(by_width(
-            layout,
-            Kind::CloseAfterWide,
-            Kind::CloseAfterNarrow,
-        ));
+        return Some(if layout.is_wide() {
+            "a 64-bit word counts at most 255 successes of probes: lower close_after"
+        } else {
+            "a 32-bit word counts at most 15 successes of probes: lower close_after or take a \
+             64-bit word"
+        });
     }
+    let longest_ms = layout.max_ms();
     if config.lease(longest_ms) == 0 {
-        return Some(Kind::NoLease);
+        return Some(
+            "with a probe_lease of 0 every call would take the slot of the probe before: set it \
+             longer than the longest call",
+        );
     }
     if config.lease(longest_ms) > longest_ms {
-        return Some(Kind::LeaseTooLong);
+        return too_long!("probe_lease", "shorten it");
     }
     if config.cancel_limit_ms > longest_ms {
-        return Some(Kind::CancelLimitTooLong);
+        return too_long!("cancel_limit", "shorten it");
     }
     None
+}
+
+const fn return_fault(config: &Config, layout: Layout) -> Fault {
+    let Some(back) = config.gradual_return else {
+        return None;
+    };
+    if back.first_percent == 0 || back.first_percent > 100 {
+        return Some(
+            "the first share of a gradual_return must be between 1 and 100 percent: change it",
+        );
+    }
+    if back.over_ms == 0 {
+        return Some(
+            "a gradual_return over a time of 0 is not gradual: lengthen it or leave it out",
+        );
+    }
+    if back.over_ms > layout.max_ms() {
+        return too_long!("the time of gradual_return", "shorten it");
+    }
+    None
+}
+
+const fn slow_fault(config: &Config) -> Fault {
+    match config.slow_call_ms {
+        Some(0) => Some("with a slow_call of 0 every call is slow: lengthen it or leave it out"),
+        Some(limit) if limit > u32::MAX / 2 => Some("slow_call is 2^31 ms or longer: shorten it"),
+        _ => None,
+    }
 }

@@ -1,22 +1,18 @@
 //! How a breaker behaves: a `const` builder, checked against the word.
 
 mod check;
-mod derived;
-mod error;
 #[cfg(feature = "serde")]
 mod file;
 mod getters;
-mod growth;
 mod ratio;
 mod rules;
-mod trip_rule;
+mod terms;
 
+pub use check::ConfigError;
 pub(crate) use check::{Memory, check_memory};
-pub use error::ConfigError;
-pub(crate) use growth::{GradualReturn, Growth};
 pub use ratio::Ratio;
 pub use rules::{AsRules, Rules};
-pub(crate) use trip_rule::TripRule;
+pub(crate) use terms::{GradualReturn, Growth, TripRule};
 
 use core::time::Duration;
 

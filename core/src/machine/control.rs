@@ -1,11 +1,13 @@
-//! Steps that an operator takes.
+//! Steps that an operator takes, and what becomes of a word that outlived its clock.
 
 use super::{Machine, Step};
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, Mode};
 use crate::clock::{Clock, Now};
+use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::state::State;
-use crate::word::Bits;
+use crate::time::TimeBase;
+use crate::word::{Bits, Peek};
 
 /// What an operator wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub(crate) enum Command {
 }
 
 impl<B: Bits> Machine<'_, B> {
-    /// Obeys a command, where it applies.
+    /// Arrows 7 to 10, and 3 and 6 by command: obeys a command, where it applies.
     pub(crate) fn obey(
         self,
         circuit: Circuit<B>,
@@ -58,7 +60,7 @@ impl<B: Bits> Machine<'_, B> {
         circuit.enter(State::HalfOpen).with_trips(circuit.trips())
     }
 
-    /// A command on a breaker that is held: forced open and disabled do not erase each other, the later
+    /// Arrows 7, 8 and 9 from a breaker that is held: forced open and disabled do not erase each other, the later
     /// one shows, and each is ended by its own command.
     fn change_hold(circuit: Circuit<B>, command: Command) -> Step<B> {
         let is_disabled = circuit.state() == State::Disabled;
@@ -73,5 +75,33 @@ impl<B: Bits> Machine<'_, B> {
             _ => return Step::Keep,
         };
         Step::Transition(next, Cause::Manual)
+    }
+
+    /// Restarts every running time now, and assumes that no probe is in flight.
+    pub(crate) fn restore(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
+        let kept = circuit.enter(circuit.state()).with_trips(circuit.trips());
+        let restarted = |kept: Circuit<B>| kept.with_time(B::stamp(now.ms()));
+        let next = match circuit.mode() {
+            Mode::Closed { failures } => match self.config.trip {
+                TripRule::Within { .. } if failures > 0 => restarted(kept.with_failures(failures)),
+                _ => return Step::Keep,
+            },
+            Mode::Returning { failures } => restarted(kept.with_failures(failures)),
+            Mode::Open {
+                lasts, is_demanded, ..
+            } => restarted(kept.with_open_for(lasts).0.with_demanded(is_demanded)),
+            Mode::HalfOpen { .. } => kept,
+            Mode::ForcedOpen | Mode::Disabled => return Step::Keep,
+        };
+        Step::Transition(next, Cause::Restored)
+    }
+
+    /// Closed and fresh, whatever the word says.
+    pub(crate) fn start_over(circuit: Circuit<B>) -> Step<B> {
+        if circuit.bits().is_closed_and_clear() {
+            // Already healed, or zeroed: nothing was mistaken for a state.
+            return Step::Keep;
+        }
+        Step::Transition(circuit.enter(State::Closed), Cause::CorruptWord)
     }
 }

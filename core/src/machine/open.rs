@@ -14,7 +14,7 @@ use crate::time::TimeBase;
 use crate::word::Bits;
 
 impl<B: Bits> Machine<'_, B> {
-    /// Opens, one trip further in a row.
+    /// Arrows 1, 2, 5 and 10: opens, one trip further in a row.
     // As a separate function this would take the clock's address, and rules that are known at compile time could
     // not be folded into the code.
     #[inline(always)]
@@ -36,7 +36,7 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(Self::open_until(next, wanted, now.ms()), cause)
     }
 
-    /// Trips an open breaker again: its deadline can only move later, and this is no further trip in a row.
+    /// Arrow 10 from open: trips again. The deadline can only move later, and this is no further trip in a row.
     pub(super) fn trip_again(
         self,
         circuit: Circuit<B>,

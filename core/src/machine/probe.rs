@@ -63,7 +63,7 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// Another round, after this many lost ones, with one probe in flight.
+    /// Arrow 3, or after this many lost rounds arrow 6: a round with one probe in flight.
     pub(super) fn round(circuit: Circuit<B>, lost: u32, now_ms: u32) -> Step<B> {
         let next = circuit
             .enter_round(lost)
@@ -77,7 +77,7 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(next, cause)
     }
 
-    /// A probe that succeeded, leaving this many others in flight.
+    /// Arrow 4, if no more successes are needed: a probe that succeeded, leaving this many others in flight.
     pub(super) fn probe_succeeded(
         self,
         circuit: Circuit<B>,
@@ -119,8 +119,8 @@ impl<B: Bits> Machine<'_, B> {
         Step::Update(circuit.with_probes(others, circuit.successes()))
     }
 
-    /// A permit that is dropped, in the current epoch. A probe that was dropped young says nothing; one that hung
-    /// until its caller gave up has failed.
+    /// Arrow 5, if it is late: a permit that is dropped, in the current epoch. A probe that was dropped young says
+    /// nothing; one that hung until its caller gave up has failed.
     pub(crate) fn cancel(
         self,
         circuit: Circuit<B>,

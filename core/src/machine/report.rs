@@ -6,42 +6,46 @@ use crate::clock::{Clock, Now};
 use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::outcome::Failure;
-use crate::state::State;
 use crate::time::TimeBase;
 use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
-    /// Whether the circuit is still in the epoch in which the permit was granted. `granted` is the
-    /// word at that time.
+    /// Whether a report still counts: whether the circuit is in the epoch in which the permit was granted. `granted` is
+    /// the word at that time.
     ///
-    /// Epochs wrap, so a permit that outlives exactly 512 transitions (16 in a 32-bit word), or a multiple, may be
-    /// mistaken for a current one, if the trips in a row are the same again. A probe must also match in time: where
-    /// one probe is in flight at a time, it must have been admitted in the very tick of the last admission, so an
-    /// old one is mistaken for a current one only if the time has wrapped to the same value, too.
+    /// The word has no room to list the probes in flight, and its epochs wrap: a permit that outlives exactly 512
+    /// transitions (16 in a 32-bit word), or a multiple, looks current if the trips in a row are the same again. A
+    /// call of a closed breaker cannot be told from that. A probe can, where one is in flight at a time: it was
+    /// admitted in the very tick of the last admission. So an old one is mistaken for a current one only if the time
+    /// has wrapped to the same value, too.
     // On a microcontroller flash is scarcer than time.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn holds(self, circuit: Circuit<B>, granted: B) -> bool {
-        circuit.bits().is_same_epoch(granted)
-            && (circuit.counts_failures()
-                || circuit.is_same_time(granted)
-                // Several may be in flight under rules that have been replaced since.
-                || !circuit.has_lost() && (self.config.probes > 1 || circuit.in_flight() > 1))
+        if !circuit.bits().is_same_epoch(granted) {
+            return false;
+        }
+        if circuit.counts_failures() || circuit.is_same_time(granted) {
+            return true;
+        }
+        // Several may be in flight under rules that have been replaced since.
+        !circuit.has_lost() && (self.config.probes > 1 || circuit.in_flight() > 1)
     }
 
-    /// Whether the permit was granted in the epoch before this one, and that epoch ended by opening.
+    /// Whether the permit was granted in the epoch before this one, and that epoch ended by opening. Three calls
+    /// fail, the first trips the breaker, the third brings a `Retry-After`: its demand still counts.
+    ///
+    /// Opening raises the epoch and the trips by one each, and comes from the states in which calls pass.
     pub(crate) fn has_just_opened(circuit: Circuit<B>, granted: B) -> bool {
-        let before = B::LAYOUT.epoch.get(granted.to_u64()) + 1;
+        let Some(granted) = Circuit::decode(granted) else {
+            return false;
+        };
+        let epoch = (granted.epoch() + 1) & B::LAYOUT.epoch.max();
+        let trips = (granted.trips() + 1).min(B::LAYOUT.trips.max());
         circuit.is_open()
-            && circuit.epoch() == before & B::LAYOUT.epoch.max()
-            && Circuit::decode(granted).is_some_and(|granted| {
-                let trips = (granted.trips() + 1).min(B::LAYOUT.trips.max());
-                circuit.trips() == trips
-                    && matches!(
-                        granted.state(),
-                        State::Closed | State::HalfOpen | State::Returning
-                    )
-            })
+            && circuit.epoch() == epoch
+            && circuit.trips() == trips
+            && (granted.counts_failures() || granted.is_half_open())
     }
 
     /// A success of a permit that holds, or of one that has ended. Of the latter, only a success of a probe that
@@ -65,25 +69,34 @@ impl<B: Bits> Machine<'_, B> {
         if !holds || !circuit.counts_failures() || circuit.failures() == 0 {
             return Step::Keep;
         }
-        let is_returning = circuit.trips() != 0;
         let is_over = match self.config.trip {
             // Failures counted beside a tally are left over from rules that were replaced.
             TripRule::Consecutive { .. } | TripRule::TallyOnly => true,
             // Failures that stayed would look recent again after the time wraps.
             TripRule::Within { window_ms, .. } => {
-                !is_returning && B::age(now.ms(), circuit.time()) >= B::ticks(window_ms)
+                circuit.trips() == 0 && B::age(now.ms(), circuit.time()) >= B::ticks(window_ms)
             }
         };
-        let cleared = circuit.with_failures(0);
-        match is_over {
-            false => Step::Keep,
-            // The stored time is the start of the return.
-            true if is_returning => Step::Update(cleared),
-            true => Step::Update(cleared.with_time(0)),
+        if is_over {
+            Step::Update(Self::cleared(circuit))
+        } else {
+            Step::Keep
         }
     }
 
-    /// A failure in the current epoch that trips at once.
+    /// With no failures counted.
+    #[inline]
+    pub(crate) fn cleared(circuit: Circuit<B>) -> Circuit<B> {
+        let cleared = circuit.with_failures(0);
+        if circuit.trips() != 0 {
+            // The stored time is the start of the return.
+            cleared
+        } else {
+            cleared.with_time(0)
+        }
+    }
+
+    /// Arrow 2, or 5 of a probe: a failure in the current epoch that trips at once.
     pub(crate) fn trip_at_once(
         self,
         circuit: Circuit<B>,
@@ -119,8 +132,8 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// A failure in the current epoch that trips if a limit is reached, or if the tally says that
-    /// the failure ratio is.
+    /// Arrow 1, or 5 of a probe: a failure in the current epoch, which trips if a limit is reached or the tally says
+    /// that the failure ratio is.
     pub(crate) fn count(
         self,
         circuit: Circuit<B>,
@@ -139,29 +152,26 @@ impl<B: Bits> Machine<'_, B> {
             }
             Cause::FailureRatio
         } else {
-            let (failures, since, is_reached) = self.counted(circuit, weight.into(), now);
-            if is_reached {
-                Cause::FailureLimit
-            } else if ratio_reached {
-                Cause::FailureRatio
-            } else {
-                return Step::Update(circuit.with_failures(failures).with_time(since));
+            match self.counted(circuit, weight.into(), now) {
+                None => Cause::FailureLimit,
+                Some(_) if ratio_reached => Cause::FailureRatio,
+                Some(next) => return Step::Update(next),
             }
         };
         self.trip(circuit, 0, now, cause)
     }
 
-    /// The failures with one more, the start of their window, and whether they trip.
+    /// With `weight` more failures; `None` if they reach the limit.
     fn counted(
         self,
         circuit: Circuit<B>,
         weight: u32,
         now: &Now<'_, impl Clock>,
-    ) -> (u32, u32, bool) {
+    ) -> Option<Circuit<B>> {
         let failures = circuit.failures() + weight;
         match self.config.trip {
             TripRule::Consecutive { failures: limit } => {
-                (failures, circuit.time(), failures >= limit)
+                Self::counted_in_a_row(circuit, weight, limit)
             }
             // While traffic returns, the stored time is the start of the return.
             TripRule::Within {
@@ -170,7 +180,7 @@ impl<B: Bits> Machine<'_, B> {
             } if circuit.trips() != 0 => {
                 let is_reached =
                     self.is_reached_while_returning(circuit, failures, now, limit, window_ms);
-                (failures, circuit.time(), is_reached)
+                (!is_reached).then(|| circuit.with_failures(failures))
             }
             TripRule::Within {
                 failures: limit,
@@ -179,13 +189,24 @@ impl<B: Bits> Machine<'_, B> {
                 let is_first = circuit.failures() == 0
                     || B::age(now.ms(), circuit.time()) >= B::ticks(window_ms);
                 if is_first {
-                    (weight, B::stamp(now.ms()), weight >= limit)
+                    let begun = circuit.with_failures(weight).with_time(B::stamp(now.ms()));
+                    (weight < limit).then_some(begun)
                 } else {
-                    (failures, circuit.time(), failures >= limit)
+                    (failures < limit).then(|| circuit.with_failures(failures))
                 }
             }
-            TripRule::TallyOnly => (0, 0, false),
+            TripRule::TallyOnly => Some(circuit),
         }
+    }
+
+    /// [`counted`](Self::counted) under the rule that needs no time.
+    #[inline]
+    pub(crate) fn counted_in_a_row(
+        circuit: Circuit<B>,
+        weight: u32,
+        limit: u32,
+    ) -> Option<Circuit<B>> {
+        (circuit.failures() + weight < limit).then(|| circuit.with_more_failures(weight))
     }
 
     /// Whether this many failures since traffic began to return reach the limit times the number of windows that the

@@ -11,7 +11,7 @@ use crate::breaker::{AnyBreaker, BitsOf};
 use crate::error::Rejected;
 use crate::observer::Transition;
 use crate::outcome::{AnyError, Classify, Failure, Outcome};
-use crate::ticket::Ticket;
+use crate::token::{Ticket, Token};
 
 /// The right to one call. Report how it went; dropping it cancels, and gives a probe's slot back.
 ///
@@ -206,11 +206,11 @@ impl<H: AnyBreaker> Permit<H> {
         self.ticket.is_probe()
     }
 
-    /// Ends the permit without a report.
+    /// The permit without its breaker, to be reported elsewhere.
     #[inline]
-    pub(crate) fn into_ticket(mut self) -> Ticket<BitsOf<H>> {
+    pub fn into_token(mut self) -> Token<BitsOf<H>> {
         self.handle = None;
-        self.ticket
+        Token(self.ticket)
     }
 
     /// [`report`](Self::report) if its result is not needed.

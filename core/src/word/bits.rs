@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::layout::Layout;
-use super::valid::fault;
+use super::peek::fault;
 use crate::error::CorruptWord;
 
 mod sealed {

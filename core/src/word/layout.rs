@@ -1,6 +1,6 @@
 //! The layout of the word: which bits hold which field, declared once for both widths.
 
-use super::{Bits, code, open_time};
+use super::open_time;
 
 /// A run of bits in the word.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Field {
 struct Widths {
     state: u32,
     trips: u32,
-    load: u32,
+    payload: u32,
     time: u32,
     epoch: u32,
 }
@@ -60,19 +60,19 @@ pub struct Layout {
     /// Trips in a row, saturates.
     pub(crate) trips: Field,
     /// Closed, returning: failures · open, half-open: the fields below · held: which.
-    pub(crate) load: Field,
-    /// Half-open, the low half of `load`: successes so far.
+    pub(crate) payload: Field,
+    /// Half-open, the low half of `payload`: successes so far.
     pub(crate) successes: Field,
-    /// Half-open, the high half of `load`: probes in flight.
+    /// Half-open, the high half of `payload`: probes in flight.
     pub(crate) in_flight: Field,
-    /// Half-open after lost rounds, the high half of `load` but its top bit: one less than the
+    /// Half-open after lost rounds, the high half of `payload` but its top bit: one less than the
     /// rounds that were lost.
     pub(crate) lost: Field,
-    /// Half-open after lost rounds, the top bit of `load`: whether the one probe is in flight.
+    /// Half-open after lost rounds, the top bit of `payload`: whether the one probe is in flight.
     pub(crate) busy: Field,
-    /// Open, `load` but its top bit: the open time.
+    /// Open, `payload` but its top bit: the open time.
     pub(crate) open_for: Field,
-    /// Open, the top bit of `load`: whether the open time was demanded.
+    /// Open, the top bit of `payload`: whether the open time was demanded.
     pub(crate) demanded: Field,
     /// Closed: start of the window · returning: its start · open: the deadline less the open time ·
     /// half-open: last probe admitted at.
@@ -100,7 +100,7 @@ impl Layout {
         ..Self::of(Widths {
             state: 2,
             trips: 5,
-            load: 16,
+            payload: 16,
             time: 32,
             epoch: 9,
         })
@@ -115,7 +115,7 @@ impl Layout {
         ..Self::of(Widths {
             state: 2,
             trips: 3,
-            load: 8,
+            payload: 8,
             time: 15,
             epoch: 4,
         })
@@ -127,15 +127,15 @@ impl Layout {
             width: widths.state,
         };
         let trips = state.above(widths.trips);
-        let successes = trips.above(widths.load / 2);
-        let lost = successes.above(widths.load / 2 - 1);
-        let open_for = trips.above(widths.load - 1);
-        let load = trips.above(widths.load);
-        let time = load.above(widths.time);
+        let successes = trips.above(widths.payload / 2);
+        let lost = successes.above(widths.payload / 2 - 1);
+        let open_for = trips.above(widths.payload - 1);
+        let payload = trips.above(widths.payload);
+        let time = payload.above(widths.time);
         Self {
             state,
             trips,
-            load,
+            payload,
             successes,
             in_flight: successes.above(successes.width),
             lost,
@@ -162,7 +162,7 @@ impl Layout {
     /// The largest number of failures that can be counted.
     #[inline]
     pub(crate) const fn max_failures(self) -> u32 {
-        self.load.max()
+        self.payload.max()
     }
 
     /// The largest number of probes, and of successes that close.
@@ -201,17 +201,17 @@ const _: () = {
     const fn sound(layout: Layout, word: u32) -> bool {
         let longest = open_time::encode(layout.precision, layout.max_ticks()).0;
         let union = layout.state.mask()
-            | layout.load.mask()
+            | layout.payload.mask()
             | layout.epoch.mask()
             | layout.trips.mask()
             | layout.time.mask();
         layout.epoch.shift + layout.epoch.width == word
             && union == u64::MAX >> (u64::BITS - word)
-            && layout.successes.mask() | layout.in_flight.mask() == layout.load.mask()
+            && layout.successes.mask() | layout.in_flight.mask() == layout.payload.mask()
             && layout.guard < layout.max_ticks() / 2
             && layout.successes.mask() | layout.lost.mask() | layout.busy.mask()
-                == layout.load.mask()
-            && layout.open_for.mask() | layout.demanded.mask() == layout.load.mask()
+                == layout.payload.mask()
+            && layout.open_for.mask() | layout.demanded.mask() == layout.payload.mask()
             && layout.max_lost <= layout.lost.max() + 1
             && layout.max_lost < u32::BITS
             && longest <= layout.open_for.max()
@@ -221,70 +221,17 @@ const _: () = {
     assert!(sound(Layout::NARROW, u32::BITS));
 };
 
-/// What the fast paths ask of a word, read from the bits without unpacking.
-pub(crate) trait Peek: Bits {
-    /// The bits that are all zero while closed.
-    const IS_CLOSED: u64 = Self::LAYOUT.state.mask() | Self::LAYOUT.trips.mask();
-    const ALL_BUT_EPOCH: u64 = !Self::LAYOUT.epoch.mask();
+/// The codes in the fields `state` and `payload`.
+pub(crate) mod code {
+    pub(crate) const CLOSED: u32 = 0;
+    pub(crate) const OPEN: u32 = 1;
+    pub(crate) const HALF_OPEN: u32 = 2;
+    /// Half-open after lost rounds, or held by an operator: the trips say which.
+    pub(crate) const OTHER: u32 = 3;
 
-    /// The bits of the state say closed, and no trips say that traffic is only returning.
-    #[inline]
-    fn is_closed(self) -> bool {
-        self.to_u64() & Self::IS_CLOSED == 0
-    }
-
-    /// Held by an operator, forced open or disabled.
-    #[inline]
-    fn is_held(self) -> bool {
-        self.to_u64() & Self::IS_CLOSED == const { Self::LAYOUT.state.put(code::OTHER) }
-    }
-
-    /// Closed, with nothing counted: all bits but the epoch are zero.
-    #[inline]
-    fn is_closed_and_clear(self) -> bool {
-        self.to_u64() & Self::ALL_BUT_EPOCH == 0
-    }
-
-    /// The same epoch as in `granted`.
-    #[inline]
-    fn is_same_epoch(self, granted: Self) -> bool {
-        (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
-    }
-
-    /// As far as state and trips tell, `granted` is from the same half-open time as this word: the trips do not
-    /// change within it, except for the lowest bit, when a breaker that was released loses its first round.
-    #[inline]
-    fn is_same_half_open_time(self, granted: Self) -> bool {
-        let lowest = Self::LAYOUT.trips.put(1);
-        let same = Self::LAYOUT.state.put(code::HALF_OPEN) | Self::LAYOUT.trips.mask() & !lowest;
-        (self.to_u64() ^ granted.to_u64()) & same == 0
-    }
-
-    /// A closed word that counts failures, or is clear: not one that has a window without failures, which no
-    /// breaker writes.
-    #[inline]
-    fn is_closed_and_valid(self) -> bool {
-        self.is_closed() && (self.counts() || self.is_closed_and_clear())
-    }
-
-    /// The load is not zero.
-    #[inline]
-    fn counts(self) -> bool {
-        self.to_u64() & const { Self::LAYOUT.load.mask() } != 0
-    }
-
-    /// A fresh closed word of the same epoch.
-    #[inline]
-    fn with_nothing_counted(self) -> Self {
-        Self::from_u64(self.to_u64() & !Self::ALL_BUT_EPOCH)
-    }
-
-    /// A closed word with `weight` more failures, if that stays below `limit`.
-    #[inline]
-    fn with_failures_below(self, weight: u32, limit: u32) -> Option<Self> {
-        let failures = Self::LAYOUT.load.get(self.to_u64()) + weight;
-        (failures < limit).then(|| Self::from_u64(self.to_u64() + Self::LAYOUT.load.put(weight)))
-    }
+    // For a held word, in `payload`. The later command is the one that shows; the other waits below it.
+    pub(crate) const FORCED_OPEN: u32 = 1;
+    pub(crate) const DISABLED: u32 = 2;
+    pub(crate) const DISABLED_OVER_FORCED_OPEN: u32 = 3;
+    pub(crate) const FORCED_OPEN_OVER_DISABLED: u32 = 4;
 }
-
-impl<B: Bits> Peek for B {}

@@ -5,15 +5,15 @@
 //! ```text
 //! AtomicU64   63      55 54                    23 22             7 6      2 1   0
 //!            ┌──────────┬────────────────────────┬────────────────┬────────┬─────┐
-//!            │ epoch  9 │        time  32        │    load  16    │trips  5│ st 2│
+//!            │ epoch  9 │        time  32        │   payload 16   │trips  5│ st 2│
 //!            └──────────┴────────────────────────┴────────────────┴────────┴─────┘
 //! AtomicU32   31      28 27                    13 12             5 4      2 1   0
 //!            ┌──────────┬────────────────────────┬────────────────┬────────┬─────┐
-//!            │ epoch  4 │        time  15        │    load   8    │trips  3│ st 2│
+//!            │ epoch  4 │        time  15        │   payload  8   │trips  3│ st 2│
 //!            └──────────┴────────────────────────┴────────────────┴────────┴─────┘
 //! ```
 //!
-//! | st | trips | state | load | time |
+//! | st | trips | state | payload | time |
 //! |---|---|---|---|---|
 //! | 0 | 0 | closed | failures counted | start of the window of failures |
 //! | 0 | trips in a row | returning | failures counted | when the return began |
@@ -52,23 +52,22 @@
 //! The orderings are arguments of [`Word`], so the models run the shipped code over loom's atomics.
 
 mod bits;
-pub(crate) mod code;
 #[cfg(feature = "wide")]
 mod critical_section_word;
 mod layout;
 pub(crate) mod open_time;
+mod peek;
 mod retained;
 mod ticks;
-mod valid;
 
 pub use bits::{Bits, NativeBits, NativeWord, TickBits};
 #[cfg(feature = "wide")]
 pub use critical_section_word::CriticalSectionWord;
 pub use layout::Layout;
-pub(crate) use layout::{Field, Peek};
+pub(crate) use layout::{Field, code};
+pub(crate) use peek::{Peek, is_valid};
 pub use retained::Retained;
 pub use ticks::Ticks;
-pub(crate) use valid::is_valid;
 
 use core::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Traffic that returns gradually.
+//! Steps of a call that asks to pass: while open, half-open, and while traffic returns.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
@@ -13,19 +13,52 @@ use crate::word::Bits;
 const PERCENT_UP: u64 = (1 << u32::BITS) / 100 + 1;
 
 impl<B: Bits> Machine<'_, B> {
-    /// Lets a call pass if it falls within the current share; closes when all calls may pass.
-    pub(super) fn admit_share(
+    /// Admits a call or rejects it.
+    pub(crate) fn admit(
         self,
         circuit: Circuit<B>,
         now: &Now<'_, impl Clock>,
     ) -> Result<Step<B>, Rejected> {
+        let state = circuit.state();
+        // One way out for both, because two cost 32 bytes of flash on a Cortex-M0.
+        let (wait, lost) = match state {
+            State::Closed | State::Disabled => return Ok(Step::Keep),
+            State::ForcedOpen => return Err(Rejected::until(state, 0)),
+            State::Returning => return self.admit_share(circuit, now),
+            State::Open => (circuit.open_for(), 0),
+            State::HalfOpen => {
+                if let Some(step) = self.take_slot(circuit, now) {
+                    return Ok(step);
+                }
+                (self.lease(circuit.lost()), circuit.lost() + 1)
+            }
+        };
+        match B::left(now.ms(), circuit.time(), wait) {
+            Some(left) => Err(Rejected::until(state, left)),
+            None => Ok(Self::round(circuit, lost, now.ms())),
+        }
+    }
+
+    /// The milliseconds until an open breaker admits a probe.
+    #[inline]
+    pub(crate) fn open_time_left(circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        B::left(now_ms, circuit.time(), circuit.open_for())
+    }
+
+    /// Arrow 11, when all calls may pass; until then lets a call pass if it falls within the current share.
+    fn admit_share(
+        self,
+        circuit: Circuit<B>,
+        now: &Now<'_, impl Clock>,
+    ) -> Result<Step<B>, Rejected> {
+        let returned = Step::Transition(circuit.enter(State::Closed), Cause::TrafficReturned);
         // Rules without a gradual return may have taken over.
         let Some(back) = self.config.gradual_return else {
-            return Ok(Self::returned(circuit));
+            return Ok(returned);
         };
         let over = B::ticks(back.over_ms);
         let Some(left) = B::left(now.ms(), circuit.time(), over) else {
-            return Ok(Self::returned(circuit));
+            return Ok(returned);
         };
         let age = B::age(now.ms(), circuit.time());
         // `dice / 2³² < first + (1 - first) · age / over`, multiplied by both: no division.
@@ -52,9 +85,5 @@ impl<B: Bits> Machine<'_, B> {
     pub(crate) fn return_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
         let over = B::ticks(self.config.gradual_return?.over_ms);
         B::left(now_ms, circuit.time(), over)
-    }
-
-    fn returned(circuit: Circuit<B>) -> Step<B> {
-        Step::Transition(circuit.enter(State::Closed), Cause::TrafficReturned)
     }
 }

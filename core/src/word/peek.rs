@@ -1,0 +1,83 @@
+//! What can be asked of a word as it is, without unpacking it.
+
+use super::code::{CLOSED, FORCED_OPEN_OVER_DISABLED, HALF_OPEN, OPEN, OTHER};
+use super::{Bits, Layout, open_time};
+use crate::error::Fault;
+
+/// What the fast paths ask of a word, read from the bits without unpacking.
+pub(crate) trait Peek: Bits {
+    /// The bits that are all zero while closed.
+    const IS_CLOSED: u64 = Self::LAYOUT.state.mask() | Self::LAYOUT.trips.mask();
+    const ALL_BUT_EPOCH: u64 = !Self::LAYOUT.epoch.mask();
+
+    /// The bits of the state say closed, and no trips say that traffic is only returning.
+    #[inline]
+    fn is_closed(self) -> bool {
+        self.to_u64() & Self::IS_CLOSED == 0
+    }
+
+    /// Held by an operator, forced open or disabled.
+    #[inline]
+    fn is_held(self) -> bool {
+        self.to_u64() & Self::IS_CLOSED == const { Self::LAYOUT.state.put(OTHER) }
+    }
+
+    /// Closed, with nothing counted: all bits but the epoch are zero.
+    #[inline]
+    fn is_closed_and_clear(self) -> bool {
+        self.to_u64() & Self::ALL_BUT_EPOCH == 0
+    }
+
+    /// The same epoch as in `granted`.
+    #[inline]
+    fn is_same_epoch(self, granted: Self) -> bool {
+        (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
+    }
+
+    /// As far as state and trips tell, `granted` is from the same half-open time as this word: the trips do not
+    /// change within it, except for the lowest bit, when a breaker that was released loses its first round.
+    #[inline]
+    fn is_same_half_open_time(self, granted: Self) -> bool {
+        let lowest = Self::LAYOUT.trips.put(1);
+        let same = Self::LAYOUT.state.put(HALF_OPEN) | Self::LAYOUT.trips.mask() & !lowest;
+        (self.to_u64() ^ granted.to_u64()) & same == 0
+    }
+}
+
+impl<B: Bits> Peek for B {}
+
+/// Whether a breaker could have written such a word.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(crate) fn is_valid<B: Bits>(word: B) -> bool {
+    let (layout, bits) = (B::LAYOUT, word.to_u64());
+    let payload = layout.payload.get(bits);
+    let state = layout.state.get(bits);
+    if state == OPEN {
+        let longest = const { longest_code(B::LAYOUT) };
+        layout.trips.get(bits) != 0 && layout.open_for.get(bits) <= longest
+    } else if word.is_closed() {
+        payload != 0 || layout.time.get(bits) == 0
+    } else if word.is_held() {
+        // 0 is no command, and wraps to a number above all of them.
+        payload.wrapping_sub(1) < FORCED_OPEN_OVER_DISABLED && layout.time.get(bits) == 0
+    } else {
+        state != OTHER || layout.lost.get(bits) < layout.max_lost
+    }
+}
+
+/// What is wrong with such a word, if no breaker could have written it.
+pub(crate) fn fault<B: Bits>(word: B) -> Option<Fault> {
+    let trips = B::LAYOUT.trips.get(word.to_u64());
+    let fault = match B::LAYOUT.state.get(word.to_u64()) {
+        CLOSED => Fault::WindowWithoutFailures,
+        OPEN if trips == 0 => Fault::OpenWithoutTrips,
+        OPEN => Fault::OpenTooLong,
+        _ if trips == 0 => Fault::NotHeld,
+        _ => Fault::LostTooOften,
+    };
+    (!is_valid(word)).then_some(fault)
+}
+
+const fn longest_code(layout: Layout) -> u32 {
+    open_time::encode(layout.precision, layout.max_ticks()).0
+}
