@@ -235,14 +235,12 @@ impl<B: Bits> Circuit<B> {
         }
     }
 
-    /// [`enter`](Self::enter) disabled, and forced open again when that ends.
-    pub(crate) fn disable_over_forced_open(self) -> Self {
-        self.begin(OTHER, DISABLED_OVER_FORCED_OPEN)
-    }
-
-    /// [`enter`](Self::enter) forced open, and disabled again when that ends.
-    pub(crate) fn force_open_over_disabled(self) -> Self {
-        self.begin(OTHER, FORCED_OPEN_OVER_DISABLED)
+    /// [`enter`](Self::enter) the later of two commands; the other shows again when it ends.
+    pub(crate) fn hold_over(self, later: State) -> Self {
+        match later {
+            State::Disabled => self.begin(OTHER, DISABLED_OVER_FORCED_OPEN),
+            _ => self.begin(OTHER, FORCED_OPEN_OVER_DISABLED),
+        }
     }
 
     /// The next epoch, half-open after this many lost rounds, with one probe in flight.

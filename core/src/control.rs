@@ -144,7 +144,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             // A corrupt word has been healed by now.
             found.check().map(|_| self.answer(applied))
         } else {
-            Err(CorruptWord::of_lost_memory(found.to_u64()))
+            Err(CorruptWord::new(
+                found.to_u64(),
+                "its memory has no mark that it kept its content",
+            ))
         }
     }
 
@@ -192,50 +195,16 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 }
 
-/// What an operator sees and does, for breakers of any parts behind one pointer: for dashboards and maps of breakers.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, Control, LastCalls, ManualClock, Ratio, State};
-///
-/// let clock = ManualClock::new();
-/// let radio = Breaker::new(Config::new(), &clock);
-/// let config = Config::new().failure_ratio(Ratio::percent(50));
-/// let modem = Breaker::builder(config, &clock).last_calls(LastCalls::new()).build();
-///
-/// let all: [(&str, &dyn Control); 2] = [("radio", &radio), ("modem", &modem)];
-/// for (name, breaker) in all {
-///     breaker.force_open();
-///     println!("{name} is {}", breaker.state());
-/// }
-/// assert_eq!(modem.state(), State::ForcedOpen);
-/// ```
-pub trait Control {
-    /// [`Breaker::snapshot`].
-    fn snapshot(&self) -> Snapshot;
-    /// [`Breaker::state`].
-    fn state(&self) -> State;
-    /// [`Breaker::trip`].
-    fn trip(&self) -> Option<Transition>;
-    /// [`Breaker::trip_for`].
-    fn trip_for(&self, at_least: Duration) -> Option<Transition>;
-    /// [`Breaker::force_open`].
-    fn force_open(&self) -> Option<Transition>;
-    /// [`Breaker::release`].
-    fn release(&self) -> Option<Transition>;
-    /// [`Breaker::reset`].
-    fn reset(&self) -> Option<Transition>;
-    /// [`Breaker::disable`].
-    fn disable(&self) -> Option<Transition>;
-    /// [`Breaker::enable`].
-    fn enable(&self) -> Option<Transition>;
-    /// [`Breaker::probe_now`].
-    fn probe_now(&self) -> Option<Transition>;
-    /// [`Breaker::probe_early`].
-    fn probe_early(&self) -> Option<Transition>;
-}
+macro_rules! control {
+    ($(#[$meta:meta])* $($name:ident($($argument:ident: $kind:ty)?) -> $answer:ty;)*) => {
+        $(#[$meta])*
+        pub trait Control {
+            $(
+                #[doc = concat!("[`Breaker::", stringify!($name), "`].")]
+                fn $name(&self $(, $argument: $kind)?) -> $answer;
+            )*
+        }
 
-macro_rules! control_of_breaker {
-    ($($name:ident($($argument:ident: $kind:ty)?) -> $answer:ty;)*) => {
         impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Control
             for Breaker<C, W, T, O, R>
         {
@@ -246,7 +215,24 @@ macro_rules! control_of_breaker {
     };
 }
 
-control_of_breaker! {
+control! {
+    /// What an operator sees and does, for breakers of any parts behind one pointer: for dashboards and maps of breakers.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, Control, LastCalls, ManualClock, Ratio, State};
+    ///
+    /// let clock = ManualClock::new();
+    /// let radio = Breaker::new(Config::new(), &clock);
+    /// let config = Config::new().failure_ratio(Ratio::percent(50));
+    /// let modem = Breaker::builder(config, &clock).last_calls(LastCalls::new()).build();
+    ///
+    /// let all: [(&str, &dyn Control); 2] = [("radio", &radio), ("modem", &modem)];
+    /// for (name, breaker) in all {
+    ///     breaker.force_open();
+    ///     println!("{name} is {}", breaker.state());
+    /// }
+    /// assert_eq!(modem.state(), State::ForcedOpen);
+    /// ```
     snapshot() -> Snapshot;
     state() -> State;
     trip() -> Option<Transition>;

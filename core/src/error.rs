@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::config::ConfigError;
-use crate::number::ms;
+use crate::number::{ms, time_of};
 use crate::state::State;
 
 /// How long a rejected caller has to wait.
@@ -85,10 +85,7 @@ impl Rejected {
     /// Returning: after half the time that is left until all calls pass, so that rejected callers do not
     /// speed up the return. Add jitter if many callers wait.
     pub const fn retry_in(self) -> Option<Duration> {
-        match self.retry_in_ms() {
-            Some(ms) => Some(Duration::from_millis(ms as u64)),
-            None => None,
-        }
+        time_of(self.retry_in_ms())
     }
 
     /// [`retry_in`](Self::retry_in) in milliseconds, without the division that a `Duration` costs.
@@ -205,28 +202,12 @@ impl<E: core::error::Error> core::error::Error for CallError<E> {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CorruptWord {
     bits: u64,
-    fault: Fault,
-}
-
-/// Which rule of the layout the bits break.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) enum Fault {
-    WindowWithoutFailures,
-    OpenWithoutTrips,
-    OpenTooLong,
-    LostTooOften,
-    LostMemory,
-    NotHeld,
+    fault: &'static str,
 }
 
 impl CorruptWord {
-    pub(crate) const fn new(bits: u64, fault: Fault) -> Self {
+    pub(crate) const fn new(bits: u64, fault: &'static str) -> Self {
         Self { bits, fault }
-    }
-
-    pub(crate) const fn of_lost_memory(bits: u64) -> Self {
-        Self::new(bits, Fault::LostMemory)
     }
 
     /// The bits that were found.
@@ -237,15 +218,7 @@ impl CorruptWord {
 
 impl fmt::Display for CorruptWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fault = match self.fault {
-            Fault::WindowWithoutFailures => "it has a window of failures, but no failure",
-            Fault::OpenWithoutTrips => "it is open, yet never tripped",
-            Fault::OpenTooLong => "its open time is longer than any breaker sets",
-            Fault::LostMemory => "its memory has no mark that it kept its content",
-            Fault::LostTooOften => "more rounds of probes were lost than any breaker counts",
-            Fault::NotHeld => "it is neither forced open nor disabled",
-        };
-        let bits = self.bits;
+        let Self { bits, fault } = self;
         write!(
             f,
             "{bits:#x} is not the state of a circuit breaker: {fault}; start from 0, a closed \
@@ -256,7 +229,7 @@ impl fmt::Display for CorruptWord {
 
 impl core::error::Error for CorruptWord {}
 
-/// Why bits were not taken up by [`Breaker::try_from_bits`](crate::Breaker::try_from_bits).
+/// Why bits were not taken up by [`Breaker::from_bits`](crate::Breaker::from_bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

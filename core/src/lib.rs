@@ -44,37 +44,7 @@
 //!
 //! The life cycle is drawn in [`state`].
 //!
-//! # Limits
-//!
-//! One word holds little. The figures in parentheses are for 32-bit words with their default tick of 64 ms.
-//!
-//! - **Counts are bounded**: failures at 65 535 (255), probes at 255 (15), trips in a row at 31 (7), doublings of
-//!   the lease at 4; open time, window, lease and gradual return at 24.8 days (17.5 minutes). A configuration
-//!   beyond these bounds is rejected when a breaker is built from it.
-//! - **Epochs wrap**: a permit that outlives exactly 512 (16) transitions, or a multiple, and meets the same number
-//!   of trips in a row again, is mistaken for a current one. Where one probe is in flight at a time (by default,
-//!   and always after a lost round), a probe must match in time, too. In a 32-bit word some late reports of lost
-//!   probes are mistaken for current ones: about 0.8 % with two probes at a time, 1.8 % with four, when a third of
-//!   the calls hang for up to twenty leases (measured by the test `late_reports`). Most of them are successes,
-//!   which at least show that the resource is responding now; failures are 0.2 % and 0.6 %. With one probe at a
-//!   time it is 0.1 %, all of them successes; in a 64-bit word there were none.
-//! - **Times wrap** after 49.7 days (35 minutes). A caller that retries when the rejection tells it to, or is one
-//!   of several, never notices. But if the breaker opens and is then not called for about a multiple of the wrap
-//!   `R`, it looks as if it had just opened, and rejects for one more open time. "About" reaches from the guard
-//!   band (65.5 s; 4.1 s) plus the rounding of the stored open time (0.1 %; 12.5 %) before the multiple to the open
-//!   time after it. The breaker never admits early. A lone caller that calls only every `P` hits this repeatedly if
-//!   `P` is near a multiple of `R`: at most `(guard + open time as stored) ÷ d` times in a row, where `d` is the
-//!   distance between the two, and forever if `d` is 0. Likewise, single failures about `R` apart fall into one
-//!   window if no success comes after the window's end and before the next failure. A return of traffic that was
-//!   never completed begins again: calls that come within the time of the return after a multiple of `R` once more
-//!   pass or are rejected by their share. If there may be no calls for that long, use longer ticks
-//!   ([`Ticks`](word::Ticks) has a table to choose from) or a 64-bit word ([`CriticalSectionWord`](word#structs),
-//!   with the feature `wide`).
-//! - **The window of failures is a tumbling window**: it starts with its first failure, so up to `2 × limit − 3`
-//!   failures can fall within one window length without tripping.
-//! - **A breaker inside itself**: do not guard an operation that the same breaker already guards, such as a driver
-//!   on a guarded bus. Its failures would count twice, and while half-open the outer call holds the slot, so the
-//!   inner one is rejected: the breaker never closes.
+#![doc = include_str!("../limits.md")]
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",

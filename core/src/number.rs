@@ -13,6 +13,14 @@ pub(crate) const fn ms(duration: Duration) -> u32 {
     }
 }
 
+/// A duration of so many milliseconds, if there is one.
+pub(crate) const fn time_of(ms: Option<u32>) -> Option<Duration> {
+    match ms {
+        Some(ms) => Some(Duration::from_millis(ms as u64)),
+        None => None,
+    }
+}
+
 /// A number that takes a byte. A value that does not fit becomes `u8::MAX`, which fails every
 /// check.
 pub(crate) const fn byte(number: u32) -> u8 {

@@ -1,6 +1,7 @@
 //! What is notified of events.
 
 use core::fmt;
+use core::iter::once;
 use core::task::Waker;
 
 use crate::error::Rejected;
@@ -96,123 +97,68 @@ impl Observer for () {
     }
 }
 
+/// Observers that consist of others: of those over which each `$part` iterates.
 macro_rules! forward_observer {
-    ($($(#[$meta:meta])* impl<$o:ident> $pointer:ty;)*) => {$(
+    ($($(#[$meta:meta])* [$($generics:tt)*] $whole:ty: |$it:ident| $($part:expr),+;)*) => {$(
         $(#[$meta])*
-        impl<$o: Observer + ?Sized> Observer for $pointer {
+        impl<$($generics)*> Observer for $whole {
             fn is_listening(&self) -> bool {
-                (**self).is_listening()
+                let $it = self;
+                $($part.any(|observer| observer.is_listening()))||+
             }
 
             fn transition(&self, transition: &Transition) {
-                (**self).transition(transition);
+                let $it = self;
+                $(for observer in $part {
+                    observer.transition(transition);
+                })+
             }
 
             fn changed(&self, transition: &Transition, present: Present<'_>) {
-                (**self).changed(transition, present);
+                let $it = self;
+                $(for observer in $part {
+                    observer.changed(transition, present);
+                })+
             }
 
             fn rejected(&self, rejected: Rejected) {
-                (**self).rejected(rejected);
+                let $it = self;
+                $(for observer in $part {
+                    observer.rejected(rejected);
+                })+
             }
 
             fn outcome(&self, outcome: Outcome) {
-                (**self).outcome(outcome);
+                let $it = self;
+                $(for observer in $part {
+                    observer.outcome(outcome);
+                })+
             }
 
             fn cancelled(&self) {
-                (**self).cancelled();
+                let $it = self;
+                $(for observer in $part {
+                    observer.cancelled();
+                })+
             }
 
+            /// One of them is enough.
             fn wake_on_change(&self, waker: &Waker) -> bool {
-                (**self).wake_on_change(waker)
+                let $it = self;
+                $($part.any(|observer| observer.wake_on_change(waker)))||+
             }
         }
     )*};
 }
 
 forward_observer! {
-    impl<O> &O;
-    #[cfg(feature = "alloc")] impl<O> alloc::boxed::Box<O>;
-    #[cfg(feature = "alloc")] impl<O> alloc::rc::Rc<O>;
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] impl<O> alloc::sync::Arc<O>;
-}
-
-impl<O: Observer> Observer for Option<O> {
-    fn is_listening(&self) -> bool {
-        self.as_ref().is_some_and(Observer::is_listening)
-    }
-
-    fn transition(&self, transition: &Transition) {
-        if let Some(observer) = self {
-            observer.transition(transition);
-        }
-    }
-
-    fn changed(&self, transition: &Transition, present: Present<'_>) {
-        if let Some(observer) = self {
-            observer.changed(transition, present);
-        }
-    }
-
-    fn rejected(&self, rejected: Rejected) {
-        if let Some(observer) = self {
-            observer.rejected(rejected);
-        }
-    }
-
-    fn outcome(&self, outcome: Outcome) {
-        if let Some(observer) = self {
-            observer.outcome(outcome);
-        }
-    }
-
-    fn cancelled(&self) {
-        if let Some(observer) = self {
-            observer.cancelled();
-        }
-    }
-
-    fn wake_on_change(&self, waker: &Waker) -> bool {
-        self.as_ref()
-            .is_some_and(|observer| observer.wake_on_change(waker))
-    }
-}
-
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn is_listening(&self) -> bool {
-        self.0.is_listening() || self.1.is_listening()
-    }
-
-    fn transition(&self, transition: &Transition) {
-        self.0.transition(transition);
-        self.1.transition(transition);
-    }
-
-    fn changed(&self, transition: &Transition, present: Present<'_>) {
-        self.0.changed(transition, present);
-        self.1.changed(transition, present);
-    }
-
-    fn rejected(&self, rejected: Rejected) {
-        self.0.rejected(rejected);
-        self.1.rejected(rejected);
-    }
-
-    fn outcome(&self, outcome: Outcome) {
-        self.0.outcome(outcome);
-        self.1.outcome(outcome);
-    }
-
-    fn cancelled(&self) {
-        self.0.cancelled();
-        self.1.cancelled();
-    }
-
-    /// One of them is enough.
-    fn wake_on_change(&self, waker: &Waker) -> bool {
-        self.0.wake_on_change(waker) || self.1.wake_on_change(waker)
-    }
+    [O: Observer] Option<O>: |it| it.iter();
+    [A: Observer, B: Observer] (A, B): |it| once(&it.0), once(&it.1);
+    [O: Observer + ?Sized] &O: |it| once(&**it);
+    #[cfg(feature = "alloc")] [O: Observer + ?Sized] alloc::boxed::Box<O>: |it| once(&**it);
+    #[cfg(feature = "alloc")] [O: Observer + ?Sized] alloc::rc::Rc<O>: |it| once(&**it);
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    [O: Observer + ?Sized] alloc::sync::Arc<O>: |it| once(&**it);
 }
 
 /// A closure as an observer, called with each transition.

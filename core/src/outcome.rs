@@ -3,7 +3,7 @@
 use core::mem;
 use core::time::Duration;
 
-use crate::number::ms;
+use crate::number::{ms, time_of};
 
 /// What a caller reports for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,10 +141,7 @@ impl Failure {
 
     /// The shortest open time that it asks for.
     pub const fn min_open_time(self) -> Option<Duration> {
-        match self.retry_after_ms {
-            Some(ms) => Some(Duration::from_millis(ms as u64)),
-            None => None,
-        }
+        time_of(self.retry_after_ms)
     }
 }
 

@@ -70,11 +70,6 @@ impl Seen {
         self.epoch.wrapping_sub(made.epoch) & self.last_epoch
     }
 
-    /// Whether the state that this transition led to is still there.
-    fn is_of(self, made: &Transition) -> bool {
-        self.since(made) == 0 && made.to == self.state
-    }
-
     /// How far the word has moved on since. A transition that has the epoch of the last one but led to another state
     /// is from before a wrap of the epochs.
     fn distance(self, made: &Transition) -> u16 {
@@ -104,11 +99,6 @@ impl<'a> Present<'a> {
     /// How many transitions the word has seen since this one: [`Breaker::transitions_since`].
     pub fn transitions_since(self, made: &Transition) -> u16 {
         self.0.look().since(made)
-    }
-
-    /// Whether this is the last transition that the word has seen.
-    pub fn is_last(self, made: &Transition) -> bool {
-        self.0.look().is_of(made)
     }
 
     /// Whether a transition that is being notified should replace one that was kept before: it is the last one, or at

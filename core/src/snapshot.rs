@@ -1,7 +1,5 @@
 //! What the word says, at one moment.
 
-mod made;
-
 use core::fmt;
 use core::time::Duration;
 
@@ -11,6 +9,7 @@ use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::error::{Rejected, Wait};
 use crate::machine::Machine;
+use crate::number::{ms, time_of};
 use crate::observer::{Observer, Transition};
 use crate::present::Present;
 use crate::state::State;
@@ -34,6 +33,9 @@ use crate::word::{self, Word};
 /// assert!(snapshot.is_due(), "but the next call is a probe");
 /// assert_eq!(snapshot.trips(), 1);
 /// ```
+///
+/// For tests of code that handles snapshots, a breaker with a [`ManualClock`](crate::ManualClock) gives one of any
+/// state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -55,6 +57,33 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// One with this state; everything else is 0, `None` or `false`.
+    pub const fn new(state: State) -> Self {
+        Self {
+            state,
+            epoch: 0,
+            failures: 0,
+            trips: 0,
+            probes_in_flight: 0,
+            successes: 0,
+            lost_rounds: 0,
+            returning_percent: None,
+            opened_at_ms: None,
+            open_for_ms: None,
+            is_demanded: false,
+            wait_ms: None,
+            is_due: false,
+        }
+    }
+
+    /// With this wait for a caller, rounded up to milliseconds, and so not due.
+    #[must_use]
+    pub const fn with_wait(mut self, wait: Duration) -> Self {
+        self.wait_ms = Some(ms(wait));
+        self.is_due = false;
+        self
+    }
+
     /// The state. Open stays open until a caller acquires; see [`is_due`](Self::is_due).
     pub const fn state(&self) -> State {
         self.state
@@ -109,10 +138,7 @@ impl Snapshot {
     /// Open: for how long, counted from `opened_at_ms`, as stored: rounded up by less than 0.1 % (12.5 % in a 32-bit
     /// word).
     pub const fn open_for(&self) -> Option<Duration> {
-        match self.open_for_ms {
-            Some(ms) => Some(Duration::from_millis(ms as u64)),
-            None => None,
-        }
+        time_of(self.open_for_ms)
     }
 
     /// Open: whether the open time was demanded, by [`Failure::retry_after`](crate::Failure::retry_after) or
@@ -133,10 +159,7 @@ impl Snapshot {
     /// When it is worth retrying, as in [`Rejected::retry_in`]; zero if a call would be admitted, `None` while the
     /// breaker is forced open, because the time is unknown.
     pub const fn retry_in(&self) -> Option<Duration> {
-        match self.retry_in_ms() {
-            Some(ms) => Some(Duration::from_millis(ms as u64)),
-            None => None,
-        }
+        time_of(self.retry_in_ms())
     }
 
     /// [`retry_in`](Self::retry_in) in milliseconds.
@@ -203,9 +226,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     pub fn snapshot(&self) -> Snapshot {
         let circuit = Circuit::of(word::load_acquire(&self.word));
         let (machine, now_ms) = (self.machine(), self.clock.now_ms());
-        let mut snapshot = Snapshot::new(circuit.state())
-            .with_epoch(circuit.epoch() as u16)
-            .with_trips(circuit.trips() as u8);
+        let mut snapshot = Snapshot::new(circuit.state());
+        snapshot.epoch = circuit.epoch() as u16;
+        snapshot.trips = circuit.trips() as u8;
         match circuit.mode() {
             Mode::Closed { failures } => snapshot.failures = failures as u16,
             Mode::Returning { failures } => {
@@ -229,7 +252,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 successes,
                 lost,
             } => {
-                snapshot = snapshot.with_probes(in_flight as u8, successes as u8, lost as u8);
+                snapshot.probes_in_flight = in_flight as u8;
+                snapshot.successes = successes as u8;
+                snapshot.lost_rounds = lost as u8;
                 snapshot.wait_ms = machine.slot_left(circuit, now_ms);
                 snapshot.is_due = snapshot.wait_ms.is_none();
             }

@@ -11,19 +11,7 @@
 //!   word and 64 ticks (4.1 s) in the 32-bit word. Until the clock has caught up, the time left
 //!   grows by what the clock stepped back.
 //!
-//! For a breaker that is not called for a long time this means: with a wrap of `R`, a call between
-//! `k·R - guard - rounding` and `k·R + open_for` after the trip looks like a call just after it, and is rejected
-//! for up to `guard + open_for` more (the open time as stored: rounded up by up to 12.5 %, in the 64-bit word
-//! 0.1 %); a call at any other time is judged correctly. A window of failures, a lease, a gradual return and the
-//! age of a probe err in the same way, with their own time in place of `open_for`: a return that was never
-//! completed rejects by its share again, for up to the whole return. The breaker never admits early unless the
-//! clock steps back by more than the guard band.
-//!
-//! A lone caller that calls only every `P` milliseconds, with `P` near a multiple of `R`, hits those times again
-//! and again: at most `(guard + open_for) / d` times in a row, where `d` is the distance of `P` from the multiple,
-//! and forever if `d` is 0. A caller that retries when told to (within the open time), or is not the only one, is
-//! not affected; for the others there are longer ticks and 64-bit words ([`Ticks`](crate::word::Ticks) has the
-//! table).
+//! What follows for a breaker that is not called for a long time is in [the limits](crate#limits).
 
 use crate::word::Bits;
 

@@ -49,11 +49,7 @@ impl Transition {
     pub const fn open_for(&self) -> Option<Duration> {
         match self.to {
             State::Open => Some(Duration::from_millis(self.open_for_ms as u64)),
-            State::Closed
-            | State::HalfOpen
-            | State::Returning
-            | State::ForcedOpen
-            | State::Disabled => None,
+            _ => None,
         }
     }
 }

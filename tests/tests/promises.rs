@@ -285,7 +285,8 @@ fn clocks_tallies_observers_rules_and_breakers_can_stand_behind_a_pointer() {
     let control: &dyn Control = &breaker;
     control.trip();
     assert_eq!(control.state(), State::Open);
-    assert!(Breaker::try_shared(word, Config::new(), shared).is_ok());
+    let builder = Breaker::builder(Config::new(), shared);
+    assert!(builder.shared_word(word).try_build().is_ok());
 }
 
 #[test]

@@ -110,26 +110,16 @@ impl<C: Clock, W: Word> Breaker<C, W> {
     ///
     /// # Panics
     /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
-    /// configurations that may be invalid, use [`try_over`](Self::try_over).
+    /// configurations that may be invalid, use [`Builder::word`].
     pub const fn over(word: W, config: Config, clock: C) -> Self {
         Breaker::builder(config, clock).word(word).build()
     }
 
-    /// [`over`](Self::over) for configurations that may be invalid.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit the word, and what to do.
-    pub fn try_over(word: W, config: Config, clock: C) -> Result<Self, ConfigError> {
-        Breaker::builder(config, clock).word(word).try_build()
-    }
-
     /// A breaker over a word that is shared with other programs, in mapped memory or between two cores. It
-    /// compiles only with a clock that reads the same in all of them. With more parts, use
-    /// [`Builder::shared_word`].
+    /// compiles only with a clock that reads the same in all of them.
     ///
     /// # Panics
-    /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
-    /// configurations that may be invalid, use [`try_shared`](Self::try_shared).
+    /// Same as [`over`](Self::over). For configurations that may be invalid, use [`Builder::shared_word`].
     pub const fn shared(word: W, config: Config, clock: C) -> Self
     where
         C: SharedClock,
@@ -137,26 +127,12 @@ impl<C: Clock, W: Word> Breaker<C, W> {
         Self::over(word, config, clock)
     }
 
-    /// [`shared`](Self::shared) for configurations that may be invalid.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit the word, and what to do.
-    pub fn try_shared(word: W, config: Config, clock: C) -> Result<Self, ConfigError>
-    where
-        C: SharedClock,
-    {
-        Self::try_over(word, config, clock)
-    }
-
     /// A breaker that continues from the content of a word, as returned by [`to_bits`](Self::to_bits), whether
     /// in another process or before a restart. It is [restored](Self::restore), so that running times start
     /// over on this clock.
     ///
     /// # Errors
-    /// [`CorruptWord`] when the bits are an invalid state.
-    ///
-    /// # Panics
-    /// When the rules need a tally. For rules that may need one, use [`try_from_bits`](Self::try_from_bits).
+    /// [`FromBitsError`] says that the bits are an invalid state, or that the rules need a tally.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock, Rules, State};
@@ -167,34 +143,9 @@ impl<C: Clock, W: Word> Breaker<C, W> {
     /// let rules = Rules::new(Config::new());
     /// let after = <Breaker<_>>::from_bits(before.to_bits(), rules, &clock)?;
     /// assert_eq!(after.state(), State::Open);
-    /// # Ok::<(), atomic_breaker::CorruptWord>(())
+    /// # Ok::<(), atomic_breaker::FromBitsError>(())
     /// ```
-    pub fn from_bits(bits: W::Bits, rules: Rules<W::Bits>, clock: C) -> Result<Self, CorruptWord>
-    where
-        W: From<W::Bits>,
-    {
-        let breaker = Self::from_parts(bits.check()?.into(), rules, clock, (), ());
-        breaker.restore()?;
-        Ok(breaker)
-    }
-
-    /// [`from_bits`](Self::from_bits) for rules that may need a tally, such as those from a file.
-    ///
-    /// # Errors
-    /// [`FromBitsError`] says that the bits are an invalid state, or what the rules need.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, FromBitsError, ManualClock, Ratio, Rules};
-    ///
-    /// let from_a_file = Rules::new(Config::new().failure_ratio(Ratio::percent(50)));
-    /// let refused = <Breaker<_>>::try_from_bits(0, from_a_file, ManualClock::new());
-    /// assert!(matches!(refused, Err(FromBitsError::Config(_))));
-    /// ```
-    pub fn try_from_bits(
-        bits: W::Bits,
-        rules: Rules<W::Bits>,
-        clock: C,
-    ) -> Result<Self, FromBitsError>
+    pub fn from_bits(bits: W::Bits, rules: Rules<W::Bits>, clock: C) -> Result<Self, FromBitsError>
     where
         W: From<W::Bits>,
     {

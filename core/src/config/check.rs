@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::ratio::{self, Of, Ratio};
+use super::ratio::{self, Ratio};
 use super::{Config, TripRule};
 use crate::word::Layout;
 
@@ -70,14 +70,15 @@ pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), 
 }
 
 const fn memory_fault(ratio: Ratio, memory: Memory) -> Fault {
-    let most = match ratio.of {
-        Of::Calls | Of::CallsWithMin => memory.max_calls,
-        Of::Time | Of::TimeWithMin => memory.max_within_ms,
+    let most = if ratio.is_time {
+        memory.max_within_ms
+    } else {
+        memory.max_calls
     };
     if ratio.amount <= most {
         return None;
     }
-    Some(match (ratio.of.is_time(), most) {
+    Some(match (ratio.is_time, most) {
         (false, 0) if memory.max_within_ms > 0 => {
             "the tally remembers times, not calls: set the time of the failure_ratio (within) \
              instead of of_last, or build the breaker with last_calls"
@@ -135,7 +136,7 @@ const fn ratio_fault(config: &Config) -> Fault {
     let Some(ratio) = config.ratio else {
         return None;
     };
-    let is_time = ratio.of.is_time();
+    let is_time = ratio.is_time;
     if ratio.amount == 0 {
         return Some(if is_time {
             "a failure_ratio within a time of 0 sees no calls: lengthen it or set of_last"

@@ -155,7 +155,7 @@ impl From<&Config> for File {
                 },
                 of_last: ratio.calls(),
                 within_ms: ratio.within_ms(),
-                min_calls: ratio.of.has_min_calls().then(|| ratio.needed_calls()),
+                min_calls: ratio.has_min_calls.then(|| ratio.needed_calls()),
             }),
             slow_call_ms: config.slow_call_ms,
             open_for_ms: config.open_for_ms,

@@ -3,17 +3,11 @@
 use core::time::Duration;
 
 use super::{Config, Ratio, TripRule};
+use crate::number::time_of;
 use crate::word::Layout;
 
 const DEFAULT_RETRY_AFTER_MS: u32 = 5 * 60 * 1_000;
 const DEFAULT_LEASE_MS: u32 = 30_000;
-
-const fn some_ms(ms: Option<u32>) -> Option<Duration> {
-    match ms {
-        Some(ms) => Some(Duration::from_millis(ms as u64)),
-        None => None,
-    }
-}
 
 /// What a configuration says.
 impl Config {
@@ -48,7 +42,7 @@ impl Config {
 
     /// How long a call must take to count as slow, if that is measured.
     pub const fn get_slow_call(&self) -> Option<Duration> {
-        some_ms(self.slow_call_ms)
+        time_of(self.slow_call_ms)
     }
 
     /// The open time after the first trip, without jitter.
@@ -59,7 +53,7 @@ impl Config {
     /// The longest open time without jitter, if it grows.
     pub const fn get_max_open_for(&self) -> Option<Duration> {
         match self.growth {
-            Some(growth) => some_ms(Some(growth.max_ms)),
+            Some(growth) => time_of(Some(growth.max_ms)),
             None => None,
         }
     }
@@ -75,7 +69,7 @@ impl Config {
     /// The step of linear growth, if it is linear.
     pub const fn get_linear_step(&self) -> Option<Duration> {
         match self.growth {
-            Some(growth) => some_ms(growth.step_ms()),
+            Some(growth) => time_of(growth.step_ms()),
             None => None,
         }
     }
@@ -92,7 +86,7 @@ impl Config {
 
     /// The longest minimum open time that a failure may ask for, if it was set.
     pub const fn get_max_retry_after(&self) -> Option<Duration> {
-        some_ms(self.max_retry_after_ms)
+        time_of(self.max_retry_after_ms)
     }
 
     /// The longest minimum open time that a failure may ask for in a word of this layout, set or not.
@@ -120,7 +114,7 @@ impl Config {
 
     /// The lease of a probe, if it was set.
     pub const fn get_probe_lease(&self) -> Option<Duration> {
-        some_ms(self.probe_lease_ms)
+        time_of(self.probe_lease_ms)
     }
 
     /// The lease of a probe in a word of this layout, set or not.

@@ -39,29 +39,10 @@ pub struct Ratio {
     pub(crate) min_calls: u16,
     /// The share, in basis points.
     pub(crate) points: u16,
-    pub(crate) of: Of,
-}
-
-/// What the share is taken of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) enum Of {
-    Calls,
-    /// With an explicit minimum of calls.
-    CallsWithMin,
-    Time,
-    /// With an explicit minimum of calls.
-    TimeWithMin,
-}
-
-impl Of {
-    pub(crate) const fn is_time(self) -> bool {
-        matches!(self, Self::Time | Self::TimeWithMin)
-    }
-
-    pub(crate) const fn has_min_calls(self) -> bool {
-        matches!(self, Self::CallsWithMin | Self::TimeWithMin)
-    }
+    /// Whether the share is taken of the calls within a time, not of the last calls.
+    pub(crate) is_time: bool,
+    /// Whether the minimum of calls was set.
+    pub(crate) has_min_calls: bool,
 }
 
 impl Ratio {
@@ -76,7 +57,8 @@ impl Ratio {
             amount: DEFAULT_CALLS,
             min_calls: half(DEFAULT_CALLS.div_ceil(2)),
             points: half(points),
-            of: Of::Calls,
+            is_time: false,
+            has_min_calls: false,
         }
     }
 
@@ -97,14 +79,9 @@ impl Ratio {
     }
 
     const fn of(mut self, is_time: bool, amount: u32, default_min_calls: u32) -> Self {
-        self.of = match (is_time, self.of.has_min_calls()) {
-            (false, false) => Of::Calls,
-            (false, true) => Of::CallsWithMin,
-            (true, false) => Of::Time,
-            (true, true) => Of::TimeWithMin,
-        };
+        self.is_time = is_time;
         self.amount = amount;
-        if !self.of.has_min_calls() {
+        if !self.has_min_calls {
             self.min_calls = half(default_min_calls);
         }
         self
@@ -119,11 +96,7 @@ impl Ratio {
     #[doc(alias = "minimum number of calls")]
     pub const fn min_calls(mut self, calls: u32) -> Self {
         self.min_calls = half(calls);
-        self.of = if self.of.is_time() {
-            Of::TimeWithMin
-        } else {
-            Of::CallsWithMin
-        };
+        self.has_min_calls = true;
         self
     }
 
@@ -141,17 +114,19 @@ impl Ratio {
 
     /// How many calls are looked at, if it is a share of the last calls.
     pub const fn calls(self) -> Option<u32> {
-        match self.of {
-            Of::Calls | Of::CallsWithMin => Some(self.amount),
-            Of::Time | Of::TimeWithMin => None,
+        if self.is_time {
+            None
+        } else {
+            Some(self.amount)
         }
     }
 
     /// How many milliseconds are looked at, if it is a share within a time.
     pub const fn within_ms(self) -> Option<u32> {
-        match self.of {
-            Of::Calls | Of::CallsWithMin => None,
-            Of::Time | Of::TimeWithMin => Some(self.amount),
+        if self.is_time {
+            Some(self.amount)
+        } else {
+            None
         }
     }
 

@@ -65,8 +65,8 @@ impl<B: Bits> Machine<'_, B> {
     fn change_hold(circuit: Circuit<B>, command: Command) -> Step<B> {
         let is_disabled = circuit.state() == State::Disabled;
         let next = match command {
-            Command::ForceOpen if is_disabled => circuit.force_open_over_disabled(),
-            Command::Disable if !is_disabled => circuit.disable_over_forced_open(),
+            Command::ForceOpen if is_disabled => circuit.hold_over(State::ForcedOpen),
+            Command::Disable if !is_disabled => circuit.hold_over(State::Disabled),
             Command::Release if circuit.is_held_twice() => circuit.enter(State::Disabled),
             // The state of the resource is unknown: the next call finds out.
             Command::Release if !is_disabled => circuit.enter(State::HalfOpen),

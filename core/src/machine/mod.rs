@@ -30,18 +30,11 @@ use crate::observer::Cause;
 use crate::word::Bits;
 
 /// What every step may look at: the rules and, through its type, the shape of the word.
+#[derive(Clone, Copy)]
 pub(crate) struct Machine<'a, B> {
     pub(crate) config: &'a Config,
     bits: PhantomData<B>,
 }
-
-impl<B> Clone for Machine<'_, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<B> Copy for Machine<'_, B> {}
 
 /// What becomes of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

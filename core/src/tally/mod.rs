@@ -113,72 +113,51 @@ impl Tally for () {
     fn clear(&self) {}
 }
 
+/// Tallies that lead to another, or to none.
 macro_rules! forward_tally {
-    ($($(#[$meta:meta])* impl<$t:ident> $pointer:ty;)*) => {$(
+    ($($(#[$meta:meta])* [$($generics:tt)*] $whole:ty: |$it:ident| $tally:expr;)*) => {$(
         $(#[$meta])*
-        impl<$t: Tally + ?Sized> Tally for $pointer {
+        impl<$($generics)*> Tally for $whole {
             #[inline]
             fn max_calls(&self) -> u32 {
-                (**self).max_calls()
+                let $it = self;
+                $tally.map_or(0, |tally| tally.max_calls())
             }
 
             #[inline]
             fn max_within_ms(&self) -> u32 {
-                (**self).max_within_ms()
+                let $it = self;
+                $tally.map_or(0, |tally| tally.max_within_ms())
             }
 
             #[inline]
             fn has_rule(&self) -> bool {
-                (**self).has_rule()
+                let $it = self;
+                $tally.is_some_and(|tally| tally.has_rule())
             }
 
             #[inline]
             fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
-                (**self).record(call, ratio)
+                let $it = self;
+                $tally.map_or(Verdict::Keep, |tally| tally.record(call, ratio))
             }
 
             #[inline]
             fn clear(&self) {
-                (**self).clear();
+                let $it = self;
+                if let Some(tally) = $tally {
+                    tally.clear();
+                }
             }
         }
     )*};
 }
 
 forward_tally! {
-    impl<T> &T;
-    #[cfg(feature = "alloc")] impl<T> alloc::boxed::Box<T>;
-    #[cfg(feature = "alloc")] impl<T> alloc::rc::Rc<T>;
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] impl<T> alloc::sync::Arc<T>;
-}
-
-/// A tally, if there is one.
-impl<T: Tally> Tally for Option<T> {
-    #[inline]
-    fn max_calls(&self) -> u32 {
-        self.as_ref().map_or(0, Tally::max_calls)
-    }
-
-    #[inline]
-    fn max_within_ms(&self) -> u32 {
-        self.as_ref().map_or(0, Tally::max_within_ms)
-    }
-
-    #[inline]
-    fn has_rule(&self) -> bool {
-        self.as_ref().is_some_and(Tally::has_rule)
-    }
-
-    #[inline]
-    fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
-        self.as_ref()
-            .map_or(Verdict::Keep, |tally| tally.record(call, ratio))
-    }
-
-    #[inline]
-    fn clear(&self) {
-        if let Some(tally) = self {
-            tally.clear();
-        }
-    }
+    [T: Tally] Option<T>: |it| it.as_ref();
+    [T: Tally + ?Sized] &T: |it| Some(&**it);
+    #[cfg(feature = "alloc")] [T: Tally + ?Sized] alloc::boxed::Box<T>: |it| Some(&**it);
+    #[cfg(feature = "alloc")] [T: Tally + ?Sized] alloc::rc::Rc<T>: |it| Some(&**it);
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    [T: Tally + ?Sized] alloc::sync::Arc<T>: |it| Some(&**it);
 }

@@ -117,11 +117,11 @@ impl<B: AnyBreaker> Awaited for B {
 /// `admit` is called at once if the [snapshot](Awaited::snapshot) says that a call would be admitted, otherwise when
 /// [the module](super) says; again if another caller was faster, and while traffic returns. It must agree with the
 /// snapshot: a call that is refused although its snapshot has no [wait](Snapshot::wait) is tried again without a pause.
-pub async fn admitted<A, T, P>(awaited: &A, timer: T, mut admit: impl FnMut() -> Option<P>) -> P
-where
-    A: Awaited,
-    T: Timer,
-{
+pub async fn admitted<P>(
+    awaited: &impl Awaited,
+    timer: impl Timer,
+    mut admit: impl FnMut() -> Option<P>,
+) -> P {
     let mut waiter = Waiter::trying(timer);
     loop {
         waiter.turn(awaited).await;

@@ -26,24 +26,16 @@ use crate::state::State;
 ///   ten seconds if the observer [wakes](crate::Observer::wake_on_change) it.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait::Prober};
+/// use atomic_breaker::{Breaker, ManualClock, wait::{Prober, Timer}};
 /// use core::time::Duration;
-/// # use atomic_breaker::wait::Timer;
-/// # struct MyTimer;
-/// # impl Timer for MyTimer {
-/// #     type Sleep = std::future::Pending<()>;
-/// #     fn now_ms(&self) -> u64 { 0 }
-/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
-/// # }
 /// # struct Radio;
 /// # impl Radio { async fn ping(&mut self) -> Result<(), ()> { Ok(()) } }
 ///
 /// // In a task of its own.
-/// async fn keep_probing(breaker: &Breaker<ManualClock>, mut radio: Radio) -> ! {
+/// async fn keep_probing(breaker: &Breaker<ManualClock>, timer: impl Timer, mut radio: Radio) -> ! {
 ///     let prober = Prober::every(Duration::from_secs(5));
-///     prober.run(breaker, MyTimer, async || radio.ping().await).await
+///     prober.run(breaker, timer, async || radio.ping().await).await
 /// }
-/// # let _ = keep_probing;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -79,16 +71,12 @@ impl Prober {
 
     /// Watches over the breaker; runs forever. Once convinced, it ends the open time and reports as many successful
     /// probes as the breaker wants in order to close, or to let traffic return.
-    pub async fn run<B, T, V, E>(
+    pub async fn run<V, E>(
         self,
-        breaker: B,
-        timer: T,
+        breaker: impl AnyBreaker,
+        timer: impl Timer,
         mut ping: impl AsyncFnMut() -> Result<V, E>,
-    ) -> !
-    where
-        B: AnyBreaker,
-        T: Timer,
-    {
+    ) -> ! {
         let mut answered = 0;
         loop {
             self.until_wanted(&breaker, &timer, &mut answered).await;
@@ -99,10 +87,13 @@ impl Prober {
 
     /// [`run`](Self::run) for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for
     /// an `async` closure that borrows, so this takes any closure that returns a future.
-    pub async fn run_fn<B, T, V, E, F>(self, breaker: B, timer: T, mut ping: impl FnMut() -> F) -> !
+    pub async fn run_fn<V, E, F>(
+        self,
+        breaker: impl AnyBreaker,
+        timer: impl Timer,
+        mut ping: impl FnMut() -> F,
+    ) -> !
     where
-        B: AnyBreaker,
-        T: Timer,
         F: Future<Output = Result<V, E>>,
     {
         let mut answered = 0;
@@ -114,11 +105,7 @@ impl Prober {
     }
 
     /// Sleeps until a ping could end an outage.
-    async fn until_wanted<B, T>(self, breaker: &B, timer: &T, answered: &mut u32)
-    where
-        B: AnyBreaker,
-        T: Timer,
-    {
+    async fn until_wanted(self, breaker: &impl AnyBreaker, timer: &impl Timer, answered: &mut u32) {
         // With a pause of zero, other tasks would get no turn.
         let pause_ms = self.pause_ms.max(1);
         loop {
@@ -148,7 +135,7 @@ impl Prober {
         matches!(answer, Some(Ok(_)))
     }
 
-    fn judge<B: AnyBreaker>(self, breaker: &B, is_answered: bool, answered: &mut u32) {
+    fn judge(self, breaker: &impl AnyBreaker, is_answered: bool, answered: &mut u32) {
         *answered = if is_answered { *answered + 1 } else { 0 };
         if *answered >= self.answers.max(1) {
             *answered = 0;
@@ -171,7 +158,7 @@ fn is_wanted(snapshot: &Snapshot) -> bool {
 }
 
 /// Reports the successes that the breaker wants, as probes do. Does nothing if it is no longer open or half-open.
-fn recover<B: AnyBreaker>(breaker: &B) {
+fn recover(breaker: &impl AnyBreaker) {
     let breaker = breaker.as_breaker();
     breaker.probe_early();
     while is_down(breaker.state()) {

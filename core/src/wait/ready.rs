@@ -12,29 +12,17 @@ use crate::permit::Permit;
 /// be rejected then. Another caller may be faster, too: [`acquire`] goes on until it has a permit.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait};
-/// # use atomic_breaker::wait::Timer;
-/// # struct MyTimer;
-/// # impl Timer for MyTimer {
-/// #     type Sleep = std::future::Pending<()>;
-/// #     fn now_ms(&self) -> u64 { 0 }
-/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
-/// # }
+/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Timer}};
 /// # async fn send() -> Result<(), ()> { Ok(()) }
 ///
-/// async fn task(radio: &Breaker<ManualClock>) {
+/// async fn task(radio: &Breaker<ManualClock>, timer: impl Timer) {
 ///     loop {
-///         wait::ready(radio, MyTimer).await;
+///         wait::ready(radio, &timer).await;
 ///         let _ = radio.call_async(send).await;
 ///     }
 /// }
-/// # let _ = task;
 /// ```
-pub async fn ready<B, T>(breaker: B, timer: T)
-where
-    B: AnyBreaker,
-    T: Timer,
-{
+pub async fn ready(breaker: impl AnyBreaker, timer: impl Timer) {
     Waiter::new(timer).turn(&breaker).await;
 }
 
@@ -43,11 +31,7 @@ where
 ///
 /// A waiting caller is not rejected, so observers are not notified. Only while traffic returns, when the
 /// breaker decides at random, may its tries be rejected.
-pub async fn acquire<H, T>(handle: H, timer: T) -> Permit<H>
-where
-    H: AnyBreaker,
-    T: Timer,
-{
+pub async fn acquire<H: AnyBreaker>(handle: H, timer: impl Timer) -> Permit<H> {
     // Not through `admitted`: a future within a future costs flash.
     let mut waiter = Waiter::trying(timer);
     let ticket = loop {

@@ -98,34 +98,24 @@ impl Default for Retry {
 /// The error of the last try; the rejection if none was made.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Retry}};
-/// # use atomic_breaker::wait::Timer;
-/// # struct MyTimer;
-/// # impl Timer for MyTimer {
-/// #     type Sleep = std::future::Pending<()>;
-/// #     fn now_ms(&self) -> u64 { 0 }
-/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
-/// # }
+/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Retry, Timer}};
 /// # struct Sensor;
 /// # impl Sensor { async fn read(&mut self) -> Result<u16, ()> { Ok(21) } }
 ///
-/// async fn measure(breaker: &Breaker<ManualClock>, sensor: &mut Sensor) -> Option<u16> {
-///     wait::retry(breaker, MyTimer, Retry::new(), async || sensor.read().await).await.ok()
+/// async fn measure(
+///     breaker: &Breaker<ManualClock>, timer: impl Timer, sensor: &mut Sensor,
+/// ) -> Option<u16> {
+///     wait::retry(breaker, timer, Retry::new(), async || sensor.read().await).await.ok()
 /// }
-/// # let _ = measure;
 /// ```
 ///
 /// For tasks that must be `Send`, such as spawned ones, use [`retry_fn`].
-pub fn retry<B, T, V, E>(
-    breaker: B,
-    timer: T,
+pub fn retry<V, E>(
+    breaker: impl AnyBreaker,
+    timer: impl Timer,
     policy: Retry,
     operation: impl AsyncFnMut() -> Result<V, E>,
-) -> impl Future<Output = Result<V, CallError<E>>>
-where
-    B: AnyBreaker,
-    T: Timer,
-{
+) -> impl Future<Output = Result<V, CallError<E>>> {
     retry_with(breaker, timer, policy, AnyError, operation)
 }
 
@@ -135,17 +125,13 @@ where
 ///
 /// # Errors
 /// Same as [`retry`].
-pub async fn retry_with<B, T, V, E>(
-    breaker: B,
-    timer: T,
+pub async fn retry_with<V, E>(
+    breaker: impl AnyBreaker,
+    timer: impl Timer,
     policy: Retry,
     classify: impl Classify<V, E>,
     mut operation: impl AsyncFnMut() -> Result<V, E>,
-) -> Result<V, CallError<E>>
-where
-    B: AnyBreaker,
-    T: Timer,
-{
+) -> Result<V, CallError<E>> {
     let mut tries = Tries::new(timer, policy);
     loop {
         if let Some(result) = tries.turn(&breaker).await {
@@ -163,15 +149,13 @@ where
 ///
 /// # Errors
 /// Same as [`retry`].
-pub fn retry_fn<B, T, V, E, F>(
-    breaker: B,
-    timer: T,
+pub fn retry_fn<V, E, F>(
+    breaker: impl AnyBreaker,
+    timer: impl Timer,
     policy: Retry,
     operation: impl FnMut() -> F,
 ) -> impl Future<Output = Result<V, CallError<E>>>
 where
-    B: AnyBreaker,
-    T: Timer,
     F: Future<Output = Result<V, E>>,
 {
     retry_fn_with(breaker, timer, policy, AnyError, operation)
@@ -181,16 +165,14 @@ where
 ///
 /// # Errors
 /// Same as [`retry`].
-pub async fn retry_fn_with<B, T, V, E, F>(
-    breaker: B,
-    timer: T,
+pub async fn retry_fn_with<V, E, F>(
+    breaker: impl AnyBreaker,
+    timer: impl Timer,
     policy: Retry,
     classify: impl Classify<V, E>,
     mut operation: impl FnMut() -> F,
 ) -> Result<V, CallError<E>>
 where
-    B: AnyBreaker,
-    T: Timer,
     F: Future<Output = Result<V, E>>,
 {
     let mut tries = Tries::new(timer, policy);
@@ -247,15 +229,9 @@ impl<V, X> Tried<V, X> {
 ///         }
 ///     }
 /// }
-/// # #[derive(Clone, Copy)]
-/// # struct MyTimer;
-/// # impl Timer for MyTimer {
-/// #     type Sleep = std::future::Pending<()>;
-/// #     fn now_ms(&self) -> u64 { 0 }
-/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
+/// # fn of_a_breaker(breaker: &atomic_breaker::Breaker<atomic_breaker::ManualClock>, timer: impl Timer) {
+/// #     let _ = retry(breaker, timer, async || Tried::Done(Ok::<_, ()>(7)));
 /// # }
-/// # let breaker = atomic_breaker::Breaker::new(atomic_breaker::Config::new(), atomic_breaker::ManualClock::new());
-/// # let _ = retry(&breaker, MyTimer, async || Tried::Done(Ok::<_, ()>(7)));
 /// ```
 #[derive(Debug)]
 pub struct Tries<T, V, X> {
@@ -316,13 +292,12 @@ impl<T: Timer, V, X> Tries<T, V, X> {
 }
 
 /// One call, and what the classifier said of its result.
-async fn call<B, V, E, F>(
-    breaker: &B,
+async fn call<V, E, F>(
+    breaker: &impl AnyBreaker,
     classify: &impl Classify<V, E>,
     operation: impl FnOnce() -> F,
 ) -> Tried<V, CallError<E>>
 where
-    B: AnyBreaker,
     F: Future<Output = Result<V, E>>,
 {
     let classified = |tried: &Result<(Result<V, E>, Outcome), Infallible>| match tried {

@@ -111,32 +111,22 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
 /// [`Timed::TimedOut`] or with the operation's own error.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait};
+/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Timer}};
 /// use core::time::Duration;
-/// # use atomic_breaker::wait::Timer;
-/// # struct MyTimer;
-/// # impl Timer for MyTimer {
-/// #     type Sleep = std::future::Pending<()>;
-/// #     fn now_ms(&self) -> u64 { 0 }
-/// #     fn sleep(&self, _: u64) -> Self::Sleep { std::future::pending() }
-/// # }
 /// # async fn send(_: &[u8]) -> Result<(), ()> { Ok(()) }
 ///
-/// async fn report(radio: &Breaker<ManualClock>, reading: &[u8]) -> bool {
+/// async fn report(radio: &Breaker<ManualClock>, timer: impl Timer, reading: &[u8]) -> bool {
 ///     let limit = Duration::from_millis(200);
-///     wait::call_timeout(radio, MyTimer, limit, || send(reading)).await.is_ok()
+///     wait::call_timeout(radio, timer, limit, || send(reading)).await.is_ok()
 /// }
-/// # let _ = report;
 /// ```
-pub fn call_timeout<B, T, V, E, F>(
-    breaker: B,
-    timer: T,
+pub fn call_timeout<V, E, F>(
+    breaker: impl AnyBreaker,
+    timer: impl Timer,
     limit: impl Into<TimeLimit>,
     operation: impl FnOnce() -> F,
 ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
 where
-    B: AnyBreaker,
-    T: Timer,
     F: Future<Output = Result<V, E>>,
 {
     let limit = limit.into();
@@ -153,32 +143,28 @@ where
 ///
 /// # Errors
 /// Same as [`call_timeout`].
-pub fn call_timeout_with<B, T, V, E, F>(
-    breaker: B,
-    timer: T,
+pub fn call_timeout_with<V, E, F>(
+    breaker: impl AnyBreaker,
+    timer: impl Timer,
     limit: impl Into<TimeLimit>,
     classify: impl Classify<V, Timed<E>>,
     operation: impl FnOnce() -> F,
 ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
 where
-    B: AnyBreaker,
-    T: Timer,
     F: Future<Output = Result<V, E>>,
 {
     run(breaker, timer, limit.into().limit_ms, classify, operation)
 }
 
 /// One function, because each layer of futures would hold the operation once more.
-async fn run<B, T, V, E, F>(
-    breaker: B,
-    timer: T,
+async fn run<V, E, F>(
+    breaker: impl AnyBreaker,
+    timer: impl Timer,
     limit_ms: u64,
     classify: impl Classify<V, Timed<E>>,
     operation: impl FnOnce() -> F,
 ) -> Result<V, CallError<Timed<E>>>
 where
-    B: AnyBreaker,
-    T: Timer,
     F: Future<Output = Result<V, E>>,
 {
     let mut permit = Permit::acquire(breaker)?;

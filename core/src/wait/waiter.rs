@@ -65,10 +65,7 @@ impl<T: Timer> Waiter<T> {
     }
 
     /// Waits until a try is worthwhile; `false` when it gives up.
-    pub(super) async fn turn<A>(&mut self, awaited: &A) -> bool
-    where
-        A: Awaited,
-    {
+    pub(super) async fn turn(&mut self, awaited: &impl Awaited) -> bool {
         loop {
             // Before the look at the state, so that no change is missed.
             let seen = awaited.look();
@@ -124,11 +121,7 @@ impl<T: Timer> Waiter<T> {
         let looked = self.looked_half_open;
         self.looked_half_open = match rejected.state() {
             State::HalfOpen => looked.saturating_add(1),
-            State::Closed
-            | State::Open
-            | State::Returning
-            | State::ForcedOpen
-            | State::Disabled => 0,
+            _ => 0,
         };
         let share = Spread::draw(awaited);
         pause::after(rejected, self.away_ms(), looked, is_heard, share).min(self.left_ms())
@@ -174,18 +167,17 @@ pub(super) fn rejection(snapshot: &Snapshot) -> Option<Rejected> {
 }
 
 /// Whether the observer will wake this task at the next transition.
-pub(super) async fn hears<A>(awaited: &A) -> bool
-where
-    A: Awaited,
-{
+pub(super) async fn hears(awaited: &impl Awaited) -> bool {
     poll_fn(|context| Poll::Ready(awaited.wake_on_change(context.waker()))).await
 }
 
 /// Sleeps for this long, or until the breaker is in another epoch, and returns whether it is.
-pub(super) async fn doze<A>(awaited: &A, timer: &impl Timer, seen: A::Seen, ms: u64) -> bool
-where
-    A: Awaited,
-{
+pub(super) async fn doze<A: Awaited>(
+    awaited: &A,
+    timer: &impl Timer,
+    seen: A::Seen,
+    ms: u64,
+) -> bool {
     let mut sleep = pin!(timer.sleep(ms));
     poll_fn(|context| {
         // Before the look, so that no change is missed.

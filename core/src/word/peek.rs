@@ -2,7 +2,6 @@
 
 use super::code::{CLOSED, FORCED_OPEN_OVER_DISABLED, HALF_OPEN, OPEN, OTHER};
 use super::{Bits, Layout, open_time};
-use crate::error::Fault;
 
 /// What the fast paths ask of a word, read from the bits without unpacking.
 pub(crate) trait Peek: Bits {
@@ -66,14 +65,14 @@ pub(crate) fn is_valid<B: Bits>(word: B) -> bool {
 }
 
 /// What is wrong with such a word, if no breaker could have written it.
-pub(crate) fn fault<B: Bits>(word: B) -> Option<Fault> {
-    let trips = B::LAYOUT.trips.get(word.to_u64());
+pub(crate) fn fault<B: Bits>(word: B) -> Option<&'static str> {
+    let has_trips = B::LAYOUT.trips.get(word.to_u64()) != 0;
     let fault = match B::LAYOUT.state.get(word.to_u64()) {
-        CLOSED => Fault::WindowWithoutFailures,
-        OPEN if trips == 0 => Fault::OpenWithoutTrips,
-        OPEN => Fault::OpenTooLong,
-        _ if trips == 0 => Fault::NotHeld,
-        _ => Fault::LostTooOften,
+        CLOSED => "it has a window of failures, but no failure",
+        OPEN if has_trips => "its open time is longer than any breaker sets",
+        OPEN => "it is open, yet never tripped",
+        _ if has_trips => "more rounds of probes were lost than any breaker counts",
+        _ => "it is neither forced open nor disabled",
     };
     (!is_valid(word)).then_some(fault)
 }

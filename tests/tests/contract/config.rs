@@ -322,9 +322,10 @@ fn limits_of_a_gradual_return() {
 fn each_maker_checks_for_its_own_word() {
     let clock = ManualClock::new();
     let config = Config::new().consecutive_failures(300);
-    assert!(Breaker::try_over(AtomicU64::new(0), config, &clock).is_ok());
-    assert!(Breaker::try_over(AtomicU32::new(0), config, &clock).is_err());
-    assert!(Breaker::try_over(&AtomicU32::new(0), config, &clock).is_err());
+    let builder = || Breaker::builder(config, &clock);
+    assert!(builder().word(AtomicU64::new(0)).try_build().is_ok());
+    assert!(builder().word(AtomicU32::new(0)).try_build().is_err());
+    assert!(builder().word(&AtomicU32::new(0)).try_build().is_err());
 }
 
 #[test]

@@ -128,7 +128,9 @@ fn a_failure_ratio_needs_memory() {
         nobody
     );
     assert_eq!(
-        Breaker::try_over(AtomicU32::new(0), config, &clock)
+        Breaker::builder(config, &clock)
+            .word(AtomicU32::new(0))
+            .try_build()
             .unwrap_err()
             .to_string(),
         nobody

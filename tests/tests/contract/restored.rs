@@ -299,7 +299,8 @@ fn a_shared_word_takes_a_clock_that_all_read_alike() {
     let there = Breaker::shared(&word, Config::new(), &BootTime);
     here.trip();
     assert_eq!(there.snapshot(), here.snapshot());
-    let error = Breaker::try_shared(&word, Config::new().probes(0), BootTime).unwrap_err();
+    let builder = Breaker::builder(Config::new().probes(0), BootTime);
+    let error = builder.shared_word(&word).try_build().unwrap_err();
     assert!(error.to_string().contains("0 probes"), "{error}");
     let _: Rules<u64> = Rules::new(Config::new());
 }

@@ -1,8 +1,8 @@
 //! Words whose time wraps, and callers that come rarely: what is right at any distance, and what the
 //! limits of the documentation promise for the rest.
 
-use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
-use atomic_breaker::{Breaker, Config, ManualClock, Permit, State};
+use atomic_breaker::word::{AtomicU32, AtomicU64, TickBits, Ticks, Word};
+use atomic_breaker::{Breaker, Config, ManualClock, Permit, Rules, State};
 
 use super::support::{fail, ms};
 
@@ -182,7 +182,7 @@ fn each_tick_holds_and_wraps_where_its_table_says() {
         let word = || Ticks::<_, N>(AtomicU32::new(0));
         let clock = ManualClock::new();
         let config = |open| Config::new().open_for(ms(open)).probe_lease(ms(1));
-        assert!(Breaker::try_over(word(), config(longest + 1), &clock).is_err());
+        assert!(Rules::<TickBits<N>>::try_new(config(longest + 1)).is_err());
         let breaker = Breaker::over(word(), config(longest), &clock);
         breaker.trip();
         assert_eq!(breaker.snapshot().retry_in(), Some(ms(longest)), "{N}");
