@@ -108,7 +108,6 @@ impl<B: Bits> Applied<B> {
     }
 
     /// Depends on nothing but numbers, so that the compiler drops it if the result is unused.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn unpack(self, at_ms: u32) -> Transition {
         let next = Circuit::of_valid(self.bits);
         let to = next.state();

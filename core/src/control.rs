@@ -92,16 +92,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Ends the open time, even one that was demanded: the breaker is half-open from now on, and the next call is a
     /// probe. If it is half-open already, a new round begins: probes in flight are presumed lost, and the lease is the
     /// configured one again. Does nothing in other states.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    /// breaker.trip();
-    /// breaker.probe_now();
-    /// assert!(breaker.acquire().is_ok_and(|permit| permit.is_probe()));
-    /// ```
     pub fn probe_now(&self) -> Option<Transition> {
         self.obey(Command::ProbeNow)
     }

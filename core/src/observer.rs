@@ -162,16 +162,6 @@ forward_observer! {
 }
 
 /// A closure as an observer, called with each transition.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, Transition};
-///
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::builder(Config::new(), &clock)
-///     .on_transition(|transition: &Transition| println!("{transition}"))
-///     .build();
-/// breaker.trip();
-/// ```
 #[derive(Clone, Copy)]
 pub struct OnTransition<F>(pub F);
 

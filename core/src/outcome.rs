@@ -109,32 +109,7 @@ impl Failure {
     }
 
     /// Whether the call succeeded, but took too long. The breaker treats it like any failure of its weight; an observer
-    /// can count it separately:
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, Outcome};
-    /// use core::{cell::Cell, time::Duration};
-    ///
-    /// #[derive(Default)]
-    /// struct Slow(Cell<u32>);
-    ///
-    /// impl Observer for Slow {
-    ///     fn outcome(&self, outcome: Outcome) {
-    ///         if matches!(outcome, Outcome::Failure(failure) if failure.is_slow()) {
-    ///             self.0.set(self.0.get() + 1);
-    ///         }
-    ///     }
-    /// }
-    ///
-    /// let clock = ManualClock::starting_at(1);
-    /// let rules = Config::new().slow_call(Duration::from_secs(1));
-    /// let breaker = Breaker::builder(rules, &clock).observer(Slow::default()).build();
-    /// let permit = breaker.acquire()?;
-    /// clock.advance(Duration::from_secs(1));
-    /// permit.success();
-    /// assert_eq!(breaker.observer().0.get(), 1);
-    /// # Ok::<(), atomic_breaker::Rejected>(())
-    /// ```
+    /// can count it separately.
     pub const fn is_slow(self) -> bool {
         self.slow
     }
@@ -213,18 +188,6 @@ impl<T, E> Classify<T, E> for AnyError {
 /// not forgotten is dropped only by unwinding.
 ///
 /// For adapters whose permits must say that a call failed by a panic:
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, outcome::or_on_panic};
-/// use std::panic::{AssertUnwindSafe, catch_unwind};
-///
-/// let breaker = Breaker::new(Config::new().consecutive_failures(1), ManualClock::new());
-/// let failed = || {
-///     breaker.acquire().unwrap().failure();
-/// };
-/// let _ = catch_unwind(AssertUnwindSafe(|| or_on_panic(|| panic!("no answer"), failed)));
-/// assert!(breaker.acquire().is_err());
-/// ```
 #[inline]
 pub fn or_on_panic<V>(operation: impl FnOnce() -> V, otherwise: impl FnMut()) -> V {
     struct Unwinding<F: FnMut()>(F);

@@ -141,9 +141,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.succeed_cold(ticket)
     }
 
-    /// Kept apart where there is a shorter way, so that the shorter way saves no registers for this one.
-    #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    /// Kept apart, so that the short way saves no registers for this one.
+    #[cold]
+    #[inline(never)]
     fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let machine = self.machine();
         if self.was_slow(machine, ticket) {

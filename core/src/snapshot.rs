@@ -281,17 +281,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// Counts the transitions of all breakers that share the word. Of any two of the last 512 (16) transitions, the
     /// later one has fewer since, whatever the clocks say.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let breaker = Breaker::new(Config::new(), ManualClock::new());
-    /// let tripped = breaker.trip().unwrap();
-    /// assert_eq!(breaker.transitions_since(&tripped), 0);
-    /// let closed = breaker.reset().unwrap();
-    /// assert_eq!(breaker.transitions_since(&tripped), 1);
-    /// assert_eq!(breaker.transitions_since(&closed), 0);
-    /// ```
     pub fn transitions_since(&self, made: &Transition) -> u16 {
         self.present().transitions_since(made)
     }

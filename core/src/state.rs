@@ -70,13 +70,6 @@ pub enum State {
 
 impl State {
     /// All states, for a gauge or a table of each.
-    ///
-    /// ```
-    /// use atomic_breaker::State;
-    ///
-    /// let names: Vec<_> = State::ALL.iter().map(|state| state.name()).collect();
-    /// assert_eq!(names.join(", "), "closed, open, half-open, returning, forced open, disabled");
-    /// ```
     pub const ALL: &'static [Self] = &[
         Self::Closed,
         Self::Open,

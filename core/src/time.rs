@@ -58,8 +58,7 @@ pub(crate) trait TimeBase: Bits {
         }
     }
 
-    /// The ticks from `stamp`, the time to store for a reading, until `wait` ticks have passed since
-    /// `then`; 0 when they have.
+    /// The ticks from `stamp`, a reading in ticks, until `wait` ticks have passed since `then`; 0 when they have.
     fn left_from(stamp: u32, then: u32, wait: u32) -> u32 {
         // Counted from the start of the guard band, so that times before `then` come first.
         let age = stamp.wrapping_sub(then).wrapping_add(Self::GUARD) & Self::MASK;
@@ -73,18 +72,12 @@ pub(crate) trait TimeBase: Bits {
 
     /// The milliseconds left until `wait` ticks have passed since `then`; `None` when they have. The deadline
     /// itself counts as over: at exactly `then + wait` nothing is left.
-    // On a microcontroller flash is scarcer than time.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn left(now_ms: u32, then: u32, wait: u32) -> Option<u32> {
-        let age = Self::since(now_ms, then);
-        // Counted from the start of the guard band, so that times before `then` come first.
-        if age.wrapping_add(Self::GUARD) & Self::MASK >= wait + Self::GUARD {
-            return None;
+        match Self::left_from(now_ms >> Self::SHIFT, then, wait) {
+            0 => None,
+            // The reading was rounded down, so the first of these ticks is partly over.
+            ticks => Some(Self::ms(ticks) - (now_ms & Self::BELOW_A_TICK)),
         }
-        let ticks = wait.wrapping_sub(age) & Self::MASK;
-        // The reading was rounded down, so the first of these ticks is partly over.
-        Some(Self::ms(ticks) - (now_ms & Self::BELOW_A_TICK))
     }
 
     /// The clock's reading for a stored time, given a reading taken later: when the time was, in

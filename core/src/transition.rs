@@ -106,13 +106,6 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, for a counter or a table of each.
-    ///
-    /// ```
-    /// use atomic_breaker::Cause;
-    ///
-    /// let names: Vec<_> = Cause::ALL.iter().map(|cause| cause.text()).collect();
-    /// assert_eq!(names[0], "failures reached the limit");
-    /// ```
     // In the order of their numbers.
     pub const ALL: &'static [Self] = &[
         Self::FailureLimit,

@@ -90,14 +90,6 @@ impl Config {
     }
 
     /// The longest minimum open time that a failure may ask for in a word of this layout, set or not.
-    ///
-    /// ```
-    /// use atomic_breaker::{Config, word::Layout};
-    /// use core::time::Duration;
-    ///
-    /// assert_eq!(Config::new().get_max_retry_after(), None);
-    /// assert_eq!(Config::new().get_max_retry_after_in(Layout::WIDE), Duration::from_secs(300));
-    /// ```
     pub const fn get_max_retry_after_in(&self, layout: Layout) -> Duration {
         Duration::from_millis(self.longest_retry_after(layout.max_ms()) as u64)
     }
@@ -118,14 +110,6 @@ impl Config {
     }
 
     /// The lease of a probe in a word of this layout, set or not.
-    ///
-    /// ```
-    /// use atomic_breaker::{Config, word::Layout};
-    /// use core::time::Duration;
-    ///
-    /// assert_eq!(Config::new().get_probe_lease(), None);
-    /// assert_eq!(Config::new().get_probe_lease_in(Layout::WIDE), Duration::from_secs(30));
-    /// ```
     pub const fn get_probe_lease_in(&self, layout: Layout) -> Duration {
         Duration::from_millis(self.lease(layout.max_ms()) as u64)
     }

@@ -316,14 +316,6 @@ impl Config {
     ///
     /// # Errors
     /// [`ConfigError`] says which setting does not fit, the limit, and what to do.
-    ///
-    /// ```
-    /// use atomic_breaker::{Config, word::Layout};
-    ///
-    /// let patient = Config::new().consecutive_failures(1_000);
-    /// assert!(patient.check(Layout::WIDE).is_ok());
-    /// assert!(patient.check(Layout::NARROW).unwrap_err().to_string().contains("at most 255"));
-    /// ```
     pub const fn check(&self, layout: Layout) -> Result<(), ConfigError> {
         check::check(self, layout)
     }

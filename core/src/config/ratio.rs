@@ -39,10 +39,10 @@ pub struct Ratio {
     pub(crate) min_calls: u16,
     /// The share, in basis points.
     pub(crate) points: u16,
-    /// Whether the share is taken of the calls within a time, not of the last calls.
-    pub(crate) is_time: bool,
     /// Whether the minimum of calls was set.
     pub(crate) has_min_calls: bool,
+    /// Whether the share is taken of the calls within a time, not of the last calls.
+    pub(crate) is_time: bool,
 }
 
 impl Ratio {

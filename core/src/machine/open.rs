@@ -45,7 +45,7 @@ impl<B: Bits> Machine<'_, B> {
     ) -> Step<B> {
         let own_ms = self.own_open_ms(circuit.trips());
         let wanted = self.open_time(circuit, own_ms.max(shortest_ms), now);
-        if wanted <= Self::left_from_now(circuit, now) {
+        if wanted <= Self::left_from_now(circuit, now.ms()) {
             return Self::demand(circuit, shortest_ms);
         }
         let next = circuit
@@ -63,7 +63,7 @@ impl<B: Bits> Machine<'_, B> {
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
         let wanted = self.open_time(circuit, shortest_ms, now);
-        if wanted <= Self::left_from_now(circuit, now) {
+        if wanted <= Self::left_from_now(circuit, now.ms()) {
             return Self::demand(circuit, shortest_ms);
         }
         let demanded = circuit.with_demanded(true);
@@ -93,16 +93,13 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// The ticks until the deadline, from the time to store for now.
-    fn left_from_now(circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> u32 {
-        let stamp = B::stamp(now.ms());
-        B::left_from(stamp, circuit.time(), circuit.open_for())
+    fn left_from_now(circuit: Circuit<B>, now_ms: u32) -> u32 {
+        B::left_from(B::stamp(now_ms), circuit.time(), circuit.open_for())
     }
 
     /// The milliseconds for which a breaker that has just opened is open.
     pub(crate) fn opened_for(circuit: Circuit<B>, now_ms: u32) -> u32 {
-        let stamp = B::stamp(now_ms);
-        let left = B::left_from(stamp, circuit.time(), circuit.open_for());
-        B::ms(left)
+        B::ms(Self::left_from_now(circuit, now_ms))
     }
 
     /// The open time without any demand: `open_for`, grown with each trip in a row.

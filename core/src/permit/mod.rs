@@ -108,18 +108,6 @@ impl<H: AnyBreaker> Permit<H> {
 
     /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition that this
     /// caused, if any.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    /// let permit = breaker.acquire()?;
-    /// let parsed = "x".parse::<u32>();
-    /// permit.record(&parsed);
-    /// assert_eq!(breaker.snapshot().failures(), 1);
-    /// # Ok::<(), atomic_breaker::Rejected>(())
-    /// ```
     #[inline]
     pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
         self.report(AnyError.classify(result))
@@ -183,19 +171,6 @@ impl<H: AnyBreaker> Permit<H> {
     ///
     /// For failures that several calls share, such as the loss of their connection: of the calls in flight, the first
     /// one that reports still finds the word unchanged; the others find its failure.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    /// let (one, other) = (breaker.acquire()?, breaker.acquire()?);
-    /// assert!(one.is_unchanged());
-    /// one.failure();
-    /// assert!(!other.is_unchanged());
-    /// assert!(breaker.acquire()?.is_unchanged());
-    /// # Ok::<(), atomic_breaker::Rejected>(())
-    /// ```
     pub fn is_unchanged(&self) -> bool {
         let handle = self.handle.as_ref();
         handle.is_some_and(|handle| handle.as_breaker().to_bits() == self.ticket.granted)

@@ -67,16 +67,6 @@ impl<W: Word> LastCalls<W> {
     }
 
     /// How many calls are remembered, and how many of them failed.
-    ///
-    /// ```
-    /// use atomic_breaker::{LastCalls, Ratio, Tally, tally::Call};
-    ///
-    /// let last = LastCalls::new();
-    /// let half = Some(Ratio::percent(50).of_last(10));
-    /// let _ = last.record(Call::failure(0, 1), half);
-    /// let _ = last.record(Call::success(0), half);
-    /// assert_eq!(last.seen_and_failed(), (2, 1));
-    /// ```
     pub fn seen_and_failed(&self) -> (u32, u32) {
         History::unpack(word::load_acquire(&self.0)).seen_and_failed()
     }

@@ -14,15 +14,6 @@ use crate::permit::Permit;
 
 /// How long a call may take, and what it means if it takes longer. A [`Duration`] is a limit whose
 /// timeouts have weight 1.
-///
-/// ```
-/// use atomic_breaker::{Failure, wait::TimeLimit};
-/// use core::time::Duration;
-///
-/// // A bus that hangs is worse than a sensor that says no.
-/// let limit = TimeLimit::new(Duration::from_millis(20)).counting_as(Failure::with_weight(3));
-/// # let _ = limit;
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]

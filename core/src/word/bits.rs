@@ -35,18 +35,6 @@ pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static 
     ///
     /// # Errors
     /// [`CorruptWord`] says which field cannot be right.
-    ///
-    /// ```
-    /// use atomic_breaker::word::Bits;
-    ///
-    /// assert!(0_u32.check().is_ok());
-    /// let error = 3_u32.check().unwrap_err();
-    /// assert_eq!(
-    ///     error.to_string(),
-    ///     "0x3 is not the state of a circuit breaker: it is neither forced open nor \
-    ///      disabled; start from 0, a closed breaker",
-    /// );
-    /// ```
     fn check(self) -> Result<Self, CorruptWord> {
         match fault(self) {
             None => Ok(self),

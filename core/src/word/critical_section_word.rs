@@ -60,6 +60,8 @@ impl fmt::Debug for CriticalSectionWord {
 impl Word for CriticalSectionWord {
     type Bits = u64;
 
+    // Once in flash: 40 bytes less on a Cortex-M0.
+    #[inline(never)]
     fn load(&self, _order: Ordering) -> u64 {
         critical_section::with(|section| self.0.borrow(section).get())
     }

@@ -46,6 +46,7 @@ pub(crate) trait Peek: Bits {
 impl<B: Bits> Peek for B {}
 
 /// Whether a breaker could have written such a word.
+// Once in flash: 12 bytes less on a Cortex-M0.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn is_valid<B: Bits>(word: B) -> bool {
     let (layout, bits) = (B::LAYOUT, word.to_u64());
