@@ -42,9 +42,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// With `?`, use [`attempt`](Self::attempt), which counts as failed when it is dropped, or
     /// [`call`](Self::call). `acquire` is for code that reports every outcome itself.
     ///
-    /// # Errors
-    /// [`Rejected`] says how long to wait.
-    ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
     /// # fn ping() -> bool { true }
@@ -57,16 +54,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///     Err(rejected) => println!("not tried: {rejected}"),
     /// }
     /// ```
-    #[inline]
     pub fn acquire(&self) -> Result<Permit<&Self>, Rejected> {
         Permit::acquire(self)
     }
 
     /// Asks for the right to one call that counts as failed unless reported otherwise: for code that returns
     /// early with `?` or `return` when something goes wrong.
-    ///
-    /// # Errors
-    /// [`Rejected`] says how long to wait.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
@@ -85,12 +78,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// assert!(first_number(&breaker, "x").is_err());
     /// assert_eq!(breaker.snapshot().failures(), 1);
     /// ```
-    #[inline]
     pub fn attempt(&self) -> Result<Attempt<&Self>, Rejected> {
         self.acquire().map(Permit::failing_when_dropped)
     }
 
-    #[inline]
     pub(crate) fn admit(&self) -> Result<Ticket<W::Bits>, Rejected> {
         let seen = word::load_relaxed(&self.word);
         if seen.is_closed() && self.config().slow_call_ms.is_none() {
@@ -120,7 +111,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// The short way of most calls during an outage: the machine's own rejection, without the machinery of an
     /// exchange. Without it a rejection takes 2 ns more on a 64-bit processor; on a microcontroller flash is scarcer
     /// than time.
-    #[inline]
     fn reject(&self) -> Option<Rejected> {
         if cfg!(not(target_pointer_width = "64")) {
             return None;
@@ -185,7 +175,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Turns a token back into a permit. The token must come from a permit of this breaker, or of one over
     /// the same word.
-    #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a token is used once")]
     pub fn resume(&self, token: Token<W::Bits>) -> Permit<&Self> {
         Permit::new(self, token.0)

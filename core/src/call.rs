@@ -32,16 +32,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// let port = breaker.call(|| "8080".parse::<u16>());
     /// assert_eq!(port, Ok(8080));
     /// ```
-    #[inline]
     pub fn call<V, E>(&self, operation: impl FnOnce() -> Result<V, E>) -> Result<V, CallError<E>> {
         self.call_with(AnyError, operation)
     }
 
     /// [`call`](Self::call) with a classifier that says what the result means. A panic of the classifier counts
     /// as a failure, too.
-    ///
-    /// # Errors
-    /// Same as [`call`](Self::call).
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
@@ -60,7 +56,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// );
     /// assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(Duration::from_secs(30)));
     /// ```
-    #[inline]
     #[expect(
         clippy::needless_pass_by_value,
         reason = "closures are passed by value"
@@ -100,9 +95,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// `call_timeout`. A timeout around the call is right only in addition to one inside, as the limit of a
     /// whole job; [`slow_call`](crate::Config::slow_call) counts the calls that it cuts short.
     ///
-    /// # Errors
-    /// Same as [`call`](Self::call).
-    ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock};
     /// # use core::{future::Future, pin::pin, task::{Context, Poll, Waker}};
@@ -117,7 +109,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # let mut context = Context::from_waker(Waker::noop());
     /// # assert_eq!(pin!(answer).poll(&mut context), Poll::Ready(Ok(42)));
     /// ```
-    #[inline]
     pub fn call_async<V, E, F>(
         &self,
         operation: impl FnOnce() -> F,
@@ -129,10 +120,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// [`call_async`](Self::call_async) with a classifier that says what the result means.
-    ///
-    /// # Errors
-    /// Same as [`call`](Self::call).
-    #[inline]
     pub async fn call_async_with<V, E, F>(
         &self,
         classify: impl Classify<V, E>,
@@ -152,7 +139,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 }
 
 /// Runs `operation`; if it panics, the permit reports a failure.
-#[inline]
 pub(crate) fn count_panic<V, H: AnyBreaker>(
     permit: &mut Permit<H>,
     operation: impl FnOnce() -> V,
@@ -186,17 +172,6 @@ pub trait Fallback<R, E> {
     fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E>;
 
     /// Merges rejection and failure into one error, for `?` where the error can be made from a rejection.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
-    /// use std::error::Error;
-    ///
-    /// fn load(breaker: &Breaker<ManualClock>) -> Result<u32, Box<dyn Error>> {
-    ///     let text = breaker.call(|| -> Result<_, Box<dyn Error>> { Ok("7") }).merge_error()?;
-    ///     Ok(text.parse()?)
-    /// }
-    /// assert_eq!(load(&Breaker::new(Config::new(), ManualClock::new())).unwrap(), 7);
-    /// ```
     ///
     /// # Errors
     /// The error of the operation, or the one made from the rejection.

@@ -38,7 +38,6 @@ pub(crate) struct Circuit<B>(B);
 
 impl<B: Bits> Circuit<B> {
     /// The circuit of a word that is known to be valid.
-    #[inline]
     pub(crate) const fn of_valid(word: B) -> Self {
         Self(word)
     }
@@ -60,12 +59,10 @@ impl<B: Bits> Circuit<B> {
     }
 
     /// The word.
-    #[inline]
     pub(crate) fn bits(self) -> B {
         self.0
     }
 
-    #[inline]
     pub(crate) fn state(self) -> State {
         let has_trips = self.trips() != 0;
         match self.get(B::LAYOUT.state) {
@@ -105,31 +102,26 @@ impl<B: Bits> Circuit<B> {
     }
 
     /// Closed or returning: failures are counted.
-    #[inline]
     pub(crate) fn counts_failures(self) -> bool {
         self.get(B::LAYOUT.state) == CLOSED
     }
 
-    #[inline]
     pub(crate) fn is_open(self) -> bool {
         self.get(B::LAYOUT.state) == OPEN
     }
 
     /// Half-open, in the first round or after lost ones.
-    #[inline]
     pub(crate) fn is_half_open(self) -> bool {
         self.0.to_u64() & const { B::LAYOUT.state.put(HALF_OPEN) } != 0 && !self.0.is_held()
     }
 
     /// A few bits that tell the state, for [`state_of`](Self::state_of).
-    #[inline]
     pub(crate) fn trace(self) -> u32 {
         let payload = self.get(B::LAYOUT.payload) & 7;
         self.get(B::LAYOUT.state) | payload << 2 | u32::from(self.trips() != 0) << 5
     }
 
     /// The state of a circuit with this [`trace`](Self::trace).
-    #[inline]
     pub(crate) fn state_of(trace: u32) -> State {
         let layout = B::LAYOUT;
         let bits = layout.state.put(trace & 3)
@@ -138,44 +130,35 @@ impl<B: Bits> Circuit<B> {
         Self(B::from_u64(bits)).state()
     }
 
-    #[inline]
     pub(crate) fn epoch(self) -> u32 {
         self.get(B::LAYOUT.epoch)
     }
 
-    /// Trips in a row.
-    #[inline]
     pub(crate) fn trips(self) -> u32 {
         self.get(B::LAYOUT.trips)
     }
 
-    /// Closed: start of the window of failures, 0 when none is open. Returning: its start. Open: the
-    /// deadline less the open time. Half-open: the last admission.
-    #[inline]
+    /// Closed: start of the window of failures, 0 when none is open. Otherwise as [the table](crate::word) says.
     pub(crate) fn time(self) -> u32 {
         self.get(B::LAYOUT.time)
     }
 
     /// While closed or returning.
-    #[inline]
     pub(crate) fn failures(self) -> u32 {
         self.get(B::LAYOUT.payload)
     }
 
     /// While open.
-    #[inline]
     pub(crate) fn open_for(self) -> u32 {
         open_time::ticks(B::LAYOUT.precision, self.get(B::LAYOUT.open_for))
     }
 
     /// While open.
-    #[inline]
     pub(crate) fn is_demanded(self) -> bool {
         self.get(B::LAYOUT.demanded) != 0
     }
 
     /// Rounds of probes lost in a row, while half-open.
-    #[inline]
     pub(crate) fn lost(self) -> u32 {
         if self.has_lost() {
             self.get(B::LAYOUT.lost) + 1
@@ -185,19 +168,16 @@ impl<B: Bits> Circuit<B> {
     }
 
     /// Whether this is half-open after lost rounds. Only asked while half-open.
-    #[inline]
     pub(crate) fn has_lost(self) -> bool {
         self.get(B::LAYOUT.state) == OTHER
     }
 
     /// While half-open.
-    #[inline]
     pub(crate) fn in_flight(self) -> u32 {
         self.get(self.in_flight_field())
     }
 
     /// After lost rounds there is one probe at a time.
-    #[inline]
     fn in_flight_field(self) -> Field {
         if self.has_lost() {
             B::LAYOUT.busy
@@ -207,13 +187,11 @@ impl<B: Bits> Circuit<B> {
     }
 
     /// While half-open.
-    #[inline]
     pub(crate) fn successes(self) -> u32 {
         self.get(B::LAYOUT.successes)
     }
 
     /// Whether the time is the same as in `other`.
-    #[inline]
     pub(crate) fn is_same_time(self, other: B) -> bool {
         B::LAYOUT.time.get(self.0.to_u64() ^ other.to_u64()) == 0
     }
@@ -224,7 +202,6 @@ impl<B: Bits> Circuit<B> {
     }
 
     /// The next epoch, in `state`, with nothing counted yet.
-    #[inline]
     pub(crate) fn enter(self, state: State) -> Self {
         match state {
             State::Closed | State::Returning => self.begin(CLOSED, 0),
@@ -244,7 +221,6 @@ impl<B: Bits> Circuit<B> {
     }
 
     /// The next epoch, half-open after this many lost rounds, with one probe in flight.
-    #[inline]
     pub(crate) fn enter_round(self, lost: u32) -> Self {
         let layout = B::LAYOUT;
         if lost == 0 {
@@ -255,7 +231,6 @@ impl<B: Bits> Circuit<B> {
         self.begin(OTHER, layout.payload.get(rounds))
     }
 
-    #[inline]
     fn begin(self, state: u32, payload: u32) -> Self {
         let layout = B::LAYOUT;
         let epoch = (self.epoch() + 1) & layout.epoch.max();
@@ -263,53 +238,44 @@ impl<B: Bits> Circuit<B> {
         Self(B::from_u64(bits))
     }
 
-    #[inline]
     pub(crate) fn with_trips(self, trips: u32) -> Self {
         self.set(B::LAYOUT.trips, trips)
     }
 
-    #[inline]
     pub(crate) fn with_time(self, time: u32) -> Self {
         self.set(B::LAYOUT.time, time)
     }
 
-    #[inline]
     pub(crate) fn with_failures(self, failures: u32) -> Self {
         self.set(B::LAYOUT.payload, failures)
     }
 
     /// With this many more failures: no more in all than fit.
-    #[inline]
     pub(crate) fn with_more_failures(self, weight: u32) -> Self {
         Self(B::from_u64(self.0.to_u64() + B::LAYOUT.payload.put(weight)))
     }
 
     /// With an open time of at least this many ticks, and how many were stored: it is rounded up.
-    #[inline]
     pub(crate) fn with_open_for(self, ticks: u32) -> (Self, u32) {
         let (code, stored) = open_time::encode(B::LAYOUT.precision, ticks);
         (self.set(B::LAYOUT.open_for, code), stored)
     }
 
-    #[inline]
     pub(crate) fn with_demanded(self, is_demanded: bool) -> Self {
         self.set(B::LAYOUT.demanded, is_demanded.into())
     }
 
-    #[inline]
     pub(crate) fn with_probes(self, in_flight: u32, successes: u32) -> Self {
         self.set(self.in_flight_field(), in_flight)
             .set(B::LAYOUT.successes, successes)
     }
 
-    #[inline]
     fn get(self, field: Field) -> u32 {
         field.get(self.0.to_u64())
     }
 
     /// Every value that the machine sets fits: counts are bounded by the checked configuration,
     /// times are masked by [`TimeBase`](crate::time::TimeBase).
-    #[inline]
     fn set(self, field: Field, value: u32) -> Self {
         let others = self.0.to_u64() & !field.mask();
         Self(B::from_u64(others | field.put(value)))

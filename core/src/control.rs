@@ -243,15 +243,9 @@ pub trait Adjust: Control {
     fn config(&self) -> Config;
 
     /// [`Breaker::check_config`].
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit, and what to do.
     fn check_config(&self, config: Config) -> Result<(), ConfigError>;
 
     /// [`Breaker::set_config`].
-    ///
-    /// # Errors
-    /// [`SetConfigError`] says why nothing has changed.
     fn set_config(&self, config: Config) -> Result<(), SetConfigError>;
 }
 

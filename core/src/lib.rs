@@ -54,6 +54,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -103,6 +104,3 @@ pub use snapshot::Snapshot;
 pub use state::State;
 pub use tally::{ConstTally, LastCalls, Tally, Verdict};
 pub use token::Token;
-
-#[cfg(test)]
-extern crate std;

@@ -81,7 +81,6 @@ impl Seen {
 }
 
 impl<'a> Present<'a> {
-    #[inline]
     pub(crate) const fn of<W: Word>(word: &'a W) -> Self {
         Self(word)
     }

@@ -3,6 +3,11 @@
 //! The rules may be replaced at any time, so the function that decides what becomes of a report reads them once and
 //! passes them on as a [`Machine`].
 
+#![expect(
+    clippy::inline_always,
+    reason = "where what is reported is a constant, as it mostly is, the other cases take no code"
+)]
+
 use crate::applied::Applied;
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
@@ -23,10 +28,6 @@ const HAS_SHORT_WAY: bool = cfg!(target_pointer_width = "64");
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Applies what a permit reports.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "where the outcome is a constant, as it mostly is, the others take no code"
-    )]
     pub(crate) fn report(&self, ticket: Ticket<W::Bits>, outcome: Outcome) -> Applied<W::Bits> {
         match outcome {
             Outcome::Success => self.success(ticket),
@@ -35,8 +36,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
+    /// Notifies the observer of the report, and of the transition if it made one.
+    fn reported(&self, applied: Applied<W::Bits>, outcome: Outcome) -> Applied<W::Bits> {
+        self.observer.outcome(outcome);
+        self.notify(applied);
+        applied
+    }
+
     /// A success. Closed with nothing counted: one load, plus recording in a tally if there is one.
-    #[inline]
     fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let is_all = if self.has_tally() {
             HAS_SHORT_WAY && ticket.started_ms.is_none() && self.remember(self.machine(), ticket)
@@ -47,41 +54,33 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if !is_all {
             return self.succeed(ticket);
         }
-        self.observer.outcome(Outcome::Success);
-        Applied::nothing(ticket.granted)
+        self.reported(Applied::nothing(ticket.granted), Outcome::Success)
     }
 
     /// Records a success, if nothing else is needed.
-    #[inline]
     fn remember(&self, machine: Machine<'_, W::Bits>, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
         let is_all =
             self.has_tally() && seen.is_closed_and_clear() && seen.is_same_epoch(ticket.granted);
         if is_all {
             // Only a failure can trip.
-            let _ = self.record_in(machine, Circuit::of_valid(seen), None);
+            let _ = self.record(machine, &mut None, Circuit::of_valid(seen), None);
         }
         is_all
     }
 
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "where the failure is a constant, as it mostly is, one of the two takes no code"
-    )]
     fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
         if failure.trips {
             self.trip_at_once(ticket, failure)
         } else if HAS_SHORT_WAY && self.count_in_a_row(ticket, failure.weight) {
-            self.observer.outcome(failure.into());
-            Applied::nothing(ticket.granted)
+            self.reported(Applied::nothing(ticket.granted), failure.into())
         } else {
             self.count(self.machine(), ticket, failure)
         }
     }
 
     /// Counts a failure in a row, if that is all it does.
-    #[inline]
     fn count_in_a_row(&self, ticket: Ticket<W::Bits>, weight: u16) -> bool {
         let TripRule::Consecutive { failures } = self.config().trip else {
             return false;
@@ -94,7 +93,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Clears the count of failures in a row, if that is all the success does.
-    #[inline]
     fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
         ticket.started_ms.is_none()
@@ -105,7 +103,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Applies a step to the word if it is closed, nothing remembers the call, and the permit holds.
-    #[inline]
     fn change_closed(
         &self,
         ticket: Ticket<W::Bits>,
@@ -135,8 +132,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline(never)]
     fn succeed(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if HAS_SHORT_WAY && self.clear(ticket) {
-            self.observer.outcome(Outcome::Success);
-            return Applied::nothing(ticket.granted);
+            return self.reported(Applied::nothing(ticket.granted), Outcome::Success);
         }
         self.succeed_cold(ticket)
     }
@@ -158,12 +154,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             }
             machine.succeed(circuit, ticket.granted, holds, now)
         });
-        self.observer.outcome(Outcome::Success);
-        self.notify(applied);
-        applied
+        self.reported(applied, Outcome::Success)
     }
 
-    #[inline]
     fn count(
         &self,
         machine: Machine<'_, W::Bits>,
@@ -171,9 +164,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         failure: Failure,
     ) -> Applied<W::Bits> {
         let applied = self.count_cold(machine, ticket, failure.weight);
-        self.observer.outcome(failure.into());
-        self.notify(applied);
-        applied
+        self.reported(applied, failure.into())
     }
 
     #[cold]
@@ -193,7 +184,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Shows a call to the tally, once. A failure of weight 0 counts nowhere.
-    #[inline]
     fn record(
         &self,
         machine: Machine<'_, W::Bits>,
@@ -204,24 +194,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if !self.has_tally() || !circuit.counts_failures() || failure == Some(0) {
             return Verdict::Keep;
         }
-        *verdict.get_or_insert_with(|| self.record_in(machine, circuit, failure))
+        *verdict.get_or_insert_with(|| {
+            let epoch = circuit.epoch() as u16;
+            let call = Call { epoch, failure };
+            self.tally.record(call, machine.config.ratio)
+        })
     }
 
-    #[inline]
     fn has_tally(&self) -> bool {
         self.tally.max_calls() != 0 || self.tally.max_within_ms() != 0 || self.tally.has_rule()
-    }
-
-    #[inline]
-    fn record_in(
-        &self,
-        machine: Machine<'_, W::Bits>,
-        circuit: Circuit<W::Bits>,
-        failure: Option<u16>,
-    ) -> Verdict {
-        let epoch = circuit.epoch() as u16;
-        self.tally
-            .record(Call { epoch, failure }, machine.config.ratio)
     }
 
     #[cold]
@@ -235,19 +216,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 machine.demand_late(circuit, ticket.granted, failure, now)
             }
         });
-        self.observer.outcome(failure.into());
-        self.notify(applied);
-        applied
+        self.reported(applied, failure.into())
     }
 
     /// A permit that ends without saying anything about the resource: only a probe has something to return.
-    #[inline]
     fn ignore(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if !ticket.granted.is_closed() {
             self.give_back(ticket);
         }
-        self.observer.outcome(Outcome::Ignored);
-        Applied::nothing(ticket.granted)
+        self.reported(Applied::nothing(ticket.granted), Outcome::Ignored)
     }
 
     #[cold]
@@ -259,7 +236,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// A permit that is dropped: nothing is learned from it, unless it took too long.
-    #[inline]
     pub(crate) fn cancel(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if ticket.granted.is_closed() && ticket.started_ms.is_none() {
             self.observer.cancelled();
@@ -286,7 +262,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Applies what a permit says, if it still holds.
-    #[inline]
     fn apply_if_current(
         &self,
         machine: Machine<'_, W::Bits>,

@@ -271,7 +271,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// The [`Present`] through which an observer reads the word. For code that notifies an observer on behalf of the
     /// breaker.
-    #[inline]
     pub fn present(&self) -> Present<'_> {
         Present::of(&self.word)
     }

@@ -38,62 +38,69 @@
 //! Under manual control, [`Breaker::probe_now`](crate::Breaker::probe_now) and
 //! [`probe_early`](crate::Breaker::probe_early) take arrow 3, without a probe, and `probe_now` takes arrow 6.
 
-use core::fmt;
+/// An enum whose variants have names: each stands once, with its name.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        $kind:ident, $(#[$name_meta:meta])* $name:ident;
+        $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)*
+    ) => {
+        $(#[$meta])*
+        #[non_exhaustive]
+        pub enum $kind {
+            $($(#[$variant_meta])* $variant,)*
+        }
 
-/// The state of a breaker.
-///
-/// An open breaker whose open time is over stays open until a caller acquires;
-/// [`Snapshot::is_due`](crate::Snapshot::is_due) tells whether it is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
-)]
-#[non_exhaustive]
-pub enum State {
+        impl $kind {
+            /// All of them, for a gauge or a table of each.
+            // In the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            $(#[$name_meta])*
+            pub const fn $name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+
+        impl core::fmt::Display for $kind {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.$name())
+            }
+        }
+    };
+}
+
+pub(crate) use named;
+
+named! {
+    /// The state of a breaker.
+    ///
+    /// An open breaker whose open time is over stays open until a caller acquires;
+    /// [`Snapshot::is_due`](crate::Snapshot::is_due) tells whether it is over.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+    #[cfg_attr(
+        feature = "serde",
+        derive(serde::Serialize, serde::Deserialize),
+        serde(rename_all = "kebab-case")
+    )]
+    State,
+    /// The name in lower case: `closed`, `open`, `half-open`, `returning`, `forced open`, `disabled`.
+    name;
+
     /// Every call passes.
-    Closed,
+    Closed = "closed",
     /// Every call is rejected until the open time is over.
-    Open,
+    Open = "open",
     /// A few probes pass, everything else is rejected.
-    HalfOpen,
+    HalfOpen = "half-open",
     /// Enough probes have succeeded, and traffic returns gradually: a growing share of the calls passes, the rest are
     /// rejected.
-    Returning,
+    Returning = "returning",
     /// Every call is rejected until an operator releases the breaker.
-    ForcedOpen,
+    ForcedOpen = "forced open",
     /// Every call passes, and nothing is learned from it.
-    Disabled,
-}
-
-impl State {
-    /// All states, for a gauge or a table of each.
-    pub const ALL: &'static [Self] = &[
-        Self::Closed,
-        Self::Open,
-        Self::HalfOpen,
-        Self::Returning,
-        Self::ForcedOpen,
-        Self::Disabled,
-    ];
-
-    /// The name in lower case: `closed`, `open`, `half-open`, `returning`, `forced open`, `disabled`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half-open",
-            Self::Returning => "returning",
-            Self::ForcedOpen => "forced open",
-            Self::Disabled => "disabled",
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+    Disabled = "disabled",
 }

@@ -30,14 +30,12 @@ pub(crate) trait TimeBase: Bits {
     }
 
     /// A duration in ticks, rounded up, at most what the word can tell.
-    #[inline]
     fn ticks(ms: u32) -> u32 {
         let ticks = (ms >> Self::SHIFT) + u32::from(ms & Self::BELOW_A_TICK != 0);
         ticks.min(Self::MAX_TICKS)
     }
 
     /// A number of ticks in milliseconds.
-    #[inline]
     fn ms(ticks: u32) -> u32 {
         ticks << Self::SHIFT
     }

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::state::State;
+use crate::state::{State, named};
 
 /// A change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,86 +65,44 @@ impl fmt::Display for Transition {
     }
 }
 
-/// Why the state changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
-)]
-#[non_exhaustive]
-pub enum Cause {
+named! {
+    /// Why the state changed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+    #[cfg_attr(
+        feature = "serde",
+        derive(serde::Serialize, serde::Deserialize),
+        serde(rename_all = "kebab-case")
+    )]
+    Cause,
+    /// A few words for a log line: `failures reached the limit`.
+    text;
+
     /// The failures counted in the word reached their limit.
-    FailureLimit,
+    FailureLimit = "failures reached the limit",
     /// The tally said so: the failure ratio reached its limit.
-    FailureRatio,
+    FailureRatio = "the failure ratio reached its limit",
     /// A failure demanded it: [`Failure::tripping`](crate::Failure::tripping).
-    TripDemanded,
+    TripDemanded = "a failure demanded it",
     /// A failure asked for a minimum open time: [`Failure::retry_after`](crate::Failure::retry_after).
-    RetryAfter,
+    RetryAfter = "a failure asked for a pause",
     /// The open time was over and a call came.
-    OpenTimeOver,
+    OpenTimeOver = "the open time is over",
     /// A probe failed.
-    ProbeFailed,
+    ProbeFailed = "a probe failed",
     /// A probe was dropped without a report after [`Config::cancel_limit`](crate::Config::cancel_limit).
-    ProbeCancelled,
+    ProbeCancelled = "a probe was cancelled late",
     /// The probes in flight did not report within their lease.
-    ProbeLost,
+    ProbeLost = "a probe did not report",
     /// Enough probes succeeded.
-    ProbesSucceeded,
+    ProbesSucceeded = "enough probes succeeded",
     /// The time of a [gradual return](crate::Config::gradual_return) was over and a call came.
-    TrafficReturned,
+    TrafficReturned = "traffic has returned",
     /// By command: [`Breaker::trip`](crate::Breaker::trip) and the others.
-    Manual,
+    Manual = "by command",
     /// The word was [restored](crate::Breaker::restore): running times start over.
-    Restored,
+    Restored = "restored",
     /// The word held an invalid state, or its memory lost its content; it was replaced by a fresh,
     /// closed one.
-    CorruptWord,
-}
-
-impl Cause {
-    /// All causes, for a counter or a table of each.
-    // In the order of their numbers.
-    pub const ALL: &'static [Self] = &[
-        Self::FailureLimit,
-        Self::FailureRatio,
-        Self::TripDemanded,
-        Self::RetryAfter,
-        Self::OpenTimeOver,
-        Self::ProbeFailed,
-        Self::ProbeCancelled,
-        Self::ProbeLost,
-        Self::ProbesSucceeded,
-        Self::TrafficReturned,
-        Self::Manual,
-        Self::Restored,
-        Self::CorruptWord,
-    ];
-
-    /// A few words for a log line: `failures reached the limit`.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::FailureLimit => "failures reached the limit",
-            Self::FailureRatio => "the failure ratio reached its limit",
-            Self::TripDemanded => "a failure demanded it",
-            Self::RetryAfter => "a failure asked for a pause",
-            Self::OpenTimeOver => "the open time is over",
-            Self::ProbeFailed => "a probe failed",
-            Self::ProbeCancelled => "a probe was cancelled late",
-            Self::ProbeLost => "a probe did not report",
-            Self::ProbesSucceeded => "enough probes succeeded",
-            Self::TrafficReturned => "traffic has returned",
-            Self::Manual => "by command",
-            Self::Restored => "restored",
-            Self::CorruptWord => "the word held an invalid state",
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.text())
-    }
+    CorruptWord = "the word held an invalid state",
 }

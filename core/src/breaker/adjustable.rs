@@ -44,7 +44,6 @@ impl<L, B> Adjustable<L, B> {
 }
 
 impl<B: Bits, L: LaterRules<B>> AsRules<B> for Adjustable<L, B> {
-    #[inline]
     fn as_rules(&self) -> &Rules<B> {
         self.later.current().unwrap_or(&self.first)
     }
@@ -67,9 +66,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
     }
 
     /// Whether [`set_config`](Self::set_config) would accept these rules; nothing changes.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit, and what to do.
     pub fn check_config(&self, config: Config) -> Result<(), ConfigError> {
         self.checked(config).map(drop)
     }

@@ -146,9 +146,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     }
 
     /// [`build`](Self::build) for configurations that may be invalid.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit, and what to do.
     pub fn try_build(self) -> Result<Breaker<C, W, T, O>, ConfigError> {
         self.try_with(|rules| rules)
     }
@@ -172,9 +169,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     }
 
     /// [`build_adjustable`](Self::build_adjustable) for configurations that may be invalid.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit, and what to do.
     #[expect(clippy::type_complexity, reason = "all the parts of a breaker")]
     pub fn try_build_adjustable<L: LaterRules<W::Bits>>(
         self,
@@ -218,7 +212,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
 }
 
 /// What a tally offers the rules.
-#[inline]
 pub(super) fn memory_of(tally: &impl Tally) -> Memory {
     Memory {
         max_calls: tally.max_calls(),

@@ -79,17 +79,6 @@ impl<C: Clock> Breaker<C> {
     }
 
     /// [`new`](Self::new) for configurations that may be invalid.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit the word, and what to do.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let from_a_file = Config::new().probes(0);
-    /// let error = Breaker::try_new(from_a_file, ManualClock::new()).unwrap_err();
-    /// assert_eq!(error.to_string(), "with 0 probes an open breaker never closes: set at least 1");
-    /// ```
     pub fn try_new(config: Config, clock: C) -> Result<Self, ConfigError> {
         Self::builder(config, clock).try_build()
     }
@@ -163,7 +152,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # Panics
     /// When the rules need a tally and there is none, or one that remembers more: a failure ratio without
     /// memory would never trip. For rules that may not fit, use [`try_from_parts`](Self::try_from_parts).
-    #[inline]
     pub fn from_parts(word: W, rules: R, clock: C, tally: T, observer: O) -> Self {
         if let Err(error) = check_tally(rules.as_rules(), &tally) {
             panic!("{}", error.message());
@@ -178,9 +166,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// [`from_parts`](Self::from_parts) for rules that may not fit the tally.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says what the rules need.
     pub fn try_from_parts(
         word: W,
         rules: R,
@@ -198,15 +183,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # Panics
     /// Same as [`from_parts`](Self::from_parts). For rules from a file, use
     /// [`try_with_rules`](Self::try_with_rules).
-    #[inline]
     pub fn with_rules<S: AsRules<W::Bits>>(&self, rules: S) -> Breaker<&C, &W, &T, &O, S> {
         Breaker::from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
     }
 
     /// [`with_rules`](Self::with_rules) for rules that may not fit the tally.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says what the rules need.
     pub fn try_with_rules<S: AsRules<W::Bits>>(
         &self,
         rules: S,
@@ -246,14 +227,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Whether the word holds a state that a breaker can be in. A breaker that meets an invalid state in use
     /// replaces it with a fresh, closed one.
-    ///
-    /// # Errors
-    /// [`CorruptWord`] says what is wrong with it.
     pub fn check(&self) -> Result<(), CorruptWord> {
         self.to_bits().check().map(drop)
     }
 
-    #[inline]
     pub(crate) fn machine(&self) -> Machine<'_, W::Bits> {
         Machine::new(self.rules.as_rules())
     }
@@ -273,7 +250,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
 
 /// Whether the tally remembers what the rules need. One comparison if they need none, because a breaker may be
 /// put together for each call.
-#[inline]
 fn check_tally<B>(rules: &Rules<B>, tally: &impl Tally) -> Result<(), ConfigError>
 where
     B: Bits,

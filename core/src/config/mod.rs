@@ -141,10 +141,8 @@ impl Config {
     /// While traffic [returns](Self::gradual_return), failures are counted from the start of the return, and the limit
     /// grows with the time since then: `failures × time ÷ window`, at least `failures`, and at most what the word
     /// counts (65 535; 255). So a background of failures below the limit does not keep the breaker from closing, unless
-    /// as many calls as the word counts fail within one return: at 1,000 failures a second every return of more than a
-    /// minute trips, however high the limit; use a shorter return, or a [ratio](Self::failure_ratio). A resource that
-    /// fails again trips the breaker at the limit reached by then: 600 failures at the end of a return of 300 s with
-    /// 20 failures within 10 s. Calls that are still in flight when the return ends no longer count.
+    /// one return sees as many failures as the word counts: at 1,000 a second in a minute. Use a shorter return then, or
+    /// a [ratio](Self::failure_ratio). Calls that are still in flight when the return ends no longer count.
     #[doc(alias = "sliding window")]
     pub const fn failures_within(mut self, failures: u32, window: Duration) -> Self {
         let window_ms = ms(window);
@@ -313,9 +311,6 @@ impl Config {
     }
 
     /// Checks that this configuration fits a word of the given layout, as making a breaker does.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit, the limit, and what to do.
     pub const fn check(&self, layout: Layout) -> Result<(), ConfigError> {
         check::check(self, layout)
     }

@@ -60,9 +60,6 @@ impl<B: Bits> Rules<B> {
     }
 
     /// [`new`](Self::new) for configurations that may be invalid.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit the word, and what to do.
     pub const fn try_new(config: Config) -> Result<Self, ConfigError> {
         match config.check(B::LAYOUT) {
             Ok(()) => Ok(Self {
@@ -91,7 +88,6 @@ pub trait AsRules<B: Bits> {
 }
 
 impl<B: Bits> AsRules<B> for Rules<B> {
-    #[inline]
     fn as_rules(&self) -> &Self {
         self
     }
@@ -101,7 +97,6 @@ macro_rules! forward_rules {
     ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
         $(#[$meta])*
         impl<B: Bits, R: AsRules<B> + ?Sized> AsRules<B> for $pointer {
-            #[inline]
             fn as_rules(&self) -> &Rules<B> {
                 (**self).as_rules()
             }

@@ -40,7 +40,6 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// The milliseconds until an open breaker admits a probe.
-    #[inline]
     pub(crate) fn open_time_left(circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
         B::left(now_ms, circuit.time(), circuit.open_for())
     }

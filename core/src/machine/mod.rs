@@ -49,7 +49,6 @@ pub(crate) enum Step<B> {
 }
 
 impl<'a, B: Bits> Machine<'a, B> {
-    #[inline]
     pub(crate) const fn new(rules: &'a Rules<B>) -> Self {
         Self {
             config: rules.config(),

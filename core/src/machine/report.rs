@@ -85,7 +85,6 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// With no failures counted.
-    #[inline]
     pub(crate) fn cleared(circuit: Circuit<B>) -> Circuit<B> {
         let cleared = circuit.with_failures(0);
         if circuit.trips() != 0 {
@@ -200,7 +199,6 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// [`counted`](Self::counted) under the rule that needs no time.
-    #[inline]
     pub(crate) fn counted_in_a_row(
         circuit: Circuit<B>,
         weight: u32,

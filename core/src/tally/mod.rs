@@ -30,13 +30,11 @@ pub trait Tally {
     /// The longest time in milliseconds for which it remembers calls, for a failure ratio [within a
     /// time](Ratio::within) to look at; 0 if it remembers no times. Always the same. Rules that ask for
     /// more are rejected when the breaker is built.
-    #[inline]
     fn max_within_ms(&self) -> u32 {
         0
     }
 
     /// Whether it may trip by a rule of its own, without a failure ratio in the rules. Always the same.
-    #[inline]
     fn has_rule(&self) -> bool {
         false
     }
@@ -118,31 +116,26 @@ macro_rules! forward_tally {
     ($($(#[$meta:meta])* [$($generics:tt)*] $whole:ty: |$it:ident| $tally:expr;)*) => {$(
         $(#[$meta])*
         impl<$($generics)*> Tally for $whole {
-            #[inline]
             fn max_calls(&self) -> u32 {
                 let $it = self;
                 $tally.map_or(0, |tally| tally.max_calls())
             }
 
-            #[inline]
             fn max_within_ms(&self) -> u32 {
                 let $it = self;
                 $tally.map_or(0, |tally| tally.max_within_ms())
             }
 
-            #[inline]
             fn has_rule(&self) -> bool {
                 let $it = self;
                 $tally.is_some_and(|tally| tally.has_rule())
             }
 
-            #[inline]
             fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
                 let $it = self;
                 $tally.map_or(Verdict::Keep, |tally| tally.record(call, ratio))
             }
 
-            #[inline]
             fn clear(&self) {
                 let $it = self;
                 if let Some(tally) = $tally {

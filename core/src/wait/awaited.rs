@@ -1,4 +1,4 @@
-//! What can be waited for.
+//! What can be waited for, and waiting for it.
 
 use core::task::Waker;
 
@@ -7,55 +7,12 @@ use super::waiter::Waiter;
 use crate::breaker::{AnyBreaker, BitsOf};
 use crate::clock::Clock;
 use crate::observer::Observer;
+use crate::permit::Permit;
 use crate::snapshot::Snapshot;
 use crate::word::Peek;
 
 /// What can be waited for: every breaker, and anything that leads to one in its own way, such as a key of a registry.
 /// [`admitted`] and [`Tries`](super::Tries) take one.
-///
-/// ```
-/// use atomic_breaker::wait::{self, Awaited, Timer};
-/// use atomic_breaker::{BitsOf, Breaker, ManualClock, Permit, Snapshot, State};
-///
-/// type Server = Breaker<ManualClock>;
-///
-/// /// A server that is called whatever its breaker says while it is being tested.
-/// struct Tested<'a> {
-///     server: &'a Server,
-///     is_enforced: bool,
-/// }
-///
-/// impl Awaited for Tested<'_> {
-///     type Seen = BitsOf<Server>;
-///
-///     fn look(&self) -> Self::Seen {
-///         self.server.look()
-///     }
-///     fn has_changed_since(&self, seen: Self::Seen) -> bool {
-///         self.server.has_changed_since(seen)
-///     }
-///     fn snapshot(&self) -> Snapshot {
-///         match self.is_enforced {
-///             true => self.server.snapshot(),
-///             false => Snapshot::new(State::Disabled),
-///         }
-///     }
-/// }
-///
-/// /// No permit if the call is not to be reported.
-/// async fn acquire<'a>(tested: &Tested<'a>, timer: impl Timer) -> Option<Permit<&'a Server>> {
-///     wait::admitted(tested, timer, || match tested.is_enforced {
-///         true => tested.server.acquire().ok().map(Some),
-///         false => Some(None),
-///     })
-///     .await
-/// }
-/// # let server = Server::new(atomic_breaker::Config::new(), ManualClock::new());
-/// # let tested = Tested { server: &server, is_enforced: false };
-/// # server.trip();
-/// # assert!(tested.snapshot().wait().is_none() && !tested.has_changed_since(tested.look()));
-/// # fn f<T: Timer>(tested: &Tested<'_>, timer: T) { let _ = acquire(tested, timer); }
-/// ```
 pub trait Awaited {
     /// What [`look`](Self::look) remembers.
     type Seen: Copy;
@@ -86,33 +43,28 @@ pub trait Awaited {
 impl<B: AnyBreaker> Awaited for B {
     type Seen = BitsOf<B>;
 
-    #[inline]
     fn look(&self) -> BitsOf<B> {
         self.as_breaker().to_bits()
     }
 
-    #[inline]
     fn has_changed_since(&self, seen: BitsOf<B>) -> bool {
         !self.as_breaker().to_bits().is_same_epoch(seen)
     }
 
-    #[inline]
     fn snapshot(&self) -> Snapshot {
         self.as_breaker().snapshot()
     }
 
-    #[inline]
     fn wake_on_change(&self, waker: &Waker) -> bool {
         self.as_breaker().observer().wake_on_change(waker)
     }
 
-    #[inline]
     fn entropy(&self) -> u32 {
         self.as_breaker().clock().entropy()
     }
 }
 
-/// Sleeps until `admit` returns something: [`acquire`](super::acquire) for anything that can be [awaited](Awaited).
+/// Sleeps until `admit` returns something: [`acquire`] for anything that can be [awaited](Awaited).
 ///
 /// `admit` is called at once if the [snapshot](Awaited::snapshot) says that a call would be admitted, otherwise when
 /// [the module](super) says; again if another caller was faster, and while traffic returns. It must agree with the
@@ -130,4 +82,43 @@ pub async fn admitted<P>(
             return permit;
         }
     }
+}
+
+/// Sleeps until the breaker can admit the caller.
+///
+/// Returns at once if the breaker is closed, disabled, or has a free slot. Otherwise waits as [the
+/// module](super) says; while traffic returns, that is half a second to a second, and the call may still
+/// be rejected then. Another caller may be faster, too: [`acquire`] goes on until it has a permit.
+///
+/// ```
+/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Timer}};
+/// # async fn send() -> Result<(), ()> { Ok(()) }
+///
+/// async fn task(radio: &Breaker<ManualClock>, timer: impl Timer) {
+///     loop {
+///         wait::ready(radio, &timer).await;
+///         let _ = radio.call_async(send).await;
+///     }
+/// }
+/// ```
+pub async fn ready(breaker: impl AnyBreaker, timer: impl Timer) {
+    Waiter::new(timer).turn(&breaker).await;
+}
+
+/// Sleeps until the breaker admits the caller, and returns the permit. `handle` is a reference to the
+/// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
+///
+/// A waiting caller is not rejected, so observers are not notified. Only while traffic returns, when the
+/// breaker decides at random, may its tries be rejected.
+pub async fn acquire<H: AnyBreaker>(handle: H, timer: impl Timer) -> Permit<H> {
+    // Not through `admitted`: a future within a future costs flash.
+    let mut waiter = Waiter::trying(timer);
+    let ticket = loop {
+        waiter.turn(&handle).await;
+        // Still rejected if another caller was faster, or while traffic returns.
+        if let Ok(ticket) = handle.as_breaker().admit() {
+            break ticket;
+        }
+    };
+    Permit::new(handle, ticket)
 }

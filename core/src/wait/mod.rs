@@ -36,14 +36,12 @@
 mod awaited;
 mod pause;
 mod prober;
-mod ready;
 mod retry;
 mod time_limit;
 mod waiter;
 
-pub use awaited::{Awaited, admitted};
+pub use awaited::{Awaited, acquire, admitted, ready};
 pub use prober::Prober;
-pub use ready::{acquire, ready};
 pub use retry::{Retry, Tried, Tries, retry, retry_fn, retry_fn_with, retry_with};
 pub use time_limit::{TimeLimit, Timed, call_timeout, call_timeout_with};
 
@@ -54,28 +52,23 @@ use core::time::Duration;
 /// The timer of a runtime.
 ///
 /// ```
-/// use atomic_breaker::wait::Timer;
 /// # mod runtime {
 /// #     pub fn uptime_ms() -> u64 { 0 }
 /// #     pub type Sleep = std::future::Ready<()>;
 /// #     pub fn sleep_until_ms(_: u64) -> Sleep { std::future::ready(()) }
 /// # }
-///
-/// #[derive(Clone, Copy)]
 /// struct MyTimer;
 ///
-/// impl Timer for MyTimer {
+/// impl atomic_breaker::wait::Timer for MyTimer {
 ///     type Sleep = runtime::Sleep;
 ///
 ///     fn now_ms(&self) -> u64 {
 ///         runtime::uptime_ms()
 ///     }
-///
 ///     fn sleep(&self, ms: u64) -> runtime::Sleep {
 ///         runtime::sleep_until_ms(self.now_ms().saturating_add(ms))
 ///     }
 /// }
-/// # let _ = MyTimer.sleep(1);
 /// ```
 pub trait Timer {
     /// The future of [`sleep`](Self::sleep). Named, so that callers who need it to be `Send` can say so.

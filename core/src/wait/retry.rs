@@ -12,18 +12,6 @@ use crate::outcome::{AnyError, Classify, Outcome};
 
 /// When to try again, and when to give up: exponential pauses with jitter, bounded in number and
 /// time. Integers only.
-///
-/// ```
-/// use atomic_breaker::wait::Retry;
-/// use core::time::Duration;
-///
-/// const PATIENT: Retry = Retry::new()
-///     .tries(5)
-///     .first_pause(Duration::from_millis(20))
-///     .longest_pause(Duration::from_secs(1))
-///     .within(Duration::from_secs(60));
-/// # let _ = PATIENT;
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
@@ -122,9 +110,6 @@ pub fn retry<V, E>(
 /// [`retry`] with a classifier that says what a result means, to the breaker and to the retry: only a result that
 /// is a [failure](Outcome::Failure) is tried again; one that is ignored, such as the caller's own mistake, or
 /// counts as a success is returned at once.
-///
-/// # Errors
-/// Same as [`retry`].
 pub async fn retry_with<V, E>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
@@ -146,9 +131,6 @@ pub async fn retry_with<V, E>(
 
 /// [`retry`] for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for an `async`
 /// closure that borrows, so this takes any closure that returns a future.
-///
-/// # Errors
-/// Same as [`retry`].
 pub fn retry_fn<V, E, F>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
@@ -162,9 +144,6 @@ where
 }
 
 /// [`retry_with`] for tasks that must be `Send`, like [`retry_fn`].
-///
-/// # Errors
-/// Same as [`retry`].
 pub async fn retry_fn_with<V, E, F>(
     breaker: impl AnyBreaker,
     timer: impl Timer,

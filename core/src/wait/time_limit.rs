@@ -131,9 +131,6 @@ where
 }
 
 /// [`call_timeout`] with a classifier that says what results and timeouts mean; it decides alone.
-///
-/// # Errors
-/// Same as [`call_timeout`].
 pub fn call_timeout_with<V, E, F>(
     breaker: impl AnyBreaker,
     timer: impl Timer,

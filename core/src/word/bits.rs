@@ -32,9 +32,6 @@ pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static 
     ///
     /// For words that come from outside: retained RAM after a reset, a mapped file, another
     /// processor.
-    ///
-    /// # Errors
-    /// [`CorruptWord`] says which field cannot be right.
     fn check(self) -> Result<Self, CorruptWord> {
         match fault(self) {
             None => Ok(self),
@@ -101,8 +98,7 @@ impl<const N: u32> Bits for TickBits<N> {
 /// `AtomicU32` elsewhere (Cortex-M, `riscv32`).
 #[cfg(target_has_atomic = "64")]
 pub type NativeWord = super::AtomicU64;
-/// The word that the target handles natively: `AtomicU64` where 64-bit atomics are lock-free,
-/// `AtomicU32` elsewhere (Cortex-M, `riscv32`).
+/// The word that the target handles natively: `AtomicU32`.
 #[cfg(not(target_has_atomic = "64"))]
 pub type NativeWord = super::AtomicU32;
 

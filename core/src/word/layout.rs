@@ -41,43 +41,29 @@ impl Field {
     }
 }
 
-/// The bits of each field, lowest first.
-#[derive(Clone, Copy)]
-struct Widths {
-    state: u32,
-    trips: u32,
-    payload: u32,
-    time: u32,
-    epoch: u32,
-}
-
-/// Where the fields of a word lie, lowest first. State and trips are side by side, because together they say
-/// "closed"; the epoch is at the top, where it wraps by itself and one shift removes it.
+/// Where the fields of a word lie, lowest first: [the drawing](super#the-layout). State and trips are side by side,
+/// because together they say "closed"; the epoch is at the top, where it wraps by itself and one shift removes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// The state code.
     pub(crate) state: Field,
-    /// Trips in a row, saturates.
+    /// Saturates.
     pub(crate) trips: Field,
-    /// Closed, returning: failures · open, half-open: the fields below · held: which.
+    /// What the state keeps: failures, which command holds, or the fields below.
     pub(crate) payload: Field,
-    /// Half-open, the low half of `payload`: successes so far.
+    /// Half-open, the low half of `payload`.
     pub(crate) successes: Field,
-    /// Half-open, the high half of `payload`: probes in flight.
+    /// Half-open, the high half.
     pub(crate) in_flight: Field,
-    /// Half-open after lost rounds, the high half of `payload` but its top bit: one less than the
-    /// rounds that were lost.
+    /// Half-open after lost rounds, the high half but its top bit: one less than the rounds that were lost.
     pub(crate) lost: Field,
-    /// Half-open after lost rounds, the top bit of `payload`: whether the one probe is in flight.
+    /// Half-open after lost rounds, the top bit: whether the one probe is in flight.
     pub(crate) busy: Field,
-    /// Open, `payload` but its top bit: the open time.
+    /// Open, `payload` but its top bit.
     pub(crate) open_for: Field,
-    /// Open, the top bit of `payload`: whether the open time was demanded.
+    /// Open, the top bit.
     pub(crate) demanded: Field,
-    /// Closed: start of the window · returning: its start · open: the deadline less the open time ·
-    /// half-open: last probe admitted at.
     pub(crate) time: Field,
-    /// Raised by every transition, wraps.
+    /// Wraps.
     pub(crate) epoch: Field,
     /// Significant bits of the open time, the leading one included.
     pub(crate) precision: u32,
@@ -97,13 +83,7 @@ impl Layout {
         guard: 1 << 16,
         max_lost: 4,
         tick_log2: 0,
-        ..Self::of(Widths {
-            state: 2,
-            trips: 5,
-            payload: 16,
-            time: 32,
-            epoch: 9,
-        })
+        ..Self::of_widths(5, 16, 32, 9)
     };
 
     /// The 32-bit layout with its default tick of 64 ms: the time wraps after 2¹⁵ ticks, 35 minutes.
@@ -112,26 +92,17 @@ impl Layout {
         guard: 1 << 6,
         max_lost: 4,
         tick_log2: 6,
-        ..Self::of(Widths {
-            state: 2,
-            trips: 3,
-            payload: 8,
-            time: 15,
-            epoch: 4,
-        })
+        ..Self::of_widths(3, 8, 15, 4)
     };
 
-    const fn of(widths: Widths) -> Self {
-        let state = Field {
-            shift: 0,
-            width: widths.state,
-        };
-        let trips = state.above(widths.trips);
-        let successes = trips.above(widths.payload / 2);
-        let lost = successes.above(widths.payload / 2 - 1);
-        let open_for = trips.above(widths.payload - 1);
-        let payload = trips.above(widths.payload);
-        let time = payload.above(widths.time);
+    const fn of_widths(trips: u32, payload: u32, time: u32, epoch: u32) -> Self {
+        let state = Field { shift: 0, width: 2 };
+        let trips = state.above(trips);
+        let successes = trips.above(payload / 2);
+        let lost = successes.above(payload / 2 - 1);
+        let open_for = trips.above(payload - 1);
+        let payload = trips.above(payload);
+        let time = payload.above(time);
         Self {
             state,
             trips,
@@ -143,7 +114,7 @@ impl Layout {
             open_for,
             demanded: open_for.above(1),
             time,
-            epoch: time.above(widths.epoch),
+            epoch: time.above(epoch),
             precision: 0,
             guard: 0,
             max_lost: 0,

@@ -10,32 +10,27 @@ pub(crate) trait Peek: Bits {
     const ALL_BUT_EPOCH: u64 = !Self::LAYOUT.epoch.mask();
 
     /// The bits of the state say closed, and no trips say that traffic is only returning.
-    #[inline]
     fn is_closed(self) -> bool {
         self.to_u64() & Self::IS_CLOSED == 0
     }
 
     /// Held by an operator, forced open or disabled.
-    #[inline]
     fn is_held(self) -> bool {
         self.to_u64() & Self::IS_CLOSED == const { Self::LAYOUT.state.put(OTHER) }
     }
 
     /// Closed, with nothing counted: all bits but the epoch are zero.
-    #[inline]
     fn is_closed_and_clear(self) -> bool {
         self.to_u64() & Self::ALL_BUT_EPOCH == 0
     }
 
     /// The same epoch as in `granted`.
-    #[inline]
     fn is_same_epoch(self, granted: Self) -> bool {
         (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
     }
 
     /// As far as state and trips tell, `granted` is from the same half-open time as this word: the trips do not
     /// change within it, except for the lowest bit, when a breaker that was released loses its first round.
-    #[inline]
     fn is_same_half_open_time(self, granted: Self) -> bool {
         let lowest = Self::LAYOUT.trips.put(1);
         let same = Self::LAYOUT.state.put(HALF_OPEN) | Self::LAYOUT.trips.mask() & !lowest;

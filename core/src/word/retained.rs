@@ -67,12 +67,10 @@ impl<W> Retained<W> {
 impl<W: Word> Word for Retained<W> {
     type Bits = W::Bits;
 
-    #[inline]
     fn load(&self, order: Ordering) -> Self::Bits {
         self.word.load(order)
     }
 
-    #[inline]
     fn compare_exchange_weak(
         &self,
         current: Self::Bits,

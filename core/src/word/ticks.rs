@@ -46,12 +46,10 @@ impl<const N: u32> From<TickBits<N>> for Ticks<AtomicU32, N> {
 impl<W: Word<Bits = u32>, const N: u32> Word for Ticks<W, N> {
     type Bits = TickBits<N>;
 
-    #[inline]
     fn load(&self, order: Ordering) -> TickBits<N> {
         TickBits(self.0.load(order))
     }
 
-    #[inline]
     fn compare_exchange_weak(
         &self,
         current: TickBits<N>,
@@ -65,7 +63,6 @@ impl<W: Word<Bits = u32>, const N: u32> Word for Ticks<W, N> {
             .map_err(TickBits)
     }
 
-    #[inline]
     fn has_mark(&self, tick_log2: u32) -> bool {
         self.0.has_mark(tick_log2)
     }

@@ -202,3 +202,22 @@ fn the_observer_is_notified_of_the_exact_open_time() {
     let stored = breaker.snapshot().open_for();
     assert_eq!(stored, Some(ms(88)), "four bits: 11 · 8");
 }
+
+#[test]
+fn an_open_time_is_stored_as_the_next_one_that_has_a_code() {
+    let clock = ManualClock::new();
+    let stored = |wanted| {
+        let breaker = breaker::<Fine>(rules().open_for(ms(0)), &clock);
+        breaker.trip_for(ms(wanted));
+        breaker.snapshot().open_for()
+    };
+    let all = || 0..=u64::from(Fine::LONGEST);
+    let coded: Vec<_> = all()
+        .filter(|&time| stored(time) == Some(ms(time)))
+        .collect();
+    assert_eq!(coded.len(), 97);
+    for wanted in all() {
+        let next = coded.iter().find(|&&time| time >= wanted);
+        assert_eq!(stored(wanted), next.map(|&time| ms(time)), "{wanted}");
+    }
+}
