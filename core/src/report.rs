@@ -88,7 +88,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         // The word is usually still what it was when the permit was granted.
         weight != 0
             && self.change_closed(ticket, ticket.granted, |circuit| {
-                Machine::counted_in_a_row(circuit, weight.into(), failures)
+                let counted = Machine::counted_in_a_row(circuit, weight.into(), failures);
+                counted.filter(|_| word::is_valid(circuit.bits()))
             })
     }
 
@@ -98,11 +99,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         ticket.started_ms.is_none()
             && matches!(self.config().trip, TripRule::Consecutive { .. })
             && self.change_closed(ticket, seen, |circuit| {
+                // A closed word that counts failures is valid.
                 (circuit.failures() != 0).then(|| Machine::cleared(circuit))
             })
     }
 
-    /// Applies a step to the word if it is closed, nothing remembers the call, and the permit holds.
+    /// Applies a step to the word if it is closed, no tally remembers the call, and the permit holds. The step returns
+    /// `None` for whatever needs more, and for a word that no breaker writes.
     fn change_closed(
         &self,
         ticket: Ticket<W::Bits>,
@@ -113,8 +116,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             return false;
         }
         while seen.is_closed() && seen.is_same_epoch(ticket.granted) {
-            let next = step(Circuit::of_valid(seen)).filter(|_| word::is_valid(seen));
-            let Some(next) = next else {
+            let Some(next) = step(Circuit::of_valid(seen)) else {
                 return false;
             };
             match word::compare_exchange(&self.word, seen, next.bits()) {
