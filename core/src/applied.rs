@@ -97,7 +97,7 @@ impl<B: Bits> Applied<B> {
         self.made != Made::NOTHING
     }
 
-    /// The transition, if there was one.
+    /// The transition that was made, if one was.
     pub(crate) fn made(self, clock: &impl Clock) -> Option<Transition> {
         self.is_transition()
             .then(|| self.unpack(self.made.at_ms(clock)))

@@ -7,7 +7,7 @@ use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::config::AsRules;
 use crate::machine::Step;
-use crate::observer::{Cause, Observer, Transition};
+use crate::observer::{Cause, Observer};
 use crate::tally::Tally;
 use crate::word::{self, Bits, Word};
 
@@ -83,13 +83,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if !self.observer.is_listening() {
             return;
         }
-        if let Some(transition) = self.answer(applied) {
+        if let Some(transition) = applied.made(&self.clock) {
             self.observer.changed(&transition, self.present());
         }
-    }
-
-    /// The transition that was made.
-    pub(crate) fn answer(&self, applied: Applied<W::Bits>) -> Option<Transition> {
-        applied.made(&self.clock)
     }
 }

@@ -44,18 +44,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another operator command. If the current open time is
     /// longer, the same holds for the rest of it, because one bit marks all of it as demanded:
     /// [`probe_early`](Self::probe_early) then does nothing.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    /// use core::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    /// let hour = Duration::from_secs(3_600);
-    /// let tripped = breaker.trip_for(hour).unwrap();
-    /// assert_eq!(tripped.open_for(), Some(hour));
-    /// assert_eq!(breaker.trip(), None, "it is open for longer already");
-    /// ```
     pub fn trip_for(&self, at_least: Duration) -> Option<Transition> {
         self.obey(Command::Trip(ms(at_least)))
     }
@@ -132,7 +120,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.notify(applied);
         if has_mark {
             // A corrupt word has been healed by now.
-            found.check().map(|_| self.answer(applied))
+            found.check().map(|_| applied.made(&self.clock))
         } else {
             Err(CorruptWord::new(
                 found.to_u64(),
@@ -145,19 +133,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// its lease or its return is over, or it is half-open with a free slot. The word is then fresh, in the next epoch,
     /// so earlier permits change nothing. Returns whether the word was freed; if not, nothing changes. Observers are
     /// not notified. For registries that evict what they need not remember.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let slot = Breaker::new(Config::new().consecutive_failures(1), ManualClock::new());
-    /// let late = slot.acquire()?;
-    /// assert!(slot.retire());
-    /// late.failure();
-    /// assert!(slot.retire(), "the failure was of somebody else");
-    /// slot.trip();
-    /// assert!(!slot.retire());
-    /// # Ok::<(), atomic_breaker::Rejected>(())
-    /// ```
     pub fn retire(&self) -> bool {
         let machine = self.machine();
         let applied = self.apply(|circuit, now| {
@@ -181,24 +156,24 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let machine = self.machine();
         let applied = self.apply(|circuit, now| machine.obey(circuit, command, now));
         self.notify(applied);
-        self.answer(applied)
+        applied.made(&self.clock)
     }
 }
 
 macro_rules! control {
-    ($(#[$meta:meta])* $($name:ident($($argument:ident: $kind:ty)?) -> $answer:ty;)*) => {
+    ($(#[$meta:meta])* $($name:ident($($argument:ident: $kind:ty)?) -> $result:ty;)*) => {
         $(#[$meta])*
         pub trait Control {
             $(
                 #[doc = concat!("[`Breaker::", stringify!($name), "`].")]
-                fn $name(&self $(, $argument: $kind)?) -> $answer;
+                fn $name(&self $(, $argument: $kind)?) -> $result;
             )*
         }
 
         impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Control
             for Breaker<C, W, T, O, R>
         {
-            $(fn $name(&self $(, $argument: $kind)?) -> $answer {
+            $(fn $name(&self $(, $argument: $kind)?) -> $result {
                 Breaker::$name(self $(, $argument)?)
             })*
         }

@@ -32,12 +32,12 @@ impl From<Failure> for Outcome {
 /// use atomic_breaker::Failure;
 /// use core::time::Duration;
 ///
-/// let time_out = Failure::new();
+/// let timeout = Failure::new();
 /// let connection_refused = Failure::with_weight(3);
 /// let certificate_expired = Failure::tripping();
 /// let too_many_requests = Failure::retry_after(Duration::from_secs(30));
 /// let right_but_late = Failure::slow();
-/// # let _ = (time_out, connection_refused, certificate_expired, too_many_requests, right_but_late);
+/// # let _ = (timeout, connection_refused, certificate_expired, too_many_requests, right_but_late);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -29,7 +29,7 @@ use crate::word::{self, Word};
 ///
 /// clock.advance(Duration::from_secs(5));
 /// let snapshot = breaker.snapshot();
-/// assert_eq!(snapshot.state(), State::Open, "nobody has called yet");
+/// assert_eq!(snapshot.state(), State::Open, "no caller has come yet");
 /// assert!(snapshot.is_due(), "but the next call is a probe");
 /// assert_eq!(snapshot.trips(), 1);
 /// ```

@@ -37,7 +37,7 @@ impl<B: Bits> Ticket<B> {
 /// let (started, finished) = mpsc::channel::<Token>();
 ///
 /// started.send(breaker.acquire()?.into_token()).unwrap();
-/// // Later, where the answer comes in:
+/// // Later, where the response comes in:
 /// breaker.resume(finished.recv().unwrap()).success();
 /// # Ok::<(), atomic_breaker::Rejected>(())
 /// ```

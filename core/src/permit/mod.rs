@@ -97,7 +97,7 @@ impl<H: AnyBreaker> Permit<H> {
     pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
         let (handle, ticket) = self.into_parts()?;
         let breaker = handle.as_breaker();
-        breaker.answer(breaker.report(ticket, outcome.into()))
+        breaker.report(ticket, outcome.into()).made(&breaker.clock)
     }
 
     /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition that this
@@ -111,7 +111,7 @@ impl<H: AnyBreaker> Permit<H> {
     pub fn cancel(self) -> Option<Transition> {
         let (handle, ticket) = self.into_parts()?;
         let breaker = handle.as_breaker();
-        breaker.answer(breaker.cancel(ticket))
+        breaker.cancel(ticket).made(&breaker.clock)
     }
 
     /// A permit that counts as failed when it is dropped without a report.
@@ -125,24 +125,6 @@ impl<H: AnyBreaker> Permit<H> {
     /// Returns `false`, and changes nothing, if the permit's report would no longer count: the breaker has changed its
     /// state since, or the slot has gone to another probe. While disabled nothing counts, but the permit is renewed all
     /// the same.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    /// use core::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new().probe_lease(Duration::from_secs(10)), &clock);
-    /// breaker.trip();
-    /// clock.advance(Duration::from_secs(60));
-    /// let mut probe = breaker.acquire()?;
-    /// clock.advance(Duration::from_secs(9));
-    /// assert!(probe.renew());
-    /// clock.advance(Duration::from_secs(9));
-    /// assert!(breaker.acquire().is_err(), "the slot is still taken");
-    /// breaker.trip();
-    /// assert!(!probe.renew());
-    /// # Ok::<(), atomic_breaker::Rejected>(())
-    /// ```
     pub fn renew(&mut self) -> bool {
         let Some(handle) = &self.handle else {
             return false;
