@@ -45,18 +45,8 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// assert!(matches!(rejected, Err(CallError::Rejected(_))));
 /// ```
 ///
-/// In a `static`, over a separate word: the breaker and its rules have no interior mutability and lie in flash;
-/// only the four or eight bytes of the word take RAM.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, word::AtomicU32};
-///
-/// static CLOCK: ManualClock = ManualClock::new();
-/// static WORD: AtomicU32 = AtomicU32::new(0);
-/// static SENSOR: Breaker<&ManualClock, &AtomicU32> =
-///     Breaker::over(&WORD, Config::new().consecutive_failures(3), &CLOCK);
-/// assert!(SENSOR.acquire().is_ok());
-/// ```
+/// In a `static`, [over](Self::over) a separate word, the breaker and its rules have no interior mutability and lie in
+/// flash; only the four or eight bytes of the word take RAM.
 #[must_use]
 // The word comes first and the rules last: see `Config`.
 #[repr(C)]
