@@ -54,6 +54,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///     Err(rejected) => println!("not tried: {rejected}"),
     /// }
     /// ```
+    #[inline]
     pub fn acquire(&self) -> Result<Permit<&Self>, Rejected> {
         Permit::acquire(self)
     }
@@ -78,10 +79,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// assert!(first_number(&breaker, "x").is_err());
     /// assert_eq!(breaker.snapshot().failures(), 1);
     /// ```
+    #[inline]
     pub fn attempt(&self) -> Result<Attempt<&Self>, Rejected> {
         self.acquire().map(Permit::failing_when_dropped)
     }
 
+    #[inline]
     pub(crate) fn admit(&self) -> Result<Ticket<W::Bits>, Rejected> {
         let seen = word::load_relaxed(&self.word);
         if seen.is_closed() && self.config().slow_call_ms.is_none() {
@@ -111,6 +114,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// The short way of most calls during an outage: the machine's own rejection, without the machinery of an
     /// exchange. Without it a rejection takes 2 ns more on a 64-bit processor; on a microcontroller flash is scarcer
     /// than time.
+    #[inline]
     fn reject(&self) -> Option<Rejected> {
         if cfg!(not(target_pointer_width = "64")) {
             return None;
@@ -151,6 +155,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// The ticket renewed as if it were granted now, if its report would still count.
+    #[inline]
     #[cold]
     pub(crate) fn renew(&self, ticket: Ticket<W::Bits>) -> Option<Ticket<W::Bits>> {
         let machine = self.machine();
@@ -175,6 +180,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Turns a token back into a permit. The token must come from a permit of this breaker, or of one over
     /// the same word.
+    #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a token is used once")]
     pub fn resume(&self, token: Token<W::Bits>) -> Permit<&Self> {
         Permit::new(self, token.0)

@@ -78,6 +78,7 @@ const _: () = assert!(Cause::ALL.len() < 1 << CAUSE_BITS);
 
 impl<B: Bits> Applied<B> {
     /// No transition, whether the word has changed or not.
+    #[inline]
     pub(crate) const fn nothing(bits: B) -> Self {
         Self {
             bits,
@@ -85,6 +86,7 @@ impl<B: Bits> Applied<B> {
         }
     }
 
+    #[inline]
     pub(crate) fn transition(from: Circuit<B>, to: Circuit<B>, cause: Cause, at_ms: u32) -> Self {
         Self {
             bits: to.bits(),
@@ -93,11 +95,13 @@ impl<B: Bits> Applied<B> {
     }
 
     /// Whether there was a transition.
+    #[inline]
     pub(crate) fn is_transition(self) -> bool {
         self.made != Made::NOTHING
     }
 
     /// The transition that was made, if one was.
+    #[inline]
     pub(crate) fn made(self, clock: &impl Clock) -> Option<Transition> {
         self.is_transition()
             .then(|| self.unpack(self.made.at_ms(clock)))

@@ -17,6 +17,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// Ends with the first exchange that succeeds; one fails only because another caller's
     /// succeeded, or spuriously.
+    #[inline]
     pub(crate) fn apply(
         &self,
         mut step: impl FnMut(Circuit<W::Bits>, &Now<'_, C>) -> Step<W::Bits>,
@@ -79,6 +80,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Notifies the observer of a transition, if there was one and it listens.
+    #[inline]
     pub(crate) fn notify(&self, applied: Applied<W::Bits>) {
         if !self.observer.is_listening() {
             return;

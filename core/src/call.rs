@@ -32,6 +32,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// let port = breaker.call(|| "8080".parse::<u16>());
     /// assert_eq!(port, Ok(8080));
     /// ```
+    #[inline]
     pub fn call<V, E>(&self, operation: impl FnOnce() -> Result<V, E>) -> Result<V, CallError<E>> {
         self.call_with(AnyError, operation)
     }
@@ -56,6 +57,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// );
     /// assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(Duration::from_secs(30)));
     /// ```
+    #[inline]
     #[expect(
         clippy::needless_pass_by_value,
         reason = "closures are passed by value"
@@ -109,6 +111,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # let mut context = Context::from_waker(Waker::noop());
     /// # assert_eq!(pin!(answer).poll(&mut context), Poll::Ready(Ok(42)));
     /// ```
+    #[inline]
     pub fn call_async<V, E, F>(
         &self,
         operation: impl FnOnce() -> F,
@@ -120,6 +123,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// [`call_async`](Self::call_async) with a classifier that says what the result means.
+    #[inline]
     pub async fn call_async_with<V, E, F>(
         &self,
         classify: impl Classify<V, E>,
@@ -139,6 +143,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 }
 
 /// Runs `operation`; if it panics, the permit reports a failure.
+#[inline]
 pub(crate) fn count_panic<V, H: AnyBreaker>(
     permit: &mut Permit<H>,
     operation: impl FnOnce() -> V,

@@ -37,6 +37,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Notifies the observer of the report, and of the transition if it made one.
+    #[inline]
     fn reported(&self, applied: Applied<W::Bits>, outcome: Outcome) -> Applied<W::Bits> {
         self.observer.outcome(outcome);
         self.notify(applied);
@@ -44,6 +45,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// A success. Closed with nothing counted: one load, plus recording in a tally if there is one.
+    #[inline]
     fn success(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let is_all = if self.has_tally() {
             HAS_SHORT_WAY && ticket.started_ms.is_none() && self.remember(self.machine(), ticket)
@@ -58,6 +60,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Records a success, if nothing else is needed.
+    #[inline]
     fn remember(&self, machine: Machine<'_, W::Bits>, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
         let is_all =
@@ -81,6 +84,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Counts a failure in a row, if that is all it does.
+    #[inline]
     fn count_in_a_row(&self, ticket: Ticket<W::Bits>, weight: u16) -> bool {
         let TripRule::Consecutive { failures } = self.config().trip else {
             return false;
@@ -94,6 +98,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Clears the count of failures in a row, if that is all the success does.
+    #[inline]
     fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
         ticket.started_ms.is_none()
@@ -106,6 +111,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Applies a step to the word if it is closed, no tally remembers the call, and the permit holds. The step returns
     /// `None` for whatever needs more, and for a word that no breaker writes.
+    #[inline]
     fn change_closed(
         &self,
         ticket: Ticket<W::Bits>,
@@ -139,9 +145,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.succeed_cold(ticket)
     }
 
-    /// Kept apart, so that the short way saves no registers for this one.
-    #[cold]
-    #[inline(never)]
+    /// Kept apart where there is a short way, so that it saves no registers for this one.
+    #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         let machine = self.machine();
         if self.was_slow(machine, ticket) {
@@ -159,6 +165,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.reported(applied, Outcome::Success)
     }
 
+    #[inline]
     fn count(
         &self,
         machine: Machine<'_, W::Bits>,
@@ -186,6 +193,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Shows a call to the tally, once. A failure of weight 0 counts nowhere.
+    #[inline]
     fn record(
         &self,
         machine: Machine<'_, W::Bits>,
@@ -203,6 +211,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         })
     }
 
+    #[inline]
     fn has_tally(&self) -> bool {
         self.tally.max_calls() != 0 || self.tally.max_within_ms() != 0 || self.tally.has_rule()
     }
@@ -222,6 +231,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// A permit that ends without saying anything about the resource: only a probe has something to return.
+    #[inline]
     fn ignore(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if !ticket.granted.is_closed() {
             self.give_back(ticket);
@@ -238,6 +248,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// A permit that is dropped: nothing is learned from it, unless it took too long.
+    #[inline]
     pub(crate) fn cancel(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
         if ticket.granted.is_closed() && ticket.started_ms.is_none() {
             self.observer.cancelled();
@@ -264,6 +275,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Applies what a permit says, if it still holds.
+    #[inline]
     fn apply_if_current(
         &self,
         machine: Machine<'_, W::Bits>,

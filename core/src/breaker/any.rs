@@ -65,6 +65,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> AnyBreaker
     type Observer = O;
     type Rules = R;
 
+    #[inline]
     fn as_breaker(&self) -> &Self {
         self
     }
@@ -80,6 +81,7 @@ macro_rules! forward_breaker {
             type Observer = B::Observer;
             type Rules = B::Rules;
 
+            #[inline]
             fn as_breaker(
                 &self,
             ) -> &Breaker<Self::Clock, Self::Word, Self::Tally, Self::Observer, Self::Rules> {

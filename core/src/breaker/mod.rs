@@ -142,6 +142,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # Panics
     /// When the rules need a tally and there is none, or one that remembers more: a failure ratio without
     /// memory would never trip. For rules that may not fit, use [`try_from_parts`](Self::try_from_parts).
+    #[inline]
     pub fn from_parts(word: W, rules: R, clock: C, tally: T, observer: O) -> Self {
         if let Err(error) = check_tally(rules.as_rules(), &tally) {
             panic!("{}", error.message());
@@ -173,6 +174,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # Panics
     /// Same as [`from_parts`](Self::from_parts). For rules from a file, use
     /// [`try_with_rules`](Self::try_with_rules).
+    #[inline]
     pub fn with_rules<S: AsRules<W::Bits>>(&self, rules: S) -> Breaker<&C, &W, &T, &O, S> {
         Breaker::from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
     }
@@ -221,6 +223,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.to_bits().check().map(drop)
     }
 
+    #[inline]
     pub(crate) fn machine(&self) -> Machine<'_, W::Bits> {
         Machine::new(self.rules.as_rules())
     }
@@ -240,6 +243,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
 
 /// Whether the tally remembers what the rules need. One comparison if they need none, because a breaker may be
 /// put together for each call.
+#[inline]
 fn check_tally<B>(rules: &Rules<B>, tally: &impl Tally) -> Result<(), ConfigError>
 where
     B: Bits,

@@ -20,40 +20,47 @@ pub struct Attempt<H: AnyBreaker> {
 }
 
 impl<H: AnyBreaker> Attempt<H> {
+    #[inline]
     pub(super) const fn new(permit: Permit<H>) -> Self {
         Self { permit }
     }
 
     /// [`Breaker::attempt`](crate::Breaker::attempt) for an attempt that owns its handle to the breaker,
     /// like [`Permit::acquire`].
+    #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejected> {
         Permit::acquire(handle).map(Self::new)
     }
 
     /// The call succeeded. Returns the transition that this caused, if any.
+    #[inline]
     pub fn success(self) -> Option<Transition> {
         self.into_permit().success()
     }
 
     /// The call failed: a failure of weight 1, as when the attempt is dropped. Returns the transition that
     /// this caused, if any.
+    #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.into_permit().failure()
     }
 
     /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition
     /// that this caused, if any.
+    #[inline]
     pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
         self.into_permit().record(result)
     }
 
     /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this caused, if
     /// any.
+    #[inline]
     pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
         self.into_permit().report(outcome)
     }
 
     /// Ends the attempt without a report; see [`Permit::cancel`].
+    #[inline]
     pub fn cancel(self) -> Option<Transition> {
         self.into_permit().cancel()
     }
@@ -63,12 +70,14 @@ impl<H: AnyBreaker> Attempt<H> {
         self.permit.is_probe()
     }
 
+    #[inline]
     fn into_permit(mut self) -> Permit<H> {
         self.permit.move_out()
     }
 }
 
 impl<H: AnyBreaker> Drop for Attempt<H> {
+    #[inline]
     fn drop(&mut self) {
         self.permit.end(Failure::new().into());
     }

@@ -67,11 +67,13 @@ impl<H: AnyBreaker> Permit<H> {
     /// # }
     /// # Ok::<(), atomic_breaker::Rejected>(())
     /// ```
+    #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejected> {
         let ticket = handle.as_breaker().admit()?;
         Ok(Self::new(handle, ticket))
     }
 
+    #[inline]
     pub(crate) const fn new(handle: H, ticket: Ticket<BitsOf<H>>) -> Self {
         Self {
             handle: Some(handle),
@@ -83,11 +85,13 @@ impl<H: AnyBreaker> Permit<H> {
     ///
     /// Closed with no failures counted: one load. Otherwise clears the count of consecutive failures, or counts the
     /// success of a probe, which closes the breaker if it is the last one needed.
+    #[inline]
     pub fn success(self) -> Option<Transition> {
         self.report(Outcome::Success)
     }
 
     /// The call failed: a failure of weight 1. Returns the transition that this caused, if any.
+    #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.report(Failure::new())
     }
@@ -102,12 +106,14 @@ impl<H: AnyBreaker> Permit<H> {
 
     /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition that this
     /// caused, if any.
+    #[inline]
     pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
         self.report(AnyError.classify(result))
     }
 
     /// Ends the permit without a report, as dropping it does. Returns the transition that this caused, if any: a permit
     /// that was held for too long may count as a failure.
+    #[inline]
     pub fn cancel(self) -> Option<Transition> {
         let (handle, ticket) = self.into_parts()?;
         let breaker = handle.as_breaker();
@@ -115,6 +121,7 @@ impl<H: AnyBreaker> Permit<H> {
     }
 
     /// A permit that counts as failed when it is dropped without a report.
+    #[inline]
     pub const fn failing_when_dropped(self) -> Attempt<H> {
         Attempt::new(self)
     }
@@ -155,6 +162,7 @@ impl<H: AnyBreaker> Permit<H> {
     }
 
     /// The permit without its breaker, to be reported elsewhere.
+    #[inline]
     pub fn into_token(mut self) -> Token<BitsOf<H>> {
         self.handle = None;
         Token(self.ticket)
@@ -169,6 +177,7 @@ impl<H: AnyBreaker> Permit<H> {
     }
 
     /// This permit, and an ended one in its place.
+    #[inline]
     const fn move_out(&mut self) -> Self {
         Self {
             handle: self.handle.take(),
@@ -177,16 +186,19 @@ impl<H: AnyBreaker> Permit<H> {
     }
 
     /// Without calling the drop, which would find nothing to do.
+    #[inline]
     fn into_parts(self) -> Option<(H, Ticket<BitsOf<H>>)> {
         ManuallyDrop::new(self).take()
     }
 
+    #[inline]
     fn take(&mut self) -> Option<(H, Ticket<BitsOf<H>>)> {
         self.handle.take().map(|handle| (handle, self.ticket))
     }
 }
 
 impl<H: AnyBreaker> Drop for Permit<H> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(handle) = &self.handle {
             handle.as_breaker().cancel(self.ticket);
