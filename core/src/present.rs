@@ -10,9 +10,9 @@ use crate::word::{self, Bits, Word};
 /// The word of a breaker, read anew by each of these methods: what the breaker says at that moment. One load each,
 /// no reading of the clock.
 ///
-/// An [`Observer`] gets one with each transition. Notifications may arrive in a different order from the transitions,
-/// because a thread is held up or an interrupt comes in between, so an observer that keeps the last state reads it
-/// here, under the lock of what it keeps:
+/// An [`Observer`](crate::Observer) gets one with each transition. Notifications may arrive in a different order from
+/// the transitions, because a thread is held up or an interrupt comes in between, so an observer that keeps the last
+/// state reads it here, under the lock of what it keeps:
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, Observer, Present, State, Transition};
@@ -95,7 +95,7 @@ impl<'a> Present<'a> {
         self.0.look().epoch
     }
 
-    /// How many transitions the word has seen since this one: [`Breaker::transitions_since`].
+    /// How many transitions the word has seen since this one: [`Breaker::transitions_since`](crate::Breaker::transitions_since).
     pub fn transitions_since(self, made: &Transition) -> u16 {
         self.0.look().since(made)
     }
