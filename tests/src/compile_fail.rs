@@ -43,23 +43,23 @@
 //!     Breaker::over(&WORD, Config::new().open_for(Duration::from_millis((64 << 14) + 1)), &CLOCK);
 //! ```
 //! ```
-//! use atomic_breaker_http::{Breaker, Config, breaker};
+//! use atomic_breaker_std::{Breaker, Config, breaker};
 //! static SOUND: Breaker = breaker(Config::new().probes(2).close_after(2));
 //! ```
 //! ```
-//! use atomic_breaker_http::{AdjustableBreaker, Config, adjustable_breaker};
+//! use atomic_breaker_std::{AdjustableBreaker, Config, adjustable_breaker};
 //! static SOUND: AdjustableBreaker = adjustable_breaker(Config::new().probes(2).close_after(2));
 //! ```
 //! ```compile_fail,E0080
-//! use atomic_breaker_http::{AdjustableBreaker, Config, adjustable_breaker};
+//! use atomic_breaker_std::{AdjustableBreaker, Config, adjustable_breaker};
 //! static POINTLESS: AdjustableBreaker = adjustable_breaker(Config::new().probes(2).close_after(1));
 //! ```
 //! ```compile_fail,E0080
-//! use atomic_breaker_http::{Breaker, Config, breaker};
+//! use atomic_breaker_std::{Breaker, Config, breaker};
 //! static NEVER_CLOSES: Breaker = breaker(Config::new().probes(0));
 //! ```
 //! ```compile_fail,E0080
-//! use atomic_breaker_http::{Breaker, Config, breaker};
+//! use atomic_breaker_std::{Breaker, Config, breaker};
 //! static POINTLESS: Breaker = breaker(Config::new().probes(2).close_after(1));
 //! ```
 //! ```
@@ -180,26 +180,26 @@
 //!
 //! A permit does not outlive its breaker:
 //! ```
-//! use atomic_breaker_http::{Breaker, Config, breaker};
+//! use atomic_breaker_std::{Breaker, Config, breaker};
 //! let guard = breaker(Config::new());
 //! let permit = { guard.acquire() };
 //! drop(permit);
 //! ```
 //! ```compile_fail,E0597
-//! use atomic_breaker_http::{Breaker, Config, breaker};
+//! use atomic_breaker_std::{Breaker, Config, breaker};
 //! let permit = { let guard = breaker(Config::new()); guard.acquire() };
 //! drop(permit);
 //! ```
 //!
 //! It reports once:
 //! ```
-//! use atomic_breaker_http::{Config, breaker};
+//! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
 //! let permit = guard.acquire().unwrap();
 //! permit.success();
 //! ```
 //! ```compile_fail,E0382
-//! use atomic_breaker_http::{Config, breaker};
+//! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
 //! let permit = guard.acquire().unwrap();
 //! permit.success();
@@ -209,25 +209,25 @@
 //! It must not be forgotten by accident:
 //! ```
 //! #![deny(unused_must_use)]
-//! use atomic_breaker_http::{Config, breaker};
+//! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
 //! guard.acquire().unwrap().success();
 //! ```
 //! ```compile_fail
 //! #![deny(unused_must_use)]
-//! use atomic_breaker_http::{Config, breaker};
+//! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
 //! guard.acquire().unwrap();
 //! ```
 //!
 //! ```compile_fail
 //! #![deny(unused_must_use)]
-//! use atomic_breaker_http::{Config, breaker};
+//! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
 //! guard.attempt().unwrap();
 //! ```
 //! ```compile_fail,E0382
-//! use atomic_breaker_http::{Config, breaker};
+//! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
 //! let attempt = guard.attempt().unwrap();
 //! attempt.success();

@@ -40,11 +40,11 @@
 //!
 //! Rules are set on breakers that were built for it:
 //! ```
-//! use atomic_breaker_http::{Config, adjustable_breaker};
+//! use atomic_breaker_std::{Config, adjustable_breaker};
 //! let _ = adjustable_breaker(Config::new()).set_config(Config::new());
 //! ```
 //! ```compile_fail,E0599
-//! use atomic_breaker_http::{Config, breaker};
+//! use atomic_breaker_std::{Config, breaker};
 //! let _ = breaker(Config::new()).set_config(Config::new());
 //! ```
 //!
