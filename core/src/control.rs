@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use crate::breaker::{Adjustable, Breaker, LaterRules};
+use crate::breaker::{Adjustable, Breaker, LaterRules, SetConfigError};
 use crate::clock::Clock;
 use crate::config::{AsRules, Config, ConfigError};
-use crate::error::{CorruptWord, SetConfigError};
+use crate::error::CorruptWord;
 use crate::machine::{Command, Machine, Step};
 use crate::number::ms;
 use crate::observer::{Cause, Observer, Transition};

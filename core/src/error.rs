@@ -3,7 +3,6 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::config::ConfigError;
 use crate::number::{ms, time_of};
 use crate::state::State;
 
@@ -228,67 +227,3 @@ impl fmt::Display for CorruptWord {
 }
 
 impl core::error::Error for CorruptWord {}
-
-/// Why bits were not taken up by [`Breaker::from_bits`](crate::Breaker::from_bits).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum FromBitsError {
-    /// The bits are an invalid state.
-    Corrupt(CorruptWord),
-    /// The rules need a tally, which a breaker made from bits does not have.
-    Config(ConfigError),
-}
-
-impl From<CorruptWord> for FromBitsError {
-    fn from(corrupt: CorruptWord) -> Self {
-        Self::Corrupt(corrupt)
-    }
-}
-
-impl From<ConfigError> for FromBitsError {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
-    }
-}
-
-impl fmt::Display for FromBitsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Corrupt(corrupt) => corrupt.fmt(f),
-            Self::Config(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for FromBitsError {}
-
-/// Why [`Breaker::set_config`](crate::Breaker::set_config) changed nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum SetConfigError {
-    /// The rules do not fit the word or the tally.
-    Config(ConfigError),
-    /// [What keeps the rules](crate::LaterRules) has no room for another set of them.
-    TooManyRules,
-}
-
-impl From<ConfigError> for SetConfigError {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
-    }
-}
-
-impl fmt::Display for SetConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => error.fmt(f),
-            Self::TooManyRules => f.write_str(
-                "there is no room for further rules: set rules that were set before, or restart",
-            ),
-        }
-    }
-}
-
-impl core::error::Error for SetConfigError {}

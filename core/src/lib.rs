@@ -88,12 +88,14 @@ mod transition;
 pub mod wait;
 pub mod word;
 
-pub use breaker::{Adjustable, AnyBreaker, BitsOf, Breaker, Builder, LaterRules};
+pub use breaker::{
+    Adjustable, AnyBreaker, BitsOf, Breaker, Builder, FromBitsError, LaterRules, SetConfigError,
+};
 pub use call::Fallback;
 pub use clock::{Clock, ManualClock, SharedClock};
 pub use config::{AsRules, Config, ConfigError, Ratio, Rules};
 pub use control::{Adjust, Control};
-pub use error::{CallError, CorruptWord, FromBitsError, Rejected, SetConfigError, Wait};
+pub use error::{CallError, CorruptWord, Rejected, Wait};
 #[cfg(feature = "heapless")]
 pub use event_log::EventLog;
 pub use observer::{Cause, Observer, OnTransition, Transition};

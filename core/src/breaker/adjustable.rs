@@ -1,9 +1,10 @@
 //! Rules that are replaced while the breaker is in use.
 
+use core::fmt;
+
 use super::{Breaker, builder};
 use crate::clock::Clock;
 use crate::config::{AsRules, Config, ConfigError, Rules, check_memory};
-use crate::error::SetConfigError;
 use crate::observer::Observer;
 use crate::tally::Tally;
 use crate::word::{Bits, NativeBits, Word};
@@ -75,3 +76,33 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
         Rules::try_new(config)
     }
 }
+
+/// Why [`Breaker::set_config`] changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum SetConfigError {
+    /// The rules do not fit the word or the tally.
+    Config(ConfigError),
+    /// [What keeps the rules](LaterRules) has no room for another set of them.
+    TooManyRules,
+}
+
+impl From<ConfigError> for SetConfigError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl fmt::Display for SetConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::TooManyRules => f.write_str(
+                "there is no room for further rules: set rules that were set before, or restart",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SetConfigError {}

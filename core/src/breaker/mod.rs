@@ -4,7 +4,7 @@ mod adjustable;
 mod any;
 mod builder;
 
-pub use adjustable::{Adjustable, LaterRules};
+pub use adjustable::{Adjustable, LaterRules, SetConfigError};
 pub use any::{AnyBreaker, BitsOf};
 pub use builder::Builder;
 
@@ -12,7 +12,7 @@ use core::fmt;
 
 use crate::clock::{Clock, SharedClock};
 use crate::config::{AsRules, Config, ConfigError, Rules, check_memory};
-use crate::error::{CorruptWord, FromBitsError};
+use crate::error::CorruptWord;
 use crate::machine::Machine;
 use crate::observer::Observer;
 use crate::tally::Tally;
@@ -240,6 +240,40 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
             .finish_non_exhaustive()
     }
 }
+
+/// Why bits were not taken up by [`Breaker::from_bits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum FromBitsError {
+    /// The bits are an invalid state.
+    Corrupt(CorruptWord),
+    /// The rules need a tally, which a breaker made from bits does not have.
+    Config(ConfigError),
+}
+
+impl From<CorruptWord> for FromBitsError {
+    fn from(corrupt: CorruptWord) -> Self {
+        Self::Corrupt(corrupt)
+    }
+}
+
+impl From<ConfigError> for FromBitsError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl fmt::Display for FromBitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corrupt(corrupt) => corrupt.fmt(f),
+            Self::Config(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FromBitsError {}
 
 /// Whether the tally remembers what the rules need. One comparison if they need none, because a breaker may be
 /// put together for each call.
