@@ -85,6 +85,7 @@
 //! | `permit` | permits of any breaker |
 //! | `rules` | rules that are set while calls are in flight |
 //! | `runtime` (`tokio`) | what tokio's timer adds |
+//! | `on_drop`, `thread_number` | a guard for code that may panic; a number for each thread |
 //!
 //! # Clocks
 //!
@@ -114,11 +115,13 @@ mod coarse_clock;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
+mod on_drop;
 mod permit;
 mod rules;
 #[cfg(feature = "tokio")]
 mod runtime;
 mod std_clock;
+mod thread_number;
 
 // The alias below takes the place of core's own `Breaker`.
 #[doc(inline)]
@@ -140,8 +143,10 @@ pub use std_clock::StdClock;
 
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {
+    pub use crate::on_drop::OnDrop;
     pub use crate::permit::{count_panic, judged, run, run_async};
     pub use crate::rules::{RuleId, Table, TableFull};
+    pub use crate::thread_number::thread_number;
 }
 
 /// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std` unless another is named. The parameters are the

@@ -1,13 +1,11 @@
 //! Admits the calls of a key.
 
 use std::hash::{BuildHasher, Hash};
-use std::mem;
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::{
-    Breaker, Clock, Config, Observer, Outcome, Rejected, Rules, Tally, Token, Transition,
-    word::AtomicU64,
+    Breaker, Clock, Config, Observer, Outcome, Rejected, Rules, Tally, Transition, word::AtomicU64,
 };
 
 use super::granted::Granted;
@@ -15,6 +13,7 @@ use super::named::Wanted;
 use super::rules::Ruleset;
 use super::slot::{Kept, Keyed, Slot};
 use super::{KeyedObserver, Registry, WhenFull};
+use crate::parts::OnDrop;
 use crate::registry::Place;
 use atomic_breaker_resource::Rejection;
 
@@ -23,9 +22,6 @@ pub type KeyBreaker<'a, K, C, T, O> = OfSlot<'a, C, T, Keyed<'a, K, O>>;
 
 /// The breaker of a slot, put together for a moment.
 pub(super) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
-
-/// What a breaker granted: whether it is a probe, and the token of the permit.
-pub(super) type Admitted = (bool, Token<u64>);
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>
 where
@@ -76,24 +72,17 @@ where
             // Keeps what happens until it is known whose slot it was. While the breaker is closed, which is the usual
             // case, nothing happens.
             let kept = Kept::default();
-            return match acquired(&self.breaker(slot, &kept)) {
-                Ok((is_probe, token)) if kept.is_empty() && self.is_still(place, slot) => {
-                    Ok(Granted::admitted(place, is_probe, token))
-                }
-                Ok((is_probe, token)) => self
-                    .settle(key, place, slot, &kept, is_probe, token)
-                    .unwrap_or_else(|| self.admit_step_by_step(key)),
-                Err(rejected) => self
-                    .settle_rejected(key, place, slot, &kept, rejected)
+            let answer = acquired(place, &self.breaker(slot, &kept));
+            return match answer {
+                Ok(granted) if kept.is_empty() && self.is_still(place, slot) => Ok(granted),
+                _ => self
+                    .settle(key, place, slot, &kept, answer)
                     .unwrap_or_else(|| self.admit_step_by_step(key)),
             };
         }
-        let answer = acquired(&self.breaker(slot, ()));
+        let answer = acquired(place, &self.breaker(slot, ()));
         if self.is_still(place, slot) {
-            return match answer {
-                Ok((is_probe, token)) => Ok(Granted::admitted(place, is_probe, token)),
-                Err(rejected) => self.reject(key, slot, rejected),
-            };
+            return answer.or_else(|rejected| self.reject(key, slot, rejected));
         }
         self.give_back(slot, answer);
         self.admit_step_by_step(key)
@@ -111,10 +100,8 @@ where
                 return self.admit_absent(key, ruleset);
             };
             let kept = Kept::default();
-            let settled = match acquired(&self.breaker(slot, &kept)) {
-                Ok((is_probe, token)) => self.settle(key, place, slot, &kept, is_probe, token),
-                Err(rejected) => self.settle_rejected(key, place, slot, &kept, rejected),
-            };
+            let answer = acquired(place, &self.breaker(slot, &kept));
+            let settled = self.settle(key, place, slot, &kept, answer);
             if let Some(granted) = settled {
                 return granted;
             }
@@ -137,15 +124,16 @@ where
 
     /// Gives back a grant from a slot that is not the caller's. It is not cancelled, because a probe that was held up
     /// would count as failed.
-    fn give_back(&self, slot: &Slot<K, T>, answer: Result<Admitted, Rejected>) {
-        if let Ok((_, token)) = answer {
+    fn give_back(&self, slot: &Slot<K, T>, answer: Result<Granted, Rejected>) {
+        if let Ok(granted) = answer {
             self.breaker(slot, ())
-                .resume(token)
+                .resume(granted.token())
                 .report(Outcome::Ignored);
         }
     }
 
-    /// Notifies of what was kept, or gives back what was granted by a slot that does not belong to the caller's key.
+    /// Notifies of what was kept. Returns `None` if the slot does not belong to the caller's key; what it granted is
+    /// then given back. (If the word was corrupt and was replaced, a rejected call makes a transition, too.)
     #[cold]
     fn settle(
         &self,
@@ -153,12 +141,10 @@ where
         place: Place,
         slot: &Slot<K, T>,
         kept: &Kept,
-        is_probe: bool,
-        token: Token<u64>,
+        answer: Result<Granted, Rejected>,
     ) -> Option<Result<Granted, Rejection>> {
-        let granted = Granted::admitted(place, is_probe, token);
         // There is no permit yet that would give its slot back if the observer panics.
-        let unless_granted = GiveBack(|| self.give_back(slot, Ok((is_probe, granted.token()))));
+        let unless_granted = OnDrop::new(|| self.give_back(slot, answer));
         if !self.is_still(place, slot) {
             drop(unless_granted);
             if let Some(transition) = kept.transition.get() {
@@ -169,27 +155,8 @@ where
         if let Some(transition) = kept.transition.get() {
             self.notify(key, slot, &transition);
         }
-        mem::forget(unless_granted);
-        Some(Ok(granted))
-    }
-
-    /// If the word was corrupt and was replaced on the way, there is a transition even though the call is rejected.
-    #[cold]
-    fn settle_rejected(
-        &self,
-        key: &K,
-        place: Place,
-        slot: &Slot<K, T>,
-        kept: &Kept,
-        rejected: Rejected,
-    ) -> Option<Result<Granted, Rejection>> {
-        let is_still = self.is_still(place, slot);
-        match kept.transition.get() {
-            Some(transition) if is_still => self.notify(key, slot, &transition),
-            Some(transition) => self.notify_owner(key, place, slot, &transition),
-            None => {}
-        }
-        is_still.then(|| self.reject(key, slot, rejected))
+        unless_granted.disarm();
+        Some(answer.or_else(|rejected| self.reject(key, slot, rejected)))
     }
 
     fn notify(&self, key: &K, slot: &Slot<K, T>, transition: &Transition) {
@@ -265,25 +232,20 @@ where
     }
 }
 
-/// Gives back a grant that nothing holds yet, unless this guard is forgotten.
-struct GiveBack<F: Fn()>(F);
-
-impl<F: Fn()> Drop for GiveBack<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
 /// How often a key is looked up if its slot changes hands each time.
 const MOST_LOOK_UPS: u32 = 16;
 
 #[inline]
-pub(super) fn acquired<C, T, P>(breaker: &OfSlot<'_, C, T, P>) -> Result<Admitted, Rejected>
+pub(super) fn acquired<C, T, P>(
+    place: Place,
+    breaker: &OfSlot<'_, C, T, P>,
+) -> Result<Granted, Rejected>
 where
     C: Clock,
     T: Tally,
     P: Observer,
 {
     let permit = breaker.acquire()?;
-    Ok((permit.is_probe(), permit.into_token()))
+    let is_probe = permit.is_probe();
+    Ok(Granted::admitted(place, is_probe, permit.into_token()))
 }

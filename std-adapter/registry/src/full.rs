@@ -28,12 +28,9 @@ where
     pub(super) fn admit_when_full(&self, key: &K) -> Result<Granted, Rejection> {
         self.count_unguarded();
         if self.when_full == WhenFull::Share {
-            let shared = self.shared();
             let slot = &self.slots[self.capacity()];
-            return match acquired(&self.breaker(slot, ())) {
-                Ok((is_probe, token)) => Ok(Granted::admitted(shared, is_probe, token)),
-                Err(rejected) => self.reject(key, slot, rejected),
-            };
+            return acquired(self.shared(), &self.breaker(slot, ()))
+                .or_else(|rejected| self.reject(key, slot, rejected));
         }
         let rejected = Rejected::new(State::Open, COME_BACK_IN);
         if self.is_enforced(key, rejected) {

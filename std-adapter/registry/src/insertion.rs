@@ -1,7 +1,6 @@
 //! Which keys get a slot, and which lose it.
 
 use std::hash::{BuildHasher, Hash};
-use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -16,6 +15,7 @@ use super::named::{Named, Wanted};
 use super::slot::Slot;
 use super::walk::{Stays, Walk};
 use super::{KeyedObserver, Registry};
+use crate::parts::OnDrop;
 use crate::registry::Place;
 
 /// Which slots are free, and where the search for a victim goes on.
@@ -129,10 +129,11 @@ where
         slot.since.store(number, Ordering::Relaxed);
         slot.failed_at.store(0, Ordering::Relaxed);
         slot.set_class(class);
-        let unless_found = Unplaced(slot);
+        // Removes the key again if it does not get into the map.
+        let unless_found = OnDrop::new(|| slot.key.store(None));
         slot.key.store(Some(kept));
         self.map.pin().insert(named, place);
-        mem::forget(unless_found);
+        unless_found.disarm();
         self.inserted.store(number, Ordering::Relaxed);
         Some((place, slot))
     }
@@ -207,7 +208,7 @@ where
         let key = slot.key.load_full();
         let hash = key.as_ref().map(|key| self.hasher.hash_one(&**key));
         // The key keeps its slot if anything panics.
-        let raised = Raised(slot);
+        let raised = OnDrop::new(|| slot.turn.lower());
         let place = Place::new(index as u32, slot.turn.get());
         slot.turn.raise();
         if !self.breaker(slot, ()).retire() {
@@ -217,7 +218,7 @@ where
             let wanted = Wanted { hash, key: &**key };
             let _ = self.map.pin().remove_if(&wanted, |_, at| *at == place);
         }
-        mem::forget(raised);
+        raised.disarm();
         slot.last_failure.clear();
         // Dropped last, as that may panic.
         let _keys = (slot.key.swap(None), key);
@@ -234,24 +235,6 @@ fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
     };
     let since_ms = u128::from(now.0.wrapping_sub(opened_at_ms));
     snapshot.is_due() && since_ms >= 2 * open_for.as_millis()
-}
-
-/// Lowers the turn of a slot again.
-struct Raised<'a, K, T>(&'a Slot<K, T>);
-
-impl<K, T> Drop for Raised<'_, K, T> {
-    fn drop(&mut self) {
-        self.0.turn.lower();
-    }
-}
-
-/// Removes the key from a slot again if it did not get into the map.
-struct Unplaced<'a, K, T>(&'a Slot<K, T>);
-
-impl<K, T> Drop for Unplaced<'_, K, T> {
-    fn drop(&mut self) {
-        self.0.key.store(None);
-    }
 }
 
 /// The time of a search: read once.

@@ -73,48 +73,70 @@ impl<K> KeyedObserver<K> for () {
     }
 }
 
+/// The methods of an observer that passes all notifications on; `$to` says to whom.
+macro_rules! pass_on {
+    ($self:ident, $to:ident) => {
+        fn transition(&$self, key: &K, transition: &Transition) {
+            $to!($self, transition(key, transition));
+        }
+
+        fn changed(&$self, key: &K, transition: &Transition, present: Present<'_>) {
+            $to!($self, changed(key, transition, present));
+        }
+
+        fn opened(&$self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
+            $to!($self, opened(key, transition, present, last_failure));
+        }
+
+        fn rejected(&$self, key: &K, rejected: Rejected) {
+            $to!($self, rejected(key, rejected));
+        }
+
+        fn would_reject(&$self, key: &K, rejected: Rejected) {
+            $to!($self, would_reject(key, rejected));
+        }
+
+        #[inline]
+        fn outcome(&$self, key: &K, outcome: Outcome) {
+            $to!($self, outcome(key, outcome));
+        }
+
+        #[inline]
+        fn cancelled(&$self, key: &K) {
+            $to!($self, cancelled(key));
+        }
+    };
+}
+
+macro_rules! to_both {
+    ($pair:ident, $($call:tt)*) => {
+        let (first, second) = $pair;
+        first.$($call)*;
+        second.$($call)*;
+    };
+}
+
+macro_rules! to_pointee {
+    ($pointer:ident, $($call:tt)*) => {
+        (**$pointer).$($call)*;
+    };
+}
+
+macro_rules! to_some {
+    ($option:ident, $($call:tt)*) => {
+        if let Some(observer) = $option {
+            observer.$($call)*;
+        }
+    };
+}
+
 impl<K, A: KeyedObserver<K>, B: KeyedObserver<K>> KeyedObserver<K> for (A, B) {
     #[inline]
     fn is_listening(&self) -> bool {
         self.0.is_listening() || self.1.is_listening()
     }
 
-    fn transition(&self, key: &K, transition: &Transition) {
-        self.0.transition(key, transition);
-        self.1.transition(key, transition);
-    }
-
-    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
-        self.0.changed(key, transition, present);
-        self.1.changed(key, transition, present);
-    }
-
-    fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
-        self.0.opened(key, transition, present, last_failure);
-        self.1.opened(key, transition, present, last_failure);
-    }
-
-    fn rejected(&self, key: &K, rejected: Rejected) {
-        self.0.rejected(key, rejected);
-        self.1.rejected(key, rejected);
-    }
-
-    fn would_reject(&self, key: &K, rejected: Rejected) {
-        self.0.would_reject(key, rejected);
-        self.1.would_reject(key, rejected);
-    }
-
-    #[inline]
-    fn outcome(&self, key: &K, outcome: Outcome) {
-        self.0.outcome(key, outcome);
-        self.1.outcome(key, outcome);
-    }
-
-    #[inline]
-    fn cancelled(&self, key: &K) {
-        self.0.cancelled(key);
-        self.1.cancelled(key);
-    }
+    pass_on!(self, to_both);
 }
 
 macro_rules! forward_pointer {
@@ -125,41 +147,7 @@ macro_rules! forward_pointer {
                 (**self).is_listening()
             }
 
-            fn transition(&self, key: &K, transition: &Transition) {
-                (**self).transition(key, transition);
-            }
-
-            fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
-                (**self).changed(key, transition, present);
-            }
-
-            fn opened(
-                &self,
-                key: &K,
-                transition: &Transition,
-                present: Present<'_>,
-                last_failure: &str,
-            ) {
-                (**self).opened(key, transition, present, last_failure);
-            }
-
-            fn rejected(&self, key: &K, rejected: Rejected) {
-                (**self).rejected(key, rejected);
-            }
-
-            fn would_reject(&self, key: &K, rejected: Rejected) {
-                (**self).would_reject(key, rejected);
-            }
-
-            #[inline]
-            fn outcome(&self, key: &K, outcome: Outcome) {
-                (**self).outcome(key, outcome);
-            }
-
-            #[inline]
-            fn cancelled(&self, key: &K) {
-                (**self).cancelled(key);
-            }
+            pass_on!(self, to_pointee);
         }
     )*};
 }
@@ -172,49 +160,7 @@ impl<K, O: KeyedObserver<K>> KeyedObserver<K> for Option<O> {
         self.as_ref().is_some_and(KeyedObserver::is_listening)
     }
 
-    fn transition(&self, key: &K, transition: &Transition) {
-        if let Some(observer) = self {
-            observer.transition(key, transition);
-        }
-    }
-
-    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
-        if let Some(observer) = self {
-            observer.changed(key, transition, present);
-        }
-    }
-
-    fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
-        if let Some(observer) = self {
-            observer.opened(key, transition, present, last_failure);
-        }
-    }
-
-    fn rejected(&self, key: &K, rejected: Rejected) {
-        if let Some(observer) = self {
-            observer.rejected(key, rejected);
-        }
-    }
-
-    fn would_reject(&self, key: &K, rejected: Rejected) {
-        if let Some(observer) = self {
-            observer.would_reject(key, rejected);
-        }
-    }
-
-    #[inline]
-    fn outcome(&self, key: &K, outcome: Outcome) {
-        if let Some(observer) = self {
-            observer.outcome(key, outcome);
-        }
-    }
-
-    #[inline]
-    fn cancelled(&self, key: &K) {
-        if let Some(observer) = self {
-            observer.cancelled(key);
-        }
-    }
+    pass_on!(self, to_some);
 }
 
 /// A closure that is notified of transitions.

@@ -9,6 +9,7 @@ use atomic_breaker::{Clock, Snapshot, Tally};
 use super::admission::KeyBreaker;
 use super::slot::{Keyed, Slot};
 use super::{KeyedObserver, Registry, RegistryError};
+use crate::parts::OnDrop;
 use crate::registry::Place;
 use atomic_breaker_resource::LastFailure;
 
@@ -158,7 +159,8 @@ where
         pinned: &Slot<K, T>,
         command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
     ) -> R {
-        let _pin = Pin(pinned);
+        // Even if the command panics.
+        let _unpin = OnDrop::new(|| pinned.unpin());
         pinned.note_failure(self.newest());
         let observer = Keyed {
             key,
@@ -192,14 +194,5 @@ where
             .ok_or(RegistryError::Full)?;
         found.1.pin();
         Ok(found)
-    }
-}
-
-/// Unpins a slot, even if a command panics.
-struct Pin<'a, K, T>(&'a Slot<K, T>);
-
-impl<K, T> Drop for Pin<'_, K, T> {
-    fn drop(&mut self) {
-        self.0.unpin();
     }
 }

@@ -23,8 +23,11 @@ where
     /// # Errors
     /// [`RegistryError::Config`] says which setting does not fit, and what to do.
     pub fn check_config(&self, config: Config) -> Result<(), RegistryError> {
-        Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
-        Ok(())
+        self.checked(config).map(drop)
+    }
+
+    fn checked(&self, config: Config) -> Result<Ruleset, RegistryError> {
+        Ok(Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?)
     }
 
     /// Replaces the common rules while calls are under way: the rules of all keys that have none of their own and whose
@@ -34,7 +37,7 @@ where
     /// # Errors
     /// [`RegistryError::Config`] says which setting does not fit, and what to do; nothing changes then.
     pub fn set_config(&self, config: Config) -> Result<(), RegistryError> {
-        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        let rules = self.checked(config)?;
         let _places = self.places();
         let id = self.table.insert(rules)?;
         // The rules themselves are published by the table.
@@ -53,7 +56,7 @@ where
     /// # Errors
     /// [`RegistryError`] says which setting does not fit, or that no slot is available.
     pub fn set_config_of(&self, key: &K, config: Config) -> Result<(), RegistryError> {
-        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        let rules = self.checked(config)?;
         let class = self.class_of(key);
         let mut places = self.places();
         let (_, slot) = self
@@ -69,7 +72,7 @@ where
     /// # Errors
     /// [`RegistryError`] says which setting does not fit, and what to do.
     pub fn set_config_if_present(&self, key: &K, config: Config) -> Result<bool, RegistryError> {
-        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        let rules = self.checked(config)?;
         let _places = self.places();
         let Some((_, slot)) = self.find(key) else {
             return Ok(false);
@@ -134,7 +137,7 @@ where
         class: &Q,
         config: Config,
     ) -> Result<(), RegistryError> {
-        let rules = Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?;
+        let rules = self.checked(config)?;
         let listed = self.find_class(class).ok_or(RegistryError::NoSuchClass)?;
         let _places = self.places();
         let id = self.table.insert(rules)?;

@@ -206,6 +206,12 @@ impl<H: AnyRegistry> Awaited for Way<H> {
 }
 
 impl<H: AnyRegistry + Clone> Entrance for Way<H> {
+    type Awaited = Self;
+
+    fn awaited(&self) -> &Self {
+        self
+    }
+
     fn enforcement(&self) -> &Enforcement {
         self.registry.as_registry().enforcement()
     }

@@ -18,7 +18,13 @@ use crate::parts::run_async;
 use crate::{Admit, AnyPermit, Rejection, Report, ServiceError, call_reported};
 
 /// Leads to permits, and shows what a caller would get whose rejection is enforced.
-pub trait Entrance: Admit<()> + Awaited {
+pub trait Entrance: Admit<()> {
+    /// What a waiting caller looks at.
+    type Awaited: Awaited;
+
+    /// What a waiting caller looks at.
+    fn awaited(&self) -> &Self::Awaited;
+
     /// The share of rejections that are enforced.
     fn enforcement(&self) -> &Enforcement;
 
@@ -58,7 +64,10 @@ impl<E: Entrance> Caller<E> {
     fn enter(&self) -> Result<E::Permit, Rejection> {
         let (is_enforced, rejected) = match self.entrance.enforcement().percent() {
             0 | 100 => return self.entrance.admit(&()),
-            _ => (self.is_enforced(), rejected(&self.entrance.snapshot())),
+            _ => (
+                self.is_enforced(),
+                rejected(&self.entrance.awaited().snapshot()),
+            ),
         };
         match rejected {
             Some(rejected) if !is_enforced => Ok(self.entrance.pass(rejected)),
@@ -98,19 +107,19 @@ impl<E: Entrance> Caller<E> {
 }
 
 impl<E: Entrance> Awaited for Caller<E> {
-    type Seen = E::Seen;
+    type Seen = <E::Awaited as Awaited>::Seen;
 
-    fn look(&self) -> E::Seen {
-        self.entrance.look()
+    fn look(&self) -> Self::Seen {
+        self.entrance.awaited().look()
     }
 
-    fn has_changed_since(&self, seen: E::Seen) -> bool {
-        self.entrance.has_changed_since(seen)
+    fn has_changed_since(&self, seen: Self::Seen) -> bool {
+        self.entrance.awaited().has_changed_since(seen)
     }
 
     /// A caller whose rejection is not enforced has nothing to wait for.
     fn snapshot(&self) -> Snapshot {
-        let snapshot = self.entrance.snapshot();
+        let snapshot = self.entrance.awaited().snapshot();
         if snapshot.wait().is_some() && !self.is_enforced() {
             return Snapshot::new(State::Disabled);
         }
@@ -118,11 +127,11 @@ impl<E: Entrance> Awaited for Caller<E> {
     }
 
     fn wake_on_change(&self, waker: &Waker) -> bool {
-        self.entrance.wake_on_change(waker)
+        self.entrance.awaited().wake_on_change(waker)
     }
 
     fn entropy(&self) -> u32 {
-        self.entrance.entropy()
+        self.entrance.awaited().entropy()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Notices a hanging resource by the calls that pile up before any of them has failed.
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Failure, Outcome, Transition};
 
-use crate::{Admit, AdmitShared, AnyPermit, OneBreaker, Rejection};
+use crate::{Admit, AdmitShared, AnyPermit, OneBreaker, Rejection, parts::thread_number};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
 /// has timed out. Wraps a reference or an `Arc` of one breaker or [`Resource`](super::Resource); for breakers per key
@@ -42,6 +41,7 @@ pub struct InFlightLimit<A> {
     places: [Place; PLACES],
 }
 
+/// A single count would be exact, but every call of every thread would write to the same cache line, twice.
 const PLACES: usize = 16;
 
 /// Has two cache lines of its own, because processors fetch them in pairs.
@@ -97,20 +97,6 @@ impl<A> CountsCalls for InFlightLimit<A> {
 
     fn end(&self, place: usize) {
         self.places[place].0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Threads are numbered in the order in which they first ask.
-fn thread_number() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static MINE: Cell<usize> = const { Cell::new(usize::MAX) });
-    match MINE.get() {
-        usize::MAX => {
-            let mine = NEXT.fetch_add(1, Ordering::Relaxed);
-            MINE.set(mine);
-            mine
-        }
-        mine => mine,
     }
 }
 

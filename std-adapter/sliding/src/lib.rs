@@ -11,11 +11,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `mine` | which shard a thread counts in |
 //! | `head` | which slice of time a shard is in |
 //! | `slice` | what was counted in a slice |
 //! | `shard` | counting and summing up |
 //! | `margin` | how many failures cannot trip yet |
+//! | `ratio` | the tally |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -25,7 +25,6 @@ compile_error!("atomic-breaker-sliding needs 64-bit atomics, which this target d
 
 mod head;
 mod margin;
-mod mine;
 mod ratio;
 mod shard;
 mod slice;

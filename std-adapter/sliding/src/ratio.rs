@@ -7,11 +7,10 @@ use atomic_breaker::{
     tally::Call,
     word::{AtomicU64, Word},
 };
-use atomic_breaker_std::StdClock;
+use atomic_breaker_std::{StdClock, parts::thread_number};
 
 use crate::head::Span;
 use crate::margin::{self, Terms};
-use crate::mine;
 use crate::shard::{Counted, Shard, Sum};
 
 /// The share of failures within a sliding time window, for many cores: the [`Tally`] for [`Ratio::within`].
@@ -267,7 +266,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
         };
         let span = Span::of(within_ms);
         let now_ms = self.clock.now_ms();
-        let shard = &self.shards[mine::mine() % SHARDS];
+        let shard = &self.shards[thread_number() % SHARDS];
         if call.failure.is_none() && shard.count_success(call.epoch, span, now_ms) {
             return Verdict::Keep;
         }

@@ -1,12 +1,12 @@
 //! A call whose permit may outlive it.
 
 use std::future::poll_fn;
-use std::mem;
 use std::pin::pin;
 
 use atomic_breaker::Failure;
 
 use super::{Admit, AnyPermit, Report, ServiceError};
+use crate::on_drop::OnDrop;
 
 /// Makes a call that ends with a [report](Report), which may take the permit along, as the body of a response does.
 /// [`call_async_with`](atomic_breaker::Breaker::call_async_with) cannot do this, because it has already reported when
@@ -107,16 +107,12 @@ pub fn judged<V, P: AnyPermit>(permit: P, judge: impl FnOnce() -> V) -> (P, V) {
 
 /// Runs `operation`; if it panics, the call has failed.
 pub fn count_panic<V, P: AnyPermit>(permit: &mut Option<P>, operation: impl FnOnce() -> V) -> V {
-    struct Unwinding<'a, P: AnyPermit>(&'a mut Option<P>);
-    impl<P: AnyPermit> Drop for Unwinding<'_, P> {
-        fn drop(&mut self) {
-            if let Some(permit) = self.0.take() {
-                permit.report_because(Failure::new().into(), || "panicked".to_owned());
-            }
+    let unwinding = OnDrop::new(|| {
+        if let Some(permit) = permit.take() {
+            permit.report_because(Failure::new().into(), || "panicked".to_owned());
         }
-    }
-    let guard = Unwinding(permit);
+    });
     let value = operation();
-    mem::forget(guard);
+    unwinding.disarm();
     value
 }

@@ -31,7 +31,7 @@ impl<H: AnyResource> ResourcePermit<H> {
     #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejection> {
         let begun = Begun::now();
-        let admitted = handle.breaker().as_breaker().acquire();
+        let admitted = handle.as_resource().breaker.as_breaker().acquire();
         let admitted = admitted.map(|permit| (permit.is_probe(), permit.into_token()));
         match admitted {
             Ok((is_probe, token)) => Ok(Self {
@@ -47,11 +47,10 @@ impl<H: AnyResource> ResourcePermit<H> {
 
     #[cold]
     fn reject(handle: H, rejected: Rejected, begun: Begun) -> Result<Self, Rejection> {
-        let breaker = handle.breaker().as_breaker();
-        let random = || breaker.clock().random();
-        if handle.enforcement().is_enforced(random) {
-            let why = handle.last_failure().of_rejection(breaker, rejected);
-            return Err(Rejection::new(rejected, why));
+        let resource = handle.as_resource();
+        let random = || resource.breaker.as_breaker().clock().random();
+        if resource.enforcement.is_enforced(random) {
+            return Err(resource.rejection(rejected));
         }
         Ok(Self::unguarded(handle, begun))
     }
@@ -95,6 +94,10 @@ impl<H: AnyResource> ResourcePermit<H> {
         self.fails_when_dropped = false;
     }
 
+    fn breaker(&self) -> &H::Breaker {
+        &self.handle.as_resource().breaker
+    }
+
     /// Reports once, and keeps the words if that opens the breaker. If there are no words it keeps none, because those
     /// of an earlier failure would be wrong.
     #[inline]
@@ -104,7 +107,7 @@ impl<H: AnyResource> ResourcePermit<H> {
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let (bits, started_ms) = self.token.take()?.into_raw();
-        let breaker = self.handle.breaker().as_breaker();
+        let breaker = self.breaker().as_breaker();
         let permit = breaker.resume(Token::from_raw(bits, started_ms));
         let made = permit.report(outcome)?;
         if made.to == State::Open {
@@ -123,8 +126,8 @@ impl<H: AnyResource> ResourcePermit<H> {
 
     /// Keeps the words of the failure that opened the breaker, or forgets older ones.
     fn explain(&self, made: &Transition, words: Option<String>) {
-        let present = self.handle.breaker().as_breaker().present();
-        self.handle.last_failure().set_for(made, present, words);
+        let last_failure = &self.handle.as_resource().last_failure;
+        last_failure.set_for(made, self.breaker().as_breaker().present(), words);
     }
 }
 
@@ -144,7 +147,8 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
     }
 
     fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        if self.token.is_some() && !self.handle.counts_shared(self.begun) {
+        let shared_failure = &self.handle.as_resource().shared_failure;
+        if self.token.is_some() && !shared_failure.is_first(self.begun) {
             return self.report(Outcome::Ignored);
         }
         self.report_because(outcome, why)
@@ -164,7 +168,7 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
         let Some(token) = self.token.take() else {
             return false;
         };
-        let mut permit = self.handle.breaker().as_breaker().resume(token);
+        let mut permit = self.breaker().as_breaker().resume(token);
         let is_current = permit.renew();
         self.token = Some(permit.into_token());
         is_current
@@ -182,7 +186,7 @@ impl<H: AnyResource> Drop for ResourcePermit<H> {
             return;
         };
         // A call that hung until its caller gave up may open the breaker.
-        let made = self.handle.breaker().as_breaker().resume(token).cancel();
+        let made = self.breaker().as_breaker().resume(token).cancel();
         if let Some(made) = made.filter(|made| made.to == State::Open) {
             let failure = "a call hung until it was cancelled";
             self.explain(&made, Some(failure.to_owned()));

@@ -7,9 +7,9 @@ mod wait;
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker::{AnyBreaker, AnyError};
+use atomic_breaker::{AnyBreaker, AnyError, Rejected};
 
-use crate::loss::{Begun, SharedFailure};
+use crate::loss::SharedFailure;
 use crate::parts::run;
 use crate::{
     AdmitShared, Enforcement, LastFailureCell, OneBreaker, Rejection, Report, ServiceError,
@@ -119,6 +119,13 @@ impl<B: AnyBreaker> Resource<B> {
         ResourcePermit::acquire(self)
     }
 
+    /// The rejection of a call, with the failure that is the reason.
+    fn rejection(&self, rejected: Rejected) -> Rejection {
+        let breaker = self.breaker.as_breaker();
+        let last_failure = self.last_failure.of_rejection(breaker, rejected);
+        Rejection::new(rejected, last_failure)
+    }
+
     /// Runs an operation unless the breaker rejects it. `Err` is a failure of weight 1, whose text is kept if it
     /// opens the breaker; a panic counts as one.
     ///
@@ -166,38 +173,16 @@ pub trait AnyResource {
     /// The breaker within.
     type Breaker: AnyBreaker;
 
-    /// The breaker itself: [`Resource::breaker`].
-    fn breaker(&self) -> &Self::Breaker;
-
-    /// The failure that opened it last.
-    fn last_failure(&self) -> &LastFailureCell;
-
-    /// The share of rejections that are enforced.
-    fn enforcement(&self) -> &Enforcement;
-
-    /// Whether a shared failure of a call that began then counts.
-    #[doc(hidden)]
-    fn counts_shared(&self, begun: Begun) -> bool;
+    /// The resource itself.
+    fn as_resource(&self) -> &Resource<Self::Breaker>;
 }
 
 impl<B: AnyBreaker> AnyResource for Resource<B> {
     type Breaker = B;
 
     #[inline]
-    fn breaker(&self) -> &B {
-        &self.breaker
-    }
-
-    fn last_failure(&self) -> &LastFailureCell {
-        &self.last_failure
-    }
-
-    fn enforcement(&self) -> &Enforcement {
-        &self.enforcement
-    }
-
-    fn counts_shared(&self, begun: Begun) -> bool {
-        self.shared_failure.is_first(begun)
+    fn as_resource(&self) -> &Self {
+        self
     }
 }
 
@@ -207,20 +192,8 @@ macro_rules! forward_resource {
             type Breaker = R::Breaker;
 
             #[inline]
-            fn breaker(&self) -> &R::Breaker {
-                (**self).breaker()
-            }
-
-            fn last_failure(&self) -> &LastFailureCell {
-                (**self).last_failure()
-            }
-
-            fn enforcement(&self) -> &Enforcement {
-                (**self).enforcement()
-            }
-
-            fn counts_shared(&self, begun: Begun) -> bool {
-                (**self).counts_shared(begun)
+            fn as_resource(&self) -> &Resource<R::Breaker> {
+                (**self).as_resource()
             }
         }
     )*};

@@ -1,11 +1,10 @@
 //! Waiting for a resource and retrying, with tokio's timer.
 
 use std::fmt;
-use std::task::Waker;
 
 use atomic_breaker::{
-    AnyBreaker, AnyError, Classify, Clock, Observer, Rejected, Snapshot,
-    wait::{Awaited, Retry, TimeLimit, Timed},
+    AnyBreaker, AnyError, Classify, Clock, Observer, Rejected,
+    wait::{Retry, TimeLimit, Timed},
 };
 
 use super::{AnyResource, Resource, ResourcePermit};
@@ -132,51 +131,29 @@ impl<H: AnyResource + Clone> Admit<()> for Way<H> {
     }
 }
 
-impl<H: AnyResource> Awaited for Way<H> {
-    type Seen = <H::Breaker as Awaited>::Seen;
-
-    fn look(&self) -> Self::Seen {
-        self.0.breaker().look()
-    }
-
-    fn has_changed_since(&self, seen: Self::Seen) -> bool {
-        self.0.breaker().has_changed_since(seen)
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.0.breaker().snapshot()
-    }
-
-    fn wake_on_change(&self, waker: &Waker) -> bool {
-        self.0.breaker().wake_on_change(waker)
-    }
-
-    fn entropy(&self) -> u32 {
-        self.0.breaker().entropy()
-    }
-}
-
 impl<H: AnyResource + Clone> Entrance for Way<H> {
+    type Awaited = H::Breaker;
+
+    fn awaited(&self) -> &H::Breaker {
+        &self.0.as_resource().breaker
+    }
+
     fn enforcement(&self) -> &Enforcement {
-        self.0.enforcement()
+        &self.0.as_resource().enforcement
     }
 
     fn random(&self) -> u32 {
-        self.0.breaker().as_breaker().clock().random()
+        self.awaited().as_breaker().clock().random()
     }
 
     fn pass(&self, rejected: Rejected) -> Self::Permit {
         // The same as for any call that passes in shadow mode.
-        self.0.breaker().as_breaker().observer().rejected(rejected);
+        self.awaited().as_breaker().observer().rejected(rejected);
         ResourcePermit::unguarded(self.0.clone(), Begun::now())
     }
 
     fn reject(&self, rejected: Rejected) -> Rejection {
-        let breaker = self.0.breaker().as_breaker();
-        breaker.observer().rejected(rejected);
-        Rejection::new(
-            rejected,
-            self.0.last_failure().of_rejection(breaker, rejected),
-        )
+        self.awaited().as_breaker().observer().rejected(rejected);
+        self.0.as_resource().rejection(rejected)
     }
 }

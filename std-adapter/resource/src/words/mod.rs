@@ -33,10 +33,7 @@ const DEPTH: usize = 3;
 pub fn failure(text: &str) -> LastFailure {
     let mut text = without_secrets(text);
     if text.len() > MAX_BYTES {
-        let end = (0..=MAX_BYTES - '…'.len_utf8())
-            .rev()
-            .find(|&end| text.is_char_boundary(end));
-        text.truncate(end.unwrap_or(0));
+        text.truncate(start_of(&text, MAX_BYTES - '…'.len_utf8()).len());
         text.push('…');
     }
     LastFailure::now(text)
@@ -98,11 +95,17 @@ fn bounded(text: &str) -> &str {
     if text.len() <= LONGEST {
         return text;
     }
-    let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end));
-    let start = &text[..end.unwrap_or(0)];
+    let start = start_of(text, LONGEST);
     let line = start.rfind('\n').filter(|line| *line > LONGEST / 2);
     let word = || start.rfind(char::is_whitespace);
     &start[..line.or_else(word).unwrap_or(start.len())]
+}
+
+/// At most that many bytes, and only whole characters.
+fn start_of(text: &str, bytes: usize) -> &str {
+    let mut ends = (0..=bytes.min(text.len())).rev();
+    let end = ends.find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
 }
 
 /// The text with each `%XX` replaced by its character, if that is visible; `None` if there are none.

@@ -136,10 +136,7 @@ fn without_marks(word: &str) -> usize {
 
 /// `password=with spaces;other=..`
 fn in_list(value: &str, before: &str) -> Option<usize> {
-    let end = (0..=FAR.min(value.len()))
-        .rev()
-        .find(|&end| value.is_char_boundary(end));
-    let near = line(&value[..end.unwrap_or(0)]);
+    let near = line(super::start_of(value, FAR));
     let is_of_list = before.trim_end().ends_with(';');
     let Some((first, next)) = near.split_once(';') else {
         return is_of_list.then(|| without_marks(&near[..near.find('"').unwrap_or(near.len())]));
