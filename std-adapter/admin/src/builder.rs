@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use atomic_breaker::AnyBreaker;
 #[cfg(feature = "fleet")]
-use atomic_breaker_fleet::{FleetStatus, Joined};
+use atomic_breaker_fleet::Joined;
 use atomic_breaker_registry::{AnyRegistry, AnyResource};
 #[cfg(feature = "steps")]
 use atomic_breaker_steps::{Steps, Store};
@@ -14,9 +14,10 @@ use axum::Router;
 use tokio::sync::Semaphore;
 
 use super::gate::{Gate, Host, OriginOf};
+use super::named::Named;
+use super::shown::Shown;
 #[cfg(feature = "steps")]
-use super::jobs::OfSteps;
-use super::response::Problem;
+use super::source::OfSteps;
 use super::source::{OfRegistry, OfSingle, Source};
 use super::{AdminError, Timeline, router, text};
 
@@ -27,32 +28,6 @@ pub struct Admin {
     shown: Shown,
     /// The first setting that is wrong.
     error: Option<AdminError>,
-}
-
-/// Something that is shown under a name.
-pub(super) struct Named<T> {
-    pub(super) name: Arc<str>,
-    pub(super) it: T,
-}
-
-/// What responses are made from.
-pub(super) struct Shown {
-    pub(super) title: String,
-    pub(super) timeline: Timeline,
-    pub(super) sources: Vec<Named<Box<dyn Source>>>,
-    #[cfg(feature = "fleet")]
-    pub(super) fleets: Vec<Named<tokio::sync::watch::Receiver<FleetStatus>>>,
-    #[cfg(feature = "steps")]
-    pub(super) steps: Vec<Named<OfSteps>>,
-    pub(super) gate: Gate,
-    /// How many requests may look at all keys at the same time.
-    pub(super) readers: Arc<Semaphore>,
-    /// One command at a time, separate from reads: no read delays it, and of two operators who saw the same epoch the
-    /// second one is refused.
-    pub(super) commands: Arc<Semaphore>,
-    /// How many pages may be live at the same time.
-    pub(super) streams: Arc<Semaphore>,
-    pub(super) most_streams: usize,
 }
 
 const MAX_NAME: usize = 128;
@@ -243,18 +218,6 @@ fn check_names<T>(all: &[Named<T>]) -> Result<(), AdminError> {
         }
     }
     Ok(())
-}
-
-impl Shown {
-    /// The index of the registry or breaker with this name.
-    pub(super) fn source(&self, name: &str) -> Result<usize, Problem> {
-        let found = self.sources.iter().position(|it| *it.name == *name);
-        found.ok_or_else(|| {
-            Problem::not_found(format!(
-                "nothing is shown under the name {name:?}: the status lists what is"
-            ))
-        })
-    }
 }
 
 impl fmt::Debug for Admin {

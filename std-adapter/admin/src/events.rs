@@ -13,8 +13,8 @@ use futures_util::stream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use super::builder::Shown;
 use super::response::{Problem, response};
+use super::shown::Shown;
 use super::timeline::Timeline;
 
 /// After this time a stream ends and the page requests the next: so it is authenticated anew, a server that shuts down

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::builder::Shown;
 use super::response::Problem;
+use super::shown::Shown;
 use super::status::{check, contains, usual_limit};
 use super::timeline::Event;
 

@@ -41,19 +41,20 @@
 //!
 //! `docs/admin.md` in the repository describes the fields, the requests with `curl`, what is checked, and the limits.
 //!
-//! | file | what |
+//! | module | contents |
 //! |---|---|
-//! | `builder`, `error` | builds an admin, and says what is wrong with its settings |
+//! | `text`, `response` | texts that may come from outside; what each response carries |
 //! | `operator` | who acts: authentication puts this into each request |
-//! | `timeline` | the observer that records transitions, and what it keeps |
-//! | `source` | registries and single breakers, of any type |
 //! | `gate` | which requests are let in: hosts, origins, methods |
-//! | `router` | from a path to its handler |
+//! | `timeline` | the observer that records transitions, and what it keeps |
+//! | `named`, `source` | what stands under a name: registries and single breakers of any type, fleets, jobs in any store |
+//! | `shown`, `request` | what responses are made from; what a request asks |
 //! | `status`, `history`, `events` | what is read: states, the timeline, both live |
 //! | `control` | what is changed |
 //! | `jobs` | jobs of durable steps: read, tried again, cancelled |
-//! | `response`, `text` | what each response carries; texts that may come from outside |
 //! | `page` | the page itself: markup, style, script |
+//! | `router` | from a path to its handler |
+//! | `builder`, `error` | builds an admin, and says what is wrong with its settings |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
@@ -67,10 +68,13 @@ mod gate;
 mod history;
 #[cfg(feature = "steps")]
 mod jobs;
+mod named;
 mod operator;
 mod page;
+mod request;
 mod response;
 mod router;
+mod shown;
 mod source;
 mod status;
 mod text;

@@ -9,8 +9,9 @@ use atomic_breaker::{Config, Snapshot, State, Transition};
 use serde::{Deserialize, Serialize};
 
 use super::Operator;
-use super::builder::{Named, Shown};
+use super::named::Named;
 use super::response::Problem;
+use super::shown::Shown;
 #[cfg(feature = "fleet")]
 use super::source::OfFleet;
 use super::source::{Head, Seen};
@@ -87,7 +88,7 @@ pub(super) struct Status<'a> {
     #[cfg(feature = "fleet")]
     fleets: Vec<OfFleet<'a>>,
     #[cfg(feature = "steps")]
-    steps: Vec<super::jobs::Head<'a>>,
+    steps: Vec<super::source::JobsHead<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -181,7 +182,11 @@ pub(super) fn read<'a>(shown: &'a Shown, query: &Query, operator: &'a Operator) 
         #[cfg(feature = "fleet")]
         fleets: shown.fleets.iter().map(OfFleet::new).collect(),
         #[cfg(feature = "steps")]
-        steps: shown.steps.iter().map(super::jobs::Head::new).collect(),
+        steps: shown
+            .steps
+            .iter()
+            .map(super::source::JobsHead::new)
+            .collect(),
     }
 }
 

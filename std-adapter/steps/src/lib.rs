@@ -30,6 +30,8 @@
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
+#[cfg(all(feature = "http", target_has_atomic = "64"))]
+mod bound;
 mod builder;
 mod caught;
 #[cfg(feature = "contract")]

@@ -15,7 +15,7 @@ pub(super) struct Room {
     lent: Mutex<Vec<Start>>,
     /// How many requests are kept for this lane.
     #[cfg(all(feature = "http", target_has_atomic = "64"))]
-    pub(super) kept: super::keep::Bound,
+    pub(super) kept: crate::bound::Bound,
     /// A job that is due here has come.
     pub(super) came: Notify,
 }
@@ -42,7 +42,7 @@ impl Room {
             lane,
             lent: Mutex::default(),
             #[cfg(all(feature = "http", target_has_atomic = "64"))]
-            kept: super::keep::Bound::default(),
+            kept: crate::bound::Bound::default(),
             came: Notify::new(),
         }
     }

@@ -12,8 +12,8 @@ use atomic_breaker_registry::words::printable;
 use serde::Serialize;
 
 use super::Operator;
-use super::builder::Shown;
 use super::response::Problem;
+use super::shown::Shown;
 use super::source::Source;
 use super::status::{self, Entry};
 use super::timeline::{Acting, Change, Made, Rules, Subject, What};

@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::super::Operator;
-use super::super::builder::Shown;
 use super::super::response::Problem;
+use super::super::shown::Shown;
 use super::read::Entry;
 use super::{absent, of};
 

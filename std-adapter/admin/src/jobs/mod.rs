@@ -1,11 +1,7 @@
 //! Jobs of durable steps, in any store: read, tried again, cancelled.
 
 mod change;
-mod counts;
 mod read;
-mod source;
-
-pub(super) use source::OfSteps;
 
 use std::sync::Arc;
 
@@ -14,30 +10,14 @@ use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::Response;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::Operator;
-use super::builder::{Named, Shown};
+use super::named::Named;
+use super::request;
 use super::response::{Problem, json};
-use super::router;
-
-/// What the status shows of them, without asking their store.
-#[derive(Debug, Serialize)]
-pub(super) struct Head<'a> {
-    name: &'a str,
-    kinds: Vec<&'static str>,
-    shows_states: bool,
-}
-
-impl<'a> Head<'a> {
-    pub(super) fn new(steps: &'a Named<OfSteps>) -> Self {
-        Self {
-            name: &steps.name,
-            kinds: steps.it.jobs.kinds(),
-            shows_states: steps.it.shows_states,
-        }
-    }
-}
+use super::shown::Shown;
+use super::source::{OfSteps, job_counts};
 
 pub(super) const PATHS: [&str; 4] = ["/jobs", "/jobs/counts", "/job", "/jobs/control"];
 
@@ -45,25 +25,25 @@ pub(super) const PATHS: [&str; 4] = ["/jobs", "/jobs/counts", "/job", "/jobs/con
 pub(super) async fn serve(
     shown: &Arc<Shown>,
     operator: &Operator,
-    request: &Parts,
+    parts: &Parts,
     body: Body,
 ) -> Result<Response, Problem> {
-    match request.uri.path() {
+    match parts.uri.path() {
         "/jobs" => {
-            let query: read::Query = router::query(request)?;
+            let query: read::Query = request::query(parts)?;
             query.check()?;
             json(&read::list(shown, &query).await?)
         }
         "/jobs/counts" => {
-            let query: Of = router::query(request)?;
-            json(&counts::read(of(shown, &query.of)?).await?)
+            let query: Of = request::query(parts)?;
+            json(&job_counts::read(of(shown, &query.of)?).await?)
         }
         "/job" => {
-            let query: One = router::query(request)?;
+            let query: One = request::query(parts)?;
             json(&read::one(shown, &query).await?)
         }
         _ => {
-            let change = router::change(shown, operator, request, body).await?;
+            let change = request::change(shown, operator, parts, body).await?;
             let (shown, operator) = (Arc::clone(shown), operator.clone());
             // Run to its end even if the client is gone: the action is logged.
             let done = tokio::spawn(async move { change::obey(&shown, &operator, &change).await });

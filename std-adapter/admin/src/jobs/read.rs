@@ -3,10 +3,10 @@
 use atomic_breaker_steps::{Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::super::builder::Shown;
 use super::super::response::Problem;
+use super::super::shown::Shown;
+use super::super::source::jobs::Jobs;
 use super::super::text;
-use super::source::Jobs;
 use super::{One, absent, of};
 
 const MOST: u32 = 100;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::super::builder::Named;
+use super::super::named::Named;
 use super::super::text;
 use atomic_breaker_fleet::FleetStatus;
 

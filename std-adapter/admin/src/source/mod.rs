@@ -1,12 +1,18 @@
-//! What is shown: registries and single breakers, of any type.
+//! What is shown: registries and single breakers of any type, fleets, jobs in any store.
 
 #[cfg(feature = "fleet")]
 mod fleet;
+#[cfg(feature = "steps")]
+pub(super) mod job_counts;
+#[cfg(feature = "steps")]
+pub(super) mod jobs;
 mod registry;
 mod single;
 
 #[cfg(feature = "fleet")]
 pub(super) use fleet::OfFleet;
+#[cfg(feature = "steps")]
+pub(super) use jobs::{JobsHead, OfSteps};
 pub(super) use registry::OfRegistry;
 pub(super) use single::OfSingle;
 

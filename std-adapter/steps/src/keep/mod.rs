@@ -21,5 +21,3 @@ mod refused;
 pub mod requests;
 mod unheard;
 
-#[cfg(all(feature = "http", target_has_atomic = "64"))]
-pub(super) use requests::Bound;

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::super::refused::{Kept, Refused};
 use super::super::unheard::{Keeper, Unheard};
-use super::bound::One;
+use crate::bound::One;
 use super::judge::Undone;
 use super::layer::{Shared, not_kept};
 use super::{Answer, KeepError, KeptRequest, NotKept};

@@ -67,7 +67,6 @@
 
 mod answer;
 mod body;
-mod bound;
 mod check;
 mod config;
 mod judge;
@@ -78,7 +77,6 @@ mod request;
 mod rule;
 mod text;
 
-pub(in super::super) use bound::Bound;
 
 pub use answer::{Answer, KeepError, NotKept};
 pub use body::KeepBody;

@@ -8,10 +8,10 @@ use atomic_breaker_steps::{Counts, Status};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-use super::super::builder::Named;
+use super::super::named::Named;
 use super::super::response::Problem;
 use super::OfSteps;
-use super::source::PATIENCE;
+use super::jobs::PATIENCE;
 
 /// For how long a result is used, at least.
 const SERVES: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const SHARE: u32 = 20;
 const PEACE: u32 = 2;
 
 /// What the store returned.
-pub(super) struct Counted {
+pub(crate) struct Counted {
     /// `None` if that took too long.
     counts: Option<Counts>,
     at: Instant,
@@ -31,7 +31,7 @@ pub(super) struct Counted {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     statuses: Vec<OfStatus>,
     lanes: Vec<OfLane>,
     /// How many of the waiting jobs are due.
@@ -67,7 +67,7 @@ impl OfLane {
     }
 }
 
-pub(super) async fn read(steps: &Named<OfSteps>) -> Result<Shown, Problem> {
+pub(crate) async fn read(steps: &Named<OfSteps>) -> Result<Shown, Problem> {
     let until = Instant::now() + PATIENCE;
     // One request asks, and the others wait for its result.
     let kept = Arc::clone(&steps.it.counted).lock_owned();

@@ -33,7 +33,7 @@ pub(crate) struct Bound {
 
 /// One of those that are counted, until it is dropped.
 #[derive(Debug)]
-pub(super) struct One(Arc<AtomicU64>);
+pub(crate) struct One(Arc<AtomicU64>);
 
 impl One {
     /// Adds one if there are fewer than `most`.
@@ -46,7 +46,7 @@ impl One {
 
 /// One of those that are being kept, until it is dropped.
 #[derive(Debug)]
-pub(super) struct BeingKept(
+pub(crate) struct BeingKept(
     #[expect(dead_code, reason = "dropped")] One,
     #[expect(dead_code, reason = "dropped")] Option<One>,
 );
@@ -69,19 +69,19 @@ struct Count {
 
 impl Bound {
     /// For a request that begins and may be kept: with the requests kept and the others under way, at most `most`.
-    pub(super) fn fly(&self, most: u64) -> Option<One> {
+    pub(crate) fn fly(&self, most: u64) -> Option<One> {
         let jobs = self.jobs.load(Ordering::Relaxed);
         One::begin(&self.in_flight, most.saturating_sub(jobs))
     }
 
     /// Whether the last count found jobs, but so long ago that they may be done: no request is kept that would cause a
     /// count.
-    pub(super) fn is_old(&self) -> bool {
+    pub(crate) fn is_old(&self) -> bool {
         self.jobs.load(Ordering::Relaxed) > 0
             && self.count.try_lock().is_ok_and(|count| count.is_old())
     }
 
-    pub(super) async fn refresh(&self, store: &impl Store, lane: &str) {
+    pub(crate) async fn refresh(&self, store: &impl Store, lane: &str) {
         let mut count = self.count.lock().await;
         if count.is_old() {
             count.refreshed = Some(Instant::now());
@@ -94,7 +94,7 @@ impl Bound {
 
     /// One that is being kept, if there is room for it. One that does not [fly](Self::fly) takes no room from those
     /// that do.
-    pub(super) async fn begin(
+    pub(crate) async fn begin(
         &self,
         flies: bool,
         most: u64,
@@ -133,7 +133,7 @@ impl Bound {
     }
 
     /// The one that was begun has been kept.
-    pub(super) async fn end(&self, one: BeingKept) {
+    pub(crate) async fn end(&self, one: BeingKept) {
         let mut count = self.count.lock().await;
         count.jobs += 1;
         self.jobs.store(count.jobs, Ordering::Relaxed);

@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer};
+use serde::Serialize;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::super::builder::Named;
+use super::super::named::Named;
 use super::super::response::Problem;
 use super::super::text;
-use super::counts::Counted;
+use super::job_counts::Counted;
 
 /// How long a store may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// How many requests ask one store at the same time: a pool has four connections unless set, and workers keep two.
 const AT_ONCE: usize = 2;
 /// How many of them are reads under way, or next: a command waits for these, and not for all that came before.
@@ -23,14 +24,32 @@ const READS: usize = 2;
 /// The most bytes of a store's error that are shown.
 const ERROR: usize = 512;
 
+/// What the status shows of them, without asking their store.
+#[derive(Debug, Serialize)]
+pub(crate) struct JobsHead<'a> {
+    name: &'a str,
+    kinds: Vec<&'static str>,
+    shows_states: bool,
+}
+
+impl<'a> JobsHead<'a> {
+    pub(crate) fn new(steps: &'a Named<OfSteps>) -> Self {
+        Self {
+            name: &steps.name,
+            kinds: steps.it.jobs.kinds(),
+            shows_states: steps.it.shows_states,
+        }
+    }
+}
+
 /// Steps that are shown.
 pub(crate) struct OfSteps {
-    pub(super) jobs: Arc<dyn Jobs>,
+    pub(crate) jobs: Arc<dyn Jobs>,
     /// Whether states are shown, or only their size.
-    pub(super) shows_states: bool,
+    pub(crate) shows_states: bool,
     asks: Arc<Semaphore>,
     reads: Arc<Semaphore>,
-    pub(super) counted: Arc<Mutex<Option<Counted>>>,
+    pub(crate) counted: Arc<Mutex<Option<Counted>>>,
     changes: AtomicU64,
 }
 
@@ -48,18 +67,18 @@ impl OfSteps {
 
     /// How often something was changed here. A reader that sees a change counted, and then asks the store, sees its
     /// effect.
-    pub(super) fn changes(&self) -> u64 {
+    pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    pub(super) fn changed(&self) {
+    pub(crate) fn changed(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 }
 
 impl Named<OfSteps> {
     /// What the store returns, within a time limit, ahead of any read that is not under way.
-    pub(super) async fn ask_first<T: Send + 'static, F: Asked<T>>(
+    pub(crate) async fn ask_first<T: Send + 'static, F: Asked<T>>(
         &self,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
     ) -> Result<T, Problem> {
@@ -67,14 +86,14 @@ impl Named<OfSteps> {
     }
 
     /// What the store returns, within a time limit.
-    pub(super) async fn ask<T: Send + 'static, F: Asked<T>>(
+    pub(crate) async fn ask<T: Send + 'static, F: Asked<T>>(
         &self,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
     ) -> Result<T, Problem> {
         self.ask_until(Instant::now() + PATIENCE, asked).await
     }
 
-    pub(super) async fn ask_until<T: Send + 'static, F: Asked<T>>(
+    pub(crate) async fn ask_until<T: Send + 'static, F: Asked<T>>(
         &self,
         until: Instant,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
@@ -115,7 +134,7 @@ impl Named<OfSteps> {
         Problem::unavailable(error)
     }
 
-    pub(super) fn is_late(&self) -> Problem {
+    pub(crate) fn is_late(&self) -> Problem {
         let name = &*self.name;
         let error = format!("the store of {name:?} did not respond within 5 s: it is slow or gone");
         Problem::unavailable(error)
@@ -123,14 +142,14 @@ impl Named<OfSteps> {
 }
 
 /// A question to a store.
-pub(super) trait Asked<T>: Future<Output = Result<T, StoreError>> + Send + 'static {}
+pub(crate) trait Asked<T>: Future<Output = Result<T, StoreError>> + Send + 'static {}
 
 impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Asked<T> for F {}
 
 type Returned<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Steps with the type of their store erased.
-pub(super) trait Jobs: Send + Sync {
+pub(crate) trait Jobs: Send + Sync {
     fn kinds(&self) -> Vec<&'static str>;
     fn wake(&self, lane: &str);
     fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Returned<'a, Vec<Job>>;
