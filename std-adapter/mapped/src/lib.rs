@@ -36,6 +36,15 @@
 
 //!
 //! Everything in `atomic-breaker-std` is re-exported here, so this package is the only one to depend on.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `error`, `setup` | why there is no memory; the settings of both kinds |
+//! | `memory` | memory as words, the only unsafe code |
+//! | `machine_clock`, `layout` | a clock that all processes read alike; where each word is |
+//! | `file` | a file that is opened, checked and made by one process at a time |
+//! | `single` | one breaker |
+//! | `slot`, `slab`, `slab_builder` | one for each key |
 #![cfg(all(unix, target_has_atomic = "64"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]

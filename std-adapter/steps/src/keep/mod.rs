@@ -20,4 +20,3 @@ mod refused;
 #[cfg(all(feature = "http", target_has_atomic = "64"))]
 pub mod requests;
 mod unheard;
-

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 
 use super::super::refused::{Kept, Refused};
 use super::super::unheard::{Keeper, Unheard};
-use crate::bound::One;
 use super::judge::Undone;
 use super::layer::{Shared, not_kept};
 use super::{Answer, KeepError, KeptRequest, NotKept};
+use crate::bound::One;
 use crate::caught::answer;
 use crate::engine::Inner;
 use crate::under_way::{self, until_given_up};

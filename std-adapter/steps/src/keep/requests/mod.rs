@@ -77,7 +77,6 @@ mod request;
 mod rule;
 mod text;
 
-
 pub use answer::{Answer, KeepError, NotKept};
 pub use body::KeepBody;
 pub use check::KeepConfigError;
