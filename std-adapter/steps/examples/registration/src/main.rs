@@ -1,8 +1,8 @@
 //! Registrations of five steps over three services that die, hang, and come back, while the workers are killed, too.
 //!
 //! ```console
-//! cargo run --manifest-path std-adapter/examples/registration/Cargo.toml
-//! cargo run --manifest-path std-adapter/examples/registration/Cargo.toml -- --postgres
+//! cargo run --manifest-path std-adapter/steps/examples/registration/Cargo.toml
+//! cargo run --manifest-path std-adapter/steps/examples/registration/Cargo.toml -- --postgres
 //! ```
 //!
 //! Everything is this program once more, as child processes on this machine, and ends with it after about 30 seconds with
