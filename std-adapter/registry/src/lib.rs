@@ -68,7 +68,7 @@ pub use key_name::KeyName;
 pub use keyed_observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;
-pub use registry::Registry;
+pub use registry::{ObservedRegistry, Registry};
 pub use slot::Keyed;
 
 /// For packages that bring permits of their own, and need what this one does around a call.

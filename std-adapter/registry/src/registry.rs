@@ -118,6 +118,9 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     pub(crate) unguarded: AtomicU64,
 }
 
+/// A [`Registry`] with an observer, for a field or a `static`.
+pub type ObservedRegistry<K, O> = Registry<K, StdClock, (), O>;
+
 /// Where a key is: its slot, and the turn of that slot, in one number, so that both are always read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(u64);

@@ -33,6 +33,10 @@ mod slice;
 pub use atomic_breaker_std::*;
 pub use ratio::SlidingRatio;
 
+/// A [`Breaker`] that trips on the failure ratio within a sliding time window.
+pub type SlidingBreaker<C = StdClock, const SHARDS: usize = 16> =
+    Breaker<C, word::NativeWord, SlidingRatio<C, SHARDS>>;
+
 /// The README, whose code is compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -16,11 +16,11 @@ use crate::shard::{Counted, Shard, Sum};
 /// The share of failures within a sliding time window, for many cores: the [`Tally`] for [`Ratio::within`].
 ///
 /// ```
-/// use atomic_breaker_sliding::{Breaker, Config, Ratio, SlidingRatio, StdClock, word::NativeWord};
+/// use atomic_breaker_sliding::{Breaker, Config, Ratio, SlidingBreaker, SlidingRatio, StdClock};
 /// use std::time::Duration;
 ///
 /// // 5 in a row, or half of at least 20 within 10 s.
-/// static SEARCH: Breaker<StdClock, NativeWord, SlidingRatio> = Breaker::builder(
+/// static SEARCH: SlidingBreaker = Breaker::builder(
 ///     Config::new()
 ///         .consecutive_failures(5)
 ///         .failure_ratio(Ratio::percent(50).within(Duration::from_secs(10)).min_calls(20)),
