@@ -8,10 +8,11 @@ use atomic_breaker::{
     Breaker, Clock, Config, Observer, Outcome, Rejected, Rules, Tally, Transition, word::AtomicU64,
 };
 
+use super::explained::{Kept, Keyed};
 use super::granted::Granted;
 use super::named::Wanted;
 use super::rules::Ruleset;
-use super::slot::{Kept, Keyed, Slot};
+use super::slot::Slot;
 use super::{KeyedObserver, Registry, WhenFull};
 use crate::parts::OnDrop;
 use crate::registry::Place;

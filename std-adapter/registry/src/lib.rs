@@ -14,10 +14,10 @@
 //! | `insertion`, `walk` | which keys get a slot, and which lose it; the order in which slots are looked at, and which keys stay longer |
 //! | `named`, `key_name` | keys with their hashes; keys that can be read back from their text |
 //! | `operation`, `set_config` | what an operator sees and does; replacing rules |
-//! | `keyed_observer`, `explained` | observers, and the words they are given |
+//! | `keyed_observer`, `explained` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
 //! | `waiting` (`tokio`) | waiting for a key, and retrying |
 //! | `by_key` | one breaker per key of a request, for layers |
-//! | `in_flight_by_key`, `in_flight_counts` | a limit on the calls in flight of each key, which trips the breaker; how many there are |
+//! | `in_flight` | a limit on the calls in flight of each key, which trips the breaker |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -37,8 +37,7 @@ mod explained;
 mod full;
 mod granted;
 mod handle;
-mod in_flight_by_key;
-mod in_flight_counts;
+mod in_flight;
 mod insertion;
 mod key_name;
 mod keyed_observer;
@@ -61,15 +60,14 @@ pub use atomic_breaker_resource::*;
 pub use builder::{RegistryBuilder, WhenFull};
 pub use by_key::{ByKey, KeyedAdmit};
 pub use error::RegistryError;
+pub use explained::Keyed;
 pub use handle::AnyRegistry;
-pub use in_flight_by_key::InFlightByKey;
-pub use in_flight_counts::InFlightCounts;
+pub use in_flight::{InFlightByKey, InFlightCounts};
 pub use key_name::KeyName;
 pub use keyed_observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;
 pub use registry::{ObservedRegistry, Registry};
-pub use slot::Keyed;
 
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use atomic_breaker::{Clock, Snapshot, Tally};
 
 use super::admission::KeyBreaker;
-use super::slot::{Keyed, Slot};
+use super::explained::Keyed;
+use super::slot::Slot;
 use super::{KeyedObserver, Registry, RegistryError};
 use crate::parts::OnDrop;
 use crate::registry::Place;

@@ -52,8 +52,8 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         }
     }
 
-    /// Makes the permit count as failed if it is dropped without a report: for code that returns early with `?`, and
-    /// for operations that may panic.
+    /// Makes the permit count as failed if it is dropped without a report, like
+    /// [`ResourcePermit::failing_when_dropped`](crate::ResourcePermit::failing_when_dropped).
     pub fn failing_when_dropped(mut self) -> Self {
         self.fails_when_dropped = true;
         self

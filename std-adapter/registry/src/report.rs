@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
 
-use super::explained::{Explained, Words};
+use super::explained::{Explained, Keyed, Words};
 use super::granted::{Granted, Kind};
 use super::slot::Slot;
 use super::{KeyedObserver, Registry};
@@ -192,8 +192,10 @@ where
         words: &'a Words<'a, F>,
     ) -> Explained<'a, K, O, F> {
         Explained {
-            key,
-            observer: &self.observer,
+            keyed: Keyed {
+                key,
+                observer: &self.observer,
+            },
             words,
             is_shared: place.slot() == self.capacity(),
         }

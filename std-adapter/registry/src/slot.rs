@@ -1,15 +1,10 @@
 //! A place for one key.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::ArcSwapOption;
-use atomic_breaker::{
-    Observer, Outcome, Present, Rejected, Transition,
-    word::{self, AtomicU64},
-};
+use atomic_breaker::word::{self, AtomicU64};
 
-use super::KeyedObserver;
 use super::classes::Class;
 use super::rules::RuleId;
 use super::turn::Turn;
@@ -143,60 +138,5 @@ impl Choice {
     #[inline]
     pub(super) const fn class(self) -> Class {
         Class((self.0 >> Self::CLASS) as u8)
-    }
-}
-
-/// The observer of a [`KeyBreaker`](super::KeyBreaker): notifies that of the registry of what happens to the key.
-#[derive(Debug)]
-pub struct Keyed<'a, K, O> {
-    pub(super) key: &'a K,
-    pub(super) observer: &'a O,
-}
-
-impl<K, O: KeyedObserver<K>> Observer for Keyed<'_, K, O> {
-    #[inline]
-    fn is_listening(&self) -> bool {
-        self.observer.is_listening()
-    }
-
-    fn changed(&self, transition: &Transition, present: Present<'_>) {
-        self.observer.changed(self.key, transition, present);
-    }
-
-    fn rejected(&self, rejected: Rejected) {
-        self.observer.rejected(self.key, rejected);
-    }
-
-    #[inline]
-    fn outcome(&self, outcome: Outcome) {
-        if self.observer.is_listening() {
-            self.observer.outcome(self.key, outcome);
-        }
-    }
-
-    #[inline]
-    fn cancelled(&self) {
-        if self.observer.is_listening() {
-            self.observer.cancelled(self.key);
-        }
-    }
-}
-
-/// Keeps the transition that is made when a call is admitted, until it is known whose slot it was.
-#[derive(Debug, Default)]
-pub(super) struct Kept {
-    pub(super) transition: Cell<Option<Transition>>,
-}
-
-impl Kept {
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.transition.get().is_none()
-    }
-}
-
-impl Observer for &Kept {
-    fn transition(&self, transition: &Transition) {
-        self.transition.set(Some(*transition));
     }
 }

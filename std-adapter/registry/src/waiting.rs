@@ -23,22 +23,15 @@ where
     O: KeyedObserver<K>,
     S: BuildHasher,
 {
-    /// Sleeps until the breaker of the key admits the caller, as described in [`wait`](crate::wait). Callers that wait
-    /// for a key are not woken: if it closes early, they notice within a second, and then arrive spread over up to
-    /// another second. In [shadow mode](Enforcement) calls pass, so this does not wait. From an `Arc`,
-    /// [`KeyedPermit::acquire_when_ready`] gives an owned permit.
+    /// [`Resource::acquire_when_ready`](crate::Resource::acquire_when_ready) for a key. Callers that wait for a key are
+    /// not woken: if it closes early, they notice within a second, and then arrive spread over up to another second.
+    /// From an `Arc`, [`KeyedPermit::acquire_when_ready`] gives an owned permit.
     ///
     /// - A key without a slot is closed, and so ready at once.
     /// - A caller that is rejected because the registry is [full](WhenFull::Reject) looks for room again after a tenth
     ///   of a second, or up to 1.1 seconds if it has waited for long.
     /// - Waiting does not count as using the key: a key that callers wait for is evicted like any other, and its
     ///   waiters are then ready.
-    ///
-    /// A waiting caller is not rejected, so the observer is not notified; a try may be rejected only if another thread
-    /// takes the slot at the same moment, or while traffic returns.
-    ///
-    /// Waits for as long as it takes, even while the key is forced open: put a time limit around it. Dropping the
-    /// future changes nothing, as it holds no slot.
     ///
     /// ```
     /// use atomic_breaker_registry::{AnyPermit, Config, Outcome, Registry};
@@ -57,27 +50,7 @@ where
         KeyedPermit::acquire_when_ready(self, key)
     }
 
-    /// [`call_async`](Self::call_async), repeated as the [`Retry`] says: an error is a failure and is retried. Waits
-    /// while the breaker of the key would reject. Gives up when the tries are used up or the time is over, and at once
-    /// if the key is forced open, or open for longer than the time left.
-    ///
-    /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
-    /// they are; calls that pass do not wait.
-    ///
-    /// ```
-    /// use atomic_breaker_registry::{Config, Registry, Retry, ServiceError};
-    /// use std::io;
-    /// use std::sync::LazyLock;
-    /// use tokio::net::TcpStream;
-    ///
-    /// static HOSTS: LazyLock<Registry<&'static str>> =
-    ///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
-    ///
-    /// async fn connect(host: &'static str) -> Result<TcpStream, ServiceError<io::Error>> {
-    ///     HOSTS.retry(host, Retry::new(), || TcpStream::connect((host, 443))).await
-    /// }
-    /// # let _ = connect;
-    /// ```
+    /// [`Resource::retry`](crate::Resource::retry) for a key: [`call_async`](Self::call_async), repeated.
     ///
     /// # Errors
     /// The error of the last try; the rejection if none was made.
@@ -94,8 +67,7 @@ where
         self.retry_with(key, policy, AnyError, operation)
     }
 
-    /// [`retry`](Self::retry) with a classifier that says what a result means, both to the breaker and to the retry:
-    /// only a failure is retried.
+    /// [`retry`](Self::retry) with a classifier, as [`Resource::retry_with`](crate::Resource::retry_with) has.
     ///
     /// # Errors
     /// See [`retry`](Self::retry).
@@ -113,9 +85,8 @@ where
         parts::retry(Way::new(self, key), policy, classify, operation)
     }
 
-    /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
-    /// what a timeout counts as. By default a timeout is a failure of weight 1 with words such as "timed out after
-    /// 500ms". A timeout drops the operation.
+    /// [`Resource::call_timeout`](crate::Resource::call_timeout) for a key: [`call_async`](Self::call_async) with a time
+    /// limit.
     ///
     /// # Errors
     /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or

@@ -1,14 +1,150 @@
-//! How many calls of each key are in flight.
+//! Notices a key whose calls pile up before any of them has failed.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atomic_breaker::Failure;
 
-use super::{AnyRegistry, KeyedPermit};
-use atomic_breaker_resource::{Counted, CountsCalls, InFlightPermit, Rejection};
+use super::error::check_capacity;
+use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
+use atomic_breaker_resource::{
+    Admit, AdmitShared, Counted, CountsCalls, InFlightPermit, Rejection,
+};
+
+/// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first
+/// of its calls has timed out, and the others are not affected. Wraps a [`ByKey`](super::ByKey) or, for hosts, a
+/// `PerHost`; for a single breaker there is [`InFlightLimit`](crate::InFlightLimit), and `ClientGuard` has a setting
+/// for it.
+///
+/// ```
+/// use atomic_breaker_registry::{Admit, ByKey, Config, InFlightByKey, Registry, State};
+/// use std::sync::LazyLock;
+///
+/// struct Request { tenant: u32 }
+///
+/// type ByTenant = ByKey<&'static Registry<u32>, fn(&Request) -> u32>;
+///
+/// static TENANTS: LazyLock<Registry<u32>> =
+///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+/// static LIMITED: LazyLock<InFlightByKey<ByTenant>> = LazyLock::new(|| {
+///     InFlightByKey::new(ByKey::new(&*TENANTS, |request: &Request| request.tenant), 100)
+/// });
+///
+/// // Under tower: `BreakerLayer::new(&*LIMITED)`.
+/// let hanging: Vec<_> = (0..100).map(|_| (&*LIMITED).admit(&Request { tenant: 7 }).unwrap()).collect();
+/// let rejection = (&*LIMITED).admit(&Request { tenant: 7 }).unwrap_err();
+/// assert!(rejection.to_string().ends_with("(last failure: 100 calls in flight)"));
+/// assert_eq!(TENANTS.state(&7), State::Open);
+/// assert!((&*LIMITED).admit(&Request { tenant: 8 }).is_ok());
+/// # drop(hanging);
+/// ```
+///
+/// The call that would be one too many trips the breaker and is rejected; probes are not limited, because the breaker
+/// bounds them itself. Calls that hang keep counting until they end, so give them a time limit. A call ends when its
+/// permit is reported or dropped: where that happens at the end of a body, responses that are still being read count as
+/// well.
+///
+/// Never more than the limit are in flight, except for probes, calls that pass in shadow mode or because the registry
+/// is full, and keys for which there is no [room](Self::for_keys). Each call is counted before it is decided on, so if
+/// several begin at the same time and together exceed the limit, all of them may be rejected. A call writes to a word
+/// that is shared by all threads with calls of its key.
+#[derive(Debug)]
+pub struct InFlightByKey<A> {
+    admit: A,
+    counts: InFlightCounts,
+}
+
+/// Unless set, as many as a registry has slots.
+const KEYS: usize = 4_096;
+
+impl<A: KeyedAdmit> InFlightByKey<A> {
+    /// Allows at most `limit` calls of each key in flight, for 4,096 [keys](Self::for_keys) at a time.
+    ///
+    /// # Panics
+    /// If the limit is 0, which would let no call pass.
+    pub fn new(admit: A, limit: u32) -> Self {
+        assert!(
+            limit > 0,
+            "a limit of 0 calls in flight lets none pass: set at least 1"
+        );
+        Self {
+            admit,
+            counts: InFlightCounts::new(KEYS, limit),
+        }
+    }
+
+    /// Sets the number of keys that may have calls in flight at a time; each takes 16 bytes. Calls of a key that finds
+    /// no room are not counted, and so not limited: with that many keys, this affects about one in a hundred; with half
+    /// as many, one in five thousand.
+    ///
+    /// # Panics
+    /// If `keys` is 0, or more than 16,777,216.
+    #[must_use]
+    pub fn for_keys(mut self, keys: usize) -> Self {
+        assert!(
+            check_capacity(keys).is_ok(),
+            "calls in flight are counted for 1 to 16,777,216 keys at a time"
+        );
+        self.counts = InFlightCounts::new(keys, self.counts.most());
+        self
+    }
+
+    /// Returns the wrapped value, which admits the calls.
+    pub const fn get_ref(&self) -> &A {
+        &self.admit
+    }
+
+    /// How many calls of a key are in flight.
+    pub fn in_flight(&self, key: &<A::Registry as AnyRegistry>::Key) -> u64 {
+        self.counts.of(key)
+    }
+}
+
+impl<A> CountsCalls for InFlightByKey<A> {
+    fn most(&self) -> u32 {
+        self.counts.most()
+    }
+
+    fn end(&self, place: usize) {
+        self.counts.end(place);
+    }
+}
+
+fn admit<Q, H, A, R>(limit: H, request: &Q) -> Result<InFlightPermit<H, KeyedPermit<R>>, Rejection>
+where
+    Q: ?Sized,
+    H: Deref<Target = InFlightByKey<A>>,
+    A: Admit<Q, Permit = KeyedPermit<R>>,
+    R: AnyRegistry,
+{
+    let permit = limit.admit.admit(request)?;
+    let begun = limit.counts.begin(permit.key());
+    limited(limit, begun, permit)
+}
+
+impl<Q, A, R> AdmitShared<Q> for InFlightByKey<A>
+where
+    Q: ?Sized,
+    A: KeyedAdmit<Registry = R> + Admit<Q, Permit = KeyedPermit<R>>,
+    R: AnyRegistry,
+{
+    type ByRef<'a>
+        = InFlightPermit<&'a Self, KeyedPermit<R>>
+    where
+        Self: 'a;
+    type ByArc = InFlightPermit<Arc<Self>, KeyedPermit<R>>;
+
+    fn admit_by_ref<'a>(&'a self, request: &Q) -> Result<Self::ByRef<'a>, Rejection> {
+        admit(self, request)
+    }
+
+    fn admit_by_arc(self: &Arc<Self>, request: &Q) -> Result<Self::ByArc, Rejection> {
+        admit(Arc::clone(self), request)
+    }
+}
 
 /// How many calls of each key are in flight: a key has a count only while it has calls, in a table of fixed size.
 ///
