@@ -18,7 +18,7 @@ pub trait AnyPermit: Sized {
     /// connection they shared: one of the calls that were under way counts, and the others are ignored. A call that
     /// begins afterwards and fails counts again.
     ///
-    /// This is exact for the permits of a [`Resource`](super::Resource) and of a registry. A breaker alone has only its
+    /// This is exact for the permits of a `Resource` and of a registry. A breaker alone has only its
     /// word to go by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may each
     /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
     ///

@@ -12,7 +12,7 @@ use crate::on_drop::OnDrop;
 /// [`call_async_with`](atomic_breaker::Breaker::call_async_with) cannot do this, because it has already reported when
 /// it returns.
 ///
-/// The handle leads to the breaker or the [`Resource`](super::Resource): an `Arc`, or a reference to a `static`, if the
+/// The handle leads to the breaker or the `Resource`: an `Arc`, or a reference to a `static`, if the
 /// returned value is to be passed on. Dropping the future cancels the call.
 ///
 /// # Errors
