@@ -101,11 +101,11 @@ impl<B> Resource<B> {
 ///
 /// ```compile_fail,E0277
 /// use atomic_breaker_resource::{Config, Resource, breaker, wait};
-/// # use atomic_breaker_resource::wait::Timer;
-/// # fn timer() -> impl Timer { atomic_breaker_resource::TokioTimer }
 ///
-/// let server = Resource::new(breaker(Config::new()));
-/// let _ready = wait::ready(&server, timer());
+/// fn wait(timer: impl wait::Timer) {
+///     let server = Resource::new(breaker(Config::new()));
+///     let _ready = wait::ready(&server, timer);
+/// }
 /// ```
 #[cfg(doctest)]
 struct NoWayAround;
