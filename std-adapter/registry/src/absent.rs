@@ -38,15 +38,15 @@ where
                         return None;
                     }
                 }
-                self.tell_outcome(key, outcome);
+                self.notify_outcome(key, outcome);
                 None
             }
             Outcome::Failure(failure) if failure.weight() == 0 && !failure.is_tripping() => {
-                self.tell_outcome(key, outcome);
+                self.notify_outcome(key, outcome);
                 None
             }
             Outcome::Ignored => {
-                self.tell_outcome(key, outcome);
+                self.notify_outcome(key, outcome);
                 None
             }
             Outcome::Success | Outcome::Failure(_) => {
@@ -61,7 +61,7 @@ where
         if self.was_slow(key, started_ms) {
             self.cancel_first(key, started_ms);
         } else {
-            self.tell_cancelled(key);
+            self.notify_cancelled(key);
         }
     }
 
@@ -72,7 +72,7 @@ where
             place.and_then(|place| self.as_born(place, started_ms).map(|token| (place, token)));
         match granted {
             Some((place, token)) => self.cancel_observed(key, place, token),
-            None => self.tell_cancelled(key),
+            None => self.notify_cancelled(key),
         }
     }
 
@@ -97,7 +97,7 @@ where
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let Some(place) = self.first_place(key) else {
-            self.tell_uncounted(key, started_ms, outcome);
+            self.notify_uncounted(key, started_ms, outcome);
             return None;
         };
         self.report_as_born(key, place, started_ms, outcome, why)
@@ -114,7 +114,7 @@ where
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let Some(token) = self.as_born(place, started_ms) else {
-            self.tell_uncounted(key, started_ms, outcome);
+            self.notify_uncounted(key, started_ms, outcome);
             return None;
         };
         self.report_observed(key, place, token, outcome, why)

@@ -73,19 +73,19 @@ where
             // Keeps what happens until it is known whose slot it was. While the breaker is closed, which is the usual
             // case, nothing happens.
             let kept = Kept::default();
-            let answer = acquired(place, &self.breaker(slot, &kept));
-            return match answer {
+            let granted = acquired(place, &self.breaker(slot, &kept));
+            return match granted {
                 Ok(granted) if kept.is_empty() && self.is_still(place, slot) => Ok(granted),
                 _ => self
-                    .settle(key, place, slot, &kept, answer)
+                    .settle(key, place, slot, &kept, granted)
                     .unwrap_or_else(|| self.admit_step_by_step(key)),
             };
         }
-        let answer = acquired(place, &self.breaker(slot, ()));
+        let granted = acquired(place, &self.breaker(slot, ()));
         if self.is_still(place, slot) {
-            return answer.or_else(|rejected| self.reject(key, slot, rejected));
+            return granted.or_else(|rejected| self.reject(key, slot, rejected));
         }
-        self.give_back(slot, answer);
+        self.give_back(slot, granted);
         self.admit_step_by_step(key)
     }
 
@@ -101,8 +101,8 @@ where
                 return self.admit_absent(key, ruleset);
             };
             let kept = Kept::default();
-            let answer = acquired(place, &self.breaker(slot, &kept));
-            let settled = self.settle(key, place, slot, &kept, answer);
+            let granted = acquired(place, &self.breaker(slot, &kept));
+            let settled = self.settle(key, place, slot, &kept, granted);
             if let Some(granted) = settled {
                 return granted;
             }
@@ -125,8 +125,8 @@ where
 
     /// Gives back a grant from a slot that is not the caller's. It is not cancelled, because a probe that was held up
     /// would count as failed.
-    fn give_back(&self, slot: &Slot<K, T>, answer: Result<Granted, Rejected>) {
-        if let Ok(granted) = answer {
+    fn give_back(&self, slot: &Slot<K, T>, granted: Result<Granted, Rejected>) {
+        if let Ok(granted) = granted {
             self.breaker(slot, ())
                 .resume(granted.token())
                 .report(Outcome::Ignored);
@@ -142,10 +142,10 @@ where
         place: Place,
         slot: &Slot<K, T>,
         kept: &Kept,
-        answer: Result<Granted, Rejected>,
+        granted: Result<Granted, Rejected>,
     ) -> Option<Result<Granted, Rejection>> {
         // There is no permit yet that would give its slot back if the observer panics.
-        let unless_granted = OnDrop::new(|| self.give_back(slot, answer));
+        let unless_granted = OnDrop::new(|| self.give_back(slot, granted));
         if !self.is_still(place, slot) {
             drop(unless_granted);
             if let Some(transition) = kept.transition.get() {
@@ -157,7 +157,7 @@ where
             self.notify(key, slot, &transition);
         }
         unless_granted.disarm();
-        Some(answer.or_else(|rejected| self.reject(key, slot, rejected)))
+        Some(granted.or_else(|rejected| self.reject(key, slot, rejected)))
     }
 
     fn notify(&self, key: &K, slot: &Slot<K, T>, transition: &Transition) {

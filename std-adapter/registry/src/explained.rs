@@ -1,4 +1,4 @@
-//! Observers of a slot's breaker, for a moment: they notify the observer of the registry, which is told the key.
+//! Observers of a slot's breaker, for a moment: they pass the key on to the observer of the registry.
 
 use std::cell::Cell;
 
@@ -67,7 +67,7 @@ pub(super) struct Words<'a, F> {
     why: Cell<Option<F>>,
     /// The words for a success, which opens a breaker only if it took too long.
     slow: Option<&'a dyn Fn() -> String>,
-    told: Cell<Option<String>>,
+    composed: Cell<Option<String>>,
 }
 
 impl<'a, F: FnOnce() -> String> Words<'a, F> {
@@ -76,13 +76,14 @@ impl<'a, F: FnOnce() -> String> Words<'a, F> {
         Self {
             why: Cell::new(why),
             slow,
-            told: Cell::new(None),
+            composed: Cell::new(None),
         }
     }
 
     pub(super) fn take(&self) -> Option<String> {
-        let told = self.told.take();
-        told.or_else(|| self.why.take().map(|why| without_secrets(&why())))
+        let composed = self.composed.take();
+        composed
+            .or_else(|| self.why.take().map(|why| without_secrets(&why())))
             .or_else(|| self.slow.map(|slow| slow()))
     }
 }
@@ -113,7 +114,7 @@ impl<K, O: KeyedObserver<K>, F: FnOnce() -> String> Observer for Explained<'_, K
         match words {
             Some(words) => {
                 observer.opened(key, transition, present, &words);
-                self.words.told.set(Some(words));
+                self.words.composed.set(Some(words));
             }
             None => observer.changed(key, transition, present),
         }

@@ -13,7 +13,7 @@ use super::{KeyedObserver, Registry, WhenFull};
 use crate::registry::Place;
 use atomic_breaker_resource::Rejection;
 
-/// How long a rejected caller is told to wait; the search for room is repeated at least this often.
+/// How long a rejected caller should wait; the search for room is repeated at least this often.
 pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S>

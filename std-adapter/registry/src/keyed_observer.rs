@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atomic_breaker::{Outcome, Present, Rejected, Transition};
 
-/// An [`Observer`](crate::Observer) for a registry, which is told the key as well. Each transition is reported exactly
+/// An [`Observer`](crate::Observer) for a registry, which also gets the key. Each transition is reported exactly
 /// once, on the thread of the caller that caused it, so be brief and do not block. It may call the registry. If it
 /// panics, a probe that was just admitted gives its slot back.
 ///

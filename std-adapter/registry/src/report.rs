@@ -38,7 +38,7 @@ where
                 let place = granted.place;
                 let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
-                    self.tell_uncounted(key, granted.started_ms, outcome);
+                    self.notify_uncounted(key, granted.started_ms, outcome);
                     return None;
                 }
                 // A success causes no transition if the call was not measured and was granted when no probes were in
@@ -56,7 +56,7 @@ where
                 if !is_plain {
                     self.note(slot, granted.token(), outcome);
                 }
-                self.tell_outcome(key, outcome);
+                self.notify_outcome(key, outcome);
                 let made = made?;
                 // Not passed by reference: the grant would then have to be in memory on every other path, too.
                 let started_ms = granted.started_ms;
@@ -112,7 +112,7 @@ where
 
     /// Notifies of a call that concerns no breaker.
     #[inline]
-    pub(super) fn tell_outcome(&self, key: &K, outcome: Outcome) {
+    pub(super) fn notify_outcome(&self, key: &K, outcome: Outcome) {
         if self.observer.is_listening() {
             self.observer.outcome(key, outcome);
         }
@@ -121,18 +121,23 @@ where
     /// Notifies of a call that reaches no breaker, which would otherwise say whether it was slow; here the rules of
     /// keys without a slot do.
     #[cold]
-    pub(super) fn tell_uncounted(&self, key: &K, started_ms: Option<NonZeroU32>, outcome: Outcome) {
+    pub(super) fn notify_uncounted(
+        &self,
+        key: &K,
+        started_ms: Option<NonZeroU32>,
+        outcome: Outcome,
+    ) {
         let is_slow = outcome == Outcome::Success && self.was_slow(key, started_ms);
         let outcome = if is_slow {
             Failure::slow().into()
         } else {
             outcome
         };
-        self.tell_outcome(key, outcome);
+        self.notify_outcome(key, outcome);
     }
 
     #[inline]
-    pub(super) fn tell_cancelled(&self, key: &K) {
+    pub(super) fn notify_cancelled(&self, key: &K) {
         if self.observer.is_listening() {
             self.observer.cancelled(key);
         }
@@ -145,7 +150,7 @@ where
                 let place = granted.place;
                 let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
-                    self.tell_cancelled(key);
+                    self.notify_cancelled(key);
                     return;
                 }
                 self.cancel_observed(key, place, granted.token());

@@ -52,7 +52,10 @@ fn by_tenant() -> ByTenant {
     ByKey::new(&*TENANTS, |request: &Request| request.tenant)
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as observers are notified")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "as observers are notified"
+)]
 fn log(key: &u32, transition: &Transition) {
     eprintln!("{key}: {transition}");
 }

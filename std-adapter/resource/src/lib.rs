@@ -8,7 +8,7 @@
 //! | `last_failure` | the failure that opened a breaker |
 //! | `loss` | failures that several calls share |
 //! | `enforcement` | shadow mode: everything happens as usual, but calls pass |
-//! | `admitted` (`tokio`) | waiting, retries and time limits, for whatever admits |
+//! | `admitted` (`tokio`) | waiting, retries and time limits, for anything that admits |
 //! | `one` | all of that around one breaker, and its permit |
 //! | `in_flight` | a limit on calls in flight, which trips the breaker |
 #![cfg_attr(docsrs, feature(doc_cfg))]

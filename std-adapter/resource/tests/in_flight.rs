@@ -108,7 +108,7 @@ fn threads_together_are_stopped_near_the_limit() {
 
 #[test]
 #[should_panic(expected = "a limit of 0 calls in flight lets none pass: set at least 1")]
-fn a_limit_of_nothing_is_an_error() {
+fn a_limit_of_zero_is_an_error() {
     let _ = InFlightLimit::new((), 0);
 }
 

@@ -207,7 +207,7 @@ fn a_failure_that_weighs_nothing_takes_no_slot() {
 
 /// A key whose hash panics once, when its slot is taken from it.
 #[test]
-fn a_panic_in_a_key_wedges_nobody() {
+fn a_panic_in_a_key_blocks_no_other_caller() {
     use std::cell::Cell;
     use std::hash::{Hash, Hasher};
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -242,7 +242,7 @@ fn a_panic_in_a_key_wedges_nobody() {
         PANIC_IN.set(panic_in);
         let panicked = catch_unwind(AssertUnwindSafe(|| fail(2))).is_err();
         PANIC_IN.set(u32::MAX);
-        // Nobody spins, and the registry goes on.
+        // No thread spins, and the registry keeps working.
         for key in 1..4 {
             fail(key);
             fail(key);

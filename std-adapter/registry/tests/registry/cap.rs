@@ -57,7 +57,7 @@ fn about(passed: u32, expected: f64) {
 }
 
 #[test]
-fn of_more_keys_than_may_be_shut_out_so_many_calls_of_each_pass_that_as_many_are() {
+fn above_the_cap_the_share_of_calls_rejected_matches_the_cap() {
     let mut random = random();
     for (hosts, most, share) in [
         (10, 5, 0.5),
@@ -106,7 +106,7 @@ fn a_key_that_is_forced_open_rejects_every_call_and_does_not_count() {
 }
 
 #[test]
-fn hosts_heal_by_probes_and_the_others_are_shut_out_again() {
+fn hosts_recover_through_probes_and_the_others_are_shut_out_again() {
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).build().unwrap();
     down(&keys, &clock, 10);
@@ -131,7 +131,7 @@ fn hosts_heal_by_probes_and_the_others_are_shut_out_again() {
 }
 
 #[test]
-fn keys_that_nobody_calls_any_more_do_not_count_once_they_are_due() {
+fn keys_that_are_no_longer_called_do_not_count_once_they_are_due() {
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).build().unwrap();
     down(&keys, &clock, 50);
@@ -210,7 +210,7 @@ fn observers_are_notified_of_calls_that_pass_as_in_shadow_mode() {
 }
 
 #[test]
-fn beside_a_share_that_is_enforced_the_smaller_one_holds() {
+fn with_a_share_enforced_as_well_the_smaller_one_applies() {
     let mut random = random();
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).build().unwrap();
@@ -297,7 +297,7 @@ fn what_threads_count_at_the_same_time_adds_up() {
 }
 
 #[test]
-fn the_count_goes_on_after_the_clock_wrapped_or_stood_for_long() {
+fn counting_continues_after_the_clock_wraps_or_stands_still() {
     for start in [0, u32::MAX - 50, u32::MAX - 10_150, 1 << 31] {
         let clock = ManualClock::starting_at(start);
         let keys = build(&clock).max_shut_out(1).build().unwrap();
@@ -319,7 +319,7 @@ fn the_count_goes_on_after_the_clock_wrapped_or_stood_for_long() {
 }
 
 #[test]
-fn calls_of_keys_without_a_slot_are_capped_likewise() {
+fn calls_of_keys_without_a_slot_are_capped_as_well() {
     let clock = ManualClock::new();
     let keys = build(&clock)
         .capacity(10)

@@ -190,7 +190,7 @@ fn calls_without_a_slot_are_slow_by_the_limit_of_their_class() {
 thread_local!(static PANICS: Cell<bool> = const { Cell::new(false) });
 
 #[test]
-fn a_panic_of_the_function_comes_to_the_caller_and_changes_nothing() {
+fn a_panic_in_the_function_reaches_the_caller_and_changes_nothing() {
     let clock = ManualClock::new();
     let keys = build(&clock)
         .capacity(3)
@@ -250,7 +250,7 @@ fn the_function_runs_without_the_lock_of_the_registry() {
 }
 
 #[test]
-fn a_registry_crosses_threads_and_panics_whatever_its_function_is() {
+fn a_registry_is_send_and_unwind_safe_with_any_function() {
     const fn crosses<T: Send + Sync + RefUnwindSafe>() {}
     crosses::<Registry<u32>>();
     crosses::<RegistryBuilder<u32>>();

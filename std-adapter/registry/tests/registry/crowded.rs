@@ -39,7 +39,7 @@ fn half_open(keys: &Keys<'_>, clock: &ManualClock, all: std::ops::Range<u32>) {
 }
 
 #[test]
-fn half_open_keys_with_a_free_slot_do_not_hold_their_slots_for_ever() {
+fn half_open_keys_with_a_free_slot_do_not_hold_their_slots_forever() {
     let clock = ManualClock::new();
     let keys = twice(&clock).capacity(64).build().unwrap();
     half_open(&keys, &clock, 0..64);
@@ -171,7 +171,7 @@ fn a_key_that_fails_trips_at_its_limit_at_any_capacity() {
 
 /// Between two calls of the key that is dead, others come that fail once, a quarter as many as there are slots.
 #[test]
-fn keys_that_fail_once_do_not_make_it_forget_one_that_fails_always() {
+fn keys_that_fail_once_do_not_displace_one_that_always_fails() {
     for capacity in [96, 4_096] {
         let clock = ManualClock::new();
         let rules = RULES.consecutive_failures(5);
@@ -194,7 +194,7 @@ fn keys_that_fail_once_do_not_make_it_forget_one_that_fails_always() {
 /// Between two calls of the key that is dead, others come that fail once, four times as many as there are slots. By the
 /// lot it takes 130 calls on average.
 #[test]
-fn a_key_that_fails_always_trips_in_the_end_however_many_others_fail_once() {
+fn a_key_that_always_fails_trips_eventually_however_many_others_fail_once() {
     for capacity in [32, 256] {
         let clock = ManualClock::new();
         let rules = RULES.consecutive_failures(5);
@@ -216,7 +216,7 @@ fn a_key_that_fails_always_trips_in_the_end_however_many_others_fail_once() {
 
 /// Rules that remember calls take a slot for every key that is called.
 #[test]
-fn keys_that_work_do_not_make_it_forget_what_a_tally_remembers_of_one_that_fails() {
+fn healthy_keys_do_not_erase_the_tally_of_a_failing_one() {
     let half = Config::new()
         .tally_only()
         .failure_ratio(Ratio::percent(50).of_last(10));
@@ -257,7 +257,7 @@ fn the_one_slot_that_is_free_is_found_within_a_second_of_calls() {
 }
 
 #[test]
-fn no_key_is_listed_twice_though_it_moves_while_the_list_is_made() {
+fn a_key_that_changes_slots_during_listing_is_not_listed_twice() {
     for _ in 0..50 {
         let clock = ManualClock::new();
         let keys = build(&clock).capacity(2).build().unwrap();
@@ -278,7 +278,7 @@ fn no_key_is_listed_twice_though_it_moves_while_the_list_is_made() {
 }
 
 #[test]
-fn calls_without_a_slot_are_counted_whatever_becomes_of_them() {
+fn calls_without_a_slot_are_counted_however_they_end() {
     for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
         let clock = ManualClock::new();
         let keys = super::full(&clock, when_full);

@@ -16,7 +16,7 @@ fn open_keys_are_never_forgotten() {
         fail(&keys, key);
         fail(&keys, key);
     }
-    // Somebody who can choose keys, each of which fails once.
+    // A caller who can choose keys, each of which fails once.
     for key in 1_000..100_000 {
         fail(&keys, key);
     }
@@ -142,7 +142,7 @@ fn a_key_under_command_keeps_its_slot() {
 }
 
 #[test]
-fn a_command_that_panics_does_not_pin_for_ever() {
+fn a_command_that_panics_does_not_pin_its_key() {
     let clock = ManualClock::new();
     let keys = build(&clock).capacity(1).build().unwrap();
     let panics = || keys.command(&1, |_| panic!("a bug"));

@@ -77,7 +77,7 @@ fn in_shadow_mode_all_calls_pass_and_it_trips_nevertheless() {
 }
 
 #[test]
-fn the_key_of_a_request_is_computed_once_also_for_the_one_too_many() {
+fn the_key_of_a_request_is_computed_once_even_if_it_is_one_too_many() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
     let asked = AtomicU32::new(0);
@@ -189,7 +189,7 @@ fn a_shared_failure_stays_one_through_a_limit() {
 
 #[test]
 #[should_panic(expected = "a limit of 0 calls in flight lets none pass: set at least 1")]
-fn a_limit_of_nothing_is_an_error() {
+fn a_limit_of_zero_is_an_error() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
     let _ = limited(&keys, 0);

@@ -93,7 +93,7 @@ fn measured(clock: &ManualClock, when_full: Option<WhenFull>) -> Keys<'_, Ends> 
 
 /// Keys with a slot and without one, also where there is no room.
 #[test]
-fn a_slow_success_is_told_as_a_slow_failure_wherever_its_key_is() {
+fn observers_see_a_slow_success_as_a_slow_failure_wherever_its_key_is() {
     for when_full in [None, Some(WhenFull::Pass), Some(WhenFull::Share)] {
         let clock = ManualClock::starting_at(5);
         let keys = measured(&clock, when_full);
@@ -111,7 +111,7 @@ fn a_slow_success_is_told_as_a_slow_failure_wherever_its_key_is() {
 
 /// It counts as a failure, but what observers are told is how it ended.
 #[test]
-fn a_slow_drop_is_told_as_cancelled_wherever_its_key_is() {
+fn observers_see_a_slow_drop_as_cancelled_wherever_its_key_is() {
     for when_full in [None, Some(WhenFull::Pass), Some(WhenFull::Share)] {
         let clock = ManualClock::starting_at(5);
         let keys = measured(&clock, when_full);
@@ -129,7 +129,7 @@ fn a_slow_drop_is_told_as_cancelled_wherever_its_key_is() {
 }
 
 #[test]
-fn a_slow_success_whose_key_lost_its_slot_is_told_as_a_slow_failure() {
+fn observers_see_a_slow_success_as_a_slow_failure_after_its_key_lost_its_slot() {
     let clock = ManualClock::starting_at(5);
     let builder = Registry::<u32>::builder(RULES.slow_call(SECOND)).clock(&clock);
     let keys = builder.capacity(1).observer(Ends::default());

@@ -79,7 +79,7 @@ fn fail(keys: &Keys<'_>, key: u32) {
 const ALL: [Where; 4] = [Where::Hash, Where::Eq, Where::Clone, Where::Drop];
 
 #[test]
-fn a_panic_in_a_key_parts_no_other_key_from_its_slot() {
+fn a_panic_in_a_key_takes_no_slot_from_other_keys() {
     for here in ALL {
         for count in 0..12 {
             let clock = ManualClock::new();

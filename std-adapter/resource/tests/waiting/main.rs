@@ -68,7 +68,7 @@ async fn every_future_of_a_resource_can_be_spawned() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_resource_is_woken_and_not_counted_as_rejected() {
+async fn a_waiter_for_a_resource_is_woken_and_not_counted_as_rejected() {
     let server = watched();
     server.breaker().force_open();
     let begin = Instant::now();
@@ -109,7 +109,7 @@ async fn a_waiter_becomes_the_probe_when_the_open_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_shadow_mode_nobody_waits_for_a_resource() {
+async fn in_shadow_mode_no_caller_waits_for_a_resource() {
     let server = watched();
     server.breaker().force_open();
     for (percent, passes) in [(0, 200), (50, 100)] {
@@ -164,7 +164,7 @@ async fn a_retry_gives_up_at_once_while_the_resource_is_forced_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_tried_again_is_what_counts_as_a_failure() {
+async fn only_what_counts_as_a_failure_is_retried() {
     let server = watched();
     let classify = |result: &Result<(), &'static str>| match result {
         Err("timed out") => Outcome::from(Failure::new()),
@@ -197,7 +197,7 @@ async fn a_timeout_of_a_resource_is_a_failure_with_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_timed_out_operation_held_is_free_when_it_is_reported() {
+async fn a_timed_out_operation_is_dropped_before_it_is_reported() {
     struct Held<'a>(&'a Cell<bool>);
     impl Drop for Held<'_> {
         fn drop(&mut self) {

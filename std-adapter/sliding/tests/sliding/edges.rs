@@ -39,7 +39,7 @@ fn a_call_counts_for_seven_eighths_of_the_span_and_no_longer_than_the_span() {
 }
 
 #[test]
-fn a_clock_that_steps_back_a_little_goes_on_in_the_slice_it_was_in() {
+fn after_a_small_step_back_the_clock_continues_in_the_same_slice() {
     for start in STARTS {
         let clock = ManualClock::starting_at(start);
         let tally = Sliding::by(&clock);
@@ -60,7 +60,7 @@ fn a_clock_that_steps_back_a_little_goes_on_in_the_slice_it_was_in() {
 
 /// It has remembered that two failures more cannot trip, of calls that have left the span since.
 #[test]
-fn a_clock_that_steps_back_does_not_revive_what_cannot_trip() {
+fn a_clock_that_steps_back_does_not_revive_a_margin() {
     for start in STARTS {
         let clock = ManualClock::starting_at(start);
         let tally = Sliding::by(&clock);
@@ -127,7 +127,7 @@ fn rare_calls_never_meet_those_of_long_ago() {
 
 /// The limit that the documentation states.
 #[test]
-fn only_a_tally_that_nobody_called_for_the_wrap_of_the_clock_remembers_too_much() {
+fn only_a_tally_idle_for_exactly_one_wrap_of_the_clock_remembers_too_much() {
     let clock = ManualClock::new();
     let tally = Sliding::by(&clock);
     let _ = play(&tally, ratio(50, 800, 20), 0, "x");
@@ -141,7 +141,7 @@ fn only_a_tally_that_nobody_called_for_the_wrap_of_the_clock_remembers_too_much(
 
 /// A shard whose thread is gone is not asked for its age for ever: others see to it.
 #[test]
-fn a_shard_that_nobody_uses_is_retired_by_the_others() {
+fn a_shard_that_is_not_used_is_retired_by_the_others() {
     let clock = ManualClock::new();
     let tally = SlidingRatio::<_, 2>::by(&clock);
     let all = Some(ratio(100, 800, 20));

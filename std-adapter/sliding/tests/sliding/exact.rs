@@ -142,13 +142,13 @@ fn random_histories_are_those_of_a_plain_reference() {
 
 /// A clock that stepped back revived what could not trip half a second before.
 #[test]
-fn a_history_that_was_another_once() {
+fn a_history_that_once_differed_from_the_reference() {
     history(0x66b0_81cb_cc1b_0d42, 3_000);
 }
 
 /// Ten days, a call every 7 s, each day other shares of failures.
 #[test]
-fn days_pass_as_the_first_hour_did() {
+fn days_behave_like_the_first_hour() {
     let clock = ManualClock::starting_at(u32::MAX - 86_400_000);
     let tally = Sliding::by(&clock);
     let third = ratio(34, 60_000, 9);

@@ -184,7 +184,7 @@ fn what_the_tally_cannot_remember_is_rejected() {
 
 /// In a `static`, behind pointers, or only where the rules ask for it.
 #[test]
-fn it_stands_wherever_a_tally_may() {
+fn it_can_be_used_wherever_a_tally_can() {
     static KEPT: Breaker<StdClock, NativeWord, SlidingRatio> = Breaker::builder(
         Config::new().failure_ratio(Ratio::percent(50).within(ms(10_000))),
         StdClock,

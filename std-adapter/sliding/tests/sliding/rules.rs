@@ -88,7 +88,7 @@ fn another_share_or_minimum_judges_what_is_counted() {
 
 /// Failures that tripped by another share meanwhile are failures.
 #[test]
-fn a_share_that_comes_back_finds_no_margin_from_before() {
+fn a_share_that_is_set_again_finds_no_old_margin() {
     let clock = ManualClock::new();
     let tally = Sliding::by(&clock);
     assert_eq!(play(&tally, ratio(50, 800, 4), 0, "......x"), Verdict::Keep);
@@ -123,7 +123,7 @@ fn another_span_starts_from_zero() {
 
 /// Threads count in places of their own, and one of them may not call while the other span is set.
 #[test]
-fn another_span_starts_from_zero_in_all_threads_also_when_it_comes_back() {
+fn another_span_starts_from_zero_in_all_threads_even_when_it_is_set_again() {
     let clock = ManualClock::starting_at(12_345);
     let tally = Box::new(SlidingRatio::<_, 256>::by(&clock));
     let by_another_thread = |span: u64, calls: &str| {
@@ -146,7 +146,7 @@ fn another_span_starts_from_zero_in_all_threads_also_when_it_comes_back() {
 
 /// What could not trip by the old rules can by the new ones.
 #[test]
-fn another_span_takes_no_margin_over() {
+fn another_span_inherits_no_margin() {
     let clock = ManualClock::starting_at(1_000);
     let tally = Sliding::by(&clock);
     let _ = play(&tally, ratio(100, 800, 3), 0, ".xxxx");
@@ -154,7 +154,7 @@ fn another_span_takes_no_margin_over() {
 }
 
 #[test]
-fn clearing_forgets_whatever_the_epoch() {
+fn clearing_forgets_calls_of_every_epoch() {
     let clock = ManualClock::new();
     let tally = Sliding::by(&clock);
     for _ in 0..1_000 {

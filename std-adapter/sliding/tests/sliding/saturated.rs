@@ -100,7 +100,7 @@ fn all_slices_full_do_not_overflow_the_sum() {
 
 /// Whatever stands in the words, nothing panics or hangs, and a span later all is well.
 #[test]
-fn any_words_heal() {
+fn any_bits_recover() {
     let patterns = [
         u64::MAX,
         0x5555_5555_5555_5555,

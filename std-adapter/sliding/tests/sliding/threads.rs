@@ -84,7 +84,7 @@ fn sixteen_shards_lose_nothing() {
 
 /// By the whole breaker and the clock of the system.
 #[test]
-fn eight_threads_count_to_the_call() {
+fn eight_threads_count_exactly() {
     let config = Config::new()
         .tally_only()
         .failure_ratio(ratio(100, 3_600_000, 20));
@@ -112,7 +112,7 @@ fn eight_threads_count_to_the_call() {
 
 /// Each counts first and looks then, in one order with the others: the last one sees all.
 #[test]
-fn the_share_is_not_missed_by_failures_at_once() {
+fn concurrent_failures_do_not_miss_the_share() {
     let clock = ManualClock::new();
     for round in 0..50 {
         let tally = SlidingRatio::<_, 16>::by(&clock);

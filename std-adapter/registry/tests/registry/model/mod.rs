@@ -111,7 +111,7 @@ fn quieten() {
 }
 
 #[test]
-fn a_registry_is_a_map_without_bound_that_forgets_what_is_done_with() {
+fn a_registry_behaves_like_an_unbounded_map_that_forgets_healthy_keys() {
     quieten();
     let steps = std::env::var("BREAKER_MODEL_STEPS");
     let steps: u64 = steps.map_or(1_000_000, |steps| steps.parse().expect("a number of steps"));

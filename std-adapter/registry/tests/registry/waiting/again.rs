@@ -72,7 +72,7 @@ async fn a_retry_gives_up_at_once_when_the_key_is_open_for_longer_and_says_why()
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_counts_as_a_failure_is_tried_again() {
+async fn only_what_counts_as_a_failure_is_retried() {
     let keys = keys();
     let classify = |result: &Result<u16, &'static str>| match result {
         Ok(503) => Failure::new().into(),
@@ -114,7 +114,7 @@ async fn a_timeout_is_a_failure_with_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_within_its_limit_is_as_any_other_and_a_timeout_weighs_what_is_said() {
+async fn a_call_within_its_limit_is_like_any_other_and_a_timeout_has_the_given_weight() {
     let keys = keys();
     let answer = keys.call_timeout(1, SECOND, async || Ok::<_, String>(7));
     assert_eq!(answer.await, Ok(7));

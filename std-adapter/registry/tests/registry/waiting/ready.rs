@@ -24,7 +24,7 @@ async fn a_key_without_a_slot_is_ready_at_once_and_gets_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiter_comes_when_the_open_time_is_over_and_is_nowhere_counted_as_rejected() {
+async fn a_waiter_arrives_when_the_open_time_is_over_and_is_not_counted_as_rejected() {
     let keys = keys();
     trip(&keys, 1);
     let begin = Instant::now();
@@ -39,7 +39,7 @@ async fn a_waiter_comes_when_the_open_time_is_over_and_is_nowhere_counted_as_rej
 
 /// Where one probe at a time is admitted, and takes 40 ms.
 #[tokio::test(start_paused = true)]
-async fn all_who_wait_for_a_key_are_served_within_two_seconds_of_its_open_time() {
+async fn all_waiters_for_a_key_are_served_within_two_seconds_of_its_open_time() {
     let keys = keys();
     trip(&keys, 1);
     let begin = Instant::now();
@@ -104,7 +104,7 @@ async fn a_key_that_is_returning_is_tried_now_and_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limit_around_it_is_kept() {
+async fn a_timeout_around_a_wait_is_respected() {
     let keys = keys();
     trip(&keys, 1);
     let begin = Instant::now();
@@ -115,7 +115,7 @@ async fn a_limit_around_it_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_permit_that_owns_its_way_goes_to_another_task() {
+async fn an_owned_permit_moves_to_another_task() {
     let keys = keys();
     trip(&keys, 1);
     let permit = KeyedPermit::acquire_when_ready(Arc::clone(&keys), 1).await;
@@ -125,7 +125,7 @@ async fn a_permit_that_owns_its_way_goes_to_another_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_futures_of_keys_that_may_be_sent_can_be_spawned() {
+async fn futures_of_keys_that_are_send_can_be_spawned() {
     let keys = keys();
     let operation = async || Ok::<_, String>(7);
     drop(is_send(keys.acquire_when_ready(1)));
@@ -147,7 +147,7 @@ async fn the_futures_of_keys_that_may_be_sent_can_be_spawned() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_that_may_not_be_sent_are_waited_for_where_they_are() {
+async fn keys_that_are_not_send_can_be_awaited_on_their_thread() {
     let keys = Registry::<Rc<str>>::new(Config::new()).unwrap();
     drop(keys.acquire_when_ready("a".into()).await);
     let answer = keys.call_timeout("a".into(), SECOND, async || Ok::<_, String>(7));

@@ -28,7 +28,7 @@ fn full(when_full: WhenFull) -> Waited {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_rejected_for_want_of_room_waits_for_it() {
+async fn a_key_rejected_for_lack_of_room_waits_for_it() {
     let keys = full(WhenFull::Reject);
     assert!(keys.acquire(1).is_err());
     let (rejected, unguarded) = (rejections(&keys), keys.stats().unguarded);
@@ -104,7 +104,7 @@ async fn a_key_that_is_waited_for_loses_its_slot_like_any_other() {
 
 /// More keys that fail than there are slots, on several threads: slots change hands while they are looked at.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn all_who_wait_on_several_threads_for_room_and_for_their_key_are_served() {
+async fn waiters_on_several_threads_for_room_and_for_their_key_are_all_served() {
     for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
         let keys = Registry::builder(RULES.open_for(5 * MS))
             .capacity(2)

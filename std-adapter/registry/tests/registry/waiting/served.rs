@@ -38,7 +38,7 @@ async fn call(keys: &Waited, key: u32, is_well: &AtomicBool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_who_wait_are_served_within_the_bound_once_the_resource_is_well() {
+async fn all_waiters_are_served_within_the_bound_once_the_resource_recovers() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     fastrand::seed(seed);

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::{SECOND, keys, ms_since, rejections, trip};
 
 #[tokio::test(start_paused = true)]
-async fn in_shadow_mode_nobody_waits_and_the_observer_sees_who_would_have_been_rejected() {
+async fn in_shadow_mode_no_caller_waits_and_the_observer_sees_what_would_have_been_rejected() {
     let keys = keys();
     trip(&keys, 1);
     keys.enforcement().set_percent(0).unwrap();
@@ -33,7 +33,7 @@ async fn in_shadow_mode_the_probe_is_admitted_as_usual() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_those_who_wait_the_share_that_is_not_enforced_passes_and_the_others_wait() {
+async fn of_the_waiters_the_share_that_is_not_enforced_passes_and_the_others_wait() {
     let keys = keys();
     trip(&keys, 1);
     keys.enforcement().set_percent(30).unwrap();
@@ -59,7 +59,7 @@ async fn of_those_who_wait_the_share_that_is_not_enforced_passes_and_the_others_
 }
 
 #[tokio::test(start_paused = true)]
-async fn shadow_mode_that_begins_lets_those_pass_who_wait() {
+async fn waiters_pass_when_shadow_mode_begins() {
     let keys = keys();
     keys.command(&1, |breaker| breaker.force_open()).unwrap();
     let waiter = keys.acquire_when_ready(1);
@@ -72,7 +72,7 @@ async fn shadow_mode_that_begins_lets_those_pass_who_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_in_part_enforced_passes_or_waits_as_a_whole() {
+async fn a_partly_enforced_retry_passes_or_waits_for_all_its_tries() {
     let keys = keys();
     keys.command(&1, |breaker| breaker.force_open()).unwrap();
     keys.enforcement().set_percent(50).unwrap();
