@@ -34,7 +34,8 @@ where
                 // A counter: unchanged if no key got a slot since.
                 if self.newest() != granted.inserted() {
                     if let Some((place, _)) = self.find(key) {
-                        self.report_as_born(key, place, started_ms, outcome, why);
+                        let born = self.as_born(place, started_ms);
+                        self.report_as_born(key, born, started_ms, outcome, why);
                         return None;
                     }
                 }
@@ -67,10 +68,7 @@ where
 
     #[cold]
     fn cancel_first(&self, key: &K, started_ms: Option<NonZeroU32>) {
-        let place = self.first_place(key);
-        let granted =
-            place.and_then(|place| self.as_born(place, started_ms).map(|token| (place, token)));
-        match granted {
+        match self.first(key, started_ms) {
             Some((place, token)) => self.cancel_observed(key, place, token),
             None => self.notify_cancelled(key),
         }
@@ -96,11 +94,8 @@ where
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        let Some(place) = self.first_place(key) else {
-            self.notify_uncounted(key, started_ms, outcome);
-            return None;
-        };
-        self.report_as_born(key, place, started_ms, outcome, why)
+        let born = self.first(key, started_ms);
+        self.report_as_born(key, born, started_ms, outcome, why)
     }
 
     /// Reports a call that began before its key had a slot, as if it had been admitted when the key got it.
@@ -108,29 +103,31 @@ where
     fn report_as_born(
         &self,
         key: &K,
-        place: Place,
+        born: Option<(Place, Token<u64>)>,
         started_ms: Option<NonZeroU32>,
         outcome: Outcome,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        let Some(token) = self.as_born(place, started_ms) else {
+        let Some((place, token)) = born else {
             self.notify_uncounted(key, started_ms, outcome);
             return None;
         };
         self.report_observed(key, place, token, outcome, why)
     }
 
-    /// The place where a key without a slot is counted from now on, if there is one.
-    fn first_place(&self, key: &K) -> Option<Place> {
-        match self.insert(key) {
-            Some((place, _)) => Some(place),
-            None => (self.when_full == WhenFull::Share).then(|| self.shared()),
-        }
+    /// The place where a key without a slot is counted from now on, and the token [as born](Self::as_born) there.
+    fn first(&self, key: &K, started_ms: Option<NonZeroU32>) -> Option<(Place, Token<u64>)> {
+        let place = match self.insert(key) {
+            Some((place, _)) => place,
+            None if self.when_full == WhenFull::Share => self.shared(),
+            None => return None,
+        };
+        self.as_born(place, started_ms)
     }
 
     /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
     /// the call was never granted a probe slot, so it has none to give back.
-    fn as_born(&self, place: Place, started_ms: Option<NonZeroU32>) -> Option<Token<u64>> {
+    fn as_born(&self, place: Place, started_ms: Option<NonZeroU32>) -> Option<(Place, Token<u64>)> {
         let slot = &self.slots[place.slot()];
         let is_shared = place.slot() == self.capacity();
         // The shared breaker was never assigned to a key, so its current word is used.
@@ -145,6 +142,6 @@ where
         let breaker = self.breaker(slot, ());
         let permit = breaker.resume(as_token(granted, started_ms));
         let (is_probe, token) = (permit.is_probe(), permit.into_token());
-        (!is_probe).then_some(token)
+        (!is_probe).then_some((place, token))
     }
 }
