@@ -37,9 +37,10 @@ pub async fn check<S: Store>(mut make: impl AsyncFnMut() -> S) {
     let (mut checks, mut broken) = (JoinSet::new(), Vec::new());
     let mut promises = promises().into_iter();
     loop {
-        while checks.len() < TOGETHER
-            && let Some((name, promise)) = promises.next()
-        {
+        while checks.len() < TOGETHER {
+            let Some((name, promise)) = promises.next() else {
+                break;
+            };
             let promise = promise(make().await);
             // In a task of its own, where it may panic.
             checks.spawn(async move { tokio::spawn(promise).await.is_err().then_some(name) });
