@@ -11,7 +11,7 @@ use crate::parts::count_panic;
 use crate::{AnyPermit, Rejection, Report, ServiceError};
 
 pin_project! {
-    /// The future of a [`BreakerService`](super::BreakerService) or a `GateService`. Dropping it cancels the call, or
+    /// The future of a [`BreakerService`](crate::BreakerService) or a [`GateService`](crate::GateService). Dropping it cancels the call, or
     /// reports nothing if the call had not begun; a panic in it counts as a failure.
     ///
     /// # Panics
@@ -55,27 +55,11 @@ pin_project! {
 }
 
 impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
-    /// For a call that begins with the first poll.
+    /// A call that has begun, or else begins with the first poll.
     #[inline]
-    pub(super) const fn admitted(call: F, permit: P, report: C) -> Self {
+    pub(super) const fn new(call: F, is_begun: bool, permit: Option<P>, report: C) -> Self {
         Self {
-            call: Call::Running {
-                call,
-                is_begun: false,
-            },
-            permit: Some(permit),
-            report,
-        }
-    }
-
-    /// For a call that has begun.
-    #[inline]
-    pub(super) const fn running(call: F, permit: Option<P>, report: C) -> Self {
-        Self {
-            call: Call::Running {
-                call,
-                is_begun: true,
-            },
+            call: Call::Running { call, is_begun },
             permit,
             report,
         }
@@ -91,9 +75,7 @@ impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
             report,
         }
     }
-}
 
-impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
     /// Whether it completes at once, as no call was made.
     pub const fn is_rejected(&self) -> bool {
         matches!(self.call, Call::Rejected { .. })

@@ -1,17 +1,17 @@
-//! [`atomic-breaker`](atomic_breaker) circuit breakers as layers of [tower](https://docs.rs/tower): around any client or server that is a `Service`, such as
-//! reqwest, hyper, axum and tonic.
+//! [`atomic-breaker`](atomic_breaker) circuit breakers as layers of [tower](https://docs.rs/tower): around any client or
+//! server that is a `Service`, such as reqwest, hyper, axum and tonic.
 //!
-//! | type | for |
+//! | layer | for |
 //! |---|---|
 //! | [`BreakerLayer`] | a service that is cloned per request, as clients are: rejects at once |
 //! | [`GateLayer`] | an endpoint under a balancer or a buffer: not ready while it would reject |
 //! | [`TimeLimitLayer`] | a time limit below a breaker, readiness included |
 //! | [`RetryLayer`] | retries above a breaker, bounded in number, in time and by a budget |
 //!
-//! It includes everything in [`atomic_breaker_std`].
-//!
-//! The layer holds a handle to the breaker and never creates one, so however often it is applied (axum applies it per
+//! A layer holds a handle to the breaker and never creates one, so however often it is applied (axum applies it per
 //! route), all services share the same breaker.
+//!
+//! This package includes everything in [`atomic_breaker_std`].
 //!
 //! # Which retry to use when
 //!
@@ -21,7 +21,7 @@
 //! | an async function, without tower | [`BreakerExt::retry`](BreakerExt::retry) |
 //! | another runtime, firmware | [`wait::retry`](atomic_breaker::wait::retry) |
 //!
-//! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not nest them, and do not
+//! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not nest retries, and do not
 //! put one above a client that retries by itself: three tries of three tries are nine.
 //!
 //! | module | contents |
@@ -33,6 +33,26 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+
+/// Access to the inner service, in an `impl` of a service around another one.
+macro_rules! inner_service {
+    () => {
+        /// The inner service.
+        pub const fn get_ref(&self) -> &S {
+            &self.inner
+        }
+
+        /// The inner service.
+        pub const fn get_mut(&mut self) -> &mut S {
+            &mut self.inner
+        }
+
+        /// The inner service.
+        pub fn into_inner(self) -> S {
+            self.inner
+        }
+    };
+}
 
 mod future;
 mod gate;

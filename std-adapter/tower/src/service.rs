@@ -7,8 +7,7 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::ResponseFuture;
-use crate::{Admit, AtOnce, Rejection, Report, ServiceError};
+use crate::{Admit, AtOnce, Rejection, Report, ResponseFuture, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
 ///
@@ -19,7 +18,7 @@ use crate::{Admit, AtOnce, Rejection, Report, ServiceError};
 ///
 /// Dropping the future cancels its call; if it is dropped before its first poll, when nothing has been called, it gives
 /// the permit back without a report. A panic in it counts as a failure. So a time limit belongs below this layer, where
-/// it counts: `TimeLimitLayer`. Nothing is boxed or allocated.
+/// it counts: [`TimeLimitLayer`](crate::TimeLimitLayer). Nothing is boxed or allocated.
 ///
 /// ```
 /// use atomic_breaker_tower::{Breaker, BreakerLayer, Config, ServiceError, breaker};
@@ -31,7 +30,7 @@ use crate::{Admit, AtOnce, Rejection, Report, ServiceError};
 /// let payments = ServiceBuilder::new()
 ///     .layer(BreakerLayer::new(&PAYMENTS))
 ///     .service(service_fn(|request: &'static str| async move {
-///         Err::<(), _>(std::io::Error::other(format!("no answer to {request}")))
+///         Err::<(), _>(std::io::Error::other(format!("no response to {request}")))
 ///     }));
 ///
 /// let failed = payments.clone().oneshot("pay").await;
@@ -49,8 +48,8 @@ pub struct BreakerLayer<A, C = AnyError> {
 impl<A> BreakerLayer<A> {
     /// A layer that asks a breaker and treats every error as a failure.
     ///
-    /// `admit` is a reference to or an `Arc` of a breaker, of a [`Resource`](crate::Resource), or with the feature
-    /// `registry` a `ByKey`. Under load from many threads use a `static` or leak it: cloning an `Arc` per request makes
+    /// `admit` is a reference to or an `Arc` of a breaker or of a `Resource` (`atomic-breaker-resource`), or a `ByKey`
+    /// (`atomic-breaker-registry`). Under load from many threads use a `static` or leak it: cloning an `Arc` per request makes
     /// all of them write to the same memory.
     pub const fn new(admit: A) -> Self {
         Self {
@@ -79,7 +78,7 @@ impl<A, C> BreakerLayer<A, C> {
         self.report(AtOnce(classify))
     }
 
-    /// Leaves it to a [reporter](Report), such as those of the module `http`, to report what a result means.
+    /// Leaves it to a [reporter](Report), such as those of `atomic-breaker-http`, to report what a result means.
     pub fn report<K>(self, report: K) -> BreakerLayer<A, K> {
         BreakerLayer {
             admit: self.admit,
@@ -109,20 +108,7 @@ pub struct BreakerService<S, A, C = AnyError> {
 }
 
 impl<S, A, C> BreakerService<S, A, C> {
-    /// The inner service.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub const fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    inner_service!();
 
     /// What admits the requests.
     pub const fn admit(&self) -> &A {
@@ -148,7 +134,7 @@ impl<S, A, C> BreakerService<S, A, C> {
         match admitted {
             Ok(permit) => {
                 let call = Oneshot::new(self.inner.clone(), request);
-                ResponseFuture::admitted(call, permit, self.report.clone())
+                ResponseFuture::new(call, false, Some(permit), self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
         }

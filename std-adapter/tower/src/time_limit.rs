@@ -41,8 +41,8 @@ use crate::Timed;
 ///     .layer(TimeLimitLayer::new(Duration::from_secs(3)))
 ///     .service(service_fn(|_: &'static str| pending::<Result<(), Infallible>>()));
 ///
-/// let answer = search.oneshot("breakers").await;
-/// assert!(matches!(answer, Err(ServiceError::Failed(Timed::TimedOut))));
+/// let result = search.oneshot("breakers").await;
+/// assert!(matches!(result, Err(ServiceError::Failed(Timed::TimedOut))));
 /// assert_eq!(SEARCH.state(), State::Open);
 /// # }
 /// ```
@@ -77,20 +77,7 @@ pub struct TimeLimitService<S> {
 }
 
 impl<S> TimeLimitService<S> {
-    /// The inner service.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub const fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    inner_service!();
 }
 
 impl<S, Q> Service<Q> for TimeLimitService<S>
@@ -163,8 +150,8 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.project().state;
-        let answer = match state.as_mut().project() {
-            // Polls the call before the timer, so that an answer that arrives exactly at the limit is in time.
+        let result = match state.as_mut().project() {
+            // Polls the call before the timer, so that a response that arrives exactly at the limit is in time.
             Projected::Limited { call } => match ready!(call.poll(context)) {
                 Ok(result) => result.map_err(Timed::Failed),
                 Err(_) => Err(Timed::TimedOut),
@@ -175,7 +162,7 @@ where
         };
         // Frees what the call holds, perhaps a connection, before the caller continues.
         state.set(State::Done);
-        Poll::Ready(answer)
+        Poll::Ready(result)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{Admit, AtOnce};
 /// to the others, and for a service under a buffer, where requests wait.
 ///
 /// For services that are cloned per request use a [`BreakerLayer`](super::BreakerLayer), which rejects at once. Under a
-/// balancer that would be wrong: an endpoint that answers fast, even if only with errors, looks like the best one.
+/// balancer that would be wrong: an endpoint that responds fast, even if only with errors, looks like the best one.
 ///
 /// | the breaker is | the endpoint is |
 /// |---|---|
@@ -81,7 +81,8 @@ pub struct GateLayer<A, C = AnyError> {
 impl<A> GateLayer<A> {
     /// A layer that asks a breaker and treats every error as a failure.
     ///
-    /// `admit` is a reference to or an `Arc` of a breaker or of a [`Resource`](crate::Resource): one for each endpoint.
+    /// `admit` is a reference to or an `Arc` of a breaker or of a `Resource` (`atomic-breaker-resource`): one for each
+    /// endpoint.
     pub const fn new(admit: A) -> Self {
         Self {
             admit,
@@ -96,7 +97,7 @@ impl<A, C> GateLayer<A, C> {
         self.report(AtOnce(classify))
     }
 
-    /// Leaves it to a [reporter](crate::Report), such as those of the module `http`, to report what a result means.
+    /// Leaves it to a [reporter](crate::Report), such as those of `atomic-breaker-http`, to report what a result means.
     pub fn report<K>(self, report: K) -> GateLayer<A, K> {
         GateLayer {
             admit: self.admit,

@@ -9,13 +9,13 @@ use atomic_breaker::{AnyBreaker, AnyError, BitsOf, Clock, Failure, State, word::
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::super::future::ResponseFuture;
 use super::held::Held;
 use super::pause::Pause;
 use crate::parts::count_panic;
-use crate::{Admit, AnyPermit, OneBreaker, Rejection, Report, ServiceError};
+use crate::{Admit, AnyPermit, OneBreaker, Rejection, Report, ResponseFuture, ServiceError};
 
-/// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer.
+/// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer; one that is taken apart
+/// gives its permit back.
 pub struct GateService<S, A: Admit<()>, C = AnyError> {
     inner: S,
     admit: A,
@@ -53,20 +53,7 @@ impl<S, A: Admit<()>, C> GateService<S, A, C> {
         }
     }
 
-    /// The inner service.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub const fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service. A permit that was held is given back.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    inner_service!();
 }
 
 impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
@@ -176,7 +163,7 @@ where
             Ok(permit) => {
                 let mut permit = Some(permit);
                 let call = count_panic(&mut permit, || self.inner.call(request));
-                ResponseFuture::running(call, permit, self.report.clone())
+                ResponseFuture::new(call, true, permit, self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
         }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::RetryConfigError;
-use super::error::Kind;
 
 /// Exponential pauses with full jitter, drawn anew for every request and every try.
 ///
@@ -12,8 +11,8 @@ use super::error::Kind;
 /// ```
 ///
 /// "Full jitter" from [Exponential Backoff and
-/// Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/) (AWS Architecture Blog), one of
-/// the two kinds that cost the least work there, and the simpler one.
+/// Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/) (AWS Architecture Blog): the
+/// simpler of the two kinds that cost the least work there.
 ///
 /// Not tower's `ExponentialBackoff`: its maker clones the random generator as it is, so that all requests of a service
 /// pause equally long; its jitter is added to the pause; and once a pause has begun it is too late to compare it with a
@@ -72,16 +71,16 @@ impl Backoff {
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
-        let kind = if self.first.is_zero() {
-            Kind::NoFirstPause
+        let message = if self.first.is_zero() {
+            "with a first pause of 0 all callers come back at once, together: lengthen it"
         } else if self.longest.as_nanos() < self.first.as_nanos() {
-            Kind::LongestBelowFirst
+            "the longest pause is shorter than the first one: lengthen it or shorten the first"
         } else if self.factor == 0 {
-            Kind::NoFactor
+            "with a factor of 0 there is no pause: set 1 for constant pauses, 2 to double them"
         } else {
             return Ok(());
         };
-        Err(RetryConfigError(kind))
+        Err(RetryConfigError(message))
     }
 
     /// The maximum pause before retry `retry`; the first retry is 1, and 0 is treated as 1.

@@ -64,7 +64,7 @@ impl RetryBudget {
     pub const fn with(config: BudgetConfig) -> Self {
         match Self::try_with(config) {
             Ok(budget) => budget,
-            Err(error) => panic!("{}", error.message()),
+            Err(error) => panic!("{}", error.0),
         }
     }
 
@@ -126,13 +126,13 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         let mut seen = self.load();
         loop {
             let tokens = seen.withdraw(now_ms, self.config.milli_per_ms(), self.config.max_milli());
-            let (new, answer) = match tokens {
+            let (new, is_granted) = match tokens {
                 Withdrawn::Yes(new) => (new, true),
                 Withdrawn::No(Some(new)) => (new, false),
                 Withdrawn::No(None) => return self.refuse(),
             };
             match self.exchange(seen, new) {
-                Ok(()) if answer => return true,
+                Ok(()) if is_granted => return true,
                 Ok(()) => return self.refuse(),
                 Err(found) => seen = found,
             }

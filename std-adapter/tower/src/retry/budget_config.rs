@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::RetryConfigError;
-use super::error::Kind;
 use super::tokens::{MAX_TOKENS, MILLI};
 
 /// How large a [`RetryBudget`](super::RetryBudget) is, and what fills it. Checked when the budget is built.
@@ -60,20 +59,21 @@ impl BudgetConfig {
     /// # Errors
     /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
-        let kind = if self.max_tokens == 0 {
-            Kind::NoTokens
+        let message = if self.max_tokens == 0 {
+            "a budget of 0 tokens allows no retry: set at least 1 token, or tries to 1"
         } else if self.max_tokens > MAX_TOKENS {
-            Kind::TooManyTokens
+            "a budget holds at most 16777 tokens: lower the maximum"
         } else if self.deposit_percent > 100 {
-            Kind::DepositPercent
+            "a success deposits at most 100 percent of a token: lower the deposit"
         } else if self.tokens_per_second > self.max_tokens {
-            Kind::RefillAboveMost
+            "more tokens a second than the budget holds: lower the refill or raise the maximum"
         } else if self.deposit_percent == 0 && self.tokens_per_second == 0 {
-            Kind::NeverRefilled
+            "a budget without deposits and without a refill is used up once and for all: set \
+             deposit_percent, tokens_per_second or both"
         } else {
             return Ok(());
         };
-        Err(RetryConfigError(kind))
+        Err(RetryConfigError(message))
     }
 
     pub(super) const fn max_milli(&self) -> u32 {

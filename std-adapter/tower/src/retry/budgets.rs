@@ -2,10 +2,8 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
-
 use std::ops::Deref;
 
-use super::error::Kind;
 use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
 
 /// A [`RetryBudget`] for each host, shard or tenant, so that the failures of one leave the others their retries.
@@ -45,7 +43,9 @@ impl RetryBudgets {
     pub fn new(config: BudgetConfig, places: usize) -> Result<Self, RetryConfigError> {
         config.check()?;
         if !(1..=MOST_PLACES).contains(&places) {
-            return Err(RetryConfigError(Kind::Places));
+            return Err(RetryConfigError(
+                "a table of budgets has 1 to 16777216 places: set about 1000",
+            ));
         }
         Ok(Self {
             places: (0..places).map(|_| RetryBudget::with(config)).collect(),

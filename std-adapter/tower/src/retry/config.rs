@@ -1,9 +1,10 @@
-//! The numbers of a policy.
+//! The numbers of a policy, and what is wrong with them.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
-use super::error::Kind;
-use super::{Backoff, RetryConfigError};
+use super::Backoff;
 
 /// How often and for how long a request is tried. Checked when the policy is built.
 ///
@@ -98,10 +99,14 @@ impl RetryConfig {
     /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         if self.tries == 0 {
-            return Err(RetryConfigError(Kind::NoTries));
+            return Err(RetryConfigError(
+                "with 0 tries not even the first call is made: set at least 1, which means no retry",
+            ));
         }
         if self.within.is_zero() {
-            return Err(RetryConfigError(Kind::NoTime));
+            return Err(RetryConfigError(
+                "within 0 no retry begins in time: lengthen it, or set tries to 1 for no retry",
+            ));
         }
         self.backoff.check()
     }
@@ -112,3 +117,16 @@ impl Default for RetryConfig {
         Self::new()
     }
 }
+
+/// Invalid numbers. The message says which, and what to do; in a `const` or `static` it is the message of the compile
+/// error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryConfigError(pub(super) &'static str);
+
+impl fmt::Display for RetryConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Error for RetryConfigError {}

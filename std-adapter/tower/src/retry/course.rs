@@ -11,7 +11,7 @@ use crate::ServiceError;
 
 /// What follows from the result of a try.
 pub(super) enum Next<R> {
-    Answer(R),
+    Return(R),
     Pause(Duration),
 }
 
@@ -137,7 +137,7 @@ where
             Err(ServiceError::Rejected(rejection)) => {
                 return match self.wait(rejection.retry_in()) {
                     Some(pause) => Next::Pause(pause),
-                    None => Next::Answer(self.rejected(Err(ServiceError::Rejected(rejection)))),
+                    None => Next::Return(self.rejected(Err(ServiceError::Rejected(rejection)))),
                 };
             }
         };
@@ -156,7 +156,7 @@ where
                 self.last = Some(result);
                 Next::Pause(pause)
             }
-            None => Next::Answer(result),
+            None => Next::Return(result),
         }
     }
 }

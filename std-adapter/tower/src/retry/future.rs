@@ -101,7 +101,7 @@ where
             // Frees what the call holds, perhaps a connection, before the caller continues.
             this.state.set(State::Over);
             match this.course.after(result) {
-                Next::Answer(answer) => return Poll::Ready(answer),
+                Next::Return(result) => return Poll::Ready(result),
                 Next::Pause(time) => this.state.set(State::Pausing { sleep: sleep(time) }),
             }
         }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// Whether a request may be sent again after it failed: it may have had its effect nevertheless, with only the answer
-/// lost.
+/// Whether a request may be sent again after it failed: it may have had its effect nevertheless, with only the
+/// response lost.
 ///
-/// `http::ByMethod` knows HTTP requests; for others use a closure. Asked before the first try. A request
-/// that the breaker rejected was never sent, and may be sent in any case.
+/// `ByMethod` of `atomic-breaker-http` knows HTTP requests; for others use a closure. Asked before the first try. A
+/// request that the breaker rejected was never sent, and may be sent in any case.
 ///
 /// ```
 /// use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryPolicy};

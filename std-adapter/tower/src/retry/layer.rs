@@ -45,20 +45,7 @@ pub struct RetryService<S, P> {
 }
 
 impl<S, P> RetryService<S, P> {
-    /// The inner service.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service.
-    pub const fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    inner_service!();
 }
 
 impl<S, Q, E, B, I, C, H> Service<Q> for RetryService<S, RetryPolicy<B, I, C, H>>

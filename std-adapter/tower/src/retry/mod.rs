@@ -1,14 +1,13 @@
-//! Retries above a breaker, for [tower](https://docs.rs/tower): bounded in number, in time and by a budget, with pauses
-//! that differ from request to request.
+//! Retries above a breaker: bounded in number, in time and by a budget, with pauses that differ from request to request.
 //!
 //! ```text
 //!  request ─→ Retry ─→ BreakerLayer ─→ time limit of a try ─→ service
 //!               │           │
-//!               │           ├ rejected: answers at once; or, if that is set or the server has asked
-//!               │           │           for the pause before, waits retry_in, at no cost
+//!               │           ├ rejected: returns at once; or, if that is set or the server has asked
+//!               │           │           for the pause before, waits for retry_in, at no cost
 //!               │           └ made:     a try
-//!               ├ success:  deposits a share of a token; answers
-//!               ├ ignored:  answers
+//!               ├ success:  deposits a share of a token; returns
+//!               ├ ignored:  returns
 //!               └ failure:  may this request be sent twice? is a try left? does the pause end in time?
 //!                           has the budget a token?  ─ yes ─→ pauses, then asks the breaker again
 //! ```
@@ -23,35 +22,6 @@
 //! | `budgets` | [`RetryBudgets`]: one for each host or other key |
 //! | `idempotent` | [`Idempotent`]: which requests may be sent twice |
 //! | `hint` | [`RetryHint`]: how long the server asks to wait |
-//! | `error` | [`RetryConfigError`] |
-//!
-//! ```
-//! use atomic_breaker_tower::{
-//!     Breaker, BreakerLayer, Config, RetryBudget, RetryConfig, RetryLayer, RetryPolicy, breaker,
-//! };
-//! use tower::{ServiceBuilder, ServiceExt, service_fn};
-//!
-//! // Both outlive the requests.
-//! static SEARCH: Breaker = breaker(Config::new());
-//! static BUDGET: RetryBudget = RetryBudget::new();
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
-//! let tries = std::sync::atomic::AtomicU32::new(0);
-//! let search = ServiceBuilder::new()
-//!     .layer(RetryLayer::new(
-//!         // Searching twice harms nobody.
-//!         RetryPolicy::new(RetryConfig::new(), &BUDGET, |_| true),
-//!     ))
-//!     .layer(BreakerLayer::new(&SEARCH))
-//!     .service(service_fn(|_: &'static str| async {
-//!         match tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-//!             0 => Err(std::io::Error::other("connection reset")),
-//!             _ => Ok("found"),
-//!         }
-//!     }));
-//! assert_eq!(search.oneshot("rust").await.unwrap(), "found");
-//! # }
-//! ```
 
 mod backoff;
 mod budget;
@@ -59,7 +29,6 @@ mod budget_config;
 mod budgets;
 mod config;
 mod course;
-mod error;
 mod future;
 mod hint;
 mod idempotent;
@@ -71,8 +40,7 @@ pub use backoff::Backoff;
 pub use budget::{AnyBudget, BudgetSnapshot, RetryBudget};
 pub use budget_config::BudgetConfig;
 pub use budgets::{BudgetByKey, BudgetOf, RetryBudgets};
-pub use config::RetryConfig;
-pub use error::RetryConfigError;
+pub use config::{RetryConfig, RetryConfigError};
 pub use future::RetryFuture;
 pub use hint::{NoHint, RetryHint};
 pub use idempotent::Idempotent;

@@ -24,13 +24,13 @@ use super::{AnyBudget, NoHint, RetryConfig};
 /// once in any case: the same response has opened the breaker, which adds its jitter, so the retry would come too
 /// early.
 ///
-/// What counts as a failure: every error, or what a [classifier](Self::classify) says, preferably the same one as the
+/// Every error counts as a failure, or what a [classifier](Self::classify) says, preferably the same one as the
 /// breaker's.
 ///
 /// A request costs one reading of tokio's clock, a clone of the policy and, where it may be made again, a clone of the
 /// request for each try, so its body must be cheap to clone, as `Bytes` is. reqwest's requests are not `Clone`: let the
-/// stack take `http::Request<Bytes>`, and put `reqwest::HttpClient` below it (feature `reqwest`). A streamed body
-/// cannot be sent twice and must bypass this layer.
+/// stack take `http::Request<Bytes>`, and put the `HttpClient` of `atomic-breaker-http` below it. A streamed body cannot
+/// be sent twice and must bypass this layer.
 ///
 /// The breaker belongs below; the other way round, where a whole series of tries would be one call of the breaker, does
 /// not compile:
@@ -99,7 +99,7 @@ impl<B, I, C, H> RetryPolicy<B, I, C, H> {
     /// long responses ask to wait.
     ///
     /// # Panics
-    /// As [`new`](RetryPolicy::new).
+    /// Like [`new`](RetryPolicy::new).
     pub const fn from_parts(
         config: RetryConfig,
         budget: B,
@@ -108,7 +108,7 @@ impl<B, I, C, H> RetryPolicy<B, I, C, H> {
         hint: H,
     ) -> Self {
         if let Err(error) = config.check() {
-            panic!("{}", error.message());
+            panic!("{}", error.0);
         }
         Self {
             config,

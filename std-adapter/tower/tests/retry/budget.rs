@@ -205,7 +205,7 @@ fn each_key_has_a_budget_of_its_own_and_refused_retries_are_counted() {
 fn a_table_of_budgets_that_makes_no_sense_is_an_error() {
     let error = |config, places| RetryBudgets::new(config, places).unwrap_err().to_string();
     let config = BudgetConfig::new();
-    assert!(error(config, 0).contains("take about 1000"));
+    assert!(error(config, 0).contains("set about 1000"));
     assert!(error(config, usize::MAX).contains("16777216"));
     assert!(error(config.max_tokens(0), 9).contains("0 tokens"));
 }

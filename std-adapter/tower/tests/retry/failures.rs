@@ -92,7 +92,7 @@ async fn a_hint_delays_the_retry_of_its_caller() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hint_without_end_is_answered_at_once_and_costs_nothing() {
+async fn with_a_hint_without_end_the_response_is_returned_at_once_and_costs_nothing() {
     for hint in [10 * SECOND, Duration::from_nanos(u64::MAX), Duration::MAX] {
         let (server, budget) = (Server::failing(LENIENT, usize::MAX), budget());
         let policy = RetryPolicy::new(CONFIG, budget, always).hint(move |_: &Answer| Some(hint));

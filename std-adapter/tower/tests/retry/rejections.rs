@@ -35,7 +35,7 @@ async fn a_rejected_request_waits_until_the_breaker_admits_and_no_sooner() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unless_asked_to_wait_it_answers_the_rejection_at_once() {
+async fn unless_asked_to_wait_it_returns_the_rejection_at_once() {
     let server = Server::failing(RULES, 0);
     server.breaker.trip();
     let client = server.client(RetryPolicy::new(RetryConfig::new(), budget(), always));
@@ -102,7 +102,7 @@ async fn a_retry_that_is_rejected_for_good_gives_its_token_back() {
 
 /// The last word of the server is not lost; nor does it look as if nothing had been done.
 #[tokio::test(start_paused = true)]
-async fn a_rejection_is_the_answer_only_to_a_request_that_was_never_made() {
+async fn a_rejection_is_returned_only_for_a_request_that_was_never_made() {
     for limit in [1, 2] {
         let server = Server::failing(RULES.consecutive_failures(limit), usize::MAX);
         let config = RetryConfig::new().tries(9);

@@ -68,7 +68,7 @@ async fn a_future_that_is_dropped_gives_the_slot_back_wherever_it_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_hangs_until_somebody_loses_patience_has_failed() {
+async fn a_probe_that_hangs_until_its_caller_loses_patience_has_failed() {
     let (server, fake) = (breaker(), Fake::new(Mood::Hangs));
     let mut guarded = BreakerLayer::new(Arc::clone(&server)).layer(fake);
     open_time_over(&server).await;
@@ -182,7 +182,7 @@ async fn a_classifier_says_what_counts() {
 
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "polled after it was ready")]
-async fn polling_an_answered_call_again_panics() {
+async fn polling_a_completed_call_again_panics() {
     let mut guarded = BreakerLayer::new(breaker()).layer(Fake::new(Mood::Fails));
     let mut call = pin!(guarded.call(1));
     assert!(matches!(poll!(call.as_mut()), Poll::Ready(Err(_))));
@@ -218,7 +218,7 @@ async fn what_the_call_held_is_free_when_it_has_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_while_an_answered_call_is_dropped_is_a_failure() {
+async fn a_panic_while_a_completed_call_is_dropped_is_a_failure() {
     struct Connection;
     impl Drop for Connection {
         fn drop(&mut self) {

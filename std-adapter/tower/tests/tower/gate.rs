@@ -65,7 +65,8 @@ async fn open_it_is_not_ready_until_the_time_is_over_without_any_traffic() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_transition_wakes_it_at_once_where_somebody_watches_and_within_a_second_elsewhere() {
+async fn a_transition_wakes_it_at_once_where_a_watch_is_the_observer_and_within_a_second_elsewhere()
+{
     async fn noticed<A>(server: A) -> Duration
     where
         A: Admit<()> + OneBreaker + Clone,

@@ -58,7 +58,7 @@ async fn what_was_waited_before_the_call_does_not_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_endpoint_that_nobody_calls_loses_its_permit_to_one_that_waits() {
+async fn an_endpoint_that_is_not_called_loses_its_permit_to_one_that_waits() {
     let server = Arc::new(Breaker::new(RULES.probe_lease(3 * SECOND), TokioClock));
     let fake = Fake::new(Mood::AnswersAfter(SECOND));
     let (mut idle, mut busy) = (gate(&server, &fake), gate(&server, &fake));

@@ -151,7 +151,7 @@ async fn it_works_boxed_and_by_reference() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_axum_router_answers_503_with_the_time_to_wait() {
+async fn an_axum_router_responds_with_503_and_the_time_to_wait() {
     static SERVER: Resource<OnTokio> = Resource::new(Breaker::new(
         Config::new()
             .consecutive_failures(1)

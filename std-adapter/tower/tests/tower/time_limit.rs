@@ -25,7 +25,7 @@ async fn a_call_that_hangs_and_a_service_that_is_never_ready_time_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_at_the_limit_is_in_time() {
+async fn a_response_at_the_limit_is_in_time() {
     for limit in [SECOND, Duration::from_millis(1), Duration::ZERO] {
         let mood = match limit {
             Duration::ZERO => Mood::Answers,
@@ -38,7 +38,7 @@ async fn an_answer_at_the_limit_is_in_time() {
 
 /// The limit has passed before anybody looks, yet the answer is there.
 #[tokio::test(start_paused = true)]
-async fn the_answer_comes_before_the_time() {
+async fn the_response_arrives_before_the_limit() {
     let mut limited = TimeLimitLayer::new(SECOND).layer(Fake::new(Mood::Answers));
     let call = limited.call(1);
     tokio::time::advance(60 * SECOND).await;
@@ -65,7 +65,7 @@ async fn the_longest_duration_is_no_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_timed_out_is_dropped_before_the_error_is_answered() {
+async fn what_timed_out_is_dropped_before_the_error_is_returned() {
     let held = Arc::new(());
     let hangs = tower::service_fn({
         let held = Arc::clone(&held);
