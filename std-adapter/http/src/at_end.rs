@@ -5,12 +5,11 @@ use std::fmt;
 use http::{HeaderMap, Response};
 use http_body::Body;
 
-use super::Scope;
-use super::body::{BodyRule, ReportingBody};
-use super::reason::Reason;
-use super::rules::{ErrorRule, EveryError};
 use crate::parts::judged;
-use crate::{AnyPermit, Classify, Outcome, Report};
+use crate::{
+    AnyPermit, BodyRule, Classify, ErrorRule, EveryError, Outcome, Reason, Report, ReportingBody,
+    Scope,
+};
 
 /// If the head of the response says success, waits for the end of the body, so that a body that breaks off counts as a
 /// failure. If the classifier calls the head a failure or ignores it, that is reported at once.
@@ -69,24 +68,20 @@ pub struct AtEnd<C, Y = EveryError> {
 
 impl<C> AtEnd<C> {
     /// Waits for the end of the body where `head` says success.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{AnyError, AtEnd};
-    ///
-    /// // Whatever the status.
-    /// let any = AtEnd::new(AnyError);
-    /// # let _ = any;
-    /// ```
     pub const fn new(head: C) -> Self {
-        Self {
-            head,
-            body_errors: EveryError,
-            probes_wait: false,
-        }
+        Self::with(head, EveryError, false)
     }
 }
 
 impl<C, Y> AtEnd<C, Y> {
+    pub(crate) const fn with(head: C, body_errors: Y, probes_wait: bool) -> Self {
+        Self {
+            head,
+            body_errors,
+            probes_wait,
+        }
+    }
+
     /// What an error of the body counts as; a failure of weight 1 unless set. The closure must name the type of the
     /// error.
     ///
@@ -96,7 +91,7 @@ impl<C, Y> AtEnd<C, Y> {
     ///
     /// let http = HttpClassifier::new().at_end_of_body().body_errors(|error: &io::Error| {
     ///     match error.kind() {
-    ///         // A limit of ours.
+    ///         // A limit of this side.
     ///         ErrorKind::FileTooLarge => Outcome::Ignored,
     ///         _ => Failure::new().into(),
     ///     }
@@ -104,15 +99,11 @@ impl<C, Y> AtEnd<C, Y> {
     /// # let _ = http;
     /// ```
     pub fn body_errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> AtEnd<C, F> {
-        AtEnd {
-            head: self.head,
-            body_errors: errors,
-            probes_wait: self.probes_wait,
-        }
+        AtEnd::with(self.head, errors, self.probes_wait)
     }
 
-    /// [`body_errors`](Self::body_errors) with a rule that has a name: `UsualErrors` for the bodies of hyper,
-    /// `ReqwestErrors` for those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
+    /// [`body_errors`](Self::body_errors) with a rule that has a name: [`UsualErrors`](crate::UsualErrors) for
+    /// the bodies of hyper, `ReqwestErrors` for those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
     ///
     /// ```
     /// use atomic_breaker_http::{AtEnd, HttpClassifier, UsualErrors};
@@ -126,43 +117,17 @@ impl<C, Y> AtEnd<C, Y> {
         C: Copy,
         Y: Copy,
     {
-        AtEnd {
-            head: self.head,
-            body_errors: rule,
-            probes_wait: self.probes_wait,
-        }
-    }
-
-    pub(crate) fn with_body_rule<R>(self, rule: R) -> AtEnd<C, R> {
-        AtEnd {
-            head: self.head,
-            body_errors: rule,
-            probes_wait: self.probes_wait,
-        }
+        AtEnd::with(self.head, rule, self.probes_wait)
     }
 
     /// Makes probes wait for the end of a body of unknown length, too. For servers whose bodies are short and break
     /// off: their breaker then stays open until a whole body has arrived.
-    ///
-    /// ```
-    /// use atomic_breaker_http::HttpClassifier;
-    ///
-    /// let http = HttpClassifier::new().at_end_of_body().probes_at_end();
-    /// # let _ = http;
-    /// ```
     pub const fn probes_at_end(mut self) -> Self {
         self.probes_wait = true;
         self
     }
 
     /// The classifier of the head, for instance for its [`retry_hint`](super::HttpClassifier::retry_hint).
-    ///
-    /// ```
-    /// use atomic_breaker_http::HttpClassifier;
-    ///
-    /// let http = HttpClassifier::new().at_end_of_body();
-    /// assert_eq!(http.head().retry_hint(&http::Response::new(())), None);
-    /// ```
     pub const fn head(&self) -> &C {
         &self.head
     }

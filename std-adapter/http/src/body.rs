@@ -8,8 +8,8 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::scope::{Scope, report_by};
-use crate::{AnyPermit, Outcome};
+use crate::scope::report_by;
+use crate::{AnyPermit, Outcome, Scope};
 
 /// What the end of a body says about the server. For protocols whose body says how the call went.
 ///
@@ -113,7 +113,7 @@ pin_project! {
         // `None` once the call is reported.
         open: Option<(P, R)>,
         dropped: Option<Outcome>,
-        // The server was asked, and has not answered.
+        // The server was asked, and has not responded.
         waiting: bool,
         ended: bool,
     }
@@ -155,13 +155,6 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> ReportingBody<B, P, R> {
 
 impl<B, P: AnyPermit, R> ReportingBody<B, P, R> {
     /// A body without a permit: used when the call has already been reported.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Breaker, Permit, ReportingBody};
-    ///
-    /// let body: ReportingBody<&str, Permit<&'static Breaker>, ()> = ReportingBody::reported("hello");
-    /// assert!(body.is_reported());
-    /// ```
     pub const fn reported(body: B) -> Self {
         Self {
             body,
@@ -256,7 +249,7 @@ fn end<P: AnyPermit, R: BodyRule<E>, E>(open: &mut Option<(P, R)>, trailers: Opt
     }
 }
 
-// Layers that answer in place of the service, such as on a timeout, need an empty body.
+// Layers that respond in place of the service, such as on a timeout, need an empty body.
 impl<B: Default, P: AnyPermit, R> Default for ReportingBody<B, P, R> {
     fn default() -> Self {
         Self::reported(B::default())

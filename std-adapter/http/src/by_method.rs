@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method, Request};
 
-use atomic_breaker_tower::Idempotent;
+use crate::Idempotent;
 
 /// HTTP requests may be sent twice if their method or their sender says so: the rule of
-/// [`HttpClassifier::retry_policy`](super::HttpClassifier::retry_policy) and of `ClientGuard`.
+/// [`HttpClassifier::retry_policy`](crate::HttpClassifier::retry_policy) and [`ClientGuard`](crate::ClientGuard).
 ///
 /// In this order:
 ///
-/// 1. `MayRepeat` among the extensions of the request decides, either way.
+/// 1. [`MayRepeat`] among the extensions of the request decides, either way.
 /// 2. The idempotent methods of [RFC 9110, 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), and only
 ///    these: GET, HEAD, OPTIONS, TRACE, PUT, DELETE.
 /// 3. Others with an [`Idempotency-Key`](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/):
@@ -58,7 +58,7 @@ impl<B> Idempotent<Request<B>> for ByMethod {
     fn is_idempotent(&self, request: &Request<B>) -> bool {
         match request.extensions().get() {
             Some(MayRepeat(word)) => *word,
-            None => is_idempotent(request.method()) || idempotency_key(request.headers()).is_some(),
+            None => may_be_sent_twice(request.method(), request.headers()),
         }
     }
 
@@ -67,12 +67,14 @@ impl<B> Idempotent<Request<B>> for ByMethod {
     }
 }
 
-// Not `Method::is_idempotent`: which requests are tried again must not change with another crate's version.
-fn is_idempotent(method: &Method) -> bool {
-    matches!(
+/// What the method and the sender say.
+pub(crate) fn may_be_sent_twice(method: &Method, headers: &HeaderMap) -> bool {
+    // Not `Method::is_idempotent`: which requests are tried again must not change with another crate's version.
+    let is_idempotent = matches!(
         *method,
         Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
-    )
+    );
+    is_idempotent || idempotency_key(headers).is_some()
 }
 
 /// The `Idempotency-Key` of a request, if there is exactly one that is usable: the same key in each try tells the server

@@ -9,7 +9,7 @@ use super::head::ResponseHead;
 use super::reason::{Reason, why};
 use super::retry_after::RetryAfter;
 use super::rules::{ErrorRule, EveryError, StatusRule, UsualStatuses};
-use super::scope::report_by;
+use super::scope::report_result;
 use crate::{AnyPermit, Classify, Failure, Outcome, Report};
 
 /// The [classifier](Classify) of HTTP: 5xx, 408, 429 and every `Err` count as failed. It looks at the head of the
@@ -18,7 +18,7 @@ use crate::{AnyPermit, Classify, Failure, Outcome, Report};
 /// - A `Retry-After` of a **503** opens the breaker at once, at least for that long.
 /// - A **429** counts as one failure, and its `Retry-After` is for the caller alone ([`retry_hint`](Self::retry_hint)):
 ///   where several tenants share a host, the quota of one must not shut out the others.
-/// - Every other **4xx** is a success: the server has answered, the request was wrong.
+/// - Every other **4xx** is a success: the server has responded, the request was wrong.
 ///
 /// `Copy`, two words in addition to what its closures capture, and usable for any number of breakers.
 ///
@@ -177,11 +177,8 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        let judge = || {
-            let scope = result.as_ref().err().map(|error| self.errors.scope(error));
-            (self.classify(&result), scope.unwrap_or_default())
-        };
-        report_by(permit, judge, || why(&result));
+        let outcome = || self.classify(&result);
+        report_result(permit, &result, &self.errors, outcome, || why(&result));
         result
     }
 }

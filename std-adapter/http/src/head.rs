@@ -7,44 +7,20 @@ use http::{HeaderMap, Response, StatusCode, response};
 ///
 /// Implemented for [`http::Response`] with any body, for its [`Parts`](response::Parts), for references, with the
 /// feature `reqwest` for `reqwest::Response`, and for a status with headers, which every client has:
+/// `HTTP.response(&(response.status(), response.headers()))`.
 ///
-/// ```
-/// use atomic_breaker_http::{Config, Failure, HttpClassifier, Outcome, breaker};
-/// # mod reqwest {
-/// #     use http::{HeaderMap, StatusCode};
-/// #     #[derive(Default)] pub struct Response(StatusCode, HeaderMap);
-/// #     pub struct Error;
-/// #     impl Response {
-/// #         pub fn status(&self) -> StatusCode { self.0 }
-/// #         pub fn headers(&self) -> &HeaderMap { &self.1 }
-/// #     }
-/// # }
-///
-/// static HTTP: HttpClassifier = HttpClassifier::new();
-///
-/// let classify = |result: &Result<reqwest::Response, reqwest::Error>| match result {
-///     Ok(response) => HTTP.response(&(response.status(), response.headers())),
-///     Err(_) => Failure::new().into(),
-/// };
-/// let server = breaker(Config::new());
-/// let answer = server.call_with(classify, || Ok(reqwest::Response::default()));
-/// assert!(answer.is_ok());
-/// # let _ = |error: reqwest::Error| Err::<reqwest::Response, _>(error);
-/// # let _ = Outcome::Ignored;
-/// ```
-///
-/// For your own response type it takes a few lines:
+/// Your own response type takes a few lines:
 ///
 /// ```
 /// use atomic_breaker_http::{HttpClassifier, ResponseHead};
 /// use http::{HeaderMap, StatusCode};
 ///
-/// struct Answer {
+/// struct Reply {
 ///     status: StatusCode,
 ///     headers: HeaderMap,
 /// }
 ///
-/// impl ResponseHead for Answer {
+/// impl ResponseHead for Reply {
 ///     fn status(&self) -> StatusCode {
 ///         self.status
 ///     }
@@ -53,12 +29,12 @@ use http::{HeaderMap, Response, StatusCode, response};
 ///     }
 /// }
 ///
-/// let answer = Answer { status: StatusCode::BAD_GATEWAY, headers: HeaderMap::new() };
-/// assert!(HttpClassifier::new().response(&answer) != atomic_breaker_http::Outcome::Success);
+/// let reply = Reply { status: StatusCode::BAD_GATEWAY, headers: HeaderMap::new() };
+/// assert!(HttpClassifier::new().response(&reply) != atomic_breaker_http::Outcome::Success);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be an HTTP response",
-    note = "return `Result<http::Response<_>, _>` from the call, or implement `ResponseHead` for a type of yours"
+    note = "return `Result<http::Response<_>, _>` from the call, or implement `ResponseHead` for your own type"
 )]
 pub trait ResponseHead {
     /// The status of the response.

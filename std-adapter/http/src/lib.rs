@@ -1,8 +1,7 @@
 //! [`atomic-breaker`](atomic_breaker) circuit breakers for HTTP and gRPC: what responses say about the server that sent
 //! them, and everything around an HTTP client in the right order: [`ClientGuard`].
 //!
-//! It includes everything in [`atomic_breaker_registry`] and [`atomic_breaker_tower`], and
-//! [`SlidingRatio`].
+//! It includes everything in [`atomic_breaker_registry`] and [`atomic_breaker_tower`], and [`SlidingRatio`].
 //!
 //! ```
 //! use atomic_breaker_http::{Breaker, CallError, Config, HttpClassifier, breaker};
@@ -23,13 +22,13 @@
 //!
 //! | result | counts as | why | to change it |
 //! |---|---|---|---|
-//! | 1xx, 2xx, 3xx, 600 and above | success | the server has answered | [`statuses`](HttpClassifier::statuses) |
+//! | 1xx, 2xx, 3xx, 600 and above | success | the server has responded | [`statuses`](HttpClassifier::statuses) |
 //! | 408 | failure | the server, or a proxy, ran out of time | [`fails_on`](HttpClassifier::fails_on) |
 //! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
-//! | other 4xx | success | the server has answered, the request was wrong | [`statuses`](HttpClassifier::statuses) |
+//! | other 4xx | success | the server has responded, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
 //! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
-//! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no answer | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
+//! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no response | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
 //! | body that breaks off | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
 //! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
@@ -42,7 +41,7 @@
 //! | the same, and bodies should count | [`call_reported`] and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | reqwest | `HttpClient`, or `BreakerMiddleware`: features `reqwest`, `reqwest-middleware` |
 //! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
-//! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no answer |
+//! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no response |
 //! | a response without a `Result`, such as in axum middleware | [`HttpClassifier::response`] |
 //! | tonic | [`GrpcClassifier`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
 //! | a custom protocol with a verdict at the end | [`BodyRule`] |
@@ -51,7 +50,7 @@
 //!
 //! # A time limit belongs within
 //!
-//! A server that hangs sends no answer, so there is nothing to classify: the timeout must be an error *inside* the
+//! A server that hangs sends no response, so there is nothing to classify: the timeout must be an error *inside* the
 //! call, see [`call_async`](atomic_breaker::Breaker::call_async). For a body that hangs, it must be an error of the
 //! body or of the client: a `timeout` around the reading drops the body, which [cancels](ReportingBody).
 //! [`Config::slow_call`](crate::Config::slow_call) counts what is dropped too late.
@@ -59,7 +58,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `origin` | [`Origin`]: a host as a key |
-//! | `causes`, `request_error`, `client_error`, `chain` | an error with its causes; why there is no response; looking inside errors that wrap others |
+//! | `causes`, `request_error`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
 //! | `head`, `grpc_code`, `reason`, `retry_after` | heads of responses; codes of gRPC; reasons in words; `Retry-After` and push-back |
 //! | `scope`, `rules`, `usual_errors` | whom an error concerns; rules for statuses and errors |
 //! | `body`, `at_end` | bodies that report at their end |
@@ -77,7 +76,6 @@ mod at_end;
 mod body;
 mod by_method;
 mod causes;
-mod chain;
 mod classifier;
 mod client;
 #[cfg(feature = "reqwest")]
@@ -101,9 +99,9 @@ mod usual_errors;
 #[cfg(feature = "reqwest-middleware")]
 pub use self::reqwest::{BreakerMiddleware, rejection_of};
 #[cfg(feature = "reqwest")]
-pub use self::reqwest::{HttpClient, HttpClientFuture, ReqwestErrors, into_reqwest, repeatable};
+pub use self::reqwest::{HttpClient, ReqwestErrors, into_reqwest, repeatable};
 pub use at_end::{AtEnd, HttpBodyRule};
-#[doc(no_inline)]
+#[doc(hidden)]
 pub use atomic_breaker_registry::parts;
 #[doc(no_inline)]
 pub use atomic_breaker_registry::*;
@@ -116,9 +114,8 @@ pub use by_method::{ByMethod, Deadline, MayRepeat, idempotency_key};
 pub use causes::{WithCauses, text_of};
 pub use classifier::HttpClassifier;
 pub use client::{
-    AnyClientGuard, AtEndOfBody, AtHead, ClientConfig, ClientConfigError, ClientGuard, ClientLayer,
-    ClientService, DeadlineService, Ending, Guarded, Hosts, SomeObserver, Tried, TryFuture,
-    TryService,
+    AnyClientGuard, AtEndOfBody, AtHead, ClientBody, ClientConfig, ClientConfigError, ClientGuard,
+    ClientLayer, ClientService, Ending, Guarded, Hosts, SomeObserver,
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;

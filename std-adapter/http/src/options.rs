@@ -177,21 +177,6 @@ impl<S, X> HttpClassifier<S, X> {
     }
 
     /// Reports at the end of the body, so that one that breaks off counts as a failure. See [`AtEnd`].
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Config, HttpClassifier, Permit, Report, breaker};
-    /// use http::Response;
-    /// use std::{convert::Infallible, sync::Arc};
-    ///
-    /// let http = HttpClassifier::new().at_end_of_body();
-    /// let server = Arc::new(breaker(Config::new()));
-    /// let permit = Permit::acquire(Arc::clone(&server))?;
-    /// let response = Ok::<_, Infallible>(Response::new(String::from("hello")));
-    /// // The body takes the permit along.
-    /// let response = http.report(permit, response).unwrap();
-    /// # let _ = response;
-    /// # Ok::<(), atomic_breaker_http::Rejected>(())
-    /// ```
     pub const fn at_end_of_body(self) -> AtEnd<Self> {
         AtEnd::new(self)
     }

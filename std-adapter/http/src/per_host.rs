@@ -2,11 +2,9 @@
 
 use http::Request;
 
-use super::Origin;
-use crate::{Admit, Rejection};
-use atomic_breaker_registry::{AnyRegistry, KeyedAdmit, KeyedPermit};
+use crate::{Admit, AnyRegistry, KeyedAdmit, KeyedPermit, Origin, OriginError, Rejection};
 
-/// Asks the breaker of a request's host: for layers. Features `http` and `registry`.
+/// Asks the breaker of a request's host: for layers, and with the feature `reqwest` also for reqwest's own requests.
 ///
 /// The host is that of the URI, or else of the `Host` header. A request that names none, as tonic's clients send unless
 /// they are built with `with_origin`, is **rejected** with an error that says what to do
@@ -33,9 +31,8 @@ use atomic_breaker_registry::{AnyRegistry, KeyedAdmit, KeyedPermit};
 /// # Ok::<(), atomic_breaker_http::OriginError>(())
 /// ```
 ///
-/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](atomic_breaker_registry::Registry::leak), a
-/// `LazyLock`) or an `Arc`, but cloning an `Arc` per request makes all threads write to the same memory. Also for
-/// reqwest's own requests, with the feature `reqwest`.
+/// `H` leads to the registry: a `&'static` reference ([`Registry::leak`](crate::Registry::leak), a
+/// `LazyLock`) or an `Arc`, but cloning an `Arc` per request makes all threads write to the same memory.
 #[derive(Clone, Debug)]
 pub struct PerHost<H> {
     registry: H,
@@ -66,11 +63,11 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
     /// Asks the breaker of the host, if one was found.
     pub(crate) fn admit_to(
         &self,
-        found: Result<Origin, super::OriginError>,
+        found: Result<Origin, OriginError>,
     ) -> Result<KeyedPermit<H>, Rejection> {
         let origin = match (found, &self.origin) {
             (Ok(origin), _) => origin,
-            (Err(super::OriginError::Missing), Some(origin)) => origin.clone(),
+            (Err(OriginError::Missing), Some(origin)) => origin.clone(),
             (Err(error), _) => return Err(Rejection::without_key(error.message())),
         };
         KeyedPermit::acquire(self.registry.clone(), origin)

@@ -3,8 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::WithCauses;
-use crate::{Rejection, ServiceError, Timed};
+use crate::{Rejection, ServiceError, Timed, WithCauses};
 
 /// Why a request got no response. A response of any status is a response: only the breaker and the retry look at the
 /// status.

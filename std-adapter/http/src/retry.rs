@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::{ByMethod, EveryError, HttpClassifier, ResponseHead, UsualStatuses};
-use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryHint, RetryPolicy};
+use crate::{
+    ByMethod, EveryError, HttpClassifier, ResponseHead, RetryBudget, RetryConfig, RetryHint,
+    RetryPolicy, UsualStatuses,
+};
 
 /// When an HTTP request is retried: [`HttpClassifier::retry_policy`].
 pub type HttpRetryPolicy<B = &'static RetryBudget, S = UsualStatuses, X = EveryError> =

@@ -52,12 +52,6 @@ impl RetryAfter {
     pub const DEFAULT_LIMIT: Duration = Duration::from_secs(300);
 
     /// Hints up to [300 s](Self::DEFAULT_LIMIT); longer ones are cut to that.
-    ///
-    /// ```
-    /// use atomic_breaker_http::RetryAfter;
-    ///
-    /// assert_eq!(RetryAfter::new().limit(), RetryAfter::DEFAULT_LIMIT);
-    /// ```
     pub const fn new() -> Self {
         Self::with_limit(Self::DEFAULT_LIMIT)
     }

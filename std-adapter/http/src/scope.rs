@@ -1,17 +1,9 @@
 //! Whom an error concerns, and how often it counts.
 
 use crate::parts::judged;
-use crate::{AnyPermit, Failure, Outcome};
+use crate::{AnyPermit, ErrorRule, Failure, Outcome};
 
 /// Whom an error concerns, in addition to its [outcome](super::ErrorRule::outcome): says how often a failure counts.
-///
-/// ```
-/// use atomic_breaker_http::{ErrorRule, Scope};
-/// use std::io;
-///
-/// let rule = |_: &io::Error| atomic_breaker_http::Failure::new().into();
-/// assert_eq!(rule.scope(&io::Error::other("reset")), Scope::Call, "a closure knows no other");
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
@@ -51,6 +43,24 @@ pub(crate) fn report_by<P: AnyPermit>(
         (Scope::Caller, Outcome::Failure(_)) => None,
         _ => permit.report_because(outcome, why),
     };
+}
+
+/// [`report_by`] for a result whose errors a rule judges.
+pub(crate) fn report_result<P: AnyPermit, T, E>(
+    permit: P,
+    result: &Result<T, E>,
+    errors: &impl ErrorRule<E>,
+    outcome: impl FnOnce() -> Outcome,
+    why: impl FnOnce() -> String,
+) {
+    let scope = |error| errors.scope(error);
+    let judge = || {
+        (
+            outcome(),
+            result.as_ref().map_or_else(scope, |_| Scope::Call),
+        )
+    };
+    report_by(permit, judge, why);
 }
 
 /// For a failure that says nothing by itself, but counts once for all calls that it ended.

@@ -3,11 +3,10 @@
 use std::error::Error;
 use std::io;
 
-use super::chain::causes_of;
-use super::{ErrorRule, Scope};
+use crate::causes::causes_of;
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
-use crate::{Failure, Outcome, Rejection};
+use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
 
 /// A [rule](ErrorRule) for the errors of hyper-based clients: hyper-util, tonic, and `HttpClient` of this crate. It
 /// recognizes them alone or as the cause of another error: a dead host counts as failed, and a mistake of the caller is
@@ -15,9 +14,9 @@ use crate::{Failure, Outcome, Rejection};
 ///
 /// | error | counts as |
 /// |---|---|
-/// | no connection, a timeout, an answer that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
-/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping is not answered | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
-/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and answered, as `ClientGuard` and reqwest do |
+/// | no connection, a timeout, a response that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
+/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping gets no response | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and gets a response, as `ClientGuard` and reqwest do |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |
@@ -25,7 +24,7 @@ use crate::{Failure, Outcome, Rejection};
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
 ///
 /// Its verdict on an error does not depend on which features other crates enable; the errors of reqwest itself are for
-/// `ReqwestErrors`, feature `reqwest`.
+/// `ReqwestErrors`.
 ///
 /// ```
 /// use atomic_breaker_http::{ErrorRule, Failure, HttpClassifier, Outcome, UsualErrors, UsualStatuses};
@@ -80,30 +79,27 @@ pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
     }
 }
 
-/// What happened to a request that has no answer because its connection ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loss {
-    /// The host did not look at it.
-    Unprocessed,
-    /// It is not known.
-    Unanswered,
-}
+/// How many connections of a pool may turn out to be broken within one try.
+pub(crate) const FRESH_CONNECTIONS: u32 = 8;
 
-/// Whether a connection ended before an answer, so that another one may be tried.
-pub(crate) fn loss_of(error: &(dyn Error + 'static)) -> Option<Loss> {
+/// Whether to send a request again at once, on a fresh connection: the last one ended before a response, and the
+/// request was refused unprocessed or may be sent twice.
+pub(crate) fn needs_fresh_connection(
+    error: &(dyn Error + 'static),
+    may_repeat: impl FnOnce() -> bool,
+) -> bool {
     match verdict(error) {
-        Verdict::Unprocessed => Some(Loss::Unprocessed),
-        Verdict::Lost { .. } => Some(Loss::Unanswered),
-        _ => None,
+        Verdict::Unprocessed => true,
+        Verdict::Lost { .. } => may_repeat(),
+        _ => false,
     }
 }
 
 /// What an error says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+enum Verdict {
     /// The outcome is known already.
     Known(Outcome),
-    /// The connection ended before the answer; other calls may have been on it.
+    /// The connection ended before the response; other calls may have been on it.
     Lost {
         is_shared: bool,
     },
@@ -131,7 +127,7 @@ impl Verdict {
     }
 }
 
-pub(crate) fn verdict(error: &(dyn Error + 'static)) -> Verdict {
+fn verdict(error: &(dyn Error + 'static)) -> Verdict {
     if Rejection::in_chain(error).is_some() {
         return Verdict::Known(Outcome::Ignored);
     }

@@ -7,7 +7,7 @@ use atomic_breaker::{Config, Ratio};
 
 use super::check::{ClientConfigError, check};
 use super::ending::{AtEndOfBody, AtHead, Ending};
-use atomic_breaker_tower::{Backoff, BudgetConfig, RetryConfig};
+use crate::{Backoff, BudgetConfig, RetryConfig};
 
 /// How requests are made: deadline, tries, breakers.
 ///
@@ -130,13 +130,6 @@ impl ClientConfig {
 impl ClientConfig<AtEndOfBody> {
     /// Makes a probe wait for the end of its body even if the length is not known: for hosts whose bodies all come to
     /// an end. An endless one, such as a stream of events, would keep the breaker half-open.
-    ///
-    /// ```
-    /// use atomic_breaker_http::ClientConfig;
-    ///
-    /// let config = ClientConfig::new().at_end_of_body().probes_at_end();
-    /// assert!(config.check().is_ok());
-    /// ```
     pub const fn probes_at_end(mut self) -> Self {
         self.probes_at_end = true;
         self
@@ -156,7 +149,7 @@ impl<R> ClientConfig<R> {
     /// How long one try may take, until the head of its response has arrived. A try that takes longer is dropped and
     /// counts as a failure of the host.
     ///
-    /// If a connection breaks before an answer, another one is tried at once, within the same try and so within the
+    /// If a connection breaks before a response, another one is tried at once, within the same try and so within the
     /// same probe, up to eight times: idle connections fail this way, one after the other, if the host closed its side
     /// unnoticed. Each attempt costs a token of the [budget](Self::budget). Only requests that may be sent twice are
     /// sent again, and those that were refused unprocessed (`REFUSED_STREAM`, a `GOAWAY` before them). A try that is
@@ -234,9 +227,9 @@ impl<R> ClientConfig<R> {
         self.breaker
     }
 
-    /// How many hosts are remembered. An open one keeps its place. Where callers choose the hosts, this many hosts of
-    /// theirs that send `Retry-After` fill all places for [`Config::max_retry_after`], and calls to others pass
-    /// unguarded meanwhile. See [`Registry`](atomic_breaker_registry::Registry).
+    /// How many hosts are remembered. An open one keeps its place. Where callers choose the hosts, this many
+    /// of them that send `Retry-After` fill all places for [`Config::max_retry_after`], and calls to others pass
+    /// unguarded meanwhile. See [`Registry`](crate::Registry).
     pub const fn capacity(mut self, hosts: usize) -> Self {
         self.capacity = hosts;
         self
@@ -246,7 +239,7 @@ impl<R> ClientConfig<R> {
     /// set. Probes always may. Each continues until the head of its response has arrived or the limit of a try has
     /// passed, and is then reported like any other.
     ///
-    /// So a host is judged only by what it does itself: one that answers in time stays closed, or closes again, however
+    /// So a host is judged only by what it does itself: one that responds in time stays closed, or closes again, however
     /// early its callers leave, and one that hangs is tripped by as many calls as the rules require failures, even if
     /// all of their callers leave. If the rules require more failures than this number, this many calls count in each
     /// limit of a try.
@@ -257,13 +250,6 @@ impl<R> ClientConfig<R> {
     /// run, such as a current-thread runtime between two calls of `block_on`, holds the tries that callers left in it:
     /// until it runs again they keep their places here, and count as [in flight](Self::in_flight_limit). With such
     /// runtimes use 0.
-    ///
-    /// ```
-    /// use atomic_breaker_http::ClientConfig;
-    ///
-    /// let config = ClientConfig::new().outliving(8);
-    /// assert!(config.check().is_ok());
-    /// ```
     pub const fn outliving(mut self, tries: u32) -> Self {
         self.outliving = tries;
         self

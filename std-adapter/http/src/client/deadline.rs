@@ -7,9 +7,7 @@ use http::Request;
 use tower::util::Oneshot;
 use tower_service::Service;
 
-use crate::Deadline;
-use crate::Timed;
-use atomic_breaker_tower::TimeLimitFuture;
+use crate::{Deadline, TimeLimitFuture, Timed};
 
 /// Ends a request at the deadline of all requests, or at [its own](Deadline) if that is sooner.
 #[derive(Clone, Copy, Debug)]

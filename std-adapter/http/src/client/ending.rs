@@ -3,8 +3,10 @@
 use std::error::Error;
 
 use crate::usual_errors::scope_of;
-use crate::{AtEnd, ErrorRule, HttpClassifier, Scope, UsualErrors, UsualStatuses, WithCauses};
-use crate::{Failure, Outcome, Timed};
+use crate::{
+    AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, Scope, Timed, UsualErrors, UsualStatuses,
+    WithCauses,
+};
 
 /// When a try is reported: [`AtHead`] or [`AtEndOfBody`].
 pub trait Ending: Copy + sealed::Sealed {
@@ -25,7 +27,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A try is reported at the head of its response.
+/// A try is reported at the head of its response: the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtHead {}
 
@@ -56,12 +58,7 @@ impl Ending for AtEndOfBody {
         http: HttpClassifier<UsualStatuses, Tried<X>>,
         probes_at_end: bool,
     ) -> Self::Report<X> {
-        let at_end = http.at_end_of_body().with_body_rule(UsualErrors);
-        if probes_at_end {
-            at_end.probes_at_end()
-        } else {
-            at_end
-        }
+        AtEnd::with(http, UsualErrors, probes_at_end)
     }
 }
 

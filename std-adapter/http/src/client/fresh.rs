@@ -1,7 +1,5 @@
-//! After a connection broke before an answer, tries a fresh one within the same try.
-
+//! After a connection broke before a response, uses a fresh one within the same try.
 use std::error::Error;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -10,16 +8,11 @@ use pin_project_lite::pin_project;
 use tower::util::Oneshot;
 use tower_service::Service;
 
-use super::budget::BudgetOfHost;
-use super::handle::AnyClientGuard;
-use crate::ByMethod;
-use crate::usual_errors::{Loss, loss_of};
-use atomic_breaker_tower::{AnyBudget, Idempotent};
+use super::handle::{AnyClientGuard, BudgetOfHost};
+use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
+use crate::{AnyBudget, ByMethod, Idempotent};
 
-/// How many connections of a pool may turn out to be broken within one try.
-pub(super) const FRESH_CONNECTIONS: u32 = 8;
-
-/// Sends a request again, at once and within its try, if its connection broke before an answer: an idle pooled
+/// Sends a request again, at once and within its try, if its connection broke before a response: an idle pooled
 /// connection fails this way if the host closed its side unnoticed, and that says nothing about the host as it is now.
 /// Each time costs a token of the budget. A request that was refused unprocessed is sent again whatever its method,
 /// others only if they may be sent twice.
@@ -87,10 +80,8 @@ where
         let mut this = self.project();
         loop {
             let result = ready!(this.call.as_mut().poll(context));
-            let is_worth_it = |error: &S::Error| match loss_of(error) {
-                None => false,
-                Some(Loss::Unprocessed) => true,
-                Some(Loss::Unanswered) => ByMethod.is_idempotent(this.request),
+            let is_worth_it = |error: &S::Error| {
+                needs_fresh_connection(error, || ByMethod.is_idempotent(this.request))
             };
             // The token last, so that none is wasted.
             if *this.left == 0
@@ -103,11 +94,5 @@ where
             let call = Oneshot::new(this.service.client.clone(), this.request.clone());
             this.call.set(call);
         }
-    }
-}
-
-impl<S: Service<Request<B>>, B, H> fmt::Debug for FreshFuture<S, B, H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FreshFuture").finish_non_exhaustive()
     }
 }

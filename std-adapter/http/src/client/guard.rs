@@ -7,10 +7,10 @@ use atomic_breaker::{Clock, Config};
 
 use super::outlive::Rooms;
 use super::{AtHead, ClientConfig, ClientConfigError, ClientLayer, Ending};
-use crate::Origin;
-use crate::{SlidingRatio, StdClock};
-use atomic_breaker_registry::{InFlightCounts, KeyedObserver, Registry};
-use atomic_breaker_tower::{RetryBudget, RetryBudgets};
+use crate::{
+    InFlightCounts, KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets, SlidingRatio,
+    StdClock,
+};
 
 /// The breakers of all hosts.
 pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObserver>;
@@ -115,8 +115,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     {
         config.check()?;
         let places = config.capacity.min(MOST_PLACES);
-        let budgets =
-            RetryBudgets::new(config.budget, if config.shares_budget { 1 } else { places });
+        let of_budgets = if config.shares_budget { 1 } else { places };
         let hosts = Registry::builder(config.rules())
             .capacity(config.capacity)
             .clock(clock.clone())
@@ -129,7 +128,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
                 .map(|most| InFlightCounts::new(places, most)),
             config,
             hosts,
-            budgets: budgets.map_err(ClientConfigError::Retry)?,
+            budgets: RetryBudgets::new(config.budget, of_budgets)?,
         })
     }
 

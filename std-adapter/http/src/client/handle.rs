@@ -4,12 +4,11 @@ use std::ops::Deref;
 
 use atomic_breaker::Clock;
 
+use http::Request;
+
 use super::guard::SomeObserver;
 use super::{ClientGuard, Ending, Hosts};
-use crate::Origin;
-use crate::SlidingRatio;
-use atomic_breaker_registry::{AnyRegistry, InFlightCounts};
-use atomic_breaker_tower::RetryBudgets;
+use crate::{AnyBudget, AnyRegistry, BudgetOf, InFlightCounts, Origin, RetryBudgets, SlidingRatio};
 
 /// A handle that leads to a [`ClientGuard`]: a `&'static` reference or an `Arc`.
 pub trait AnyClientGuard: Deref<Target = ClientGuard<Self::Clock, Self::Ending>> + Clone {
@@ -68,5 +67,33 @@ impl<H: AnyClientGuard> Deref for InFlightOf<H> {
     fn deref(&self) -> &InFlightCounts {
         let counts = self.0.in_flight.as_ref();
         counts.expect("only made for a guard that counts")
+    }
+}
+
+/// Finds the budget by the same host as the breaker.
+#[derive(Clone, Debug)]
+pub struct BudgetOfHost<H> {
+    guard: H,
+    /// The host of requests that name none.
+    origin: Option<Origin>,
+}
+
+impl<H> BudgetOfHost<H> {
+    pub(super) const fn new(guard: H, origin: Option<Origin>) -> Self {
+        Self { guard, origin }
+    }
+}
+
+impl<B, H: AnyClientGuard> AnyBudget<Request<B>> for BudgetOfHost<H> {
+    type Found = BudgetOf<BudgetsOf<H>>;
+
+    fn budget_of(&self, request: &Request<B>) -> Self::Found {
+        let budgets = BudgetsOf(self.guard.clone());
+        let named = Origin::of_request(request).ok();
+        match named.as_ref().or(self.origin.as_ref()) {
+            Some(origin) => BudgetOf::new(budgets, origin),
+            // Such a request is rejected, so any budget will do.
+            None => BudgetOf::new(budgets, &()),
+        }
     }
 }

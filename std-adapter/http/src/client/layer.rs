@@ -11,21 +11,20 @@ use tower::util::MapErr;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::budget::BudgetOfHost;
+use super::ClientGuard;
 use super::deadline::DeadlineService;
+use super::ending::{AtEndOfBody, Ending, Tried};
 use super::fresh::Fresh;
-use super::handle::{AnyClientGuard, HostsOf};
+use super::handle::{AnyClientGuard, BudgetOfHost, HostsOf};
 use super::outlive::TryService;
-use super::{ClientGuard, Ending, Tried};
-use crate::RequestError;
-use crate::{Admit, Rejection, Report, ServiceError, Timed};
-use crate::{ByMethod, HttpClassifier, Origin, PerHost, UsualErrors, UsualStatuses, WithCauses};
-use atomic_breaker_tower::{
-    BreakerLayer, RetryLayer, RetryPolicy, RetryService, TimeLimitLayer, TimeLimitService,
+use crate::{
+    BreakerLayer, ByMethod, HttpBodyRule, HttpClassifier, KeyedPermit, Origin, PerHost, Report,
+    ReportingBody, RequestError, RetryLayer, RetryPolicy, RetryService, ServiceError, StdClock,
+    TimeLimitLayer, TimeLimitService, Timed, UsualErrors, UsualStatuses, WithCauses,
 };
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
-/// which must be `Clone` to be sent again; `X` judges the errors of the client.
+/// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.
 ///
 /// The client, its futures and the requests must be `Send`, as a try may continue in a task of its own when its caller
 /// leaves. The error of the client must be an [`Error`], so that the last failure in a rejection names its causes; a
@@ -41,9 +40,9 @@ pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors> {
 }
 
 impl<B, H: AnyClientGuard> ClientLayer<B, H> {
-    /// The layer of a guard to which `guard` leads: a `&'static` reference, for which there is
-    /// [`ClientGuard::layer`], or an `Arc`. Each request clones the handle a few times; under load from many threads
-    /// take a reference, since clones of an `Arc` make all threads write to the same memory.
+    /// The layer of a guard in an `Arc`, so that the guard is freed with the last client; a `&'static` guard has
+    /// [`ClientGuard::layer`]. Each request clones the `Arc` a few times, and these clones make all threads write to the
+    /// same memory: under load from many threads use a `static`, or [leak](ClientGuard::leak) the guard.
     ///
     /// ```
     /// use atomic_breaker_http::{ClientConfig, ClientGuard, ClientLayer, ClientService};
@@ -51,17 +50,11 @@ impl<B, H: AnyClientGuard> ClientLayer<B, H> {
     /// use std::{io, sync::Arc};
     /// use tower::{Layer, util::BoxCloneSyncService};
     ///
-    /// type Client = BoxCloneSyncService<Request<String>, Response<String>, io::Error>;
-    ///
-    /// /// The guard goes when the last client does.
-    /// struct Shop {
-    ///     client: ClientService<Client, String, Arc<ClientGuard>>,
-    /// }
-    ///
-    /// # fn shop(client: Client) -> Result<Shop, atomic_breaker_http::ClientConfigError> {
+    /// # type Client = BoxCloneSyncService<Request<String>, Response<String>, io::Error>;
+    /// # fn client(client: Client) -> Result<(), atomic_breaker_http::ClientConfigError> {
     /// let guard = Arc::new(ClientGuard::new(ClientConfig::new())?);
-    /// let shop = Shop { client: ClientLayer::of(guard).layer(client) };
-    /// # Ok(shop)
+    /// let client: ClientService<Client, String, Arc<ClientGuard>> = ClientLayer::of(guard).layer(client);
+    /// # Ok(())
     /// # }
     /// ```
     pub const fn of(guard: H) -> Self {
@@ -76,8 +69,8 @@ impl<B, H: AnyClientGuard> ClientLayer<B, H> {
 
 impl<B, H, X> ClientLayer<B, H, X> {
     /// What each error of the client says about the host, in place of [`UsualErrors`]. The closure must name the type
-    /// of the error; a function cast to `fn(&E) -> Outcome` has a type that can be written in a struct. A timeout of a
-    /// try is always a failure.
+    /// of the error; cast to `fn(&E) -> Outcome` its type can be written in a struct. A timeout of a try is always a
+    /// failure.
     ///
     /// ```
     /// use atomic_breaker_http::{ClientConfig, ClientGuard, ErrorRule, Failure, Outcome, UsualErrors};
@@ -127,18 +120,18 @@ impl<B, H, X> ClientLayer<B, H, X> {
     }
 }
 
-type OfHost<B, H> = OfRequests<B, PerHost<HostsOf<H>>>;
 type Http<X> = HttpClassifier<UsualStatuses, Tried<X>>;
 type EndOf<H, X> = <<H as AnyClientGuard>::Ending as Ending>::Report<X>;
 type Try<S, E, H> = TimeLimitService<MapErr<Fresh<S, H>, fn(E) -> WithCauses<E>>>;
-type Tries<S, E, B, H, X> = TryService<Try<S, E, H>, OfHost<B, H>, EndOf<H, X>, Request<B>, H>;
+type Tries<S, E, B, H, X> =
+    TryService<Try<S, E, H>, PerHost<HostsOf<H>>, EndOf<H, X>, Request<B>, H>;
 type Policy<H, X> = RetryPolicy<BudgetOfHost<H>, ByMethod, Http<X>, HttpClassifier>;
 type Retried<S, E, B, H, X> = DeadlineService<RetryService<Tries<S, E, B, H, X>, Policy<H, X>>>;
 type Flatten<E> = fn(Timed<ServiceError<Timed<WithCauses<E>>>>) -> RequestError<E>;
 
-/// A client that a [`ClientLayer`] can guard: a [`Service`] that takes `Request<B>`, can be cloned, and whose error is an
-/// [`Error`].
-pub trait Guarded<B, H, X>: Service<Request<B>> {
+/// A client that a [`ClientLayer`] can guard: a [`Service`] of `Request<B>`s that can be cloned, and whose error is an
+/// [`Error`]. Nothing needs to implement it.
+pub trait Guarded<B, H = &'static ClientGuard, X = UsualErrors>: Service<Request<B>> {
     #[doc(hidden)]
     type Stack: Service<Request<B>, Error = RequestError<Self::Error>>;
 }
@@ -155,8 +148,15 @@ where
     type Stack = MapErr<Retried<S, E, B, H, X>, Flatten<E>>;
 }
 
-/// A client behind a [`ClientLayer`]. `S` is the client, `B` the body of its requests; the other parameters are those of
-/// the layer.
+/// A client behind a [`ClientLayer`]: a [`Service`] of `Request<B>`s, whose error is a [`RequestError`]. Its type can be
+/// written in a struct:
+///
+/// | parameter | |
+/// |---|---|
+/// | `S` | the client: hyper-util's `Client<HttpConnector, B>`, `HttpClient` for reqwest, or any other that is [`Guarded`] |
+/// | `B` | the body of its requests |
+/// | `H` | what leads to the guard: `Arc<ClientGuard>` unless the guard is `'static`; a guard with another clock, or one that [reports at the end of the body](crate::ClientConfig::at_end_of_body), is `&'static ClientGuard<StdClock, AtEndOfBody>` |
+/// | `X` | the rule for the client's errors, if it was [replaced](ClientLayer::errors): `fn(&E) -> Outcome` |
 ///
 /// ```
 /// use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService};
@@ -168,7 +168,6 @@ where
 /// static GUARD: LazyLock<ClientGuard> =
 ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
 ///
-/// /// `Client` stands for the client of hyper-util, `HttpClient` of reqwest or any other.
 /// struct Shop {
 ///     client: ClientService<Client, String>,
 /// }
@@ -188,6 +187,12 @@ where
 pub struct ClientService<S, B, H = &'static ClientGuard, X = UsualErrors>(S::Stack)
 where
     S: Guarded<B, H, X>;
+
+/// The body of a response of a [`ClientService`] that reports a try at the [end of the
+/// body](crate::ClientConfig::at_end_of_body). `B` is the body of the client inside. Other clients return their
+/// responses as they are.
+pub type ClientBody<B, H = &'static ClientGuard<StdClock, AtEndOfBody>> =
+    ReportingBody<B, KeyedPermit<HostsOf<H>>, HttpBodyRule<UsualErrors>>;
 
 impl<S: Guarded<B, H, X>, B, H, X> Service<Request<B>> for ClientService<S, B, H, X> {
     type Response = <S::Stack as Service<Request<B>>>::Response;
@@ -235,7 +240,6 @@ where
             Some(origin) => by_host.with_origin(origin.clone()),
             None => by_host,
         };
-        let by_host = OfRequests(by_host, PhantomData);
         let http = || HttpClassifier::with_rules(UsualStatuses, Tried(self.errors.clone()));
         let budget = BudgetOfHost::new(self.guard.clone(), self.origin.clone());
         let retry = RetryPolicy::from_parts(
@@ -255,29 +259,6 @@ where
         let service = RetryLayer::new(retry).layer(service);
         let service = DeadlineService::new(service, config.deadline);
         ClientService(MapErr::new(service, RequestError::flatten as fn(_) -> _))
-    }
-}
-/// Admits requests with one type of body, so that the layer determines it: clients accept any.
-pub struct OfRequests<B, A>(A, PhantomData<fn(B)>);
-
-impl<B, A: Admit<Request<B>>> Admit<Request<B>> for OfRequests<B, A> {
-    type Permit = A::Permit;
-
-    #[inline]
-    fn admit(&self, request: &Request<B>) -> Result<A::Permit, Rejection> {
-        self.0.admit(request)
-    }
-}
-
-impl<B, A: Clone> Clone for OfRequests<B, A> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone(), PhantomData)
-    }
-}
-
-impl<B, A: fmt::Debug> fmt::Debug for OfRequests<B, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

@@ -7,31 +7,25 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `config` | [`ClientConfig`]: all settings, with sane defaults |
-//! | `plan` | the settings as text |
-//! | `check` | settings that contradict each other, and how the errors say so |
+//! | `config`, `check`, `plan` | [`ClientConfig`]: the settings; those that contradict each other; as text |
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
-//! | `fresh` | after a connection broke before an answer, a fresh one is tried |
-//! | `budget` | the retry budget of a request's host |
-//! | `guard`, `handle` | [`ClientGuard`]: the state that outlives the requests; what leads to it |
-//! | `layer` | [`ClientLayer`]: the layer around a client |
-//! | `deadline` | [`DeadlineService`]: the time limit of a request, [its own](Deadline) or that of all |
-//! | `outlive` | [`TryService`]: tries that continue when their callers leave |
-//! |
+//! | `guard`, `handle` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
+//! | `layer` | [`ClientLayer`] and [`ClientService`] |
+//! | `deadline` | the time limit of a request, its own or that of all |
+//! | `outlive` | tries that continue when their callers leave |
+//! | `fresh` | after a connection broke before a response, a fresh one within the same try |
 //!
-//! A request on its way through the files of this package, of those below it, and of the core:
+//! A request on its way:
 //!
 //! | step | where |
 //! |---|---|
-//! | the stack is put together | `client/layer`, the outermost layer last |
-//! | deadline, retry | `client/deadline`; `tower/retry/future` with a `retry/course` for each request |
-//! | which breaker | `tower/service`: `per_host` makes the key, `registry/permit` acquires for it |
-//! | admitted or rejected | `registry/admission`; where the key has a slot, by the core's `acquire` |
-//! | the try | `tower/time_limit`, then `client/fresh` and your client |
-//! | what it means | `tower/future`: `classifier`, by `client/ending` at the head or at the end of the body |
-//! | reported | `registry/report`; where the key has a slot, by the core's `report`: success leaves a clear word as it is |
+//! | the stack is put together | `layer`, the outermost layer last |
+//! | deadline, retry | `deadline`; `retry` of the package `tower`, with a `Course` for each request |
+//! | which breaker | `per_host` makes the key; `permit` of the package `registry` acquires for it |
+//! | the try | `outlive`; below it `time_limit` of the package `tower`, then `fresh` and your client |
+//! | what it means | `classifier`, called by `ending` at the head or at the end of the body |
+//! | reported | `report` of the package `registry`; a success leaves a clear word as it is |
 
-mod budget;
 mod check;
 mod config;
 mod deadline;
@@ -45,9 +39,7 @@ mod plan;
 
 pub use check::ClientConfigError;
 pub use config::ClientConfig;
-pub use deadline::DeadlineService;
-pub use ending::{AtEndOfBody, AtHead, Ending, Tried};
+pub use ending::{AtEndOfBody, AtHead, Ending};
 pub use guard::{ClientGuard, Hosts, SomeObserver};
 pub use handle::AnyClientGuard;
-pub use layer::{ClientLayer, ClientService, Guarded};
-pub use outlive::{TryFuture, TryService};
+pub use layer::{ClientBody, ClientLayer, ClientService, Guarded};

@@ -1,6 +1,9 @@
 //! Tries that continue when their callers leave.
+#![expect(
+    missing_debug_implementations,
+    reason = "only a `ClientService` holds them"
+)]
 
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,10 +15,10 @@ use tower::util::Oneshot;
 use tower_service::Service;
 
 use super::handle::{AnyClientGuard, HostsOf, InFlightOf};
-use crate::Origin;
-use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
-use atomic_breaker_registry::{Counted, InFlightCounts, KeyedPermit};
-use atomic_breaker_tower::{BreakerService, ResponseFuture};
+use crate::{
+    Admit, AnyPermit, BreakerService, Counted, InFlightCounts, KeyedPermit, Origin, Rejection,
+    Report, ResponseFuture, ServiceError,
+};
 
 /// A breaker around tries that continue when their callers leave:
 /// [`ClientConfig::outliving`](super::ClientConfig::outliving). `Q` is the request, and `G` leads to the guard.
@@ -68,18 +71,6 @@ where
             leave: self.leave,
             guard: self.guard.clone(),
         }
-    }
-}
-
-impl<S: fmt::Debug, A, C, Q, G> fmt::Debug for TryService<S, A, C, Q, G>
-where
-    BreakerService<S, A, C>: Service<Q>,
-    G: AnyClientGuard,
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryService")
-            .field("inner", self.inner.get_ref())
-            .finish_non_exhaustive()
     }
 }
 
@@ -194,12 +185,6 @@ impl<F: Future, G: AnyClientGuard> Future for TryFuture<F, G> {
             }
             Projected::Rejected { call } => call.poll(context),
         }
-    }
-}
-
-impl<F, G: AnyClientGuard> fmt::Debug for TryFuture<F, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryFuture").finish_non_exhaustive()
     }
 }
 

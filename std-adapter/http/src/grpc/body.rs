@@ -6,11 +6,7 @@ use http::HeaderMap;
 
 use super::classifier::GrpcClassifier;
 use super::rules::{CodeRule, UsualCodes};
-use crate::Outcome;
-use crate::Scope;
-use crate::body::BodyRule;
-use crate::grpc_code::GrpcCode;
-use crate::rules::{ErrorRule, EveryError};
+use crate::{BodyRule, ErrorRule, EveryError, GrpcCode, Outcome, Scope};
 
 /// The [rule](BodyRule) of [`GrpcClassifier`].
 pub struct GrpcBodyRule<S = UsualCodes, Y = EveryError> {

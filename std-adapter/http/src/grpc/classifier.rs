@@ -10,9 +10,10 @@ use super::rules::{CodeRule, UsualCodes};
 use crate::body::ReportingBody;
 use crate::grpc_code::GrpcCode;
 use crate::reason::Reason;
-use crate::scope::report_by;
-use crate::{AnyPermit, Failure, Outcome, Report};
-use crate::{ErrorRule, EveryError, PushBack, ResponseHead, RetryAfter};
+use crate::scope::report_result;
+use crate::{
+    AnyPermit, ErrorRule, EveryError, Failure, Outcome, PushBack, Report, ResponseHead, RetryAfter,
+};
 
 /// Reports gRPC calls according to their `grpc-status`, wherever it arrives: in the headers of a response without a
 /// body, otherwise in the trailers at the end of the body, which takes the permit along until then. Needs no tonic, and
@@ -22,14 +23,14 @@ use crate::{ErrorRule, EveryError, PushBack, ResponseHead, RetryAfter};
 /// |---|---|
 /// | `UNAVAILABLE`, `INTERNAL`, `DATA_LOSS`, `UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED` | failure |
 /// | `CANCELLED` | ignored |
-/// | the other eleven | success: the server has answered |
+/// | the other eleven | success: the server has responded |
 ///
 /// | otherwise | counts as |
 /// |---|---|
 /// | `grpc-status` that is not a valid code | `UNKNOWN` |
 /// | body that ends without `grpc-status` | `UNKNOWN` |
 /// | HTTP status other than 200 without `grpc-status`, such as from a proxy | what the [table](GrpcCode::from_http) of gRPC says |
-/// | content type other than `application/grpc`, without `grpc-status` | `UNKNOWN`: not the server but something in front of it has answered |
+/// | content type other than `application/grpc`, without `grpc-status` | `UNKNOWN`: the response is not from the server but from something in front of it |
 /// | `Err`, error of the body | failure, unless [set](Self::errors) [otherwise](Self::body_errors) |
 /// | body dropped before its end | cancelled, see [`ReportingBody`]: without a status there is no verdict |
 ///
@@ -46,8 +47,8 @@ use crate::{ErrorRule, EveryError, PushBack, ResponseHead, RetryAfter};
 /// successes whose failure arrives in the trailers. If a verdict at the headers is what you want,
 /// [`at_head`](Self::at_head) is a classifier.
 ///
-/// Errors that end many calls at once, such as those of a connection, count once with the rule `UsualErrors` (feature
-/// `client`, `keep` or `reqwest`): `GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors)`.
+/// Errors that end many calls at once, such as those of a connection, count once with the rule
+/// [`UsualErrors`](crate::UsualErrors): `GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors)`.
 ///
 /// For tonic's own types there is [`code`](Self::code):
 ///
@@ -67,7 +68,7 @@ use crate::{ErrorRule, EveryError, PushBack, ResponseHead, RetryAfter};
 /// fn classify<T>(result: &Result<T, Status>) -> Outcome {
 ///     match result {
 ///         Ok(_) => Outcome::Success,
-///         // Made here and not by the server; tonic's own time-out comes as `CANCELLED`.
+///         // Made here and not by the server; tonic's own timeout comes as `CANCELLED`.
 ///         Err(status) if status.source().is_some() => Failure::new().into(),
 ///         // With tonic: `status.metadata().as_ref()`.
 ///         Err(status) => GRPC.code((status.code() as i32).into(), status.metadata()),
@@ -199,9 +200,7 @@ impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
             _ => outcome,
         }
     }
-}
 
-impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
     /// A few words about a result that counted as a failure.
     pub(super) fn why<T: ResponseHead, E: fmt::Display>(&self, result: &Result<T, E>) -> String
     where
@@ -228,12 +227,9 @@ where
         result: Result<Response<B>, E>,
     ) -> Result<Self::Output<P>, E> {
         let Some(Head::Later { without }) = result.as_ref().ok().map(head) else {
-            let judge = || {
-                let scope = result.as_ref().err().map(|error| self.errors.scope(error));
-                let outcome = self.at_head_of(&result).unwrap_or(Outcome::Ignored);
-                (outcome, scope.unwrap_or_default())
-            };
-            report_by(permit, judge, || self.why(&result));
+            let why = || self.why(&result);
+            let outcome = || self.at_head_of(&result).unwrap_or(Outcome::Ignored);
+            report_result(permit, &result, &self.errors, outcome, why);
             return result.map(|response| response.map(ReportingBody::reported));
         };
         let classifier = GrpcClassifier {

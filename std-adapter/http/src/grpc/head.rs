@@ -4,9 +4,8 @@ use std::fmt;
 
 use super::classifier::GrpcClassifier;
 use super::rules::{CodeRule, UsualCodes};
-use crate::scope::report_by;
-use crate::{AnyPermit, Classify, Outcome, Report};
-use crate::{ErrorRule, EveryError, ResponseHead};
+use crate::scope::report_result;
+use crate::{AnyPermit, Classify, ErrorRule, EveryError, Outcome, Report, ResponseHead};
 
 /// [`GrpcClassifier`] without the body: a call whose status is not in its headers counts as a success.
 /// Made by [`GrpcClassifier::at_head`].
@@ -52,12 +51,9 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        let judge = || {
-            let error = result.as_ref().err();
-            let scope = error.map(|error| self.0.errors.scope(error));
-            (self.classify(&result), scope.unwrap_or_default())
-        };
-        report_by(permit, judge, || self.0.why(&result));
+        let why = || self.0.why(&result);
+        let outcome = || self.classify(&result);
+        report_result(permit, &result, &self.0.errors, outcome, why);
         result
     }
 }

@@ -9,7 +9,6 @@ mod rules;
 
 pub use body::GrpcBodyRule;
 pub use classifier::GrpcClassifier;
-
 pub use head::GrpcAtHead;
 pub use own_limit::{GrpcLimits, LimitedPermit};
 pub use rules::{CodeRule, UsualCodes};

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use super::classifier::GrpcClassifier;
 use super::head::GrpcAtHead;
-use crate::Outcome;
-use crate::RetryAfter;
-use crate::grpc_code::GrpcCode;
+use crate::{GrpcCode, Outcome, RetryAfter};
 
 impl<S, X, Y> GrpcClassifier<S, X, Y> {
     /// A classifier with your own rules, also in a `static`: for codes, for calls without a response, for bodies that
@@ -53,14 +51,6 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
 
     /// What the error of a call without a response counts as; a failure of weight 1 unless set. The closure must name
     /// the type of the error.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Failure, GrpcClassifier};
-    /// use std::io;
-    ///
-    /// let grpc = GrpcClassifier::new().errors(|_: &io::Error| Failure::with_weight(3).into());
-    /// # let _ = grpc;
-    /// ```
     pub fn errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> GrpcClassifier<S, F, Y> {
         GrpcClassifier {
             codes: self.codes,
@@ -73,17 +63,6 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
 
     /// What an error of the body counts as; a failure of weight 1 unless set. The closure must name the type of the
     /// error.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Failure, GrpcClassifier, Outcome};
-    /// use std::io::{self, ErrorKind};
-    ///
-    /// let grpc = GrpcClassifier::new().body_errors(|error: &io::Error| match error.kind() {
-    ///     ErrorKind::Interrupted => Outcome::Ignored,
-    ///     _ => Failure::new().into(),
-    /// });
-    /// # let _ = grpc;
-    /// ```
     pub fn body_errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> GrpcClassifier<S, X, F> {
         GrpcClassifier {
             codes: self.codes,
@@ -96,14 +75,6 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
 
     /// A push-back is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the breaker
     /// needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
-    ///
-    /// ```
-    /// use atomic_breaker_http::GrpcClassifier;
-    /// use std::time::Duration;
-    ///
-    /// let grpc = GrpcClassifier::new().max_push_back(Duration::from_secs(10));
-    /// # let _ = grpc;
-    /// ```
     pub const fn max_push_back(mut self, limit: Duration) -> Self {
         self.hints = RetryAfter::with_limit(limit);
         self

@@ -1,7 +1,6 @@
 //! Which codes are failures.
 
-use crate::grpc_code::GrpcCode;
-use crate::{Failure, Outcome};
+use crate::{Failure, GrpcCode, Outcome};
 
 /// Says what a code counts as. Closures `Fn(GrpcCode) -> Outcome` implement it.
 ///
@@ -27,7 +26,7 @@ impl<F: Fn(GrpcCode) -> Outcome> CodeRule for F {
 }
 
 /// `UNAVAILABLE`, `INTERNAL`, `DATA_LOSS`, `UNKNOWN`, `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` are failures of
-/// weight 1, `CANCELLED` is ignored, the rest are successes: the server has answered.
+/// weight 1, `CANCELLED` is ignored, the rest are successes: the server has responded.
 ///
 /// ```
 /// use atomic_breaker_http::{CodeRule, Failure, GrpcCode, Outcome, UsualCodes};

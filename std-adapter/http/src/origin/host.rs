@@ -1,10 +1,10 @@
-//! Which hosts are accepted. Keys are kept, and come from outside.
+//! Which hosts are accepted, as keys are kept and come from outside; and why a request names none.
 
+use std::error::Error;
+use std::fmt;
 use std::net::Ipv6Addr;
 
 use http::uri::Authority;
-
-use super::OriginError;
 
 /// Without the dot at its end (RFC 1035, 3.1, as text).
 const MAX_NAME: usize = 253;
@@ -56,3 +56,43 @@ fn is_name(host: &str) -> bool {
 fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
+
+/// Why a request names no server that could have a breaker of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OriginError {
+    /// The URI is only a path, and there is no `Host` header.
+    Missing,
+    /// The text in place of the host can be neither a DNS name nor an IP address: more than 253 bytes, a label that is
+    /// empty or has more than 63, or a character other than letters, digits, `-` and `_`.
+    BadHost,
+    /// The port is not a number up to 65,535.
+    BadPort,
+}
+
+impl OriginError {
+    pub(crate) const fn message(self) -> &'static str {
+        match self {
+            Self::Missing => {
+                "the request names no host, so there is no breaker for it: give its client an absolute URI (tonic: \
+                 `with_origin`), or name the host of such requests by `PerHost::with_origin` or \
+                 `ClientLayer::with_origin`"
+            }
+            Self::BadHost => {
+                "the host of the request is no DNS name of at most 253 bytes and no IP address, so there is no breaker \
+                 for it: correct the URI"
+            }
+            Self::BadPort => {
+                "the port of the request is not a number up to 65535, so there is no breaker for it: correct the URI"
+            }
+        }
+    }
+}
+
+impl fmt::Display for OriginError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+impl Error for OriginError {}

@@ -1,6 +1,5 @@
 //! The server that a request goes to.
 
-mod error;
 mod host;
 
 use std::fmt;
@@ -10,7 +9,9 @@ use http::header::HOST;
 use http::uri::{Authority, Scheme};
 use http::{Request, Uri};
 
-pub use error::OriginError;
+pub use host::OriginError;
+
+use crate::KeyName;
 
 /// The server that a request goes to: scheme, host and port (RFC 6454), as a key for a breaker per host.
 ///
@@ -34,7 +35,7 @@ pub use error::OriginError;
 /// # Ok::<(), atomic_breaker_http::OriginError>(())
 /// ```
 ///
-/// With the features `registry` and `tower`, `PerHost` takes it from each request of a layer.
+/// [`PerHost`](crate::PerHost) takes it from each request of a layer.
 pub struct Origin {
     scheme: Option<Scheme>,
     authority: Authority,
@@ -169,7 +170,7 @@ impl fmt::Display for Origin {
     }
 }
 
-impl atomic_breaker_registry::KeyName for Origin {
+impl KeyName for Origin {
     fn from_name(name: &str) -> Option<Self> {
         Self::of(&name.parse().ok()?).ok()
     }

@@ -1,11 +1,9 @@
 //! reqwest's client as a service of `http::Request`s.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use http::Request;
-use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use crate::ClientError;
@@ -98,74 +96,25 @@ impl HttpClient {
 impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
     type Response = reqwest::Response;
     type Error = ClientError;
-    type Future = HttpClientFuture;
+    type Future = Pin<Box<dyn Future<Output = Result<reqwest::Response, ClientError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         Poll::Ready(Ok(ready!(self.0.poll_ready(context))?))
     }
 
-    fn call(&mut self, request: Request<B>) -> HttpClientFuture {
-        let request: Result<reqwest::Request, _> = request.try_into();
-        let has_own_limit = request
-            .as_ref()
-            .is_ok_and(|request| request.timeout().is_some());
-        let state = match request {
-            Ok(request) => State::Sent {
-                response: self.0.call(request),
-            },
-            Err(error) => State::Refused { error: Some(error) },
-        };
-        HttpClientFuture {
-            state,
-            has_own_limit,
-        }
-    }
-}
-
-type Pending = <reqwest::Client as Service<reqwest::Request>>::Future;
-
-pin_project! {
-    /// The future of an [`HttpClient`].
-    ///
-    /// # Panics
-    /// When it is polled again after it has completed.
-    #[must_use = "futures do nothing unless polled"]
-    pub struct HttpClientFuture {
-        #[pin]
-        state: State,
-        has_own_limit: bool,
-    }
-}
-
-pin_project! {
-    #[project = Projected]
-    enum State {
-        Sent { #[pin] response: Pending },
-        // reqwest accepts no URI without a scheme and a host.
-        Refused { error: Option<reqwest::Error> },
-    }
-}
-
-impl Future for HttpClientFuture {
-    type Output = Result<reqwest::Response, ClientError>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let has_own_limit = *this.has_own_limit;
-        let mut result = match this.state.project() {
-            Projected::Sent { response } => ready!(response.poll(context)),
-            Projected::Refused { error } => Err(error.take().expect("polled after it was ready")),
-        };
-        if let (Ok(response), true) = (&mut result, has_own_limit) {
-            // For those that wait for the body, which the limit covers as well.
-            response.extensions_mut().insert(OwnLimit);
-        }
-        Poll::Ready(result.map_err(|error| ClientError::of(error, has_own_limit)))
-    }
-}
-
-impl fmt::Debug for HttpClientFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpClientFuture").finish_non_exhaustive()
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // Fails for a URI without a scheme or a host.
+        let sent = reqwest::Request::try_from(request)
+            .map(|request| (request.timeout().is_some(), self.0.call(request)));
+        Box::pin(async move {
+            let (has_own_limit, response) = sent?;
+            let result = response.await;
+            let mut response = result.map_err(|error| ClientError::of(error, has_own_limit))?;
+            if has_own_limit {
+                // For those that wait for the body, which the limit covers as well.
+                response.extensions_mut().insert(OwnLimit);
+            }
+            Ok(response)
+        })
     }
 }

@@ -2,10 +2,8 @@
 
 use std::error::Error;
 
-use crate::ClientError;
-use crate::Outcome;
-use crate::chain::causes_of;
-use crate::{ErrorRule, Scope, StatusRule, UsualErrors, UsualStatuses};
+use crate::causes::causes_of;
+use crate::{ClientError, ErrorRule, Outcome, Scope, StatusRule, UsualErrors, UsualStatuses};
 
 /// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: the
 /// default of `BreakerMiddleware`, and what [`UsualErrors`] says of a [`ClientError`].
@@ -13,7 +11,7 @@ use crate::{ErrorRule, Scope, StatusRule, UsualErrors, UsualStatuses};
 /// | error | counts as |
 /// |---|---|
 /// | `is_builder` (a URL without a host, a scheme that is not HTTP) | ignored |
-/// | `is_redirect` (too many of them, or one that leads nowhere) | success: the host has answered |
+/// | `is_redirect` (too many of them, or one that leads nowhere) | success: the host has responded |
 /// | an error with a status (`error_for_status`) | like the status: 5xx, 408 and 429 are failures |
 /// | all others | what [`UsualErrors`] says |
 ///

@@ -10,21 +10,21 @@ use reqwest::{Request, Response};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
-use super::fresh::{FRESH_CONNECTIONS, sent};
-use super::rejection::not_sent;
-use super::timed_out::timed_out;
+use super::created::{not_sent, timed_out};
 use super::{ReqwestErrors, into_reqwest};
 use crate::at_end::OwnLimit;
+use crate::by_method::may_be_sent_twice;
+use crate::client::Ending;
 use crate::parts::{count_panic, judged};
 use crate::scope::report_by;
-use crate::{Admit, AnyPermit, Classify, Outcome, Report};
+use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
 use crate::{
-    AtEnd, ErrorRule, HttpClassifier, Origin, PerHost, Scope, StatusRule, UsualStatuses, text_of,
+    Admit, AnyPermit, AnyRegistry, AtEnd, Classify, ClientGuard, Clock, ErrorRule, Hosts,
+    HttpClassifier, Origin, Outcome, PerHost, Report, Scope, StatusRule, UsualStatuses, text_of,
 };
-use atomic_breaker_registry::AnyRegistry;
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
-/// host. Feature `reqwest-middleware`.
+/// host.
 ///
 /// ```
 /// use atomic_breaker_http::{BreakerMiddleware, Config, Origin, Registry, rejection_of};
@@ -56,9 +56,9 @@ use atomic_breaker_registry::AnyRegistry;
 /// |---|---|
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
 /// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure |
-/// | is answered, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
+/// | gets a response, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
 /// | exceeds its own time limit (`RequestBuilder::timeout`), shorter than that one | is cancelled, as if its caller had left |
-/// | is a probe whose connection breaks before an answer | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times: idle connections whose host closed its side unnoticed fail one after the other |
+/// | is a probe whose connection breaks before a response | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times: idle connections whose host closed its side unnoticed fail one after the other |
 /// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
 ///
 /// # Order
@@ -93,7 +93,7 @@ pub struct BreakerMiddleware<A, S = UsualStatuses, X = ReqwestErrors> {
 impl<A> BreakerMiddleware<A> {
     /// Asks a breaker: `admit` is a `&'static` reference to or an `Arc` of a breaker or of a
     /// [`Resource`](crate::Resource), for all requests together, [`PerHost`] for one breaker per host, or a
-    /// [`ByKey`](atomic_breaker_registry::ByKey) for one per another key of a request. Without a time limit.
+    /// [`ByKey`](crate::ByKey) for one per another key of a request. Without a time limit.
     pub const fn new(admit: A) -> Self {
         Self {
             admit,
@@ -106,7 +106,7 @@ impl<A> BreakerMiddleware<A> {
 
 impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<PerHost<H>> {
     /// Asks the breaker of the request's host: `registry` is a `&'static` reference to or an `Arc` of a
-    /// [`Registry`](atomic_breaker_registry::Registry) of [`Origin`]s. Without a time limit.
+    /// [`Registry`](crate::Registry) of [`Origin`]s. Without a time limit.
     pub fn per_host(registry: H) -> Self {
         Self::new(PerHost::new(registry))
     }
@@ -171,15 +171,6 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
 
     /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for
     /// hosts whose bodies all come to an end, and may break off.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Breaker, BreakerMiddleware, Config, breaker};
-    ///
-    /// static PAYMENTS: Breaker = breaker(Config::new());
-    ///
-    /// let middleware = BreakerMiddleware::new(&PAYMENTS).probes_at_end();
-    /// # let _ = middleware;
-    /// ```
     pub const fn probes_at_end(mut self) -> Self {
         self.at_end = Some(true);
         self
@@ -273,10 +264,7 @@ where
         match (result, self.at_end) {
             (Ok(response), Some(probes_at_end)) if outcome == Outcome::Success => {
                 let success = |_: &Result<http::Response<reqwest::Body>>| Outcome::Success;
-                let mut at_end = AtEnd::new(success).with_body_rule(ReqwestErrors);
-                if probes_at_end {
-                    at_end = at_end.probes_at_end();
-                }
+                let at_end = AtEnd::with(success, ReqwestErrors, probes_at_end);
                 at_end.report(permit, Ok(response)).map(into_reqwest)
             }
             (result, _) => {
@@ -298,6 +286,27 @@ where
     }
 }
 
+/// Sends the request, and up to `fresh` times again if its connection broke before a response.
+async fn sent(
+    request: Request,
+    extensions: &mut Extensions,
+    next: Next<'_>,
+    fresh: u32,
+) -> Result<Response> {
+    for _ in 0..fresh {
+        // Streamed bodies cannot be sent twice.
+        let Some(copy) = request.try_clone() else {
+            break;
+        };
+        let may_repeat = || may_be_sent_twice(request.method(), request.headers());
+        match next.clone().run(copy, extensions).await {
+            Err(error) if needs_fresh_connection(&error, may_repeat) => {}
+            result => return result,
+        }
+    }
+    next.run(request, extensions).await
+}
+
 impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BreakerMiddleware")
@@ -309,7 +318,7 @@ impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
     }
 }
 
-impl<C: crate::Clock, R: crate::client::Ending> crate::client::ClientGuard<C, R> {
+impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// This guard's breakers and its limit of a try as a middleware for reqwest-middleware, whose own retries go above
     /// it. The guard's deadline, tries and budget apply only to its [`layer`](Self::layer).
     ///
@@ -324,9 +333,7 @@ impl<C: crate::Clock, R: crate::client::Ending> crate::client::ClientGuard<C, R>
     /// let client = ClientBuilder::new(reqwest::Client::new()).with(GUARD.middleware()).build();
     /// # let _ = client;
     /// ```
-    pub fn middleware(
-        &'static self,
-    ) -> BreakerMiddleware<PerHost<&'static crate::client::Hosts<C>>> {
+    pub fn middleware(&'static self) -> BreakerMiddleware<PerHost<&'static Hosts<C>>> {
         let middleware =
             BreakerMiddleware::per_host(self.hosts()).time_limit(self.config().get_try_limit());
         match (R::WAITS_FOR_BODY, self.config().probes_at_end) {

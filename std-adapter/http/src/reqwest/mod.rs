@@ -1,31 +1,26 @@
 //! reqwest behind breakers.
 
 mod client;
+mod convert;
+#[cfg(feature = "reqwest-middleware")]
+mod created;
 mod errors;
 #[cfg(feature = "reqwest-middleware")]
-mod fresh;
-#[cfg(feature = "reqwest-middleware")]
 mod middleware;
-#[cfg(feature = "reqwest-middleware")]
-mod rejection;
-mod request;
-#[cfg(feature = "reqwest-middleware")]
-mod timed_out;
-mod whole;
 
 use http::{HeaderMap, StatusCode};
 
-pub use client::{HttpClient, HttpClientFuture};
+pub use client::HttpClient;
+pub use convert::{into_reqwest, repeatable};
+#[cfg(feature = "reqwest-middleware")]
+pub use created::rejection_of;
 pub use errors::ReqwestErrors;
 #[cfg(feature = "reqwest-middleware")]
 pub use middleware::BreakerMiddleware;
-#[cfg(feature = "reqwest-middleware")]
-pub use rejection::rejection_of;
-pub use request::repeatable;
-pub use whole::into_reqwest;
 
-use crate::PerHost;
-use crate::{Origin, OriginError, ResponseHead};
+use crate::{
+    Admit, AnyRegistry, KeyedPermit, Origin, OriginError, PerHost, Rejection, ResponseHead,
+};
 
 impl ResponseHead for reqwest::Response {
     fn status(&self) -> StatusCode {
@@ -65,13 +60,10 @@ impl Origin {
     }
 }
 
-impl<H> crate::Admit<reqwest::Request> for PerHost<H>
-where
-    H: atomic_breaker_registry::AnyRegistry<Key = Origin> + Clone,
-{
-    type Permit = atomic_breaker_registry::KeyedPermit<H>;
+impl<H: AnyRegistry<Key = Origin> + Clone> Admit<reqwest::Request> for PerHost<H> {
+    type Permit = KeyedPermit<H>;
 
-    fn admit(&self, request: &reqwest::Request) -> Result<Self::Permit, crate::Rejection> {
+    fn admit(&self, request: &reqwest::Request) -> Result<Self::Permit, Rejection> {
         self.admit_to(Origin::of_reqwest(request))
     }
 }

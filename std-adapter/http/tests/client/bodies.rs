@@ -172,7 +172,7 @@ impl Body for Late {
 }
 
 #[tokio::test]
-async fn an_upload_that_fails_while_the_answer_comes_is_the_callers_fault() {
+async fn an_upload_that_fails_while_the_response_arrives_is_the_callers_fault() {
     for http2 in [false, true] {
         let guard: Guard = ClientGuard::new(PLAN.breaker(Config::new().consecutive_failures(1)))
             .unwrap()

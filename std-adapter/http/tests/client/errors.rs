@@ -69,7 +69,7 @@ fn state(guard: &'static ClientGuard, uri: &str) -> State {
 }
 
 #[tokio::test]
-async fn a_host_that_gives_no_answer_opens() {
+async fn a_host_that_does_not_respond_opens() {
     let (server, down) = (start(), Down::new());
     for uri in [&down.url, &server.url("/closes"), &server.url("/no-http")] {
         let guard = guard();

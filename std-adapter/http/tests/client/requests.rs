@@ -98,7 +98,7 @@ fn host(uri: &'static str) -> Origin {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_healthy_host_answers_and_takes_no_time() {
+async fn a_healthy_host_responds_without_delay() {
     let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
     let client = servers.behind(guard);
     let begin = Instant::now();

@@ -62,7 +62,7 @@ fn get(host: &str) -> Request<()> {
 
 /// The breaker below waits up to a fifth longer than the host asks for; the retry waits for the breaker.
 #[tokio::test(start_paused = true)]
-async fn a_host_that_says_when_it_is_back_is_asked_then_and_answers() {
+async fn a_host_that_says_when_it_is_back_is_asked_then_and_responds() {
     for seconds in 1..=6 {
         let host = format!("503-1-{seconds}.example");
         for _ in 0..50 {

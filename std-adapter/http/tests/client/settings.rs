@@ -34,7 +34,7 @@ fn settings_that_contradict_each_other_are_errors_that_name_both() {
     let short_lease = config.breaker(Config::new().probe_lease(2 * SECOND));
     assert_eq!(
         fault(short_lease),
-        "a probe would be taken for lost while its try is under way: the lease, 2s, must not be shorter than \
+        "a probe would be presumed lost while its try is under way: the lease, 2s, must not be shorter than \
          the limit of a try, 3s: set probe_lease"
     );
     let long_try = config.deadline(200 * SECOND).try_limit(31 * SECOND);

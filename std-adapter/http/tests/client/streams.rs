@@ -115,7 +115,7 @@ async fn as_is_one_whose_host_is_annoyed_by_its_caller() {
 }
 
 #[tokio::test]
-async fn of_eleven_that_may_be_sent_again_eleven_are_answered() {
+async fn of_eleven_that_may_be_sent_again_eleven_get_a_response() {
     for end in [
         (|_, _| {}) as fn(&mut Http2, &[u32]),
         |connection, _| connection.go_away(1, NO_ERROR),

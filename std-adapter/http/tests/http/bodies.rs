@@ -70,7 +70,7 @@ fn the_end_of_the_body_is_the_success() {
 }
 
 #[test]
-fn trailers_are_the_end_even_if_nobody_asks_again() {
+fn trailers_are_the_end_even_without_another_poll() {
     let log = Log::default();
     let mut body = body_of(&log, false, 200, script([Trailers(HeaderMap::new())]));
     assert!(poll(&mut body).is_ready());
@@ -78,7 +78,7 @@ fn trailers_are_the_end_even_if_nobody_asks_again() {
 }
 
 #[test]
-fn the_last_byte_of_a_known_length_is_the_end_even_if_nobody_asks_again() {
+fn the_last_byte_of_a_known_length_is_the_end_even_without_another_poll() {
     let log = Log::default();
     let mut body = body_of(&log, false, 200, sized([Data("ab"), Data("c"), End]));
     assert_eq!(body.size_hint().exact(), Some(3));

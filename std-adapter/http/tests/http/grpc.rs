@@ -124,7 +124,7 @@ fn an_http_status_is_mapped_where_no_code_is_given() {
 }
 
 #[test]
-fn a_page_of_a_proxy_is_not_an_answer_of_the_server() {
+fn a_page_of_a_proxy_is_not_a_response_of_the_server() {
     assert_eq!(at_head(200, &[("content-type", "text/html")]), ONE);
     assert_eq!(at_head(200, &[("content-type", "application/json")]), ONE);
     for kind in [

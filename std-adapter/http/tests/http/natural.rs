@@ -64,7 +64,7 @@ async fn guard(Shared(server): Shared<Server>, request: Request, next: Next) -> 
 }
 
 #[tokio::test]
-async fn a_middleware_of_axum_reports_what_its_handlers_answer() {
+async fn a_middleware_of_axum_reports_what_its_handlers_return() {
     let server = server();
     let app = Router::new()
         .route("/", get(|| async { "fine" }))

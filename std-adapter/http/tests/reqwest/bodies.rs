@@ -52,7 +52,7 @@ async fn one_that_breaks_off_is_a_failure_of_the_host() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_reads_says_what_its_head_said() {
+async fn one_that_is_not_read_says_what_its_head_said() {
     let (server, guard) = (start(), guard());
     drop(get(guard, &server.url("/breaks-off")).await);
     assert_eq!(state(guard, &server), State::Closed);

@@ -56,7 +56,7 @@ fn outcome(error: reqwest::Error) -> Outcome {
 }
 
 #[tokio::test]
-async fn what_the_rule_for_all_clients_says_is_the_same_whoever_turns_on_reqwest() {
+async fn the_rule_for_all_clients_says_the_same_with_and_without_reqwest() {
     // It judges by hyper's errors, which are there without this feature, and these are reqwest's own.
     let builder = error_of(&reqwest(), "/path").await;
     assert!(builder.is_builder());
@@ -71,7 +71,7 @@ async fn error_of(client: &Client, url: &str) -> reqwest::Error {
 }
 
 #[tokio::test]
-async fn a_host_that_gives_no_answer_has_failed() {
+async fn a_host_that_does_not_respond_has_failed() {
     let (server, down, client) = (start(), Down::new(), reqwest());
     let in_time = Client::builder()
         .no_proxy()
@@ -109,7 +109,7 @@ async fn a_mistake_of_the_callers_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_host_that_redirects_in_vain_has_answered() {
+async fn a_host_that_redirects_in_vain_has_responded() {
     let server = start();
     let client = Client::builder()
         .no_proxy()

@@ -50,7 +50,7 @@ fn client(guard: &'static ClientGuard) -> impl Guarded {
 }
 
 #[tokio::test]
-async fn a_healthy_host_answers_with_its_body() {
+async fn a_healthy_host_responds_with_its_body() {
     let (server, guard) = (start(), guard(PLAN));
     for path in ["/", "/404"] {
         let answer = client(guard).oneshot(get(&server.url(path))).await.unwrap();

@@ -1,0 +1,234 @@
+//! Each building block as the field of a struct or a `static`: its type can be written.
+#![cfg(feature = "reqwest-middleware")]
+
+use std::io;
+use std::sync::{Arc, LazyLock};
+
+use atomic_breaker_http::{
+    AtEnd, AtEndOfBody, Breaker, BreakerLayer, BreakerMiddleware, BreakerService, ByKey,
+    ClientBody, ClientConfig, ClientGuard, ClientLayer, ClientService, CodeRule, Config, ErrorRule,
+    EveryError, FailsOn, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcLimits, Hosts,
+    HttpClassifier, HttpClient, HttpRetryPolicy, Origin, Outcome, PerHost, Registry, ReqwestErrors,
+    Resource, RetryBudget, RetryConfig, RetryLayer, RetryService, StdClock, TokioClock, UsualCodes,
+    UsualErrors, UsualStatuses, breaker,
+};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use tower::Layer;
+use tower::util::BoxCloneSyncService;
+
+type Hyper = Client<HttpConnector, String>;
+type Boxed = BoxCloneSyncService<Request<String>, Response<Incoming>, io::Error>;
+type Whole<C = StdClock> = ClientGuard<C, AtEndOfBody>;
+
+static HTTP: HttpClassifier = HttpClassifier::new();
+static ONLY_5XX: HttpClassifier<FailsOn<fn(StatusCode) -> bool>> =
+    HttpClassifier::with_rules(FailsOn(|status| status.is_server_error()), EveryError);
+static OF_HYPER: HttpClassifier<UsualStatuses, UsualErrors> =
+    HttpClassifier::with_rules(UsualStatuses, UsualErrors);
+static AT_END: AtEnd<HttpClassifier> = HttpClassifier::new().at_end_of_body();
+static OF_BODIES: AtEnd<HttpClassifier, UsualErrors> = HttpClassifier::new()
+    .at_end_of_body()
+    .body_rule(UsualErrors);
+static GRPC: GrpcClassifier = GrpcClassifier::new();
+static STREAMS: GrpcAtHead = GrpcClassifier::new().at_head();
+static OF_CHANNEL: GrpcClassifier<UsualCodes, UsualErrors, UsualErrors> =
+    GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors);
+static CODES: GrpcClassifier<fn(GrpcCode) -> Outcome> =
+    GrpcClassifier::with_rules(|code| UsualCodes.outcome(code), EveryError, EveryError);
+
+static SERVER: Breaker = breaker(Config::new());
+static KEPT: Resource = Resource::new(breaker(Config::new()));
+static BUDGET: RetryBudget = RetryBudget::new();
+static POLICY: HttpRetryPolicy = HttpClassifier::new().retry_policy(RetryConfig::new(), &BUDGET);
+static HOSTS: LazyLock<Registry<Origin>> =
+    LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+static GUARD: LazyLock<ClientGuard> =
+    LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
+    ClientGuard::new(ClientConfig::new().at_end_of_body()).expect("constant settings")
+});
+
+fn hyper() -> Hyper {
+    Client::builder(TokioExecutor::new()).build_http()
+}
+
+fn boxed() -> Boxed {
+    BoxCloneSyncService::new(tower::util::MapErr::new(hyper(), io::Error::other))
+}
+
+#[test]
+fn classifiers_are_statics() {
+    assert_eq!(HTTP.status(StatusCode::CONFLICT), Outcome::Success);
+    let too_many = StatusCode::TOO_MANY_REQUESTS;
+    assert_eq!(ONLY_5XX.status(too_many), Outcome::Success);
+    let failure = Outcome::from(Failure::new());
+    assert_eq!(AT_END.head().status(too_many), failure);
+    let reset = io::Error::other("reset");
+    assert_eq!(OF_HYPER.error(&reset), failure);
+    let trailers = http::HeaderMap::new();
+    for grpc in [
+        GRPC.code(GrpcCode::Internal, &trailers),
+        CODES.code(GrpcCode::Internal, &trailers),
+    ] {
+        assert_eq!(grpc, failure);
+    }
+    let _ = (OF_BODIES, STREAMS, OF_CHANNEL);
+}
+
+/// As many layers as a stack of one's own has.
+struct Stack {
+    by_host: BreakerService<Hyper, PerHost<&'static Registry<Origin>>, HttpClassifier>,
+    shared: BreakerService<Hyper, PerHost<Arc<Registry<Origin>>>, HttpClassifier>,
+    retried: RetryService<
+        BreakerService<Hyper, PerHost<&'static Registry<Origin>>, HttpClassifier>,
+        HttpRetryPolicy,
+    >,
+    whole: BreakerService<Hyper, &'static Breaker, AtEnd<HttpClassifier, UsualErrors>>,
+    channel: BreakerLayer<GrpcLimits<PerHost<&'static Registry<Origin>>>, GrpcClassifier>,
+    by_tenant: BreakerLayer<ByKey<&'static Registry<String>, fn(&Request<String>) -> String>>,
+}
+
+#[tokio::test]
+async fn layers_around_a_client_are_fields() {
+    let layer = BreakerLayer::new(PerHost::new(&*HOSTS)).report(HTTP);
+    let registry = Arc::new(Registry::new(Config::new()).unwrap());
+    let tenants = Registry::<String>::new(Config::new()).unwrap().leak();
+    let tenant_of = |request: &Request<String>| request.uri().path().to_owned();
+    let stack = Stack {
+        by_host: layer.layer(hyper()),
+        shared: BreakerLayer::new(PerHost::new(registry))
+            .report(HTTP)
+            .layer(hyper()),
+        retried: RetryLayer::new(POLICY).layer(layer.layer(hyper())),
+        whole: BreakerLayer::new(&SERVER).report(OF_BODIES).layer(hyper()),
+        channel: BreakerLayer::new(GrpcLimits::new(PerHost::new(&*HOSTS))).report(GRPC),
+        by_tenant: BreakerLayer::new(ByKey::new(tenants, tenant_of)),
+    };
+    let _ = (stack.by_host, stack.shared, stack.retried);
+    let _ = (stack.whole, stack.channel, stack.by_tenant);
+}
+
+/// Clients with everything around them.
+#[derive(Clone)]
+struct Clients {
+    hyper: ClientService<Hyper, String>,
+    reqwest: ClientService<HttpClient, String>,
+    boxed: ClientService<Boxed, String>,
+    shared: ClientService<Hyper, String, Arc<ClientGuard>>,
+    whole: ClientService<Hyper, String, &'static Whole>,
+    whole_of_reqwest: ClientService<HttpClient, String, &'static Whole>,
+    whole_and_shared: ClientService<Boxed, String, Arc<Whole<TokioClock>>>,
+    judged: ClientService<Boxed, String, &'static ClientGuard, fn(&io::Error) -> Outcome>,
+}
+
+struct Layers {
+    usual: ClientLayer<String>,
+    shared: ClientLayer<String, Arc<ClientGuard>>,
+    whole: ClientLayer<String, &'static Whole>,
+}
+
+/// Where the bodies of such a client go.
+#[derive(Default)]
+struct Bodies {
+    of_hyper: Option<ClientBody<Incoming>>,
+    of_reqwest: Option<ClientBody<reqwest::Body>>,
+    shared: Option<ClientBody<Incoming, Arc<Whole<TokioClock>>>>,
+}
+
+#[tokio::test]
+async fn guarded_clients_and_their_bodies_are_fields() {
+    let judge = |error: &io::Error| UsualErrors.outcome(error);
+    let shared = Arc::new(ClientGuard::new(ClientConfig::new()).unwrap());
+    let config = ClientConfig::new().at_end_of_body();
+    let whole = Arc::new(ClientGuard::with(config, TokioClock, ()).unwrap());
+    let layers = Layers {
+        usual: GUARD.layer(),
+        shared: ClientLayer::of(shared),
+        whole: WHOLE.layer(),
+    };
+    let clients = Clients {
+        hyper: layers.usual.layer(hyper()),
+        reqwest: layers.usual.layer(HttpClient::default()),
+        boxed: layers.usual.layer(boxed()),
+        shared: layers.shared.layer(hyper()),
+        whole: layers.whole.layer(hyper()),
+        whole_of_reqwest: layers.whole.layer(HttpClient::default()),
+        whole_and_shared: ClientLayer::of(whole).layer(boxed()),
+        judged: GUARD
+            .layer()
+            .errors(judge as fn(&io::Error) -> Outcome)
+            .layer(boxed()),
+    };
+    let mut bodies = Bodies::default();
+    let request = || {
+        Request::get("http://a.invalid/")
+            .body(String::new())
+            .unwrap()
+    };
+    if false {
+        use tower::ServiceExt;
+        let Clients {
+            whole,
+            whole_of_reqwest,
+            whole_and_shared,
+            ..
+        } = clients.clone();
+        bodies.of_hyper = Some(whole.oneshot(request()).await.unwrap().into_body());
+        bodies.of_reqwest = Some(
+            whole_of_reqwest
+                .oneshot(request())
+                .await
+                .unwrap()
+                .into_body(),
+        );
+        bodies.shared = Some(
+            whole_and_shared
+                .oneshot(request())
+                .await
+                .unwrap()
+                .into_body(),
+        );
+    }
+    assert!(bodies.of_hyper.is_none() && bodies.of_reqwest.is_none() && bodies.shared.is_none());
+    let _ = (
+        clients.hyper,
+        clients.reqwest,
+        clients.boxed,
+        clients.shared,
+        clients.judged,
+    );
+}
+
+struct Middlewares {
+    of_one: BreakerMiddleware<&'static Breaker>,
+    of_resource: BreakerMiddleware<Arc<Resource>>,
+    by_host: BreakerMiddleware<PerHost<&'static Registry<Origin>>>,
+    of_guard: BreakerMiddleware<PerHost<&'static Hosts>>,
+    judged: BreakerMiddleware<
+        &'static Resource,
+        UsualStatuses,
+        fn(&reqwest_middleware::Error) -> Outcome,
+    >,
+}
+
+#[test]
+fn middlewares_are_fields() {
+    let judge = |error: &reqwest_middleware::Error| ReqwestErrors.outcome(error);
+    let judge = judge as fn(&reqwest_middleware::Error) -> Outcome;
+    let middlewares = Middlewares {
+        of_one: BreakerMiddleware::new(&SERVER),
+        of_resource: BreakerMiddleware::new(Arc::new(Resource::new(breaker(Config::new())))),
+        by_host: BreakerMiddleware::per_host(&*HOSTS),
+        of_guard: GUARD.middleware(),
+        judged: BreakerMiddleware::new(&KEPT).classify(HttpClassifier::new().errors(judge)),
+    };
+    let _ = (middlewares.of_one, middlewares.of_resource);
+    let _ = (
+        middlewares.by_host,
+        middlewares.of_guard,
+        middlewares.judged,
+    );
+}
