@@ -18,8 +18,8 @@
 //! | | |
 //! |---|---|
 //! | a tower stack (reqwest, hyper, tonic, axum) | [`RetryLayer`] |
-//! | an async function, without tower | [`BreakerExt::retry`](BreakerExt::retry) |
-//! | another runtime, firmware | [`wait::retry`](atomic_breaker::wait::retry) |
+//! | an async function, without tower | [`BreakerExt::retry`] |
+//! | another runtime, firmware | [`wait::retry`] |
 //!
 //! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not nest retries, and do not
 //! put one above a client that retries by itself: three tries of three tries are nine.
