@@ -21,10 +21,12 @@ use tower::util::BoxCloneSyncService;
 
 type Hyper = Client<HttpConnector, String>;
 type Boxed = BoxCloneSyncService<Request<String>, Response<Incoming>, io::Error>;
+type Only = FailsOn<fn(StatusCode) -> bool>;
+type ByTenant = ByKey<&'static Registry<String>, fn(&Request<String>) -> String>;
 type Whole<C = StdClock> = ClientGuard<C, AtEndOfBody>;
 
 static HTTP: HttpClassifier = HttpClassifier::new();
-static ONLY_5XX: HttpClassifier<FailsOn<fn(StatusCode) -> bool>> =
+static ONLY_5XX: HttpClassifier<Only> =
     HttpClassifier::with_rules(FailsOn(|status| status.is_server_error()), EveryError);
 static OF_HYPER: HttpClassifier<UsualStatuses, UsualErrors> =
     HttpClassifier::with_rules(UsualStatuses, UsualErrors);
@@ -88,7 +90,7 @@ struct Stack {
     >,
     whole: BreakerService<Hyper, &'static Breaker, AtEnd<HttpClassifier, UsualErrors>>,
     channel: BreakerLayer<GrpcLimits<PerHost<&'static Registry<Origin>>>, GrpcClassifier>,
-    by_tenant: BreakerLayer<ByKey<&'static Registry<String>, fn(&Request<String>) -> String>>,
+    by_tenant: BreakerLayer<ByTenant>,
 }
 
 #[tokio::test]

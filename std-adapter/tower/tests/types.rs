@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use atomic_breaker_resource::Resource;
 use atomic_breaker_tower::{
-    AtOnce, Breaker, BreakerLayer, BreakerService, BudgetByKey, Config, GateLayer, GateService,
-    Outcome, RetryBudget, RetryBudgets, RetryConfig, RetryLayer, RetryPolicy, RetryService,
-    TimeLimitLayer, TimeLimitService, breaker,
+    AtOnce, Breaker, BreakerLayer, BreakerService, BudgetByKey, BudgetConfig, Config, GateLayer,
+    GateService, Outcome, RetryBudget, RetryBudgets, RetryConfig, RetryLayer, RetryPolicy,
+    RetryService, TimeLimitLayer, TimeLimitService, breaker,
 };
 use tower::{Layer, Service, ServiceExt};
 
@@ -114,18 +114,19 @@ async fn layers_and_services_are_fields() -> Result<(), tower::BoxError> {
     Ok(())
 }
 
+type Check = fn(&Result<u32, Infallible>) -> Outcome;
 type OfTenant<H> = BudgetByKey<H, fn(&Query) -> u32>;
 
 struct Policies {
     shared: RetryPolicy<Arc<RetryBudget>, MayRepeat>,
     by_tenant: RetryPolicy<OfTenant<Arc<RetryBudgets>>, MayRepeat>,
-    judged: RetryPolicy<&'static RetryBudget, MayRepeat, fn(&Result<u32, Infallible>) -> Outcome>,
+    judged: RetryPolicy<&'static RetryBudget, MayRepeat, Check>,
 }
 
 #[test]
 fn policies_are_fields() {
     let config = RetryConfig::new();
-    let budgets = Arc::new(RetryBudgets::new(Default::default(), 8).unwrap());
+    let budgets = Arc::new(RetryBudgets::new(BudgetConfig::new(), 8).unwrap());
     let of_tenant = |query: &Query| query.tenant;
     let judge = |_: &Result<u32, Infallible>| Outcome::Success;
     let policies = Policies {
