@@ -37,17 +37,8 @@ pub struct ByMethod;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayRepeat(pub bool);
 
-/// How long the caller gives this request, all tries and pauses together: among the extensions of a request. It only
-/// counts if it is shorter than the deadline of all requests.
-///
-/// ```
-/// use atomic_breaker_http::Deadline;
-/// use http::Request;
-/// use std::time::Duration;
-///
-/// let urgent = Request::get("/").extension(Deadline(Duration::from_millis(500))).body(()).unwrap();
-/// # let _ = urgent;
-/// ```
+/// How long the caller gives this request, all tries and pauses together: among the extensions of a request
+/// (`.extension(Deadline(time))` of its builder). It only counts if it is shorter than the deadline of all requests.
 ///
 /// A `ClientGuard` ends the request at that time. Other stacks begin no pause that would not end before it; ending the
 /// try that is under way needs a time limit above the retry.

@@ -118,18 +118,6 @@ impl<S, X> HttpClassifier<S, X> {
 
     /// A `Retry-After` is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the
     /// breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
-    ///
-    /// ```
-    /// use atomic_breaker_http::HttpClassifier;
-    /// use http::Response;
-    /// use std::time::Duration;
-    ///
-    /// let minute = Duration::from_secs(60);
-    /// let http = HttpClassifier::new().max_retry_after(minute);
-    /// let response = Response::builder().status(503).header("retry-after", "86400").body(())?;
-    /// assert_eq!(http.retry_hint(&response), Some(minute));
-    /// # Ok::<(), http::Error>(())
-    /// ```
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
         self.hints = RetryAfter::with_limit(limit);
         self
@@ -139,16 +127,6 @@ impl<S, X> HttpClassifier<S, X> {
     /// to `false`; then, or without a `Retry-After`, it counts like any failure.
     ///
     /// Turn it off where one breaker stands for several servers, and one of them says that it alone is restarting.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Failure, HttpClassifier};
-    /// use http::Response;
-    ///
-    /// let http = HttpClassifier::new().trip_on_503(false);
-    /// let response = Response::builder().status(503).header("retry-after", "30").body(())?;
-    /// assert_eq!(http.response(&response), Failure::new().into());
-    /// # Ok::<(), http::Error>(())
-    /// ```
     pub const fn trip_on_503(mut self, trip: bool) -> Self {
         self.trip_on_503 = trip;
         self

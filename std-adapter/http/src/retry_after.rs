@@ -167,15 +167,6 @@ impl Default for RetryAfter {
 }
 
 /// What a gRPC server says about trying again.
-///
-/// ```
-/// use atomic_breaker_http::PushBack;
-/// use std::time::Duration;
-///
-/// assert_eq!(PushBack::After(Duration::from_secs(1)).time(), Some(Duration::from_secs(1)));
-/// assert_eq!(PushBack::After(Duration::ZERO).time(), None);
-/// assert_eq!(PushBack::DoNotRetry.time(), None);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PushBack {
     /// Try again after this time; at once if it is zero.

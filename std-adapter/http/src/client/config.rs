@@ -201,14 +201,6 @@ impl<R> ClientConfig<R> {
     /// No try counts as slow, unless the breaker's settings say [when](Config::slow_call). Without this, a try that
     /// takes half of its limit or longer counts as failed although it succeeds. For hosts that are slow but healthy:
     /// those whose usual time is near the limit.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{ClientConfig, ClientGuard};
-    ///
-    /// let guard = ClientGuard::new(ClientConfig::new().without_slow_limit())?;
-    /// assert_eq!(guard.hosts().config().get_slow_call(), None);
-    /// # Ok::<(), atomic_breaker_http::ClientConfigError>(())
-    /// ```
     pub const fn without_slow_limit(mut self) -> Self {
         self.slow_is_half_a_try = false;
         self

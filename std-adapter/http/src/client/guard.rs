@@ -183,15 +183,6 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     }
 
     /// The retry budget of a host.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{ClientConfig, ClientGuard, Origin};
-    ///
-    /// let guard = ClientGuard::new(ClientConfig::new())?;
-    /// let host = Origin::of(&"https://search.example".parse()?)?;
-    /// assert!(guard.budget_of(&host).snapshot().is_full());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn budget_of(&self, host: &Origin) -> &RetryBudget {
         self.budgets.of(host)
     }

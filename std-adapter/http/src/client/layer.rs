@@ -32,6 +32,7 @@ use crate::{
 ///
 /// # Panics
 /// A call panics outside of a tokio runtime with time enabled: the limits use tokio's timers.
+#[derive(Clone)]
 pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors> {
     guard: H,
     origin: Option<Origin>,
@@ -259,17 +260,6 @@ where
         let service = RetryLayer::new(retry).layer(service);
         let service = DeadlineService::new(service, config.deadline);
         ClientService(MapErr::new(service, RequestError::flatten as fn(_) -> _))
-    }
-}
-
-impl<B, H: Clone, X: Clone> Clone for ClientLayer<B, H, X> {
-    fn clone(&self) -> Self {
-        Self {
-            guard: self.guard.clone(),
-            origin: self.origin.clone(),
-            errors: self.errors.clone(),
-            body: PhantomData,
-        }
     }
 }
 

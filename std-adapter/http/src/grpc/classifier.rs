@@ -106,16 +106,6 @@ impl GrpcClassifier {
 
 impl<S, X, Y> GrpcClassifier<S, X, Y> {
     /// What the server says about trying again, in the headers of a response without a body or in the trailers.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{GrpcClassifier, PushBack};
-    /// use http::HeaderMap;
-    ///
-    /// let mut trailers = HeaderMap::new();
-    /// trailers.insert("grpc-retry-pushback-ms", "never".parse()?);
-    /// assert_eq!(GrpcClassifier::new().push_back(&trailers), Some(PushBack::DoNotRetry));
-    /// # Ok::<(), http::header::InvalidHeaderValue>(())
-    /// ```
     pub fn push_back(&self, metadata: &HeaderMap) -> Option<PushBack> {
         self.hints.push_back(metadata)
     }
@@ -123,14 +113,6 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
 
 impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
     /// What a code with its trailers says: for use without a response, such as with a `tonic::Status`.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{GrpcClassifier, GrpcCode, Outcome};
-    /// use http::HeaderMap;
-    ///
-    /// let outcome = GrpcClassifier::new().code(GrpcCode::InvalidArgument, &HeaderMap::new());
-    /// assert_eq!(outcome, Outcome::Success);
-    /// ```
     pub fn code(&self, code: GrpcCode, metadata: &HeaderMap) -> Outcome {
         let outcome = self.codes.outcome(code);
         let may_trip = matches!(code, GrpcCode::Unavailable | GrpcCode::ResourceExhausted);

@@ -82,21 +82,6 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
 
     /// Whether a server's push-back opens the breaker. It does unless this is set to `false`; then such a call counts
     /// like any failure. Turn it off where push-back is for one of several tenants of a server.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Failure, GrpcClassifier, GrpcCode};
-    /// use http::HeaderMap;
-    /// use std::time::Duration;
-    ///
-    /// let mut trailers = HeaderMap::new();
-    /// trailers.insert("grpc-retry-pushback-ms", "1500".parse()?);
-    /// let grpc = GrpcClassifier::new();
-    /// let pushed = Failure::retry_after(Duration::from_millis(1_500));
-    /// assert_eq!(grpc.code(GrpcCode::ResourceExhausted, &trailers), pushed.into());
-    /// let grpc = grpc.trip_on_push_back(false);
-    /// assert_eq!(grpc.code(GrpcCode::ResourceExhausted, &trailers), Failure::new().into());
-    /// # Ok::<(), http::header::InvalidHeaderValue>(())
-    /// ```
     pub const fn trip_on_push_back(mut self, trip: bool) -> Self {
         self.trip_on_push_back = trip;
         self
@@ -104,17 +89,6 @@ impl<S, X, Y> GrpcClassifier<S, X, Y> {
 
     /// Reports at the headers: a call whose status arrives later counts as a success. For streams that live longer than
     /// any limit.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Classify, GrpcClassifier, Outcome};
-    /// use http::Response;
-    /// use std::convert::Infallible;
-    ///
-    /// let stream = Response::builder().header("content-type", "application/grpc").body(())?;
-    /// let outcome = GrpcClassifier::new().at_head().classify(&Ok::<_, Infallible>(stream));
-    /// assert_eq!(outcome, Outcome::Success);
-    /// # Ok::<(), http::Error>(())
-    /// ```
     pub const fn at_head(self) -> GrpcAtHead<S, X, Y> {
         GrpcAtHead(self)
     }

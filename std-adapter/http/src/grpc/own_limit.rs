@@ -61,32 +61,25 @@ pub struct LimitedPermit<P> {
 }
 
 impl<P> LimitedPermit<P> {
-    fn is_callers(&self, outcome: Outcome) -> bool {
+    /// The permit to report, unless it is a failure after the caller's limit: then it is dropped, and so cancelled.
+    fn unless_callers(self, outcome: Outcome) -> Option<P> {
         let has_passed = || self.ends.is_some_and(|ends| Instant::now() >= ends);
-        matches!(outcome, Outcome::Failure(_)) && has_passed()
+        let is_callers = matches!(outcome, Outcome::Failure(_)) && has_passed();
+        (!is_callers).then_some(self.permit)
     }
 }
 
 impl<P: AnyPermit> AnyPermit for LimitedPermit<P> {
     fn report(self, outcome: Outcome) -> Option<Transition> {
-        if self.is_callers(outcome) {
-            return None;
-        }
-        self.permit.report(outcome)
+        self.unless_callers(outcome)?.report(outcome)
     }
 
     fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        if self.is_callers(outcome) {
-            return None;
-        }
-        self.permit.report_because(outcome, why)
+        self.unless_callers(outcome)?.report_because(outcome, why)
     }
 
     fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        if self.is_callers(outcome) {
-            return None;
-        }
-        self.permit.report_shared(outcome, why)
+        self.unless_callers(outcome)?.report_shared(outcome, why)
     }
 
     fn is_probe(&self) -> bool {

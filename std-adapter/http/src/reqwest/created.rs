@@ -13,14 +13,6 @@ use crate::Rejection;
 
 /// The rejection that kept a request from being sent, even inside the errors of other middlewares, such as those of
 /// retries: [`Rejection::in_chain`], which also finds one that is the error of a middleware itself.
-///
-/// ```
-/// use atomic_breaker_http::rejection_of;
-/// use reqwest_middleware::Error;
-///
-/// let error = Error::middleware(std::io::Error::other("no token"));
-/// assert!(rejection_of(&error).is_none());
-/// ```
 pub fn rejection_of(error: &Error) -> Option<Rejection> {
     match error {
         Error::Middleware(error) => Rejection::in_chain(error.as_ref()),

@@ -4,9 +4,7 @@
 //! |---|---|
 //! | `service` | the endpoint: when it is ready, and its calls |
 //! | `pause` | the one timer of an endpoint that would reject |
-//! | `held` | a permit that is held until the call |
 
-mod held;
 mod pause;
 mod service;
 

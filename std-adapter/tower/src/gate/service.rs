@@ -5,11 +5,10 @@ use std::mem;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use atomic_breaker::{AnyBreaker, AnyError, BitsOf, Clock, Failure, State, word::Bits};
+use atomic_breaker::{AnyBreaker, AnyError, BitsOf, Clock, Failure, Outcome, State, word::Bits};
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::held::Held;
 use super::pause::Pause;
 use crate::parts::count_panic;
 use crate::{Admit, AnyPermit, OneBreaker, Rejection, Report, ResponseFuture, ServiceError};
@@ -33,6 +32,35 @@ enum Unready {
     Since(Instant),
     /// For a whole lease: the permit was given back, so that others may have it.
     GivenUp,
+}
+
+/// A permit whose call has not begun. Dropping it gives it back, however long it was held: a permit cancelled late
+/// would count as a call that hung.
+#[derive(Debug)]
+struct Held<P: AnyPermit>(Option<P>);
+
+impl<P: AnyPermit> Held<P> {
+    const fn new(permit: P) -> Self {
+        Self(Some(permit))
+    }
+
+    /// Whether it is still valid; if so, its time starts again.
+    fn renew(&mut self) -> bool {
+        self.0.as_mut().is_some_and(AnyPermit::renew)
+    }
+
+    /// Takes the permit for the call.
+    fn into_permit(mut self) -> Option<P> {
+        self.0.take()
+    }
+}
+
+impl<P: AnyPermit> Drop for Held<P> {
+    fn drop(&mut self) {
+        if let Some(permit) = self.0.take() {
+            permit.report(Outcome::Ignored);
+        }
+    }
 }
 
 /// How long a probe may take.

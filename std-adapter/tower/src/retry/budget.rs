@@ -146,14 +146,6 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
 
     /// How many retries were not made since the start for lack of a token: a counter for metrics. It wraps, after 2³²
     /// on 32-bit processors.
-    ///
-    /// ```
-    /// use atomic_breaker_tower::{BudgetConfig, RetryBudget};
-    ///
-    /// let budget = RetryBudget::with(BudgetConfig::new().max_tokens(1));
-    /// assert!(budget.withdraw() && !budget.withdraw());
-    /// assert_eq!(budget.refused(), 1);
-    /// ```
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed) as u64
     }

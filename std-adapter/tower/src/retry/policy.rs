@@ -54,17 +54,6 @@ use super::{AnyBudget, NoHint, RetryConfig};
 ///
 /// # Panics
 /// A pause needs a tokio runtime with time enabled; without one, tokio panics.
-///
-/// ```
-/// use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryPolicy};
-/// use std::time::Duration;
-///
-/// static BUDGET: RetryBudget = RetryBudget::new();
-/// const TWICE: RetryConfig = RetryConfig::new().tries(2).within(Duration::from_secs(3));
-///
-/// let policy = RetryPolicy::new(TWICE, &BUDGET, |path: &&str| path.starts_with("/search"));
-/// # let _ = policy;
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RetryPolicy<B, I, C = AnyError, H = NoHint> {
     pub(super) config: RetryConfig,
@@ -122,24 +111,24 @@ impl<B, I, C, H> RetryPolicy<B, I, C, H> {
     /// What a result means, according to a [classifier](crate::Classify) like the breaker's: only a failure is tried
     /// again, and only a success deposits.
     pub fn classify<K>(self, classify: K) -> RetryPolicy<B, I, K, H> {
-        RetryPolicy {
-            config: self.config,
-            budget: self.budget,
-            idempotent: self.idempotent,
+        RetryPolicy::from_parts(
+            self.config,
+            self.budget,
+            self.idempotent,
             classify,
-            hint: self.hint,
-        }
+            self.hint,
+        )
     }
 
     /// How long the server's response asks to wait: a closure, or any other [`RetryHint`](super::RetryHint).
     pub fn hint<N>(self, hint: N) -> RetryPolicy<B, I, C, N> {
-        RetryPolicy {
-            config: self.config,
-            budget: self.budget,
-            idempotent: self.idempotent,
-            classify: self.classify,
+        RetryPolicy::from_parts(
+            self.config,
+            self.budget,
+            self.idempotent,
+            self.classify,
             hint,
-        }
+        )
     }
 
     /// The numbers.
