@@ -55,6 +55,7 @@ impl<B, H: AnyClientGuard> ClientLayer<B, H> {
     /// # fn client(client: Client) -> Result<(), atomic_breaker_http::ClientConfigError> {
     /// let guard = Arc::new(ClientGuard::new(ClientConfig::new())?);
     /// let client: ClientService<Client, String, Arc<ClientGuard>> = ClientLayer::of(guard).layer(client);
+    /// # let _ = client;
     /// # Ok(())
     /// # }
     /// ```
