@@ -93,7 +93,7 @@ const fn memory_fault(ratio: Ratio, memory: Memory) -> Fault {
         }
         (true, 0) => {
             "a failure_ratio within a time needs a tally that remembers times: build the breaker \
-             with SlidingRatio of atomic-breaker-std, or set of_last and build it with last_calls"
+             with SlidingRatio of atomic-breaker-sliding, or set of_last and build it with last_calls"
         }
         (true, _) => "the time of the failure_ratio is longer than the tally remembers: shorten it",
     })

@@ -162,7 +162,7 @@ impl Config {
 
     /// Also trips when the given share of the last calls, or of the calls within a time, failed. The breaker
     /// needs memory for them: build it with [`Builder::last_calls`](crate::Builder::last_calls), or, for a time,
-    /// with [`Builder::tally`](crate::Builder::tally) and a `SlidingRatio` of atomic-breaker-std.
+    /// with [`Builder::tally`](crate::Builder::tally) and a `SlidingRatio` of atomic-breaker-sliding.
     #[doc(alias = "failure rate")]
     #[doc(alias = "sliding window")]
     pub const fn failure_ratio(mut self, ratio: Ratio) -> Self {

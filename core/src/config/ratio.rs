@@ -28,7 +28,7 @@ pub(crate) const ALL: u32 = 10_000;
 /// ```
 ///
 /// What is remembered depends on the [`Tally`](crate::Tally): [`LastCalls`](crate::LastCalls) remembers a number
-/// of calls, `SlidingRatio` of atomic-breaker-std a time. A breaker whose tally does not fit is rejected when it
+/// of calls, `SlidingRatio` of atomic-breaker-sliding a time. A breaker whose tally does not fit is rejected when it
 /// is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

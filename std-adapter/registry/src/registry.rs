@@ -91,7 +91,7 @@ use crate::{RegistryBuilder, RegistryError, WhenFull};
 ///
 /// # Parameters
 ///
-/// `K` is the key: cheap to clone, such as a number, an `Arc<str>`, or an `Origin` of the feature `http`. `C` is the
+/// `K` is the key: cheap to clone, such as a number, an `Arc<str>`, or an `Origin` of `atomic-breaker-http`. `C` is the
 /// clock, `T` a memory per slot for rules that need one, `O` the observer that is notified of what happens, `S` the
 /// hasher: [`RandomState`] if keys come from outside, a faster one if they do not.
 pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {

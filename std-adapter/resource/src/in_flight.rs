@@ -10,8 +10,8 @@ use atomic_breaker::{Failure, Outcome, Transition};
 use crate::{Admit, AdmitShared, AnyPermit, OneBreaker, Rejection, parts::thread_number};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
-/// has timed out. Wraps a reference or an `Arc` of one breaker or [`Resource`](super::Resource); for breakers per key
-/// use `InFlightByKey` from the feature `registry`.
+/// has timed out. Wraps a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); for breakers per key
+/// use `InFlightByKey` of `atomic-breaker-registry`.
 ///
 /// ```
 /// use atomic_breaker_resource::{Admit, Config, InFlightLimit, Resource, State, breaker};

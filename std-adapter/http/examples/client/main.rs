@@ -1,7 +1,7 @@
 //! An HTTP client, the one of hyper-util, through `ClientGuard`.
 //!
 //! ```console
-//! cargo run -p atomic-breaker-std --features client --example client
+//! cargo run -p atomic-breaker-http --example client
 //! ```
 //!
 //! Starts three hosts on this machine: one works, one fails every request until it is repaired, one takes requests and

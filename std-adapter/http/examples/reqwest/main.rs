@@ -1,7 +1,7 @@
 //! A service on axum that asks two others by reqwest, through `ClientGuard`.
 //!
 //! ```console
-//! cargo run -p atomic-breaker-std --features client,reqwest --example reqwest
+//! cargo run -p atomic-breaker-http --features reqwest --example reqwest
 //! ```
 //!
 //! Starts two hosts on this machine, and the service before them, whose page is made of the answers of both. One of

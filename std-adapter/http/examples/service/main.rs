@@ -1,7 +1,7 @@
 //! A service that calls others over HTTP, with one breaker per host.
 //!
 //! ```console
-//! cargo run -p atomic-breaker-std --example service
+//! cargo run -p atomic-breaker-http --example service
 //! ```
 //!
 //! Starts two hosts and the service before them on this machine, and asks the service for both while

@@ -178,7 +178,7 @@ fn what_the_tally_cannot_remember_is_rejected() {
     assert!(
         error
             .to_string()
-            .contains("SlidingRatio of atomic-breaker-std")
+            .contains("SlidingRatio of atomic-breaker-sliding")
     );
 }
 

@@ -26,9 +26,7 @@ pub(crate) fn seeds(usual: u64) -> Vec<u64> {
 }
 
 pub(crate) fn how_to_repeat(seed: u64, test: &str) -> String {
-    format!(
-        "to repeat it: {SEED}={seed} cargo test -p atomic-breaker-std --all-features --test liveness -- --exact {test}"
-    )
+    format!("to repeat it: {SEED}={seed} cargo test -p servers --test liveness -- --exact {test}")
 }
 
 /// `SplitMix64` (Steele, Lea, Flood, 2014).

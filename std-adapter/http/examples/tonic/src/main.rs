@@ -1,7 +1,7 @@
 //! tonic clients of two hosts, with a breaker per host, which judges by `grpc-status`.
 //!
 //! ```console
-//! cargo run --manifest-path std-adapter/examples/tonic/Cargo.toml
+//! cargo run --manifest-path std-adapter/http/examples/tonic/Cargo.toml
 //! ```
 //!
 //! Starts two servers on this machine. One works all the time; the other works, fails, hangs and works again. Asks each of
