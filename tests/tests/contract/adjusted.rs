@@ -45,7 +45,7 @@ fn rules_that_are_set_apply_from_the_next_event_on<W: AnyWord>() {
         Some(Some(ms(10)))
     );
 
-    // The open time that runs stays, whatever is set.
+    // A running open time stays, whatever is set.
     breaker.set_config(rules().open_for(ms(5_000))).unwrap();
     assert_eq!(breaker.acquire().unwrap_err().wait(), Wait::For(ms(10)));
     clock.advance(ms(10));
@@ -53,7 +53,7 @@ fn rules_that_are_set_apply_from_the_next_event_on<W: AnyWord>() {
     assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(5_000))));
 }
 
-/// What an error says, and that nothing has changed.
+/// Checks the words of an error, and that nothing has changed.
 #[track_caller]
 fn refused<W: AnyWord>(breaker: &Kept<'_, W, LastCalls<W>>, config: Config, words: &str) {
     let before = *breaker.config();
@@ -121,7 +121,7 @@ fn rules_that_cannot_be_kept_change_nothing_and_say_what_to_do() {
 }
 
 #[test]
-fn breakers_of_whatever_parts_are_adjusted_behind_one_pointer() {
+fn breakers_of_any_parts_are_adjusted_through_one_pointer() {
     let clock = ManualClock::new();
     let wide = adjustable::<AtomicU64>(rules(), &clock);
     let narrow = adjustable::<Fine>(rules(), &clock);
@@ -137,7 +137,7 @@ fn breakers_of_whatever_parts_are_adjusted_behind_one_pointer() {
     assert_eq!((wide.state(), narrow.state()), (State::Open, State::Open));
 }
 
-/// Rules that are replaced by others after so many looks at them.
+/// Rules that are replaced by others after they were read a given number of times.
 struct Restless<B> {
     both: [Rules<B>; 2],
     left: Cell<u32>,
@@ -165,10 +165,10 @@ fn restless<W: AnyWord>(both: [Config; 2], looks: u32, clock: &ManualClock) -> B
         })
 }
 
-/// The most looks of a call and its report.
+/// A call and its report read the rules at most this often.
 const LOOKS: u32 = 12;
 
-/// One call, while one set of rules takes the place of the other between any two looks.
+/// Makes one call while one set of rules replaces the other between any two reads.
 fn between<W: AnyWord>([one, other]: [Config; 2], call: impl Fn(&By<'_, W>, &ManualClock)) {
     for (both, looks) in (0..LOOKS).flat_map(|looks| [([one, other], looks), ([other, one], looks)])
     {
@@ -178,7 +178,7 @@ fn between<W: AnyWord>([one, other]: [Config; 2], call: impl Fn(&By<'_, W>, &Man
     }
 }
 
-/// By the first a slow call is one failure of many; by the second it is none.
+/// By the first rules a slow call is one failure of many; by the second it is not a failure.
 fn a_call_is_not_slow_by_old_rules_and_counted_by_new_ones<W: AnyWord>() {
     let patient = rules().slow_call(ms(10)).consecutive_failures(100);
     let strict = rules().consecutive_failures(1);
@@ -196,7 +196,7 @@ fn a_call_is_not_slow_by_old_rules_and_counted_by_new_ones<W: AnyWord>() {
     }
 }
 
-/// By the first a failure trips, for 10 s; by the second it does not.
+/// By the first rules a failure trips, for 10 s; by the second it does not.
 fn a_share_of_new_rules_does_not_open_for_the_time_of_old_ones<W: AnyWord>() {
     let all = Ratio::percent(100).of_last(1).min_calls(1);
     let ratio = rules()
@@ -238,7 +238,7 @@ fn failures_in_a_row_end_with_a_success_while_a_share_alone_decides<W: AnyWord>(
     assert_eq!(made.map(|made| made.cause), Some(Cause::FailureLimit));
 }
 
-/// Set or not, the rules are looked up without the word: two loads, no exchange, no clock.
+/// Looking up the rules never touches the word, whether they were set or not: two loads, no exchange, no clock.
 fn a_closed_call_by_rules_that_were_set_costs_the_word_no_more<W: AnyWord>() {
     let word = Counting::over(W::fresh());
     let breaker = Breaker::builder(rules(), NoClock)

@@ -11,7 +11,7 @@ use super::support::{AnyWord, Diary, Tested, breaker, ms, observed, on_both_word
 
 type Anything = Box<dyn Error>;
 
-/// What everybody writes first, with `attempt` instead of `acquire`.
+/// The code that most users write first, with `attempt` instead of `acquire`.
 fn first_number<W: AnyWord>(breaker: &Tested<'_, W>, answer: &str) -> Result<u32, Anything> {
     let attempt = breaker.attempt()?;
     let word = answer.split(' ').next().ok_or("no answer")?;
@@ -20,7 +20,7 @@ fn first_number<W: AnyWord>(breaker: &Tested<'_, W>, answer: &str) -> Result<u32
     Ok(number)
 }
 
-/// The trap: with `acquire`, `?` cancels, and cancelled counts nothing.
+/// The trap: with `acquire`, `?` cancels the permit, and a cancelled permit is not counted.
 fn first_number_unguarded<W: AnyWord>(
     breaker: &Tested<'_, W>,
     answer: &str,
@@ -138,7 +138,7 @@ fn any_permit_becomes_an_attempt<W: AnyWord>() {
     assert!(Attempt::acquire(&breaker).is_err());
 }
 
-fn an_attempt_of_an_earlier_epoch_fails_nobody<W: AnyWord>() {
+fn an_attempt_of_an_earlier_epoch_counts_no_failure<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().consecutive_failures(1), &clock);
     let attempt = breaker.attempt().unwrap();
@@ -156,7 +156,7 @@ on_both_words!(
     an_attempt_is_reported_as_one_outcome,
     a_panic_fails_an_attempt,
     any_permit_becomes_an_attempt,
-    an_attempt_of_an_earlier_epoch_fails_nobody,
+    an_attempt_of_an_earlier_epoch_counts_no_failure,
 );
 
 #[test]
@@ -170,7 +170,7 @@ fn an_attempt_shows_whether_it_is_a_probe() {
     assert_eq!(format!("{probe:?}"), "Attempt { is_probe: true, .. }");
 }
 
-/// `?` from a rejection and from the work itself, into one error of the caller's.
+/// `?` turns a rejection and an error of the work itself into the caller's one error type.
 #[test]
 fn the_question_mark_makes_a_call_error_of_a_rejection() {
     fn work(breaker: &Tested<'_, super::support::Fine>) -> Result<(), CallError<()>> {

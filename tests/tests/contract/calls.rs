@@ -61,9 +61,9 @@ fn a_classifier_decides_what_a_result_means<W: AnyWord>() {
     let breaker = breaker::<W>(rules(), &clock);
     let call = |result| breaker.call_with(ByCode, || result);
     assert_eq!(call(Ok(500)), Ok(500));
-    assert_eq!(breaker.snapshot().failures(), 1, "an Ok can be a failure");
+    assert_eq!(breaker.snapshot().failures(), 1, "an `Ok` can be a failure");
     assert_eq!(call(Err(404)), Err(CallError::Failed(404)));
-    assert_eq!(breaker.snapshot().failures(), 1, "an Err can be ignored");
+    assert_eq!(breaker.snapshot().failures(), 1, "an `Err` can be ignored");
     assert_eq!(call(Err(503)), Err(CallError::Failed(503)));
     assert_eq!(breaker.snapshot().failures(), 4);
     assert_eq!(call(Ok(200)), Ok(200));
@@ -88,7 +88,7 @@ fn a_result_can_be_recorded_by_hand<W: AnyWord>() {
 
 type Act<W> = fn(&Tested<'_, W>);
 
-/// Ways to panic under guard; each must count as one failure.
+/// Ways to panic in a guarded call; each must count as one failure.
 fn panics<W: AnyWord>() -> [(&'static str, Act<W>); 3] {
     [
         ("in the operation", |breaker| {
@@ -105,7 +105,7 @@ fn panics<W: AnyWord>() -> [(&'static str, Act<W>); 3] {
     ]
 }
 
-fn a_panic_counts_as_one_failure_and_goes_on<W: AnyWord>() {
+fn a_panic_counts_as_one_failure_and_is_passed_on<W: AnyWord>() {
     for (how, panic) in panics::<W>() {
         let clock = ManualClock::new();
         let breaker = breaker::<W>(rules().consecutive_failures(3), &clock);
@@ -209,8 +209,8 @@ fn a_future_reports_when_it_is_ready<W: AnyWord>() {
     assert_eq!(breaker.snapshot().failures(), 1);
 }
 
-/// Guarded once is enough: a breaker around itself counts each failure twice while it is closed, and its
-/// probe is rejected by the slot that it holds itself.
+/// Guarding a call once is enough: a breaker around itself counts each failure twice while it is closed, and
+/// the outer probe holds the only slot, so the inner call is rejected.
 fn a_breaker_inside_itself_does_what_is_documented<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
@@ -316,7 +316,7 @@ on_both_words!(
     a_rejected_operation_is_not_run,
     a_classifier_decides_what_a_result_means,
     a_result_can_be_recorded_by_hand,
-    a_panic_counts_as_one_failure_and_goes_on,
+    a_panic_counts_as_one_failure_and_is_passed_on,
     a_probe_that_panics_reopens_and_leaves_no_slot_taken,
     a_panic_of_the_classifier_counts_as_a_failure,
     a_future_that_is_dropped_cancels,

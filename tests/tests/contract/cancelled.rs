@@ -1,4 +1,4 @@
-//! Permits that are dropped without a report: neutral while young, and no free retry for a
+//! Permits that are dropped without a report: they are neutral while young, and give no free retry to a
 //! resource that hangs.
 
 use std::cell::Cell;
@@ -25,9 +25,9 @@ fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// `timeout(limit, breaker.call_async(hang))`, as everybody writes it first: the call is dropped after
-/// the limit.
-fn time_out_around<W: AnyWord>(breaker: &Tested<'_, W>, limit: Duration) -> bool {
+/// `timeout(limit, breaker.call_async(hang))`, the version that most users write first: the call is dropped
+/// after the limit.
+fn timeout_around<W: AnyWord>(breaker: &Tested<'_, W>, limit: Duration) -> bool {
     let mut call = pin!(breaker.call_async(pending::<Result<(), ()>>));
     let is_admitted = call
         .as_mut()
@@ -39,34 +39,34 @@ fn time_out_around<W: AnyWord>(breaker: &Tested<'_, W>, limit: Duration) -> bool
     is_admitted
 }
 
-fn time_outs_around_hanging_calls_trip_where_slow_calls_are_measured<W: AnyWord>() {
+fn timeouts_around_hanging_calls_trip_where_slow_calls_are_measured<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().slow_call(ms(1_000)), &clock);
-    let admitted = (0..50).filter(|_| time_out_around(&breaker, ms(2_000)));
+    let admitted = (0..50).filter(|_| timeout_around(&breaker, ms(2_000)));
     assert_eq!(admitted.count(), 5, "of 50");
     assert_eq!(breaker.state(), State::Open);
 }
 
-/// As documented: what is dropped says nothing about the resource, unless slow calls are measured.
-fn time_outs_around_hanging_calls_do_not_trip_where_they_are_not<W: AnyWord>() {
+/// As documented: a dropped call says nothing about the resource, unless slow calls are measured.
+fn timeouts_around_hanging_calls_do_not_trip_where_slow_calls_are_not_measured<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
-    let admitted = (0..50).filter(|_| time_out_around(&breaker, ms(2_000)));
+    let admitted = (0..50).filter(|_| timeout_around(&breaker, ms(2_000)));
     assert_eq!(admitted.count(), 50);
     assert_eq!(breaker.snapshot().failures(), 0);
 }
 
-/// Cancelled probes came one after the other, without a pause.
-fn a_time_out_around_a_hanging_probe_opens_again<W: AnyWord>() {
+/// Cancelled probes used to follow each other without a pause.
+fn a_timeout_around_a_hanging_probe_opens_again<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().exponential(2, ms(40));
     let breaker = half_open::<W>(config, &clock);
     for (trip, open_ms) in [(2, 20), (3, 40), (4, 40)] {
-        assert!(time_out_around(&breaker, ms(2_000)));
+        assert!(timeout_around(&breaker, ms(2_000)));
         let snapshot = breaker.snapshot();
         assert_eq!((snapshot.state(), snapshot.trips()), (State::Open, trip));
         assert_eq!(snapshot.retry_in(), Some(ms(open_ms)));
-        assert!(!time_out_around(&breaker, ms(2_000)), "rejected");
+        assert!(!timeout_around(&breaker, ms(2_000)), "rejected");
         clock.advance(ms(open_ms));
     }
 }
@@ -82,11 +82,7 @@ fn a_thousand_permits_dropped_after_ten_seconds_trip<W: AnyWord>() {
     }
     assert_eq!(made, [Cause::FailureLimit]);
     assert_eq!(diary.causes(), [Cause::FailureLimit]);
-    assert_eq!(
-        diary.cancelled.get(),
-        1_000,
-        "each is reported as what it was"
-    );
+    assert_eq!(diary.cancelled.get(), 1_000, "each is reported as it ended");
     assert!(diary.outcomes.borrow().is_empty());
 }
 
@@ -153,7 +149,7 @@ fn with_a_limit_of_zero_every_dropped_probe_has_failed<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Open);
 }
 
-/// Also where the limit of cancelling is longer.
+/// This holds even if the limit for cancelled probes is longer.
 fn a_probe_dropped_slow_has_failed<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().slow_call(ms(20)).cancel_limit(ms(500));
@@ -186,7 +182,7 @@ fn an_ignored_call_never_counts_however_long_it_took<W: AnyWord>() {
     assert_eq!(snapshot.probes_in_flight(), 0);
 }
 
-fn while_the_clock_steps_back_nobody_is_old<W: AnyWord>() {
+fn while_the_clock_steps_back_no_permit_is_old<W: AnyWord>() {
     let clock = ManualClock::starting_at(10_000);
     let breaker = half_open::<W>(rules(), &clock);
     let probe = breaker.acquire().unwrap();
@@ -241,10 +237,10 @@ fn a_permit_of_an_earlier_epoch_is_dropped_without_effect<W: AnyWord>() {
     assert_eq!(diary.cancelled.get(), 1);
 }
 
-/// The second and the third line of the example at `call_async`: one counts the error as a success, one is
-/// right.
+/// The second and the third line of the example at `call_async`: the second counts the error as a success, the
+/// third is right.
 #[test]
-fn time_outs_belong_inside_and_must_be_errors() {
+fn timeouts_belong_inside_and_must_be_errors() {
     type Inner = Result<(), &'static str>;
     let timed_out = || ready(Err::<Inner, _>("too late"));
     let failed = || ready(Ok::<Inner, &str>(Err("no answer")));
@@ -252,16 +248,12 @@ fn time_outs_belong_inside_and_must_be_errors() {
     let breaker = Breaker::new(Config::new(), &clock);
 
     let _ = poll_once(breaker.call_async(timed_out));
-    assert_eq!(breaker.snapshot().failures(), 1, "a time-out inside counts");
+    assert_eq!(breaker.snapshot().failures(), 1, "a timeout inside counts");
     let _ = poll_once(breaker.call_async(failed));
-    assert_eq!(
-        breaker.snapshot().failures(),
-        0,
-        "what is `Ok` is a success"
-    );
+    assert_eq!(breaker.snapshot().failures(), 0, "an `Ok` is a success");
     let _ = poll_once(breaker.call_async(async || failed().await?));
     let _ = poll_once(breaker.call_async(async || timed_out().await?));
-    assert_eq!(breaker.snapshot().failures(), 2, "one error of both");
+    assert_eq!(breaker.snapshot().failures(), 2, "one error for both");
 }
 
 #[test]
@@ -294,7 +286,7 @@ impl<W: AnyWord> Observer for Looks<'_, W> {
     fn transition(&self, _transition: &Transition) {
         assert!(
             self.seen.get().is_some(),
-            "first what happened, then what it made"
+            "first the event, then the transition it caused"
         );
         self.transitions.set(self.transitions.get() + 1);
     }
@@ -327,9 +319,9 @@ fn a_drop_is_reported_once_the_word_has_changed<W: AnyWord>() {
 }
 
 on_both_words!(
-    time_outs_around_hanging_calls_trip_where_slow_calls_are_measured,
-    time_outs_around_hanging_calls_do_not_trip_where_they_are_not,
-    a_time_out_around_a_hanging_probe_opens_again,
+    timeouts_around_hanging_calls_trip_where_slow_calls_are_measured,
+    timeouts_around_hanging_calls_do_not_trip_where_slow_calls_are_not_measured,
+    a_timeout_around_a_hanging_probe_opens_again,
     a_thousand_permits_dropped_after_ten_seconds_trip,
     a_drop_is_slow_from_the_limit_on_and_not_a_millisecond_before,
     a_slow_drop_counts_in_the_window_and_in_the_ratio,
@@ -337,7 +329,7 @@ on_both_words!(
     with_a_limit_of_zero_every_dropped_probe_has_failed,
     a_probe_dropped_slow_has_failed,
     an_ignored_call_never_counts_however_long_it_took,
-    while_the_clock_steps_back_nobody_is_old,
+    while_the_clock_steps_back_no_permit_is_old,
     of_several_probes_one_that_is_dropped_old_opens_for_all,
     a_young_probe_beside_old_ones_has_not_failed,
     a_token_is_as_old_as_its_permit,

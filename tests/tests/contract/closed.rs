@@ -1,4 +1,4 @@
-//! When failures trip; what they weigh.
+//! Failures: when they trip, and how much they weigh.
 
 use atomic_breaker::{Failure, ManualClock, Outcome, State};
 
@@ -37,7 +37,7 @@ fn ignored_and_dropped_calls_neither_count_nor_clear<W: AnyWord>() {
     assert_eq!(breaker.snapshot().failures(), 2);
 }
 
-fn failures_within_a_window_trip_whatever_succeeds_between<W: AnyWord>() {
+fn failures_within_a_window_trip_despite_successes_between<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().failures_within(3, ms(100)), &clock);
     for advance in [0, 50, 49] {
@@ -187,7 +187,7 @@ fn a_window_that_is_over_is_counted_until_the_next_report<W: AnyWord>() {
     breaker.acquire().unwrap().success();
     assert_eq!(breaker.snapshot().failures(), 2, "the window goes on");
     clock.advance(ms(1));
-    assert_eq!(breaker.snapshot().failures(), 2, "nobody has reported");
+    assert_eq!(breaker.snapshot().failures(), 2, "nothing was reported");
     let epoch = breaker.snapshot().epoch();
     assert_eq!(breaker.acquire().unwrap().success(), None);
     assert_eq!(breaker.snapshot().failures(), 0);
@@ -223,8 +223,8 @@ fn weights_within_a_window_add_up_and_the_first_may_trip_by_itself<W: AnyWord>()
     }
 }
 
-/// A slow failure keeps its own weight, and a slow call that is ignored stays ignored. A dropped call
-/// has no report of its own, so it counts when it was slow.
+/// A slow failure keeps its own weight, and a slow call that is ignored stays ignored. A dropped call makes no
+/// report, so it counts if it was slow.
 fn a_success_or_a_drop_can_be_too_slow<W: AnyWord>() {
     let clock = ManualClock::starting_at(1);
     let breaker = breaker::<W>(rules().slow_call(ms(10)), &clock);
@@ -246,7 +246,7 @@ fn a_success_or_a_drop_can_be_too_slow<W: AnyWord>() {
     assert_eq!(breaker.snapshot().failures(), 2);
 }
 
-/// The start is kept as a number that is not zero: 1 where the clock reads 0.
+/// The start is stored as a non-zero number: 1 if the clock reads 0.
 fn a_call_that_starts_and_ends_where_the_clock_reads_zero_is_not_slow<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().consecutive_failures(1).slow_call(ms(1));
@@ -263,7 +263,7 @@ on_both_words!(
     trips_at_the_limit_of_failures_in_a_row,
     a_success_between_ends_the_row,
     ignored_and_dropped_calls_neither_count_nor_clear,
-    failures_within_a_window_trip_whatever_succeeds_between,
+    failures_within_a_window_trip_despite_successes_between,
     a_failure_at_the_very_end_of_the_window_starts_the_next,
     a_window_takes_the_maximum_of_failures,
     failures_weigh_what_they_say,

@@ -1,4 +1,4 @@
-//! What does not fit is rejected when it is built, with a message that names the limit and what to do.
+//! Settings that do not fit are rejected when the breaker is built, with a message that names the limit and the fix.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn narrow(config: Config) -> String {
     config.check(Layout::NARROW).unwrap_err().to_string()
 }
 
-/// Rejected on both layouts for the same reason.
+/// Both layouts must reject it for the same reason.
 fn both(config: Config) -> String {
     assert_eq!(wide(config), narrow(config));
     wide(config)
@@ -232,7 +232,7 @@ fn limits_of_the_lease() {
     assert_eq!(narrow(Config::new().probe_lease(ms((64 << 14) + 1))), long);
 }
 
-/// The finest tick holds 16.4 s: a default that is longer is cut to that.
+/// The finest tick holds 16.4 s: longer defaults are cut to that.
 #[test]
 fn defaults_fit_every_tick() {
     fn longest_wait<const N: u32>() -> Duration {

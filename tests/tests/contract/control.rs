@@ -1,4 +1,4 @@
-//! Manual control.
+//! Manual control by commands.
 
 use atomic_breaker::{Breaker, Cause, Clock, Control, ManualClock, State, Transition};
 
@@ -6,12 +6,12 @@ use super::support::{AnyWord, Diary, Tested, breaker, fail, ms, on_both_words, r
 
 use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open, Returning};
 
-/// Where a command may find a breaker.
+/// The situations in which a command can find a breaker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Closed,
     Open,
-    /// Open because somebody demanded it.
+    /// Open because it was demanded.
     Demanded,
     HalfOpen,
     /// Half-open after a lost round.
@@ -37,14 +37,14 @@ const PLACES: [(Place, State); 10] = [
 ];
 
 type Command = fn(&dyn Control) -> Option<Transition>;
-/// Where a command leads from each of the places; `None` where it does nothing.
+/// The state to which a command leads from each of the places; `None` where it does nothing.
 type Row = (&'static str, Command, [Option<State>; 10]);
 
 const fn config() -> atomic_breaker::Config {
     rules().open_for(ms(10)).gradual_return(100, ms(100))
 }
 
-/// A breaker in the given place, with something counted where the state counts.
+/// A breaker in the given place, with a non-zero count if the state has one.
 fn found_in<W: AnyWord>(place: Place, clock: &ManualClock) -> Tested<'_, W> {
     let breaker = breaker::<W>(config(), clock);
     let probe = || {
@@ -164,7 +164,7 @@ fn each_command_leads_where_it_should_in_one_epoch_or_does_nothing<W: AnyWord>()
     }
 }
 
-fn each_command_notifies_the_observer_of_what_it_answers<W: AnyWord>() {
+fn each_command_notifies_the_observer_of_what_it_returns<W: AnyWord>() {
     for (name, command, _) in table() {
         for (place, from) in PLACES {
             let clock = ManualClock::starting_at(77);
@@ -237,7 +237,7 @@ fn a_reset_clears_the_count_and_the_growth<W: AnyWord>() {
     assert_eq!(breaker.snapshot().retry_in(), Some(ms(10)));
 }
 
-/// Where probes hang, the operator who knows better does not wait for the lease.
+/// If probes hang, an operator who knows better need not wait for the lease.
 fn a_probe_now_while_half_open_begins_a_new_round<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(10)).probe_lease(ms(100)), &clock);
@@ -259,7 +259,7 @@ fn a_probe_now_while_half_open_begins_a_new_round<W: AnyWord>() {
     assert_eq!(
         (lost.failure(), hangs.failure()),
         (None, None),
-        "taken for lost"
+        "presumed lost"
     );
     breaker.acquire().unwrap().success();
     assert_eq!(breaker.state(), Closed);
@@ -268,7 +268,7 @@ fn a_probe_now_while_half_open_begins_a_new_round<W: AnyWord>() {
 on_both_words!(
     a_probe_now_while_half_open_begins_a_new_round,
     each_command_leads_where_it_should_in_one_epoch_or_does_nothing,
-    each_command_notifies_the_observer_of_what_it_answers,
+    each_command_notifies_the_observer_of_what_it_returns,
     a_probe_now_goes_on_counting_trips,
     a_trip_by_hand_grows_with_trips_but_not_when_open_already,
     a_reset_clears_the_count_and_the_growth,

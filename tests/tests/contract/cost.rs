@@ -1,4 +1,4 @@
-//! What each use of the breaker costs, in loads, swaps and readings of the clock.
+//! The cost of each use of the breaker, in loads, swaps and clock readings.
 
 use std::cell::Cell;
 
@@ -81,7 +81,7 @@ fn a_failure_that_weighs_nothing_swaps_nothing<W: AnyWord>() {
     }
 }
 
-/// The tally has a memory of its own; the word is not written for it.
+/// The tally has its own memory, so the word is not written.
 fn a_failure_that_only_the_tally_counts_swaps_nothing<W: AnyWord>() {
     let word = Counting::over(W::fresh());
     let ratio = Ratio::percent(100).of_last(10).min_calls(3);
@@ -134,7 +134,7 @@ fn a_success_after_failures_clears_them_with_one_swap_and_then_none<W: AnyWord>(
     assert_eq!(word.taken(), (2, 0));
 }
 
-/// Also after an outage: what is left in the word then is the epoch alone.
+/// This holds after an outage, too: only the epoch is left in the word then.
 fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
     let word = Counting::over(W::fresh());
     let breaker = Breaker::over(&word, rules(), Watched::default());
@@ -146,7 +146,7 @@ fn a_closed_success_is_as_cheap_in_every_epoch<W: AnyWord>() {
     }
 }
 
-/// While it lasts, nothing is written; when it is over, a closed call costs what it always does.
+/// While it lasts, nothing is written; when it is over, a closed call costs as little as before.
 fn a_gradual_return_costs_its_own_calls_alone<W: AnyWord>() {
     let word = Counting::over(W::fresh());
     let config = rules().gradual_return(100, ms(50));
@@ -185,11 +185,7 @@ fn a_rejection_swaps_nothing_and_reads_the_clock_once<W: AnyWord>() {
     breaker.clock().readings.take();
     let _ = breaker.acquire().unwrap_err();
     assert_eq!(word.taken().1, 0);
-    assert_eq!(
-        breaker.clock().readings.take(),
-        0,
-        "nobody knows for how long"
-    );
+    assert_eq!(breaker.clock().readings.take(), 0, "the wait is unknown");
 }
 
 fn a_probe_is_admitted_and_reports_by_one_swap_each<W: AnyWord>() {

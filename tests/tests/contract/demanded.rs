@@ -1,5 +1,4 @@
-//! Open times that somebody demanded: a deadline only moves later, unless an operator explicitly wants
-//! it otherwise.
+//! Open times that were demanded: a deadline only moves later, unless an operator explicitly moves it earlier.
 
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ pub(crate) fn config<W: AnyWord>() -> Config {
     rules().max_retry_after(long::<W>())
 }
 
-/// What was left of an hour was cut to five seconds.
+/// The rest of an hour used to be cut to five seconds.
 fn a_trip_by_hand_does_not_shorten<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(5_000)), &clock);
@@ -34,7 +33,8 @@ fn a_trip_by_hand_does_not_shorten<W: AnyWord>() {
     assert_eq!(breaker.snapshot().wait(), Some(Wait::For(long::<W>())));
 }
 
-/// However short: there is one bit for a demand, and nobody is to be pinged before the time that was asked for.
+/// This holds for the shortest demand, too: the word has one bit for it, and the resource must not be pinged
+/// before the requested time.
 fn every_demand_keeps_early_probes_off_until_the_open_time_is_over<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().consecutive_failures(1).open_for(ms(100));
@@ -63,7 +63,7 @@ fn every_demand_keeps_early_probes_off_until_the_open_time_is_over<W: AnyWord>()
     }
 }
 
-/// A demand of zero trips, but neither marks the open time as demanded nor makes it longer.
+/// A demand of zero trips, but it does not mark the open time as demanded, nor does it lengthen it.
 fn a_demand_of_nothing_trips_and_demands_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().consecutive_failures(9).open_for(ms(100));
@@ -167,8 +167,8 @@ fn trip_for_trips_from_every_state_that_admits_by_rule<W: AnyWord>() {
     }
 }
 
-/// A task that pings the resource knows that it answers, but not when it wants to be called again.
-fn whoever_pings_does_not_end_what_was_demanded<W: AnyWord>() {
+/// A task that pings the resource learns that it responds, but not when it wants to be called again.
+fn a_prober_does_not_end_a_demanded_open_time<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(config::<W>().open_for(ms(100)), &clock);
     breaker.acquire().unwrap().report(demand(ms(5_000)));
@@ -179,7 +179,7 @@ fn whoever_pings_does_not_end_what_was_demanded<W: AnyWord>() {
     assert!(breaker.acquire().is_ok(), "it ends by itself");
 }
 
-fn an_operator_ends_what_was_demanded_by_name<W: AnyWord>() {
+fn an_operator_ends_a_demanded_open_time_by_an_explicit_command<W: AnyWord>() {
     type End = fn(&dyn Control) -> Option<Transition>;
     let ends: [(&str, End, State); 4] = [
         ("probe_now", |it| it.probe_now(), State::HalfOpen),
@@ -217,7 +217,7 @@ on_both_words!(
     trip_for_demands_and_is_cut_to_what_the_word_holds_alone,
     trip_for_marks_a_time_that_is_long_enough_without_a_transition,
     trip_for_trips_from_every_state_that_admits_by_rule,
-    whoever_pings_does_not_end_what_was_demanded,
-    an_operator_ends_what_was_demanded_by_name,
+    a_prober_does_not_end_a_demanded_open_time,
+    an_operator_ends_a_demanded_open_time_by_an_explicit_command,
     the_next_open_time_is_not_demanded,
 );

@@ -1,4 +1,4 @@
-//! Demands that come when the breaker has opened already: a deadline only moves later.
+//! Demands that arrive after the breaker has opened: a deadline only moves later.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use atomic_breaker::{Cause, Failure, ManualClock, Wait};
 use super::demanded::{config, demand, long};
 use super::support::{AnyWord, Diary, breaker, ms, observed, on_both_words, rules};
 
-/// Two answers under way at once, each with a `Retry-After`.
+/// Two responses are under way at once, each with a `Retry-After`.
 fn the_later_of_two_demands_in_flight_counts<W: AnyWord>() {
     let longer = long::<W>().min(ms(600_000));
     for demands in [[ms(1_000), longer], [longer, ms(1_000)]] {
@@ -69,7 +69,7 @@ fn a_late_demand_of_a_probe_counts_like_one_of_a_closed_call<W: AnyWord>() {
     assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(1_000))));
 }
 
-/// The permit is older by one epoch and a whole turn of them: the trips in a row show it.
+/// The permit is one epoch and a whole turn of epochs older: the trips in a row show it.
 fn a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);

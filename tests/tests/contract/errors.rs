@@ -1,4 +1,4 @@
-//! Errors; fallback; one error of two.
+//! Errors, fallbacks, and one error type made of two.
 
 use std::error::Error;
 use std::fmt;
@@ -75,7 +75,11 @@ fn a_call_error_shows_what_is_behind_it() {
     let source = rejected
         .source()
         .and_then(|source| source.downcast_ref().copied());
-    assert_eq!(source, rejected.rejected(), "for whoever walks the chain");
+    assert_eq!(
+        source,
+        rejected.rejected(),
+        "visible in the chain of sources"
+    );
     assert_eq!(rejected.rejected().map(Rejected::state), Some(State::Open));
     assert_eq!(rejected.failed(), None);
 }
@@ -123,7 +127,7 @@ fn a_failed_call_falls_back_only_where_asked() {
     assert_eq!(success.or_if_rejected(|_| Ok(4)), Ok(1));
 }
 
-/// For tests of what handles them: what a breaker in that state would answer.
+/// For tests of code that handles rejections: the rejection that a breaker in that state would return.
 #[test]
 fn a_rejection_can_be_made_by_hand() {
     let open = Rejected::new(State::Open, ms(4_200));
@@ -169,7 +173,7 @@ fn rejection_of_an_open_breaker() -> Rejected {
 
 type Anything = Box<dyn Error + Send + Sync>;
 
-/// `?` from a guarded call into an error for everything, as the outermost functions of programs have.
+/// `?` from a guarded call into an error type for everything, such as the outermost functions of programs use.
 #[test]
 fn a_call_error_goes_by_the_question_mark_into_a_box() {
     fn parse(breaker: &Breaker<&ManualClock>, text: &str) -> Result<u32, Box<dyn Error>> {
@@ -184,7 +188,7 @@ fn a_call_error_goes_by_the_question_mark_into_a_box() {
     assert!(rejected.to_string().starts_with("circuit breaker is open"));
 }
 
-/// Where the operation's error is a box itself, a rejection becomes one, too.
+/// If the operation's error is a box, a rejection is boxed, too.
 #[test]
 fn one_box_is_made_of_a_rejection_and_of_a_failure() {
     fn parse(breaker: &Breaker<&ManualClock>, text: &str) -> Result<u32, Anything> {
@@ -235,7 +239,7 @@ fn anyhow_takes_both() {
     assert!(merged.downcast_ref::<Rejected>().is_some());
 }
 
-/// An error of the user's own with a place for rejections.
+/// A user's own error type with a variant for rejections.
 #[test]
 fn an_error_with_a_variant_for_rejections_is_made_of_both() {
     #[derive(Debug, PartialEq)]

@@ -153,7 +153,7 @@ fn a_pair_notifies_both_and_a_dyn_reference_forwards() {
 }
 
 #[test]
-fn nobody_listens_to_a_pair_of_nobodies() {
+fn a_pair_listens_if_either_observer_does() {
     assert!(!().is_listening());
     assert!(!((), ()).is_listening());
     assert!(((), Diary::default()).is_listening());

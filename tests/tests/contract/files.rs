@@ -1,4 +1,4 @@
-//! With `serde`: configurations that come from a file, snapshots and transitions that go into one.
+//! `serde`: configurations are read from a file, snapshots and transitions are written to one.
 
 use atomic_breaker::{Breaker, Config, EventLog, ManualClock, Ratio};
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ fn read(file: Value) -> Result<Config, String> {
     serde_json::from_value(file).map_err(|error| error.to_string())
 }
 
-/// What is wrong with a file.
+/// The error for a file.
 fn fault(file: Value) -> String {
     read(file).unwrap_err()
 }
 
-/// Each setting alone, and as it stands in a file: under the name of the method.
+/// Each setting alone, with its form in a file: under the name of the method.
 fn settings() -> Vec<(Config, Value)> {
     let config = Config::new;
     let ratio = Ratio::percent(30).of_last(40);
@@ -149,7 +149,7 @@ fn the_documented_file_is_the_documented_configuration() {
 }
 
 #[test]
-fn what_is_misspelt_is_rejected_with_the_names_that_there_are() {
+fn a_misspelt_setting_is_rejected_with_the_valid_names() {
     let error = fault(json!({"open_for": 250}));
     assert!(error.contains("unknown field `open_for`"), "{error}");
     assert!(error.contains("`open_for_ms`"), "{error}");
@@ -167,7 +167,7 @@ fn what_is_misspelt_is_rejected_with_the_names_that_there_are() {
     }
 }
 
-/// Somebody who edits a file may know no Rust: the messages name settings, not types or methods.
+/// The editor of a file may not know Rust: the messages name settings, not types or methods.
 #[test]
 fn rules_that_exclude_each_other_are_named_as_they_stand_in_the_file() {
     let row = json!({"consecutive_failures": 5});
@@ -211,7 +211,7 @@ fn rules_that_exclude_each_other_are_named_as_they_stand_in_the_file() {
 }
 
 #[test]
-fn what_is_missing_or_of_another_kind_is_named() {
+fn a_missing_or_mistyped_value_is_named() {
     let missing = fault(json!({"failures_within": {"failures": 5}}));
     assert!(missing.contains("missing field `window_ms`"), "{missing}");
     let kind = fault(json!({"open_for_ms": "5s"}));
@@ -219,7 +219,7 @@ fn what_is_missing_or_of_another_kind_is_named() {
     assert!(read(json!({"probes": -1})).is_err());
 }
 
-/// A file can hold what does not fit; that is found when it meets the word, and named as in the file.
+/// A file can hold settings that do not fit the word; the error names them by their names in the file.
 #[test]
 fn a_file_that_does_not_fit_is_rejected_when_the_breaker_is_made() {
     let clock = ManualClock::new();
@@ -248,9 +248,9 @@ fn a_file_that_does_not_fit_is_rejected_when_the_breaker_is_made() {
     }
 }
 
-/// Whoever writes `[]` did not mean the defaults.
+/// An empty list `[]` hardly means the defaults.
 #[test]
-fn a_list_is_no_configuration() {
+fn a_list_is_not_a_configuration() {
     for file in [
         json!([]),
         json!([5]),

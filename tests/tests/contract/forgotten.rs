@@ -1,5 +1,5 @@
-//! What was learned before an outage is forgotten after it, whatever number of transitions lies
-//! between: sixteen of them look like none in four bits.
+//! The history before an outage is forgotten after it, for any number of transitions in between: in four bits,
+//! sixteen of them look like none.
 
 use atomic_breaker::word::{AtomicU64, Bits};
 use atomic_breaker::{Breaker, Cause, LastCalls, ManualClock, Ratio, State};
@@ -8,7 +8,7 @@ use super::support::{AnyWord, Diary, fail, ms, on_both_words, rules};
 
 type Remembering<'a, W> = Breaker<&'a ManualClock, W, LastCalls<AtomicU64>, &'a Diary>;
 
-/// Half of the last ten calls, once five were seen.
+/// Trips when half of the last ten calls failed, once five were seen.
 fn breaker<'a, W: AnyWord>(clock: &'a ManualClock, diary: &'a Diary) -> Remembering<'a, W> {
     let ratio = Ratio::percent(50).of_last(10).min_calls(5);
     let config = rules().tally_only().failure_ratio(ratio).open_for(ms(0));
@@ -30,8 +30,8 @@ fn lose<W: AnyWord>(breaker: &Remembering<'_, W>, probes: u32) {
     }
 }
 
-/// After five failures, thirteen lost probes, one success and one failure it opened, because of the
-/// failures from before.
+/// After five failures, thirteen lost probes, one success and one failure it used to open, because of the
+/// failures before the outage.
 fn no_number_of_lost_probes_revives_the_history_before<W: AnyWord>() {
     for lost in 0..70 {
         let (clock, diary) = (ManualClock::new(), Diary::default());
@@ -71,7 +71,7 @@ fn no_number_of_commands_revives_the_history_before<W: AnyWord>() {
     }
 }
 
-/// Also when traffic returns gradually, and when it has returned.
+/// The same holds while traffic returns gradually, and once it has returned.
 fn a_gradual_return_begins_and_ends_with_nothing_remembered<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let ratio = Ratio::percent(50).of_last(10).min_calls(5);

@@ -1,4 +1,4 @@
-//! Code that takes any breaker: by a bound for its own type, by a pointer for mixed ones.
+//! Code that takes any breaker: through a bound if it has one type, through a pointer for mixed ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use atomic_breaker::{
 
 use super::support::{Diary, ms};
 
-/// An adapter, as anybody would write one: generic over one parameter, whatever the breaker is made of.
+/// A typical adapter: it is generic over one parameter, whatever the breaker's parts are.
 struct Guarded<B> {
     breaker: B,
     reads: u32,
@@ -48,7 +48,7 @@ fn trips_at_two<B: AnyBreaker>(breaker: B) {
 }
 
 #[test]
-fn an_adapter_takes_breakers_of_whatever_parts() {
+fn an_adapter_takes_breakers_of_any_parts() {
     let clock = ManualClock::starting_at(7);
     let diary = Diary::default();
     let config = Config::new().consecutive_failures(2);
@@ -127,7 +127,7 @@ fn a_dashboard_holds_breakers_of_different_makes() {
     assert!(all["database"].snapshot().is_demanded());
 }
 
-/// Each command through the pointer does what it does by its own name, and answers the same.
+/// Each command through the pointer does the same as the breaker's own method, and returns the same.
 #[test]
 fn a_command_behind_a_pointer_is_the_command() {
     type Behind = fn(&dyn Control) -> Option<Transition>;

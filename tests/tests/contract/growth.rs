@@ -7,7 +7,7 @@ use atomic_breaker::{Config, ManualClock, State};
 
 use super::support::{AnyWord, breaker, ms, on_both_words, opened_for, rules};
 
-/// The open times in milliseconds of so many trips in a row.
+/// The open times, in milliseconds, of the given number of trips in a row.
 fn open_times<W: AnyWord>(config: Config, trips: usize) -> Vec<u64> {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(config, &clock);
@@ -73,7 +73,7 @@ fn closing_starts_growth_over<W: AnyWord>() {
     assert_eq!(opened_for(&breaker), ms(10));
 }
 
-/// A factor of 1.5: each open time and a half of it.
+/// With a factor of 1.5, each open time is half as long again as the one before.
 fn growth_by_150_percent<W: AnyWord>() {
     let config = rules()
         .open_for(ms(1_000))
@@ -90,7 +90,7 @@ fn growth_by_150_percent<W: AnyWord>() {
     );
 }
 
-/// Kept as a fraction of 256, rounded up, so that it grows by at least what was asked for.
+/// The factor is stored in 256ths, rounded up, so that the open time grows by at least the factor that was set.
 fn growth_by_any_percentage_is_at_least_that<W: AnyWord>() {
     for percent in [101, 110, 125, 133, 175, 199, 201, 250, 1_000] {
         let config = rules()
@@ -136,7 +136,7 @@ fn the_last_growth_that_was_set_counts<W: AnyWord>() {
     assert_eq!(open_times::<W>(exponential, 4), [100, 200, 400, 400]);
 }
 
-/// However fast and however often.
+/// Nothing overflows, however fast the growth and however many trips.
 fn growth_overflows_nothing<W: AnyWord>() {
     let longest = ms(W::LONGEST.into());
     for config in [
@@ -175,7 +175,7 @@ fn rejected_narrow(config: Config) -> String {
     config.check(Layout::NARROW).unwrap_err().to_string()
 }
 
-/// On both layouts for the same reason.
+/// Both layouts must reject it for the same reason.
 fn rejected(config: Config) -> String {
     assert_eq!(rejected_wide(config), rejected_narrow(config));
     rejected_wide(config)

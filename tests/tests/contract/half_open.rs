@@ -36,7 +36,7 @@ fn a_word_with_a_free_slot_can_be_retired<W: AnyWord>() {
     assert!(!breaker.retire(), "both slots are taken");
     second.cancel();
     assert!(breaker.snapshot().is_due() && breaker.retire());
-    assert_eq!(first.failure(), None, "of somebody else now");
+    assert_eq!(first.failure(), None, "the slot has a new owner");
     assert_eq!(breaker.state(), State::Closed);
 }
 
@@ -145,7 +145,7 @@ fn in_sparse_traffic_a_fresh_probe_is_not_taken_away<W: AnyWord>() {
     assert_eq!(breaker.snapshot().successes(), 1);
 }
 
-fn a_slow_probe_whose_slot_nobody_wanted_still_counts<W: AnyWord>() {
+fn a_slow_probe_whose_slot_was_not_taken_still_counts<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = half_open::<W>(rules().probe_lease(ms(100)), &clock);
     let probe = breaker.acquire().unwrap();
@@ -200,7 +200,7 @@ on_both_words!(
     a_lost_probe_is_replaced_at_exactly_the_end_of_its_lease,
     the_longest_lease_ends,
     in_sparse_traffic_a_fresh_probe_is_not_taken_away,
-    a_slow_probe_whose_slot_nobody_wanted_still_counts,
+    a_slow_probe_whose_slot_was_not_taken_still_counts,
     a_take_over_begins_a_new_round,
     probes_lost_again_and_again_never_wedge,
 );

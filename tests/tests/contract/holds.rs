@@ -1,4 +1,4 @@
-//! What an operator holds: forced open, disabled, and both.
+//! Holds that an operator sets: forced open, disabled, and both.
 
 use atomic_breaker::{Control, ManualClock, State, Transition};
 
@@ -6,7 +6,7 @@ use super::support::{AnyWord, breaker, fail, ms, on_both_words, rules};
 
 use State::{Closed, Disabled, ForcedOpen, HalfOpen};
 
-fn forced_open_rejects_for_ever_and_says_so<W: AnyWord>() {
+fn forced_open_rejects_until_released_and_says_so<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
     breaker.force_open();
@@ -40,8 +40,8 @@ fn a_disabled_breaker_passes_everything_and_learns_nothing<W: AnyWord>() {
     assert_eq!(breaker.snapshot().failures(), 0);
 }
 
-/// Two operators: one keeps everybody off the device, the other one trusts no breaker. What each has
-/// set ends by the command that belongs to it, in either order.
+/// Two operators: one keeps all calls off the device, the other one trusts no breaker. Each hold ends with its
+/// own command, in either order.
 fn forced_open_and_disabled_do_not_erase_each_other<W: AnyWord>() {
     type Step = fn(&dyn Control) -> Option<Transition>;
     let (force_open, release): (Step, Step) = (|it| it.force_open(), |it| it.release());
@@ -97,7 +97,7 @@ fn the_later_of_both_can_be_taken_again_from_the_earlier<W: AnyWord>() {
 }
 
 on_both_words!(
-    forced_open_rejects_for_ever_and_says_so,
+    forced_open_rejects_until_released_and_says_so,
     a_released_breaker_finds_out_by_a_probe,
     a_disabled_breaker_passes_everything_and_learns_nothing,
     forced_open_and_disabled_do_not_erase_each_other,

@@ -1,4 +1,4 @@
-//! Jitter, so that a fleet that tripped together does not come back in step.
+//! Jitter, so that a fleet that tripped together does not return in lockstep.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -59,7 +59,7 @@ fn without_a_seed_the_entropy_of_the_clock_makes_the_jitter() {
         fn entropy(&self) -> u32 {
             self.0
         }
-        // Not by chance: only the entropy is to make the difference.
+        // Constant, so that only the entropy makes the difference.
         fn random(&self) -> u32 {
             7
         }
@@ -90,7 +90,7 @@ fn jitter_lengthens_a_minimum_open_time<W: AnyWord>() {
         .collect();
     assert!(
         opened.len() > 5,
-        "a fleet with the same time to wait does not come back in step"
+        "a fleet with the same time to wait does not return in lockstep"
     );
 }
 
@@ -123,7 +123,7 @@ fn different<C: Clock, W: Word>(
     drawn.len()
 }
 
-/// A device that was switched on a moment ago.
+/// A device that has just been switched on.
 #[derive(Default)]
 struct Device {
     entropy: u32,
@@ -180,13 +180,13 @@ fn seeds_of_any_kind_spread() {
             let config = a_minute().seed(seed(n));
             Breaker::over(AtomicU64::new(0), config, Device::default())
         });
-        // Of 3,001 times, 850 are to be expected.
+        // 850 different ones of the 3,001 times are expected.
         let drawn = different(wide, 63_000);
         assert!(drawn >= 780, "{drawn} of 1,000 by {kind}");
     }
 }
 
-/// One program, one clock, one moment.
+/// All of them belong to one program, have one clock, and trip at one moment.
 #[test]
 fn a_hundred_breakers_of_a_process_that_trip_together_draw_different_times() {
     let clock = ManualClock::starting_at(100_000);

@@ -1,5 +1,4 @@
-//! Measured: how often a report that comes late is taken for a current one, where epochs are few and
-//! probes are lost.
+//! Measures how often a late report is mistaken for a current one, with few epochs and lost probes.
 
 use std::cell::Cell;
 use std::collections::BinaryHeap;
@@ -15,7 +14,7 @@ use super::support::ms;
 struct Epochs {
     now: Cell<u32>,
     lost: Cell<u32>,
-    /// The epoch with which the half-open time began that runs, or something else that does.
+    /// The epoch of the last transition that was not a lost round.
     since: Cell<u32>,
 }
 
@@ -58,14 +57,14 @@ impl<B> Ord for Call<B> {
     }
 }
 
-/// Reports that came late, and those of them that changed the word.
+/// Late reports, and how many of them changed the word.
 #[derive(Default, Debug)]
 struct Measured {
     late_probes: u32,
     applied_probes: u32,
-    /// Of these, those that were no success.
+    /// Those of them that were not a success.
     applied_failures: u32,
-    /// Successes of probes that lost their slots in the half-open time that still ran: these count.
+    /// Successes of probes that lost their slots in the same half-open time: these count.
     late_successes: u32,
     counted_successes: u32,
     late_others: u32,
@@ -73,8 +72,8 @@ struct Measured {
     lost_rounds: u32,
 }
 
-/// Two days of a call every second to a resource that comes and goes. A third of the calls hang, for up
-/// to twenty leases, and report in the end, for good or bad.
+/// Makes a call every second for two days, to a resource that comes and goes. A third of the calls hang, for
+/// up to twenty leases, and finally report success or failure.
 fn two_days<W: Word>(word: &W, probes: u32, seed: u64, measured: &mut Measured) {
     let epochs = Epochs::default();
     let clock = ManualClock::starting_at(seed as u32);
@@ -155,7 +154,7 @@ fn measure<W: Word>(fresh: impl Fn() -> W, probes: u32) -> Measured {
     measured
 }
 
-/// With four bits of epoch alone, one report of sixteen would be applied: 6.2 % of the probes were.
+/// With four bits of epoch alone, one late report in sixteen would be applied: for probes it used to be 6.2 %.
 #[test]
 fn late_reports_are_hardly_ever_applied() {
     let percent = |applied: u32, late: u32| 100.0 * f64::from(applied) / f64::from(late);

@@ -1,4 +1,4 @@
-//! Late reports of probes that lost their slots: a success counts in the half-open time that still runs.
+//! Late reports of probes that lost their slots: a success counts as long as the same half-open time lasts.
 
 use atomic_breaker::{Cause, Config, Failure, ManualClock, Outcome, Permit, State};
 
@@ -10,7 +10,7 @@ fn half_open<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
     breaker
 }
 
-/// The late success of one round counts for the round that runs, and the probe that has its slot keeps it.
+/// The late success of one round counts in the current round, and the probe that holds the slot keeps it.
 fn a_late_success_counts_and_frees_no_slot<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().probe_lease(ms(100)).close_after(3);
@@ -61,7 +61,7 @@ fn a_late_failure_a_late_drop_and_a_late_renewal_change_nothing<W: AnyWord>() {
 
 type EndOfTime<'a, W> = fn(&Tested<'a, W>);
 
-/// What ended the half-open time ends what is known of its probes, also where it is half-open again.
+/// When a half-open time ends, its probes are forgotten, even if the breaker is half-open again.
 fn a_success_from_before_another_half_open_time_changes_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = half_open::<W>(rules().probe_lease(ms(100)), &clock);

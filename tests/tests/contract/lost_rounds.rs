@@ -1,4 +1,4 @@
-//! Rounds of probes that do not report within their lease, and the lease that gives way.
+//! Rounds of probes that do not report within their lease, and the lease that grows with each of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::support::{AnyWord, Diary, Tested, breaker, ms, observed, on_both_word
 
 const TENTH: Duration = Duration::from_millis(100);
 
-/// Of [`Config::probe_lease`].
+/// The default of [`Config::probe_lease`].
 const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
 fn half_open<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
@@ -19,8 +19,8 @@ fn half_open<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
     breaker
 }
 
-/// Ten calls a second from the trip on, each of which succeeds after `took`. Answers how many rounds
-/// were lost before the breaker closed, and when it did; `None` if it never did within a day.
+/// Makes ten calls a second from the trip on, each of which succeeds after `took`. Returns how many rounds
+/// were lost before the breaker closed, and when it closed; `None` if it did not within a day.
 fn lost_until_closed<W: Word>(
     word: W,
     config: Config,
@@ -53,8 +53,8 @@ fn lost_until_closed<W: Word>(
     None
 }
 
-/// When a call succeeds, its resource answers, however many leases ago it began. Before, a call of 31 s closed after
-/// 71 s, one of 300 s after 760 s, and one of 480 s never.
+/// A call that succeeds shows that its resource works, however many leases ago the call began. A call of 31 s
+/// used to close after 71 s, one of 300 s after 760 s, and one of 480 s never.
 #[test]
 fn healthy_calls_that_take_longer_than_the_lease_close_when_the_first_one_succeeds() {
     let open = Duration::from_secs(10);
@@ -74,7 +74,7 @@ fn healthy_calls_that_take_longer_than_the_lease_close_when_the_first_one_succee
     }
 }
 
-/// The rounds that are counted are four, of 16 leases each at most: those of a call before are forgotten.
+/// Four rounds are counted, of at most 16 leases each: a call from an earlier round is forgotten.
 #[test]
 fn healthy_calls_shorter_than_80_leases_close() {
     let took = |leases: u32| (DEFAULT_LEASE * leases).saturating_sub(ms(100));
@@ -97,7 +97,7 @@ fn healthy_calls_shorter_than_the_lease_lose_no_round() {
     }
 }
 
-/// Ten calls a second for a day, each of which hangs for ever: when they were admitted.
+/// Makes ten calls a second for a day, each of which hangs forever. Returns when they were admitted.
 fn admissions_of_a_day<W: Word>(word: W, config: Config) -> Vec<Duration> {
     let clock = ManualClock::new();
     let breaker = Breaker::over(word, config.open_for(ms(0)), &clock);
@@ -131,7 +131,7 @@ fn a_resource_that_hangs_costs_at_most_one_probe_per_lease() {
     check(&wide);
     let narrow = admissions_of_a_day(AtomicU32::new(0), Config::new());
     check(&narrow);
-    // One in 16 leases of 30 s, after the first four.
+    // After the first four, one per 16 leases of 30 s.
     assert_eq!([wide.len(), narrow.len()], [184, 183]);
 }
 
@@ -227,7 +227,7 @@ fn a_lost_round_keeps_the_trips_in_a_row<W: AnyWord>() {
     );
 }
 
-/// A breaker that was released never tripped; its first lost round counts as a trip.
+/// A released breaker has not tripped; its first lost round counts as a trip.
 fn a_lost_round_after_a_release_counts_as_the_first_trip<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().probe_lease(ms(100)), &clock);

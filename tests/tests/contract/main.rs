@@ -1,4 +1,4 @@
-//! The contract: each behaviour of the breaker and its edges, through the public API, on both words.
+//! The contract: each behaviour of the breaker and its edge cases, through the public API, on both words.
 //!
 //! | file | behaviours |
 //! |---|---|
@@ -6,21 +6,21 @@
 //! | `closed` | trip rules, weights |
 //! | `ratio`, `basis_points`, `tallies`, `forgotten` | the share of the last calls, several rules in one breaker, what an outage forgets |
 //! | `open`, `growth`, `jitter` | rejection and deadline, growth and jitter |
-//! | `demanded`, `demanded_late` | open times that somebody demanded |
-//! | `half_open`, `lost_rounds` | probes, lost and dropped probes, leases that give way |
+//! | `demanded`, `demanded_late` | open times that were demanded |
+//! | `half_open`, `lost_rounds` | probes, lost and dropped probes, leases that grow |
 //! | `cancelled` | permits that are dropped |
 //! | `returning` | gradual return |
-//! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is taken for a current one |
+//! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is mistaken for a current one |
 //! | `control`, `holds` | manual control |
-//! | `events`, `observers`, `slow` | observers, the event log, lines of a log, slow calls as they see them |
-//! | `snapshot`, `present` | all that one load shows, the order of transitions |
+//! | `events`, `observers`, `slow` | observers, the event log, log lines, slow calls as observers see them |
+//! | `snapshot`, `present` | everything that one load shows, the order of transitions |
 //! | `errors` | errors, fallback |
-//! | `time`, `sparse` | clocks that wrap and step back, callers that come rarely |
+//! | `time`, `sparse` | clocks that wrap and step back, rare callers |
 //! | `word`, `restored`, `retained` | the word anywhere, corrupt words, words that outlive their clock |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
-//! | `config`, `parts`, `files` | what does not fit, and the message; configurations from a file |
+//! | `config`, `parts`, `files` | settings that do not fit, and their messages; configurations from a file |
 
 // Needs the std adapter.
 #[cfg(target_pointer_width = "64")]

@@ -1,4 +1,4 @@
-//! Observers as people write them, and transitions as they stand in a log.
+//! Typical observers, and transitions as lines of a log.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -33,7 +33,7 @@ fn a_closure_is_notified_of_each_transition() {
     );
 }
 
-/// In a `static`, by a function.
+/// A function observes a breaker in a `static`.
 #[test]
 fn a_function_in_a_static_is_notified_of_each_transition() {
     static TRIPS: AtomicU32 = AtomicU32::new(0);
@@ -53,7 +53,7 @@ fn a_function_in_a_static_is_notified_of_each_transition() {
     assert_eq!(format!("{:?}", BREAKER.observer()), "OnTransition { .. }");
 }
 
-/// A closure that moves what it needs, in a breaker that goes between threads.
+/// A closure owns its captures, in a breaker that moves between threads.
 #[test]
 fn a_closure_that_owns_goes_between_threads() {
     let notices = Arc::new(Mutex::new(Vec::new()));
@@ -104,7 +104,7 @@ impl Count {
     }
 }
 
-/// Everything happens once but the transitions: two.
+/// Everything happens once, except transitions: there are two.
 fn use_once(observer: impl Observer) {
     let clock = ManualClock::new();
     let breaker = Breaker::builder(Config::new(), &clock)
@@ -140,7 +140,7 @@ fn an_observer_is_notified_behind_every_pointer() {
 }
 
 #[test]
-fn an_observer_may_be_there_or_not() {
+fn an_observer_is_optional() {
     let count = Count::default();
     use_once(Some(&count));
     assert_eq!(count.all(), ONCE);
@@ -167,7 +167,7 @@ fn a_pair_of_any_two_is_notified_of_everything_twice() {
 
 /// A list of observers is an observer in five lines.
 #[test]
-fn an_observer_of_the_users_own_may_be_a_list() {
+fn a_users_own_observer_can_be_a_list() {
     struct All(Vec<Box<dyn Observer>>);
     impl Observer for All {
         fn transition(&self, transition: &Transition) {
@@ -215,7 +215,7 @@ fn a_transition_reads_like_a_line_of_a_log() {
 }
 
 #[test]
-fn every_cause_has_words_of_its_own() {
+fn every_cause_has_its_own_words() {
     let said: HashSet<_> = Cause::ALL.iter().map(Cause::to_string).collect();
     assert_eq!(said.len(), 13);
     for cause in Cause::ALL {
@@ -225,7 +225,7 @@ fn every_cause_has_words_of_its_own() {
     assert_eq!(format!("[{:>10}]", State::Returning), "[ returning]");
 }
 
-/// For tests of what handles them.
+/// For tests of code that handles transitions.
 #[test]
 fn a_transition_can_be_made_by_hand() {
     let mut made = Transition::new(State::Closed, State::Open, Cause::FailureLimit);
@@ -239,9 +239,8 @@ fn a_transition_can_be_made_by_hand() {
     assert_eq!(log.pop(), Some(made));
 }
 
-/// What a report or a command answers is what the observer is notified of: nothing where nothing
-/// changed.
-fn every_report_answers_what_it_made<W: AnyWord>() {
+/// A report or a command returns the transition of which the observer is notified, and `None` if nothing changed.
+fn every_report_returns_the_transition_it_caused<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let config = rules()
         .consecutive_failures(2)
@@ -294,8 +293,8 @@ fn every_report_answers_what_it_made<W: AnyWord>() {
     answers(breaker.restore().unwrap(), Some(Cause::Restored));
 }
 
-/// Also where nobody listens.
-fn answers_need_no_observer<W: AnyWord>() {
+/// Transitions are returned even if no observer is set.
+fn transitions_are_returned_without_an_observer<W: AnyWord>() {
     let clock = ManualClock::starting_at(44);
     let breaker = super::support::breaker::<W>(rules().consecutive_failures(1), &clock);
     let made = breaker.acquire().unwrap().failure().unwrap();
@@ -309,4 +308,7 @@ fn answers_need_no_observer<W: AnyWord>() {
     assert_eq!((made.at_ms, made.epoch, made.open_for()), (44, 2, None));
 }
 
-on_both_words!(every_report_answers_what_it_made, answers_need_no_observer,);
+on_both_words!(
+    every_report_returns_the_transition_it_caused,
+    transitions_are_returned_without_an_observer,
+);

@@ -1,4 +1,4 @@
-//! Rejection and deadline; minimum open time.
+//! Rejections, deadlines, and minimum open times.
 
 use std::time::Duration;
 
@@ -42,8 +42,8 @@ fn an_open_time_of_zero_probes_at_once<W: AnyWord>() {
 }
 
 #[test]
-fn with_a_coarse_tick_coming_back_after_exactly_retry_in_is_right_and_sooner_is_not() {
-    // Each phase of the trip and of the rejection within a tick of 64 ms.
+fn with_a_coarse_tick_a_retry_after_exactly_retry_in_passes_and_an_earlier_one_does_not() {
+    // All phases of the trip and of the rejection within a tick of 64 ms.
     for tripped in 0..64 {
         for asked in 0..64 {
             let clock = ManualClock::starting_at(6_400 + tripped);
@@ -65,8 +65,8 @@ fn with_a_coarse_tick_coming_back_after_exactly_retry_in_is_right_and_sooner_is_
     }
 }
 
-/// The word has few bits for the open time, so what it stores is rounded up; the deadline is exact
-/// nevertheless, as the stored time of the trip is moved back by as much.
+/// The word has few bits for the open time, so it is stored rounded up; the deadline is exact nevertheless, as
+/// the stored time of the trip is moved back by the same amount.
 fn deadlines_are_exact_and_only_the_open_time_is_stored_rounded_up<W: AnyWord>() {
     let longest = u64::from(W::LONGEST);
     for time in [
@@ -149,7 +149,7 @@ fn a_minimum_open_time_is_cut_to_its_limit<W: AnyWord>() {
     );
 }
 
-/// One header must not shut a client up for weeks.
+/// One header must not silence a client for weeks.
 fn a_minimum_open_time_is_cut_to_five_minutes_by_default<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);

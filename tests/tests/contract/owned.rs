@@ -1,4 +1,4 @@
-//! Permits that own their way to the breaker, for spawned tasks; breakers behind any handle.
+//! Permits that own a handle to the breaker, for spawned tasks; breakers behind any handle.
 
 use std::rc::Rc;
 use std::sync::{Arc, Barrier, mpsc};
@@ -61,7 +61,7 @@ fn an_owned_attempt_that_is_dropped_has_failed() {
     assert_eq!(breaker.state(), State::Open);
 }
 
-/// The breaker lives as long as somebody may report to it.
+/// The breaker lives as long as a permit may report to it.
 #[test]
 fn an_owned_permit_keeps_its_breaker_and_lets_it_go_when_it_ends() {
     type End = fn(Permit<Arc<Owned>>);
@@ -91,7 +91,11 @@ fn an_owned_permit_keeps_its_breaker_and_lets_it_go_when_it_ends() {
     let breaker = shared(rules());
     breaker.trip();
     assert!(Permit::acquire(Arc::clone(&breaker)).is_err());
-    assert_eq!(Arc::strong_count(&breaker), 1, "a rejection keeps nothing");
+    assert_eq!(
+        Arc::strong_count(&breaker),
+        1,
+        "a rejection does not keep it"
+    );
 }
 
 #[test]
@@ -149,13 +153,13 @@ fn permits_lead_to_the_breaker_by_any_handle() {
     fail(Breaker::new(Config::new(), ManualClock::new()));
 }
 
-/// A client that others hold by an `Arc`, with the breaker inside.
+/// A client that is shared in an `Arc`, with the breaker inside.
 struct Client {
     name: &'static str,
     breaker: Owned,
 }
 
-/// A handle of the user's own: a permit owns the client, name and all.
+/// A user's own handle: a permit owns the whole client.
 #[derive(Clone)]
 struct ToClient(Arc<Client>);
 
@@ -172,7 +176,7 @@ impl AnyBreaker for ToClient {
 }
 
 #[test]
-fn a_permit_is_owned_by_a_handle_of_the_users_own() {
+fn a_permit_can_own_a_users_own_handle() {
     let client = ToClient(Arc::new(Client {
         name: "payments",
         breaker: Breaker::over(Fine::default(), rules(), ManualClock::new()),

@@ -1,5 +1,5 @@
-//! An observer that panics loses nothing: the word is changed before anybody is notified, and a slot
-//! that was taken comes back.
+//! An observer that panics loses nothing: the word is changed before observers are notified, and a slot that
+//! was taken is given back.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,7 +20,7 @@ enum Notice {
     Cancelled,
 }
 
-/// Panics when it is notified of one thing.
+/// Panics when it is notified of one kind of event.
 #[derive(Default)]
 struct Fragile(Cell<Option<Notice>>);
 
@@ -88,7 +88,7 @@ fn half_open<W: AnyWord>(breaker: &Tested<'_, W>) {
     assert_eq!(breaker.state(), State::HalfOpen);
 }
 
-/// The slot of a probe whose admission was reported to a panicking observer was never given back.
+/// If the observer panicked when it was notified of an admission, the probe's slot used to stay taken.
 fn an_admission_that_panics_leaves_no_slot_taken<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
         due(breaker);
@@ -235,7 +235,7 @@ fn a_drop_that_panics_leaves_no_slot_taken<W: AnyWord>() {
     });
 }
 
-/// The observer panics in a guarded call: the call is counted once.
+/// If the observer panics in a guarded call, the call is counted once.
 fn a_call_around_a_panicking_observer_is_counted_once<W: AnyWord>() {
     with::<W>(config(), |breaker, panics| {
         panics(Notice::Outcome, &|| {

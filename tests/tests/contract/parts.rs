@@ -1,5 +1,5 @@
-//! What the rules need of the memory beside the word, rejected when the parts are put together; and
-//! what a configuration shows of its settings.
+//! Rules that need more memory than there is beside the word are rejected when the parts are put together; and
+//! a configuration shows its settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use atomic_breaker::{
 
 use super::support::ms;
 
-/// Rejected on both layouts for the same reason.
+/// Both layouts must reject it for the same reason.
 fn both(config: Config) -> String {
     let [wide, narrow] =
         [Layout::WIDE, Layout::NARROW].map(|layout| config.check(layout).unwrap_err());
@@ -28,7 +28,7 @@ fn something_must_be_able_to_trip() {
         error.to_string(),
         "tally_only without a failure_ratio never trips: set a failure_ratio or a limit of failures"
     );
-    // A tally may have a rule of its own; that of the last calls has none.
+    // A tally may have its own rule; the tally of the last calls has none.
     let config = Config::new().tally_only();
     assert!(
         Breaker::builder(config, &clock)
@@ -41,9 +41,9 @@ fn something_must_be_able_to_trip() {
     assert!(last().try_build().is_ok());
 }
 
-/// A ratio that nobody can look at would never trip, and nobody would notice.
+/// A ratio without a memory would silently never trip.
 #[test]
-fn a_ratio_that_nobody_remembers_is_rejected_however_it_is_built() {
+fn a_ratio_without_memory_is_rejected_however_it_is_built() {
     let clock = ManualClock::new();
     let half = Config::new().tally_only().failure_ratio(Ratio::percent(50));
     let of_1000 = half.failure_ratio(Ratio::percent(50).of_last(1_000));
@@ -87,9 +87,9 @@ fn rules_that_ask_for_more_than_is_remembered_panic_where_they_are_taken() {
     let _ = breaker.with_rules(&rules);
 }
 
-/// A builder whose configuration does not fit drops what it was given.
+/// A builder whose configuration does not fit drops the parts it was given.
 #[test]
-fn what_was_given_to_a_builder_that_fails_is_dropped() {
+fn a_builder_that_fails_drops_its_parts() {
     let clock = Arc::new(ManualClock::new());
     for _ in 0..3 {
         let clock = Arc::clone(&clock);
@@ -98,7 +98,7 @@ fn what_was_given_to_a_builder_that_fails_is_dropped() {
     assert_eq!(Arc::strong_count(&clock), 1);
 }
 
-/// Trips at the first failure, by a rule of its own.
+/// Trips at the first failure, by its own rule.
 struct Fixed;
 
 impl Tally for Fixed {
@@ -167,7 +167,7 @@ fn limits_of_the_failure_ratio() {
         (both(of(0, 10, 5)), both(of(101, 10, 5))),
         (percent.into(), percent.into())
     );
-    // How many calls are remembered is up to the memory.
+    // The memory determines how many calls are remembered.
     assert!(of(100, 1_000, 1_000).check(Layout::NARROW).is_ok());
 }
 
@@ -201,7 +201,7 @@ fn limits_of_the_history() {
     );
 }
 
-/// The natural chain: whichever comes first.
+/// Any order of the calls builds the same breaker.
 #[test]
 fn the_order_of_the_builder_does_not_matter() {
     let clock = ManualClock::new();
@@ -271,7 +271,7 @@ fn a_configuration_shows_what_was_set() {
     assert_eq!(other.get_exponential_percent(), None);
 }
 
-/// The table of the documentation.
+/// The defaults are those of the documentation's table.
 #[test]
 fn a_configuration_shows_its_defaults() {
     let config = Config::new();

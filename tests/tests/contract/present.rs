@@ -1,11 +1,11 @@
-//! What the word says now, beside what was kept of it.
+//! The present state of the word, compared with an earlier snapshot or transition.
 
 use atomic_breaker::word::Bits;
 use atomic_breaker::{Breaker, Cause, ManualClock, State, Transition};
 
 use super::support::{AnyWord, breaker, on_both_words, rules};
 
-fn transitions_since_counts_everybodys_modulo_the_epochs<W: AnyWord>() {
+fn transitions_since_counts_all_of_them_modulo_the_epochs<W: AnyWord>() {
     let clock = ManualClock::new();
     let word = W::fresh();
     let here = Breaker::over(&word, rules(), &clock);
@@ -45,7 +45,7 @@ fn a_corrupt_word_counts_as_healed<W: AnyWord>() {
 }
 
 on_both_words!(
-    transitions_since_counts_everybodys_modulo_the_epochs,
+    transitions_since_counts_all_of_them_modulo_the_epochs,
     a_quiet_wrap_of_the_clock_and_a_step_back_change_no_order,
     a_corrupt_word_counts_as_healed,
 );

@@ -91,7 +91,7 @@ fn a_full_history_keeps_sliding<W: AnyWord>() {
     assert_eq!(breaker.tally().seen_and_failed(), (most, most));
 }
 
-fn what_was_learned_before_a_trip_is_forgotten_after_it<W: AnyWord>() {
+fn the_history_before_a_trip_is_forgotten_after_it<W: AnyWord>() {
     let clock = ManualClock::new();
     for reopen in [false, true] {
         let breaker = breaker::<W>(&clock, 10, 4, 50);
@@ -178,7 +178,7 @@ fn a_slow_success_is_recorded_as_a_failure<W: AnyWord>() {
     assert_eq!(breaker.tally().seen_and_failed(), (2, 1));
 }
 
-/// Whether it lies before or after cannot be known, as any number of transitions may lie between.
+/// It cannot be known whether that epoch is earlier or later, as any number of transitions may lie in between.
 fn a_call_of_any_other_epoch_begins_a_new_history<W: AnyWord>() {
     for (epoch, other) in
         (0..32_u16).flat_map(|epoch| (1..16).map(move |ahead| (epoch, epoch + ahead)))
@@ -218,7 +218,7 @@ fn the_share_trips_again_after_an_outage_of_any_length<W: AnyWord>() {
     }
 }
 
-fn a_weightless_failure_is_no_failure_of_the_share<W: AnyWord>() {
+fn a_weightless_failure_does_not_count_in_the_share<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(&clock, 10, 1, 1);
     for _ in 0..4 {
@@ -262,7 +262,7 @@ fn a_call_weighs_one_in_the_share_whatever_its_weight<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
-fn what_happens_while_disabled_is_not_recorded<W: AnyWord>() {
+fn calls_while_disabled_are_not_recorded<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(&clock, 10, 1, 1);
     breaker.disable();
@@ -270,7 +270,7 @@ fn what_happens_while_disabled_is_not_recorded<W: AnyWord>() {
     assert_eq!(breaker.tally().seen_and_failed(), (0, 0));
 }
 
-/// Whether they come from outside or from a time with other numbers, any bits are a history.
+/// Any bits are a valid history, whether they come from outside or from a breaker with other numbers.
 fn any_bits_are_a_history_that_slides_on<W: AnyWord>() {
     for bits in [
         u64::MAX,
@@ -290,9 +290,9 @@ fn any_bits_are_a_history_that_slides_on<W: AnyWord>() {
     }
 }
 
-/// Rules of a breaker never ask for it.
+/// The rules of a breaker never ask for that.
 #[test]
-fn a_history_of_calls_answers_nothing_about_a_time() {
+fn a_history_of_calls_knows_nothing_about_a_time() {
     let tally = LastCalls::new();
     let lately = Ratio::percent(1).within(ms(1_000)).min_calls(1);
     assert_eq!(
@@ -323,16 +323,16 @@ on_both_words!(
     only_a_failure_trips,
     calls_leave_the_window_one_by_one,
     a_full_history_keeps_sliding,
-    what_was_learned_before_a_trip_is_forgotten_after_it,
+    the_history_before_a_trip_is_forgotten_after_it,
     an_outcome_of_an_earlier_epoch_is_not_recorded,
     ignored_and_dropped_calls_are_not_recorded,
     the_rules_of_word_and_tally_are_one_or_the_other,
     a_slow_success_is_recorded_as_a_failure,
     a_call_of_any_other_epoch_begins_a_new_history,
     the_share_trips_again_after_an_outage_of_any_length,
-    a_weightless_failure_is_no_failure_of_the_share,
+    a_weightless_failure_does_not_count_in_the_share,
     shares_that_are_no_whole_percent_are_not_rounded,
     a_call_weighs_one_in_the_share_whatever_its_weight,
-    what_happens_while_disabled_is_not_recorded,
+    calls_while_disabled_are_not_recorded,
     any_bits_are_a_history_that_slides_on,
 );

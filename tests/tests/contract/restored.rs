@@ -1,4 +1,4 @@
-//! Words that outlived their clock: after a reset of the chip, a restart of the process.
+//! Words that outlived their clock, because the chip was reset or the process restarted.
 
 use atomic_breaker::word::{AtomicU64, Bits};
 use atomic_breaker::{Breaker, Cause, Clock, Config, ManualClock, Rules, SharedClock, State, Wait};
@@ -13,7 +13,7 @@ fn config() -> Config {
         .gradual_return(100, ms(1_000))
 }
 
-/// What the earlier breaker did to the word, by a clock far from the one after the reset.
+/// The use of the word by the earlier breaker, whose clock is far from the one after the reset.
 type Before<W> = fn(&Observed<'_, W>);
 
 /// The word is taken up after a reset: the clock starts again.
@@ -81,7 +81,7 @@ fn half_open<W: AnyWord>(breaker: &Observed<'_, W>) {
     let _probe = breaker.acquire().unwrap().into_token();
 }
 
-fn what_has_no_time_stays_as_it_is<W: AnyWord>() {
+fn states_without_a_time_stay_as_they_are<W: AnyWord>() {
     let held: [Before<W>; 7] = [
         |_| {},
         |it| {
@@ -225,7 +225,7 @@ fn a_probe_from_before_is_stale<W: AnyWord>() {
     assert_eq!(breaker.to_bits(), bits);
 }
 
-/// Nothing started over, so the epoch is the same.
+/// Nothing is started again, so the epoch stays the same.
 fn a_closed_breaker_goes_on_with_permits_from_before<W: AnyWord>() {
     let clock = ManualClock::starting_at(9_999);
     let breaker = Breaker::over(W::fresh(), config().consecutive_failures(2), &clock);
@@ -250,8 +250,8 @@ fn a_corrupt_word_is_reported_and_closed<W: AnyWord>() {
     }
 }
 
-/// A word of another process, by a clock with another origin: it admitted a probe at once.
-fn bits_from_before_a_restart_admit_nobody_early<W: AnyWord>() {
+/// The word of another process, whose clock has another origin: it used to admit a probe at once.
+fn bits_from_before_a_restart_admit_no_call_early<W: AnyWord>() {
     let before = ManualClock::starting_at(1_000);
     let bits = {
         let breaker = Breaker::over(W::fresh(), config(), &before);
@@ -271,7 +271,7 @@ fn bits_from_before_a_restart_admit_nobody_early<W: AnyWord>() {
 }
 
 on_both_words!(
-    what_has_no_time_stays_as_it_is,
+    states_without_a_time_stay_as_they_are,
     an_open_time_begins_again_and_is_never_cut,
     probes_in_flight_are_forgotten,
     a_window_of_failures_begins_again,
@@ -279,10 +279,10 @@ on_both_words!(
     a_probe_from_before_is_stale,
     a_closed_breaker_goes_on_with_permits_from_before,
     a_corrupt_word_is_reported_and_closed,
-    bits_from_before_a_restart_admit_nobody_early,
+    bits_from_before_a_restart_admit_no_call_early,
 );
 
-/// Whoever shares a word across programs has to share a clock, by its type.
+/// Programs that share a word have to share a clock, and the type system enforces it.
 #[test]
 fn a_shared_word_takes_a_clock_that_all_read_alike() {
     #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use tests::random::Random;
 
 use super::support::{Diary, fail, rules};
 
-/// Memory that no start-up code clears, as a linker section gives it: three words of 32 bits.
+/// Memory that start-up code does not clear, such as a linker section for it: three words of 32 bits.
 #[repr(C)]
 struct Memory([AtomicU32; 3]);
 
@@ -32,8 +32,8 @@ impl Memory {
     }
 }
 
-/// After power-on the memory is random: three words of four look like a state, so that a breaker would
-/// wake up open. The mark beside the word shows whether it is one.
+/// After power-on the memory is random: three in four random words look like a state, so a breaker would wake
+/// up open. The mark beside the word shows whether it is a state.
 #[test]
 fn random_memory_is_never_believed() {
     let mut random = Random::stream(0);
@@ -111,7 +111,7 @@ fn a_word_survives_a_reset_and_not_a_loss_of_power() {
     assert_eq!(breaker().restore(), Ok(None));
 }
 
-/// Other firmware, with other ticks: its times mean nothing here.
+/// Firmware with other ticks wrote it: its times mean nothing here.
 #[test]
 fn a_word_of_another_tick_is_not_taken_up() {
     let memory = Memory::of([0; 3]);
@@ -140,7 +140,7 @@ fn a_retained_word_is_a_word_like_any_other() {
     assert!(AtomicU32::new(7).has_mark(6), "a plain word cannot tell");
 }
 
-/// Whichever of the two wraps the other.
+/// It does not matter which of the two wraps the other.
 #[test]
 fn a_mark_of_another_tick_is_no_mark() {
     fn marked<W: Word>(word: &W) -> bool {
@@ -159,10 +159,10 @@ fn a_mark_of_another_tick_is_no_mark() {
     assert!(marked(&outside));
 }
 
-/// A reset in the middle of `restore`: power that bounces when it comes on.
+/// The chip is reset in the middle of `restore`, because the power bounces when it comes on.
 #[test]
 fn a_reset_while_restoring_leaves_no_mark_on_random_bits() {
-    /// Memory whose exchange never comes to an end.
+    /// Memory whose exchange never completes.
     struct Resets<'a>(&'a Retained);
 
     impl Word for Resets<'_> {

@@ -26,7 +26,7 @@ fn a_thousand_words_share_one_set_of_rules() {
 }
 
 #[test]
-fn rules_lie_wherever_their_user_likes() {
+fn rules_can_be_kept_anywhere() {
     fn trips_at_two(rules: impl AsRules<u64>) {
         let clock = ManualClock::new();
         let word = NativeWord::new(0);
@@ -63,7 +63,7 @@ fn rules_are_checked_for_their_word_when_they_are_made() {
     assert!(breaker.snapshot().retry_in() >= Some(ms(3 * 3_600_000)));
 }
 
-/// As an operator's console would have them: read for each call, replaced at any time.
+/// The rules of an operator's console: read for each call, replaced at any time.
 #[test]
 fn rules_behind_a_lock_are_copied_for_each_call() {
     let clock = ManualClock::new();
@@ -175,7 +175,7 @@ fn slow_calls_are_measured_from_the_next_call_on<W: AnyWord>() {
     assert_eq!(breaker.snapshot().failures(), 1, "not any more");
 }
 
-/// Failures in a row have no time: to a window that takes over they came when the clock read 0.
+/// Failures in a row have no time: to a window that takes over they happened when the clock read 0.
 fn failures_of_a_window_count_on_in_a_row_but_not_the_other_way_round<W: AnyWord>() {
     let clock = ManualClock::starting_at(1_000);
     let row = rules().consecutive_failures(4);
@@ -212,7 +212,7 @@ fn a_return_that_the_new_rules_do_not_know_ends_with_the_next_call<W: AnyWord>()
     breaker.acquire().unwrap().success();
     assert_eq!(breaker.state(), State::Returning);
     both.switch(1);
-    assert_eq!(breaker.state(), State::Returning, "nobody has called");
+    assert_eq!(breaker.state(), State::Returning, "no call was made");
     assert_eq!(breaker.snapshot().wait(), None, "a call would pass");
     assert_eq!(breaker.snapshot().returning_percent(), Some(100));
     assert!(breaker.acquire().is_ok());
@@ -267,7 +267,7 @@ fn a_view_by_a_ratio_needs_memory_too() {
     let _ = plain.with_rules(&ratio);
 }
 
-/// Under other rules, over the same word: trips in a row are kept.
+/// Other rules over the same word keep the trips in a row.
 fn growth_of_new_rules_goes_on_from_the_trips_in_a_row<W: AnyWord>() {
     let clock = ManualClock::new();
     let growing = rules().open_for(ms(10)).exponential(2, ms(80));

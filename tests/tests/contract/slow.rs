@@ -19,7 +19,7 @@ fn a_slow_success_is_reported_as_a_slow_failure<W: AnyWord>() {
     );
 }
 
-/// It opens again, as by any failure.
+/// It opens again, like after any failure.
 fn a_slow_probe_is_reported_as_a_slow_failure<W: AnyWord>() {
     let (clock, diary) = (ManualClock::starting_at(1), Diary::default());
     let breaker = observed::<W>(rules().slow_call(ms(10)), &clock, &diary);
@@ -32,7 +32,7 @@ fn a_slow_probe_is_reported_as_a_slow_failure<W: AnyWord>() {
     assert_eq!(*diary.outcomes.borrow(), [Outcome::from(Failure::slow())]);
 }
 
-/// Only a success becomes slow: whatever else is reported of a call that took as long stays what it is.
+/// Only a success becomes a slow failure: any other report of a call that took as long stays unchanged.
 fn a_failure_that_took_long_is_not_a_slow_one<W: AnyWord>() {
     let (clock, diary) = (ManualClock::starting_at(1), Diary::default());
     let breaker = observed::<W>(rules().slow_call(ms(10)), &clock, &diary);
@@ -49,7 +49,7 @@ fn a_failure_that_took_long_is_not_a_slow_one<W: AnyWord>() {
     assert_eq!(diary.cancelled.get(), 1, "however long it took");
 }
 
-/// A caller who measures by a limit of its own says so.
+/// A caller can measure with its own limit and report a slow failure.
 fn a_caller_may_report_a_slow_failure<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let breaker = observed::<W>(rules().consecutive_failures(2), &clock, &diary);

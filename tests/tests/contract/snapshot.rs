@@ -1,4 +1,4 @@
-//! The snapshot.
+//! Snapshots, and how they are shown.
 
 use atomic_breaker::{Breaker, ManualClock, State, Wait};
 
@@ -45,7 +45,7 @@ fn an_open_snapshot_shows_when_it_opened_and_what_is_left<W: AnyWord>() {
     );
 }
 
-fn an_open_breaker_that_is_due_stays_open_until_somebody_calls<W: AnyWord>() {
+fn an_open_breaker_that_is_due_stays_open_until_the_next_call<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(62)), &clock);
     breaker.trip();
@@ -136,7 +136,7 @@ fn a_returning_snapshot_shows_the_share_and_what_is_left<W: AnyWord>() {
     assert_eq!((over.returning_percent(), over.wait()), (Some(100), None));
 }
 
-/// What belongs to one state is not shown for another.
+/// The numbers of one state are not shown for another.
 fn each_state_shows_what_it_has_and_nothing_else<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().open_for(ms(10)).gradual_return(100, ms(10));
@@ -197,7 +197,7 @@ fn the_state_alone_reads_no_clock<W: AnyWord>() {
 on_both_words!(
     a_closed_snapshot_counts_failures,
     an_open_snapshot_shows_when_it_opened_and_what_is_left,
-    an_open_breaker_that_is_due_stays_open_until_somebody_calls,
+    an_open_breaker_that_is_due_stays_open_until_the_next_call,
     a_half_open_snapshot_counts_probes_and_successes,
     a_half_open_snapshot_counts_lost_rounds,
     a_returning_snapshot_shows_the_share_and_what_is_left,

@@ -1,16 +1,16 @@
-//! Words whose time wraps, and callers that come rarely: what is right at any distance, and what the
-//! limits of the documentation promise for the rest.
+//! Words whose time wraps, and rare callers: most of it is right at any distance, and the documented limits
+//! hold for the rest.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, TickBits, Ticks, Word};
 use atomic_breaker::{Breaker, Config, ManualClock, Permit, Rules, State};
 
 use super::support::{fail, ms};
 
-// In milliseconds.
+// All times are in milliseconds.
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
-/// The time of a 32-bit word with its default tick wraps after so long: 35 minutes.
+/// The time of a 32-bit word with its default tick wraps after this long: 35 minutes.
 const WRAP: u64 = 64 << 15;
 const GUARD: u64 = 64 * 64;
 
@@ -18,7 +18,7 @@ fn narrow(config: Config, clock: &ManualClock) -> Breaker<&ManualClock, AtomicU3
     Breaker::over(AtomicU32::new(0), config, clock)
 }
 
-/// Five failures 35 minutes apart tripped, although calls succeeded between them.
+/// Five failures 35 minutes apart used to trip, although calls succeeded between them.
 #[test]
 fn failures_a_wrap_apart_with_successes_between_do_not_trip() {
     let config = Config::new().failures_within(5, ms(MINUTE));
@@ -59,8 +59,8 @@ fn a_success_at_any_time_after_the_window_clears_it() {
     }
 }
 
-/// A caller that comes only once every `period` after a trip: how often it is rejected before it
-/// passes, at most `limit` times.
+/// Returns how often a caller that calls only once every `period` after a trip is rejected before it passes,
+/// at most `limit`.
 fn rejected_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) -> u32 {
     let clock = ManualClock::starting_at(777);
     let breaker = Breaker::over(word, config, &clock);
@@ -74,8 +74,8 @@ fn rejected_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) 
     limit
 }
 
-/// At most `(guard + open_for) / d` times, `d` being the distance of the period from the wrap. The
-/// documentation once promised one time; it was 21.
+/// It is rejected at most `(guard + open_for) / d` times, `d` being the distance of the period from the wrap.
+/// The documentation once promised one time; it was 21.
 #[test]
 fn a_caller_with_a_period_near_the_wrap_is_rejected_as_often_as_documented() {
     let config = Config::new().open_for(ms(20 * SECOND));
@@ -92,12 +92,12 @@ fn a_caller_with_a_period_near_the_wrap_is_rejected_as_often_as_documented() {
         }
     }
     let exactly = rejected_in_a_row(AtomicU32::new(0), config, WRAP, 1_000);
-    assert_eq!(exactly, 1_000, "for ever, as documented");
+    assert_eq!(exactly, 1_000, "forever, as documented");
 }
 
-/// The remedies: come back after the wait, or take a word that is not blind there.
+/// There are two remedies: retry after the wait, or choose a word that is not blind there.
 #[test]
-fn who_comes_back_after_the_wait_is_rejected_once_more_at_most() {
+fn a_caller_that_waits_is_rejected_at_most_once_more() {
     let config = Config::new().open_for(ms(20 * SECOND));
     for late in (0..4_000).map(|step| WRAP - 2 * GUARD + 10 * step) {
         let clock = ManualClock::starting_at(777);
@@ -118,7 +118,7 @@ fn who_comes_back_after_the_wait_is_rejected_once_more_at_most() {
     assert_eq!((wide, longer), (0, 0));
 }
 
-/// A sensor that is read once an hour, with ticks that are chosen for it.
+/// A sensor is read once an hour, and the ticks are chosen for that.
 #[test]
 fn hourly_calls_are_right_with_ticks_of_a_second() {
     for open_hours in [0, 1, 2, 3] {

@@ -8,7 +8,7 @@ use super::support::{AnyWord, Tested, breaker, ms, on_both_words, rules};
 type Report<W> = fn(Permit<&Tested<'_, W>>) -> Option<Transition>;
 type Change<W> = fn(&Tested<'_, W>, &ManualClock);
 
-/// The wait that the demand among the reports is for.
+/// The wait that the demanding report asks for.
 const DEMAND_MS: u64 = 1_000;
 
 /// Everything that a permit can report; the demand comes first.
@@ -79,7 +79,7 @@ fn changes<W: AnyWord>() -> [Change<W>; 13] {
             clock.advance(ms(3));
             breaker.reset();
         },
-        // Closed again, with a failure that is not to be cleared nor added to.
+        // Closed again, with a failure that must be neither cleared nor added to.
         |breaker, _| {
             breaker.reset();
             breaker.acquire().unwrap().failure();
@@ -97,7 +97,7 @@ fn config() -> Config {
     rules().consecutive_failures(2).open_for(ms(10))
 }
 
-/// Where no call is timed, reports take shorter ways; and a return has a time of its own.
+/// If no call is timed, reports take shorter paths; and a return has its own time.
 fn configs() -> [Config; 3] {
     let measured = config().slow_call(ms(5));
     [config(), measured, measured.gradual_return(100, ms(50))]
@@ -108,8 +108,8 @@ fn every<W: AnyWord>() -> impl Iterator<Item = (Change<W>, Config)> {
     configs().into_iter().flat_map(with_each)
 }
 
-/// Reports a permit whose epoch is over: nothing changes. But for the demand, if the breaker opened by
-/// one transition: then the deadline moves, and nothing else does.
+/// Reports a permit whose epoch is over: nothing changes, except for the demand if the breaker opened by one
+/// transition: then the deadline moves, and nothing else does.
 fn report_late<W: AnyWord>(
     breaker: &Tested<'_, W>,
     permit: Permit<&Tested<'_, W>>,
@@ -194,7 +194,7 @@ fn of_several_probes_the_first_failure_silences_the_rest<W: AnyWord>() {
     }
 }
 
-/// From one probe to another, with just as many transitions between as there are epochs.
+/// Leads from one probe to another, with as many transitions in between as there are epochs.
 fn come_back<W: AnyWord>(breaker: &Tested<'_, W>, transitions: u32) {
     let clock = breaker.clock();
     while breaker.state() == State::HalfOpen {
@@ -207,7 +207,7 @@ fn come_back<W: AnyWord>(breaker: &Tested<'_, W>, transitions: u32) {
     clock.advance(ms(10));
 }
 
-/// Its epoch looks the same again, but it was admitted at another time.
+/// The epoch looks the same again, but the probe was admitted at another time.
 fn a_probe_from_a_whole_turn_of_epochs_ago_is_known_by_its_time<W: AnyWord>() {
     for (which, report) in reports::<W>().into_iter().enumerate() {
         let clock = ManualClock::starting_at(100);
@@ -251,8 +251,8 @@ fn after_a_lost_round_a_probe_is_known_by_its_time_too<W: AnyWord>() {
     }
 }
 
-/// The limits of the documentation: so far away, and no nearer.
-fn a_closed_permit_is_taken_for_a_new_one_after_a_whole_turn_of_epochs_alone<W: AnyWord>() {
+/// The documented limit: a whole turn is needed, and fewer transitions are not enough.
+fn a_closed_permit_is_mistaken_for_a_current_one_only_after_a_whole_turn_of_epochs<W: AnyWord>() {
     let clock = ManualClock::new();
     for transitions in 1..=W::EPOCHS {
         let breaker = breaker::<W>(config(), &clock);
@@ -269,7 +269,7 @@ fn a_closed_permit_is_taken_for_a_new_one_after_a_whole_turn_of_epochs_alone<W: 
 on_both_words!(
     a_probe_from_a_whole_turn_of_epochs_ago_is_known_by_its_time,
     after_a_lost_round_a_probe_is_known_by_its_time_too,
-    a_closed_permit_is_taken_for_a_new_one_after_a_whole_turn_of_epochs_alone,
+    a_closed_permit_is_mistaken_for_a_current_one_only_after_a_whole_turn_of_epochs,
     of_several_probes_the_first_failure_silences_the_rest,
     a_closed_permit_changes_nothing_after_any_transition,
     a_probe_changes_nothing_after_any_transition,

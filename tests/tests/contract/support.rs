@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of all tests.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -21,15 +21,15 @@ pub(crate) trait AnyWord: Word + From<Self::Bits> + Sync {
     const EPOCHS: u32;
     /// The longest time, in milliseconds.
     const LONGEST: u32;
-    /// The time wraps after so many milliseconds.
+    /// The time wraps after this many milliseconds.
     const WRAP: u64;
-    /// The word that is nothing but 1 in its time field.
+    /// The word with 1 in its time field and 0 everywhere else.
     const TIME: u64;
     /// Where the load begins.
     const LOAD: u32;
-    /// A step back of the clock by so many milliseconds is tolerated.
+    /// A step back of the clock by this many milliseconds is tolerated.
     const GUARD: u32;
-    /// An open time is stored rounded up by less than one part of so many.
+    /// An open time is stored rounded up by less than one part in this many.
     const STORED_STEPS: u32;
 
     fn fresh() -> Self;
@@ -117,7 +117,7 @@ pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// How long the breaker is open from now on; to be called right after a trip.
+/// How long the breaker stays open; call it right after a trip.
 pub(crate) fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
     assert_eq!(breaker.state(), State::Open);
     breaker.snapshot().retry_in().unwrap()
@@ -142,7 +142,7 @@ impl Clock for NoClock {
     }
 }
 
-/// A clock whose dice are thrown by the test: a number again and again, or evenly spread ones.
+/// A clock whose dice are set by the test: one number again and again, or evenly spread ones.
 #[derive(Default)]
 pub(crate) struct Diced {
     pub(crate) clock: ManualClock,
@@ -159,7 +159,7 @@ impl Diced {
         }
     }
 
-    /// With 0 everybody passes, with `u32::MAX` nobody does before the end.
+    /// With 0 every call passes, with `u32::MAX` none does before the end.
     pub(crate) fn throw(&self, dice: u32) {
         self.dice.set(dice);
     }
@@ -191,7 +191,7 @@ pub(crate) struct Diary {
 }
 
 impl Diary {
-    /// The causes of the transitions so far, which are forgotten.
+    /// Takes the causes of the transitions so far.
     pub(crate) fn causes(&self) -> Vec<atomic_breaker::Cause> {
         let reported = self.transitions.take();
         reported.iter().map(|transition| transition.cause).collect()

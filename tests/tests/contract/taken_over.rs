@@ -1,4 +1,4 @@
-//! A half-open word that is taken up with any other numbers of probes and successes.
+//! A half-open word is taken over by rules with any other numbers of probes and successes.
 
 use atomic_breaker::{Breaker, Config, ManualClock, Permit, State, Token, Transition, Wait};
 
@@ -6,7 +6,7 @@ use super::support::{AnyWord, Tested, ms, on_both_words, rules};
 
 const LEASE: u64 = 100;
 
-/// Every number of probes and successes that close, up to four.
+/// All numbers of probes, and of successes that close, up to four.
 fn numbers() -> impl Iterator<Item = (u32, u32)> {
     (1..=4).flat_map(|close_after| (1..=close_after).map(move |probes| (probes, close_after)))
 }
@@ -54,7 +54,7 @@ struct Case {
     is_backwards: bool,
 }
 
-/// Every half-open word that one set of numbers can leave to another, with the probes in flight.
+/// Checks every half-open word that one set of numbers can leave to another, with the probes in flight.
 fn every_pair<W: AnyWord>(apart: u64, check: impl Fn(&Tested<'_, &W>, Vec<Token<W::Bits>>, Case)) {
     let mut words = 0;
     for old in numbers() {
@@ -84,14 +84,14 @@ fn every_pair<W: AnyWord>(apart: u64, check: impl Fn(&Tested<'_, &W>, Vec<Token<
     assert!(words > 1_000, "{words}");
 }
 
-/// Nobody is in flight any more, so nobody may be rejected.
+/// No probe is in flight any more, so no call must be rejected.
 fn passes<W: AnyWord>(breaker: &Tested<'_, &W>) {
     let permit = breaker.acquire();
     assert!(permit.is_ok(), "{permit:?} {breaker:?}");
     assert_eq!(breaker.check(), Ok(()));
 }
 
-fn nobody_is_rejected_with_nobody_in_flight<W: AnyWord>() {
+fn no_call_is_rejected_with_no_probe_in_flight<W: AnyWord>() {
     type End<W> = for<'a, 'b> fn(Permit<&'a Tested<'b, &'b W>>) -> Option<Transition>;
     let ends: [End<W>; 2] = [|it| it.success(), |it| it.cancel()];
     for end in ends {
@@ -115,13 +115,13 @@ fn nobody_is_rejected_with_nobody_in_flight<W: AnyWord>() {
     }
 }
 
-/// Several are in flight by the old rules, and the last one to report by the new rules, which allow one,
-/// is not the last one that was admitted: it is taken for lost.
+/// Several probes are in flight by the old rules. The new rules allow one, and the last probe to report is not
+/// the last one admitted, so it is presumed lost.
 fn is_out_of_order(case: Case) -> bool {
     case.old.0 > 1 && case.new.0 == 1 && case.is_backwards
 }
 
-/// Its slot comes back with the lease, as documented.
+/// The slot is freed when the lease ends, as documented.
 fn from_several_probes_to_one_costs_a_lease_at_most<W: AnyWord>() {
     every_pair::<W>(3, |breaker, probes, case| {
         if !is_out_of_order(case) {
@@ -143,7 +143,7 @@ fn from_several_probes_to_one_costs_a_lease_at_most<W: AnyWord>() {
     });
 }
 
-/// The permit reports to the breaker that granted it, under the rules that admitted it.
+/// The permits report to the breaker that granted them, under the rules that admitted them.
 fn reports_to_the_breaker_of_the_old_rules_count<W: AnyWord>() {
     every_pair::<W>(3, |breaker, probes, case| {
         let before = Breaker::over(breaker.word(), config(case.old), breaker.clock());
@@ -185,7 +185,7 @@ fn a_smaller_close_after_waits_for_one_success<W: AnyWord>() {
 }
 
 on_both_words!(
-    nobody_is_rejected_with_nobody_in_flight,
+    no_call_is_rejected_with_no_probe_in_flight,
     from_several_probes_to_one_costs_a_lease_at_most,
     reports_to_the_breaker_of_the_old_rules_count,
     every_word_that_is_taken_over_closes_by_successes,

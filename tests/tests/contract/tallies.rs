@@ -11,7 +11,7 @@ use atomic_breaker::{
 
 use super::support::{AnyWord, Diary, fail, ms, on_both_words, rules};
 
-/// "5 in a row, or half of the last 50", as one reads it.
+/// "5 in a row, or half of the last 50" works as it reads.
 fn five_in_a_row_or_half_of_the_last_fifty<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let config = rules()
@@ -79,7 +79,7 @@ fn where_both_rules_are_reached_at_once_the_limit_is_the_cause() {
     assert_eq!(diary.causes(), [Cause::FailureLimit]);
 }
 
-/// A memory of the user's own, with a rule of its own: the third call that it is shown trips.
+/// A user's own memory with its own rule: the third call that it is shown trips.
 #[derive(Default)]
 struct Third {
     seen: RefCell<Vec<(Call, Option<Ratio>)>>,
@@ -149,7 +149,7 @@ fn a_tally_is_shown_the_ratio_of_the_rules() {
     assert!(shown.is_reached(4, 3) && !shown.is_reached(3, 3) && !shown.is_reached(10, 6));
 }
 
-/// Before each transition to closed or returning, and at no other.
+/// It is cleared before each transition to closed or returning, and before no other.
 #[test]
 fn a_tally_is_cleared_before_the_breaker_closes() {
     let (clock, third) = (ManualClock::new(), Third::default());
@@ -182,7 +182,7 @@ fn a_tally_is_cleared_before_the_breaker_closes() {
 }
 
 #[test]
-fn what_is_recorded_while_traffic_returns_counts() {
+fn calls_recorded_while_traffic_returns_count() {
     let clock = ManualClock::new();
     let config = Config::new()
         .tally_only()
@@ -205,9 +205,9 @@ fn what_is_recorded_while_traffic_returns_counts() {
     assert_eq!((snapshot.state(), snapshot.trips()), (State::Open, 2));
 }
 
-/// By the configuration, at run time: a breaker with memory or without, of one type.
+/// The configuration decides at run time: a breaker with memory and one without have the same type.
 #[test]
-fn there_may_be_memory_or_not() {
+fn memory_is_optional() {
     let clock = ManualClock::new();
     let ratio = Config::new()
         .tally_only()

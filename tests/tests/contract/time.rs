@@ -110,7 +110,7 @@ fn a_step_back_takes_no_fresh_probe_away_and_ends_no_window<W: AnyWord>() {
 
 fn long_idling_admits_all_along_until_the_guard<W: AnyWord>() {
     let open_for = 20;
-    // Any time between the deadline and the guard band, by its ends and some between.
+    // Times between the deadline and the guard band: both ends and some in between.
     let last = W::WRAP - u64::from(W::GUARD) - 1;
     for idle in [
         open_for,

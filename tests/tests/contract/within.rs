@@ -1,4 +1,4 @@
-//! Rules that look at the calls within a time, and tallies that remember times or not.
+//! Rules about the calls within a time, and tallies that do or do not remember times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use atomic_breaker::{
 
 use super::support::ms;
 
-/// Rejected on both layouts for the same reason.
+/// Both layouts must reject it for the same reason.
 fn both(config: Config) -> String {
     let [wide, narrow] =
         [Layout::WIDE, Layout::NARROW].map(|layout| config.check(layout).unwrap_err());
@@ -19,7 +19,7 @@ fn both(config: Config) -> String {
     wide.to_string()
 }
 
-/// A memory of up to a minute, and of no number of calls.
+/// A memory of up to a minute, not of a number of calls.
 struct Minute;
 
 impl Tally for Minute {
@@ -87,7 +87,7 @@ fn limits_of_a_failure_ratio_within_a_time() {
     assert!(of(100, 65_534).check(Layout::NARROW).is_ok());
 }
 
-/// Whatever leads to the tally.
+/// This holds for a tally behind any pointer.
 #[test]
 fn a_ratio_within_a_time_needs_a_tally_that_remembers_times() {
     fn fault(tally: impl Tally, config: Config) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Words in memory of any kind, and what is found in them.
+//! Words in memory of any kind, with valid and corrupt bits.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, CriticalSectionWord};
 use atomic_breaker::{Breaker, Cause, Config, FromBitsError, ManualClock, Ratio, State};
@@ -80,8 +80,8 @@ fn fewer_probes_and_successes_taken_up_on_a_live_word_do_not_wedge<W: AnyWord>()
 }
 
 fn a_corrupt_word_in_use_is_healed_and_reported_once<W: AnyWord>() {
-    // Closed with a window of no failures; open without trips; neither forced open nor disabled; held
-    // in a way that nobody knows.
+    // Closed with a window of no failures; open without trips; neither forced open nor disabled; held in an
+    // unknown way.
     let window = W::TIME;
     for corrupt in [window, 1_u64, 3, 3 | 5 << W::LOAD] {
         let clock = ManualClock::starting_at(9);
@@ -113,7 +113,7 @@ fn a_corrupt_word_in_use_is_healed_and_reported_once<W: AnyWord>() {
     }
 }
 
-/// An admission heals what does not look closed; otherwise the report does, and is lost.
+/// An admission heals a word that does not look closed; otherwise the report heals it, and is lost.
 fn the_first_use_heals_a_corrupt_word<W: AnyWord>() {
     let window = W::TIME;
     for corrupt in [window, 1_u64, 3] {
@@ -208,7 +208,7 @@ fn each_kind_of_corruption_is_named() {
     for (bits, fault) in cases {
         assert_eq!(said(bits.check()), of(fault, bits));
     }
-    // The neighbours of those words are fine.
+    // The neighbours of those words are valid.
     for bits in [
         time | load(1),
         time | trips,
@@ -245,8 +245,8 @@ fn so_many_narrow_words_are_sound() {
             valid += u32::from(word.check().is_ok());
         }
     }
-    // Per epoch: closed 1 + 4 · 255, returning 7 trips · 256 · 4 times, open 7 · 2 · 97 codes · 4, half-open 8 · 256 · 4,
-    // after lost rounds 7 · 2 · 4 · 16 · 4, held 4.
+    // Per epoch: closed 1 + 4 · 255, returning 7 trips · 256 · 4 times, open 7 · 2 · 97 codes · 4, half-open 8
+    // · 256 · 4, after lost rounds 7 · 2 · 4 · 16 · 4, held 4.
     let returning = 7 * 256 * 4;
     let lost = 7 * 2 * 4 * 16 * 4;
     let half_open = 8 * 256 * 4;

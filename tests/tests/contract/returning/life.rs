@@ -1,4 +1,4 @@
-//! How a gradual return begins, what is reported in it, how it ends.
+//! The life of a gradual return: how it begins, how reports count in it, how it ends.
 
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, Cause, Config, Failure, Outcome, State, Wait};
@@ -35,7 +35,7 @@ fn enough_probes_let_traffic_return<W: AnyWord>() {
     assert_eq!(diary.causes(), causes);
 }
 
-fn who_passes_changes_nothing_and_who_does_not_is_rejected<W: AnyWord>() {
+fn calls_that_pass_change_nothing_and_the_others_are_rejected<W: AnyWord>() {
     let (clock, diary) = (Diced::default(), Diary::default());
     let breaker = returning::<W>(config(), &clock, &diary);
     clock.advance(300);
@@ -66,7 +66,7 @@ fn at_the_end_the_next_call_closes_and_passes<W: AnyWord>() {
     clock.advance(RAMP - 1);
     assert!(breaker.acquire().is_err(), "1 ms before the end");
     clock.advance(1);
-    assert_eq!(breaker.state(), State::Returning, "nobody has called");
+    assert_eq!(breaker.state(), State::Returning, "no call was made");
     assert_eq!(breaker.snapshot().wait(), None);
     assert_eq!(breaker.snapshot().returning_percent(), Some(100));
     let permit = breaker.acquire().unwrap();
@@ -174,7 +174,7 @@ fn a_slow_call_counts_and_so_does_one_that_is_dropped_slow<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Returning);
 }
 
-/// Only one of the two knows of the return: the other one lets everybody pass, and closes.
+/// Only one of the two knows about the return: the other one lets every call pass, and closes.
 fn of_two_breakers_on_one_word_the_one_without_the_rule_ends_the_return<W: AnyWord>() {
     let (clock, diary) = (Diced::default(), Diary::default());
     let word = W::fresh();
@@ -195,7 +195,7 @@ fn of_two_breakers_on_one_word_the_one_without_the_rule_ends_the_return<W: AnyWo
     permit.failure();
     assert!(gradual.acquire().is_ok());
     assert_eq!(gradual.snapshot().failures(), 1);
-    // And what the one without the rule closes does not return gradually.
+    // If the one without the rule closes, traffic does not return gradually.
     plain.force_open();
     plain.release();
     plain.acquire().unwrap().success();
@@ -212,8 +212,8 @@ fn a_released_breaker_returns_gradually_too<W: AnyWord>() {
     assert_eq!((snapshot.state(), snapshot.trips()), (State::Returning, 1));
 }
 
-/// Also across the wraps of the word's time and of the clock.
-fn a_return_takes_its_time_wherever_the_clock_stands<W: AnyWord>() {
+/// This holds across the wraps of the word's time and of the clock, too.
+fn a_return_takes_its_full_time_at_any_clock_reading<W: AnyWord>() {
     for wrap in [W::WRAP, 3 * W::WRAP, 1 << 32] {
         for before in [0, 1, 500, 999, 1_010, 1_011] {
             let (clock, diary) = (Diced::default(), Diary::default());
@@ -241,7 +241,7 @@ fn a_step_back_of_the_clock_ends_no_return<W: AnyWord>() {
 
 on_both_words!(
     enough_probes_let_traffic_return,
-    who_passes_changes_nothing_and_who_does_not_is_rejected,
+    calls_that_pass_change_nothing_and_the_others_are_rejected,
     at_the_end_the_next_call_closes_and_passes,
     a_permit_of_the_return_changes_nothing_once_it_is_over,
     failures_in_a_row_trip_and_growth_goes_on,
@@ -250,7 +250,7 @@ on_both_words!(
     a_slow_call_counts_and_so_does_one_that_is_dropped_slow,
     of_two_breakers_on_one_word_the_one_without_the_rule_ends_the_return,
     a_released_breaker_returns_gradually_too,
-    a_return_takes_its_time_wherever_the_clock_stands,
+    a_return_takes_its_full_time_at_any_clock_reading,
     a_step_back_of_the_clock_ends_no_return,
 );
 

@@ -12,7 +12,7 @@ const RAMP: u64 = 1_000;
 
 type Returning<'a, W> = Breaker<&'a Diced, W, (), &'a Diary>;
 
-/// From a tenth to all within a second.
+/// Traffic grows from a tenth to all of it within a second.
 fn config() -> Config {
     rules().open_for(ms(10)).gradual_return(10, ms(RAMP))
 }

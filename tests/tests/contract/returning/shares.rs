@@ -1,4 +1,4 @@
-//! Which share of the calls passes.
+//! The share of the calls that passes.
 
 use atomic_breaker::word::Word;
 use atomic_breaker::{Breaker, Clock, ManualClock, State};
@@ -6,7 +6,7 @@ use atomic_breaker::{Breaker, Clock, ManualClock, State};
 use super::{RAMP, config, returning};
 use crate::support::{AnyWord, Diary, Diced, fail, ms, on_both_words};
 
-/// At each age: how many of the 2³² dice pass, in parts of a million.
+/// Returns the share of the 2³² dice that pass now, in parts per million.
 fn share_of_dice<W: Word>(breaker: &Breaker<&Diced, W, (), &Diary>, clock: &Diced) -> u32 {
     let passes = |dice| {
         clock.throw(dice);
@@ -57,8 +57,7 @@ fn the_share_follows_the_line<W: AnyWord>() {
     }
 }
 
-/// Of any number of calls at one age, as many pass as the share requires, give or take two: the dice
-/// fall evenly.
+/// The dice fall evenly: of any number of calls at one age, as many pass as the share requires, give or take two.
 fn of_a_thousand_calls_the_share_passes<W: AnyWord>() {
     let (clock, diary) = (Diced::even(), Diary::default());
     let breaker = returning::<W>(config(), &clock, &diary);
@@ -77,7 +76,7 @@ fn of_a_thousand_calls_the_share_passes<W: AnyWord>() {
     }
 }
 
-fn with_a_first_share_of_all_everybody_passes<W: AnyWord>() {
+fn with_a_first_share_of_all_every_call_passes<W: AnyWord>() {
     for over in [1, 2, 100, RAMP, W::LONGEST.into()] {
         let (clock, diary) = (Diced::default(), Diary::default());
         let config = config().gradual_return(100, ms(over));
@@ -91,7 +90,7 @@ fn with_a_first_share_of_all_everybody_passes<W: AnyWord>() {
     }
 }
 
-/// The dice are for the return only: nobody else pays for them.
+/// The dice are for the return only: other calls do not pay for them.
 #[test]
 fn dice_are_thrown_in_a_return_alone() {
     struct NoDice(ManualClock);
@@ -116,7 +115,7 @@ fn dice_are_thrown_in_a_return_alone() {
     breaker.acquire().unwrap().success();
 }
 
-/// With the dice that every clock has.
+/// Tests the default dice that every clock has.
 #[test]
 fn the_default_dice_fall_evenly() {
     let clock = ManualClock::new();
@@ -128,8 +127,8 @@ fn the_default_dice_fall_evenly() {
     assert!((2_300..2_700).contains(&passed), "{passed} of 10 000");
 }
 
-/// Breakers of one process that return together, called in turn: with dice in an even sequence all
-/// calls of one passed and none of another, where the number of breakers fitted the sequence.
+/// Breakers of one process return together and are called in turn. With dice in an even sequence, all calls of
+/// one used to pass and none of another if the number of breakers fitted the sequence.
 #[test]
 fn breakers_that_return_together_each_let_their_share_through() {
     let clock = ManualClock::new();
@@ -161,5 +160,5 @@ fn breakers_that_return_together_each_let_their_share_through() {
 on_both_words!(
     the_share_follows_the_line,
     of_a_thousand_calls_the_share_passes,
-    with_a_first_share_of_all_everybody_passes,
+    with_a_first_share_of_all_every_call_passes,
 );

@@ -5,8 +5,8 @@ use atomic_breaker::{Cause, State};
 use super::{config, returning};
 use crate::support::{AnyWord, Diary, Diced, fail, ms, on_both_words};
 
-/// The word has one time, and that is the beginning of the return: nothing is cleared, and as many failures trip as
-/// the limit allows in each window since.
+/// The word has one time, which is the beginning of the return. So nothing is cleared, and the limit grows
+/// with each window since then.
 fn failures_are_counted_since_the_return_began_and_the_limit_grows_with_it<W: AnyWord>() {
     for (age, limit) in [
         (0, 3),
@@ -38,7 +38,8 @@ fn failures_are_counted_since_the_return_began_and_the_limit_grows_with_it<W: An
     }
 }
 
-/// A fifth of the limit: with a window of the whole return it tripped in each of them, 91 times in four hours.
+/// Failures at a fifth of the limit: when the window was the whole return, the breaker tripped in each return,
+/// 91 times in four hours.
 fn failures_below_their_limit_do_not_keep_it_from_closing<W: AnyWord>() {
     let config = config()
         .failures_within(20, ms(100))
