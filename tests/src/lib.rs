@@ -1,22 +1,21 @@
-//! What the tests of the workspace share.
+//! Helpers that the tests of the workspace share.
 //!
-//! | file | what it shows |
+//! | file | contents |
 //! |---|---|
 //! | `tests/contract/` | each behaviour and its edges |
 //! | `tests/explored/` | every reachable state of small configurations, across every wrap, against the reference |
-//! | `tests/sequences/` | random long histories, words, clocks, against the reference |
-//! | `tests/races/` | every interleaving of two or three callers, by loom |
+//! | `tests/sequences/` | long random histories, random words and random clocks, against the reference |
+//! | `tests/races/` | every interleaving of two or three callers, with loom |
 //! | `tests/threads/` | real threads, more than cores |
 //! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
 //! | `tests/week.rs` | the programs that users write first, over a week of outages |
 //! | `tests/rooms/` | the structure of the packages, from their `use` lines |
-//! | `tests/promises.rs` | auto traits, sizes, what is `const` |
-//! | [`compile_fail`] | what must not compile, each case with a twin that does |
-//! | [`mod@reference`] | the breaker once more, as a plain struct |
+//! | `tests/promises.rs` | auto traits, sizes, `const` functions |
+//! | [`compile_fail`] | code that must not compile, each case with a twin that does |
+//! | [`mod@reference`] | a second implementation of the breaker, as a plain struct |
 //!
-//! [`words`] count how they are used or get in the way; [`random`] numbers are the same in every run;
-//! [`causes`] are left out where
-//! a test cannot bring them about.
+//! [`words`] count or disturb their use; [`random`] numbers are the same in every run; [`causes`] are listed
+//! without those that a test cannot bring about.
 
 pub mod causes;
 pub mod compile_fail;

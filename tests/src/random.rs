@@ -1,6 +1,6 @@
 //! Random numbers that are the same in every run.
 
-/// The seed of tests that print it.
+/// The seed that the tests print.
 pub const SEED: u64 = 0x5EED_0F7A_11CA_11E5;
 
 /// Steele, Lea and Flood's `SplitMix64`.
@@ -13,7 +13,7 @@ impl Random {
         Self(mix(seed))
     }
 
-    /// Numbers of [`SEED`], others for each thread or run.
+    /// Numbers of [`SEED`], different for each thread or run.
     pub const fn stream(stream: u64) -> Self {
         Self::new(SEED ^ stream)
     }

@@ -1,4 +1,4 @@
-//! Words around another word that count how it is used, or get in the way of its use.
+//! Words around another word that count or disturb its use.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -7,23 +7,23 @@ use atomic_breaker::word::Word;
 
 use crate::random::nth;
 
-/// What happens when a word is used: nothing, unless it says otherwise.
+/// Hooks that run when a word is used; by default they do nothing.
 pub trait Watch {
-    /// Before each load.
+    /// Runs before each load.
     fn load(&self) {}
 
-    /// Before each exchange. Answers whether it is tried; otherwise it fails for no reason.
+    /// Runs before each exchange. Returns whether it is tried; otherwise it fails spuriously.
     fn exchange(&self) -> bool {
         true
     }
 
-    /// After each exchange that was tried.
+    /// Runs after each exchange that was tried.
     fn exchanged(&self, succeeded: bool) {
         let _ = succeeded;
     }
 }
 
-/// A word whose uses are watched.
+/// A word with hooks on its use.
 #[derive(Debug)]
 pub struct Watched<W, H> {
     word: W,
@@ -84,7 +84,7 @@ impl<W> Counting<W> {
         Self { word, watch }
     }
 
-    /// Loads and swaps since this was last called.
+    /// Takes the number of loads and swaps since the last call.
     pub fn taken(&self) -> (u32, u32) {
         let Uses { loads, swaps } = &self.watch;
         let take = |count: &AtomicU32| count.swap(0, Ordering::Relaxed);
@@ -92,12 +92,11 @@ impl<W> Counting<W> {
     }
 }
 
-/// A word that lets other threads run between the load and the exchange that belong together, as
-/// few would get in there by chance; and counts the exchanges that were lost to them, as without any
-/// nothing was shown.
+/// A word that lets other threads run between a load and its exchange, as few would get in there by chance. It
+/// counts the exchanges that were lost to them, as a test without any shows nothing.
 pub type Contended<W> = Watched<W, Contention>;
 
-/// Which exchanges let other threads run first, and how many were lost.
+/// Determines the exchanges that let other threads run first, and counts the lost ones.
 #[derive(Debug)]
 pub struct Contention {
     every: u64,
@@ -122,7 +121,7 @@ impl Watch for Contention {
 }
 
 impl<W> Contended<W> {
-    /// Lets other threads run before one of so many exchanges.
+    /// Lets other threads run before one in this many exchanges.
     pub fn over(word: W, every: u64) -> Self {
         let watch = Contention {
             every,
@@ -141,7 +140,7 @@ impl<W> Contended<W> {
 /// A word whose exchange fails spuriously, seven times in eight.
 pub type Moody<W> = Watched<W, Moods>;
 
-/// Which exchanges fail spuriously, and how many did.
+/// Determines the exchanges that fail spuriously, and counts them.
 #[derive(Debug)]
 pub struct Moods {
     seed: u64,
@@ -167,7 +166,7 @@ impl Watch for Moods {
 }
 
 impl<W> Moody<W> {
-    /// Lets exchanges fail, others for each seed.
+    /// Lets exchanges fail, different ones for each seed.
     pub fn over(word: W, seed: u64) -> Self {
         let watch = Moods {
             seed,
@@ -183,7 +182,7 @@ impl<W> Moody<W> {
         self.watch.succeeded.load(Ordering::Relaxed)
     }
 
-    /// How many failed for no reason.
+    /// How many exchanges failed spuriously.
     pub fn spurious(&self) -> u64 {
         self.watch.spurious.load(Ordering::Relaxed)
     }

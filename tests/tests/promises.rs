@@ -1,4 +1,4 @@
-//! What users may rely on beside behaviour: auto traits, sizes, what is `const`, what is an error.
+//! Promises to users besides behaviour: auto traits, sizes, `const` functions, error types.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -50,9 +50,9 @@ fn everything_goes_between_threads() {
     is_send_sync_unpin::<OnTransition<fn(&Transition)>>();
 }
 
-/// The rules fix nothing of the word but its shape.
+/// Rules depend on the shape of the word only.
 #[test]
-fn rules_go_between_threads_whatever_the_word() {
+fn rules_go_between_threads_with_any_word() {
     is_send_sync_unpin::<Rules<u32>>();
     is_send_sync_unpin::<Rules<u64>>();
     is_send_sync_unpin::<Rules<TickBits<16>>>();
@@ -100,7 +100,7 @@ fn errors_are_errors() {
 
 #[test]
 fn the_state_of_a_breaker_is_its_word_and_nothing_else() {
-    // A clock of no size, as embassy's and std's are.
+    // A zero-sized clock, like those of embassy and std.
     assert_eq!(size_of::<StdClock>(), 0);
     let rules = size_of::<Config>();
     assert_eq!(size_of::<Rules>(), rules);
@@ -115,7 +115,7 @@ fn the_state_of_a_breaker_is_its_word_and_nothing_else() {
     assert_eq!(size_of::<Retained>(), 12, "as documented");
 }
 
-/// A word and a pointer: what each of a million breakers costs when they share their rules.
+/// Each of a million breakers that share their rules takes a word and a pointer.
 #[test]
 fn a_breaker_with_shared_rules_is_a_word_and_a_pointer() {
     type Shared<W> = Breaker<StdClock, W, (), (), &'static Rules<<W as Word>::Bits>>;
@@ -124,7 +124,7 @@ fn a_breaker_with_shared_rules_is_a_word_and_a_pointer() {
     assert_eq!(size_of::<Shared<&AtomicU64>>(), 2 * pointer);
 }
 
-/// With a tally and an observer as well, and without an allocation until rules are set.
+/// A tally and an observer fit as well, and nothing is allocated until rules are set.
 #[test]
 fn an_adjustable_breaker_stands_in_a_static() {
     static LOG: EventLog<4> = EventLog::new();
@@ -146,7 +146,7 @@ fn an_adjustable_breaker_stands_in_a_static() {
 }
 
 #[test]
-fn what_travels_is_small() {
+fn values_that_are_passed_around_are_small() {
     let pointer = size_of::<usize>();
     assert_eq!(size_of::<Rejected>(), 8);
     assert_eq!((size_of::<Failure>(), size_of::<Outcome>()), (12, 12));
@@ -160,7 +160,7 @@ fn what_travels_is_small() {
         size_of::<Permit<&Breaker<StdClock, AtomicU32>>>(),
         8 + pointer
     );
-    // Whatever the handle.
+    // The same for every handle.
     assert_eq!(size_of::<Permit<Arc<Full>>>(), 16 + pointer);
     let permit = size_of::<Permit<&Plain>>();
     assert!(size_of::<Attempt<&Plain>>() <= permit + pointer);
@@ -272,7 +272,7 @@ fn every_breaker_is_made_in_a_static() {
     assert!(shared.acquire().is_ok());
 }
 
-/// What stands behind a pointer where it is chosen at run time.
+/// Parts that are chosen at run time can be behind a pointer.
 #[test]
 fn clocks_tallies_observers_rules_and_breakers_can_stand_behind_a_pointer() {
     let clock: Box<dyn Clock> = Box::new(ManualClock::new());

@@ -1,4 +1,4 @@
-//! Who is admitted, and how long the others wait.
+//! Admission, and how long rejected callers wait.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use atomic_breaker::{Cause, State, Wait};
 use super::{Hold, Mode, Permit, Reference};
 
 impl Reference {
-    /// How long a caller would have to wait; `None` if it would be admitted. While traffic returns, it
-    /// is the wait of those who are rejected.
+    /// How long a caller would have to wait; `None` if it would be admitted. While traffic returns, it is the
+    /// wait of the rejected callers.
     pub fn wait(&self) -> Option<Wait> {
         let ms = Duration::from_millis;
         match &self.mode {
@@ -31,7 +31,7 @@ impl Reference {
         }
     }
 
-    /// Acquires a permit, with dice from 0 to 2³² - 1: the lower, the luckier.
+    /// Acquires a permit, with dice from 0 to 2³² - 1; lower numbers pass first.
     ///
     /// # Errors
     /// How long to wait.
@@ -71,8 +71,8 @@ impl Reference {
         })
     }
 
-    /// The call of a permit begins only now. Returns whether it is still one; while disabled it is, though
-    /// nothing that it says counts.
+    /// The call of a permit begins only now. Returns whether the permit is still valid; while disabled it is,
+    /// though its report does not count.
     pub fn renew(&mut self, permit: &mut Permit) -> bool {
         self.noticed = None;
         let is_current = match self.mode {
@@ -90,7 +90,7 @@ impl Reference {
         true
     }
 
-    /// A start in the millisecond in which the clock reads 0 is taken for the next one.
+    /// A start in the millisecond in which the clock reads 0 counts as one in the next.
     fn start(&self) -> u64 {
         self.now + u64::from(self.now.is_multiple_of(1 << 32))
     }
@@ -104,8 +104,8 @@ impl Reference {
                     .age(*began)
                     .clamp(0, over.cast_signed())
                     .cast_unsigned();
-                // For the time that is left the first share counts, for the time that has passed all
-                // calls, in units of one in 2³²; one percent is rounded up to whole units.
+                // The first share is weighted with the time that is left, the share of all calls with the time
+                // that has passed, in units of one in 2³²; one percent is rounded up to whole units.
                 let percent = (1_u64 << 32).div_ceil(100);
                 let share = percent * back.first_percent * (over - age) + (1 << 32) * age;
                 u64::from(dice) * over < share

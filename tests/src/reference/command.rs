@@ -1,4 +1,4 @@
-//! Commands of operators, and a word that outlived its clock.
+//! Operators' commands, and words that outlived their clock.
 
 use atomic_breaker::{Cause, State};
 
@@ -58,7 +58,7 @@ impl Reference {
         }
     }
 
-    /// Holds the breaker, whatever else holds it.
+    /// Adds a hold, whatever other holds there are.
     fn hold(&mut self, hold: Hold) {
         let mut holds = match &self.mode {
             Mode::Held(holds) => holds.clone(),
@@ -71,7 +71,7 @@ impl Reference {
         }
     }
 
-    /// No longer holds the breaker in this way.
+    /// Removes a hold.
     fn release(&mut self, hold: Hold) {
         let Mode::Held(holds) = &self.mode else {
             return;
@@ -89,7 +89,7 @@ impl Reference {
         self.enter(mode, Cause::Manual);
     }
 
-    /// Ends the open time; a demanded one, and a round of probes, only if somebody insists.
+    /// Ends the open time; a demanded one, and a round of probes, only if the caller insists.
     fn probe(&mut self, insists: bool) {
         let ends = match self.mode {
             Mode::Open { demanded, .. } => insists || !demanded,

@@ -1,21 +1,21 @@
-//! What a word cannot tell apart.
+//! The precision of a word.
 
-/// What a word cannot tell apart.
+/// The precision of a word: the values that it cannot tell apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Grain {
     /// Milliseconds of a tick.
     pub tick: u64,
-    /// An open time has so many significant bits.
+    /// An open time has this many significant bits.
     pub significant: u32,
-    /// Failures are counted up to here.
+    /// Failures are counted up to this number.
     pub most_failures: u32,
-    /// Trips in a row are counted up to here.
+    /// Trips in a row are counted up to this number.
     pub most_trips: u32,
-    /// Lost rounds in a row are counted up to here.
+    /// Lost rounds in a row are counted up to this number.
     pub most_lost: u32,
     /// The longest open time, in ticks.
     pub longest: u64,
-    /// How far the time in the word reaches; `None` for ever.
+    /// How far the time in the word reaches; `None` means forever.
     pub wrap: Option<Wrap>,
 }
 
@@ -57,7 +57,7 @@ impl Grain {
         self.significant == Self::WIDE.significant
     }
 
-    /// The same word, with a time that wraps where it is documented to.
+    /// The same word, with a time that wraps as documented.
     #[must_use]
     pub const fn wrapping(self) -> Self {
         let (ticks, guard) = if self.is_wide() {
@@ -71,7 +71,7 @@ impl Grain {
         }
     }
 
-    /// A number of milliseconds in whole ticks, no less.
+    /// A number of milliseconds in ticks, rounded up.
     pub(super) fn up(self, ms: u64) -> u64 {
         ms.div_ceil(self.tick)
     }
@@ -81,7 +81,7 @@ impl Grain {
         self.longest * self.tick
     }
 
-    /// The shortest open time that can be stored and is no less, in ticks: few significant bits.
+    /// The shortest open time that can be stored and is no shorter, in ticks.
     pub fn stored(self, ticks: u64) -> u64 {
         let mut unit = 1;
         while ticks.div_ceil(unit) >= 1 << self.significant {

@@ -1,25 +1,25 @@
-//! The breaker once more, as a plain struct: the reference that the real one is compared with.
+//! A second implementation of the breaker, as a plain struct: the reference for comparisons with the real one.
 //!
 //! Written from the list of behaviours and the public documentation, in another style than the
-//! crate: no bits, no atomics, generations and times that never wrap, the probes in flight as a list
-//! of their numbers, the outcomes of calls as a list, what operators hold as a list. Times are
-//! milliseconds; what the word can only store in ticks is rounded here in plain arithmetic.
+//! crate: no bits, no atomics, generations and times that never wrap, lists of the probes in flight, of the
+//! outcomes of calls, and of operators' holds. Times are in milliseconds; times that the word stores in ticks
+//! are rounded here in plain arithmetic.
 //!
-//! What the word cannot tell apart is in [`Grain`], and nowhere else. A grain that knows of the wrap of
-//! the time (`Grain::wrapping`) sees ages as the documentation of the limits describes; one that does
-//! not sees true ages, however large.
+//! The limited precision of the word is modelled in [`Grain`], and nowhere else. A grain that knows about the
+//! wrap of the time (`Grain::wrapping`) sees ages as the documentation of the limits describes; without it, a
+//! grain sees true ages, however large.
 //!
 //! The rules are a public field and may be replaced between any two operations, by any others.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `acquire` | who is admitted, and how long the others wait |
+//! | `acquire` | admission, and how long rejected callers wait |
 //! | `report` | reports and dropped permits |
-//! | `command` | commands, and a word that outlived its clock |
+//! | `command` | commands, and words that outlived their clock |
 //! | `open` | opening, and deadlines that only move later |
 //! | `time` | ages and stamps |
-//! | `rules`, `grain` | the rules, and what a word cannot tell apart |
-//! | `terms`, `view` | permits, reports, commands and notices; what can be seen |
+//! | `rules`, `grain` | the rules, and the precision of a word |
+//! | `terms`, `view` | permits, reports, commands and notices; the visible state |
 //! | `real` | the same terms for the real breaker |
 
 #![expect(missing_docs, reason = "the names of the fields and variants say it")]
@@ -43,7 +43,7 @@ pub use view::{View, retry_in};
 
 use atomic_breaker::{Cause, State};
 
-/// Where the breaker stands. Stored times are in ticks.
+/// The state of the breaker with its data. Stored times are in ticks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     Closed {
@@ -52,7 +52,7 @@ pub enum Mode {
         window_began: u64,
     },
     Open {
-        /// So long before the deadline that the word can hold the time between.
+        /// Far enough before the deadline that the word can hold the time between.
         began: u64,
         lasts: u64,
         demanded: bool,
@@ -68,7 +68,7 @@ pub enum Mode {
         failures: u32,
         began: u64,
     },
-    /// What operators hold, the last one on top: never empty, none twice.
+    /// The operators' holds, the last one on top: never empty, none twice.
     Held(Vec<Hold>),
 }
 
@@ -89,13 +89,13 @@ pub struct Reference {
     pub mode: Mode,
     /// The transition of the last operation.
     pub noticed: Option<Notice>,
-    /// The open time in ticks, from now on, that the real breaker drew at random in this operation:
-    /// taken over where it is one that may be drawn.
+    /// The open time in ticks, from now on, that the real breaker drew at random in this operation: it is
+    /// taken over if it lies within the bounds.
     pub drawn: Option<u64>,
-    /// How the calls went since it closed or began to return: whether each failed.
+    /// Whether each call since it closed or began to return has failed.
     pub calls: Vec<bool>,
     admitted: u64,
-    /// The generation with which the half-open time that runs began.
+    /// The generation in which the current half-open time began.
     half_open_since: u64,
 }
 
@@ -166,7 +166,7 @@ impl Mode {
         window_began: 0,
     };
 
-    /// Half-open, nobody out yet.
+    /// Half-open, with no probe in flight yet.
     const FREE: Self = Self::Probing {
         out: Vec::new(),
         successes: 0,

@@ -7,7 +7,7 @@ use atomic_breaker::Cause;
 use super::{Mode, Permit, Reference};
 
 impl Reference {
-    /// Trips once more in a row, for at least so many milliseconds; 0 demands nothing.
+    /// Trips once more in a row, for at least this many milliseconds; 0 demands nothing.
     pub(super) fn trip(&mut self, demand: u64, cause: Cause) {
         self.trips = (self.trips + 1).min(self.rules.grain.most_trips);
         let range = self.rules.open_ticks(self.trips, demand);
@@ -16,7 +16,7 @@ impl Reference {
         self.enter(mode, cause);
     }
 
-    /// Trips an open breaker again, for at least so many milliseconds.
+    /// Trips an open breaker again, for at least this many milliseconds.
     pub(super) fn trip_again(&mut self, demand: u64) {
         let range = self.rules.open_ticks(self.trips, demand);
         let Mode::Open { demanded, .. } = self.mode else {
@@ -48,14 +48,14 @@ impl Reference {
         }
     }
 
-    /// A demand that ends no later than the open time that runs keeps early probes off until then.
+    /// A demand that ends no later than the current open time keeps early probes off until then.
     fn demand(&mut self, demand: u64) {
         if let Mode::Open { demanded, .. } = &mut self.mode {
             *demanded |= demand > 0;
         }
     }
 
-    /// Open until so many ticks from now, exactly.
+    /// Open until exactly this many ticks from now.
     fn open_until(&self, wanted: u64, demanded: bool) -> Mode {
         let lasts = self.rules.grain.stored(wanted);
         Mode::Open {
@@ -72,7 +72,7 @@ impl Reference {
             .unwrap_or(*range.start())
     }
 
-    /// The ticks that are left of the open time: what has passed is no later than now.
+    /// The ticks that are left of the open time; 0 if it has passed.
     fn open_left(&self) -> u64 {
         let Mode::Open { began, lasts, .. } = self.mode else {
             return 0;
@@ -81,11 +81,11 @@ impl Reference {
         left.max(0).unsigned_abs()
     }
 
-    /// The open time in ticks, drawn at random, if it ends later than the one that runs.
+    /// The open time in ticks, drawn at random, if it ends later than the current one.
     fn later(&self, range: &RangeInclusive<u64>) -> Option<u64> {
         let left = self.open_left();
         let is_later = |wanted: &u64| *wanted > left;
-        // The time drawn is when the real one becomes due: drawn only if that is later than before.
+        // The drawn time ends when the real breaker becomes due; it was drawn only if that is later than before.
         self.drawn
             .filter(|drawn| range.contains(drawn) && is_later(drawn))
             .or(Some(*range.start()).filter(is_later))

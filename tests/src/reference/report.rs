@@ -1,11 +1,11 @@
-//! How calls went.
+//! Reports of how calls ended.
 
 use atomic_breaker::{Cause, State};
 
 use super::{Mode, Permit, Reference, Report, Trip};
 
 impl Reference {
-    /// A report of how the call of a permit went. Answers what it counts as.
+    /// Reports how the call of a permit went. Returns the outcome that it counts as.
     pub fn report(&mut self, permit: Permit, report: Report) -> Report {
         self.noticed = None;
         let report = match report {
@@ -54,7 +54,7 @@ impl Reference {
         }
     }
 
-    /// Whether what is reported of a permit still counts.
+    /// Whether a report of this permit still counts.
     pub(super) fn holds(&self, permit: Permit) -> bool {
         let is_same = permit.generation == self.generation;
         match self.mode {
@@ -65,7 +65,7 @@ impl Reference {
                 lost_rounds,
                 ..
             } => {
-                // Where one is out at a time only the last one counts. There may be more than the
+                // If one probe is allowed at a time, only the last one counts. There may be more than the
                 // current rules allow.
                 let are_many = lost_rounds == 0 && (self.rules.probes > 1 || out.len() > 1);
                 is_same && (are_many || self.looks_same(permit.admitted, last))
@@ -74,8 +74,8 @@ impl Reference {
         }
     }
 
-    /// Whether the permit is of a probe that lost its slot in the half-open time that runs, in one of the rounds
-    /// that are counted.
+    /// Whether the permit belongs to a probe that lost its slot in the current half-open time, in one of the
+    /// counted rounds.
     fn has_lost(&self, permit: Permit) -> bool {
         let Mode::Probing { lost_rounds, .. } = self.mode else {
             return false;
@@ -151,7 +151,7 @@ impl Reference {
         }
     }
 
-    /// Counts a failure while calls pass. Answers whether the limit is reached.
+    /// Counts a failure while calls pass. Returns whether the limit is reached.
     fn count(&mut self, weight: u32) -> bool {
         let now = self.stamp();
         let is_window_over = self.is_window_over();
@@ -183,8 +183,8 @@ impl Reference {
         }
     }
 
-    /// For how many windows of failures traffic has been returning, as a fraction: one at least, and no more
-    /// than the whole return.
+    /// The number of windows of failures for which traffic has been returning, as a fraction: at least one,
+    /// and no more than the whole return.
     fn windows_of_the_return(&self) -> (u64, u64) {
         let (Mode::Returning { began, .. }, Trip::Within(_, window)) =
             (&self.mode, self.rules.trip)
@@ -209,7 +209,7 @@ impl Reference {
         }
     }
 
-    /// Remembers an outcome for the failure ratio: as many as the current rules look at.
+    /// Remembers an outcome for the failure ratio, and no more of them than the current rules need.
     fn remember(&mut self, failed: bool) {
         if let (Some(ratio), State::Closed | State::Returning) = (self.rules.ratio, self.state()) {
             self.calls.push(failed);

@@ -7,7 +7,7 @@ use atomic_breaker::Config;
 
 use super::Grain;
 
-/// The rules of a breaker, and the coarseness of the word that it lives in. Times are milliseconds.
+/// The rules of a breaker, and the precision of its word. Times are in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub trip: Trip,
@@ -15,7 +15,7 @@ pub struct Rules {
     pub slow: Option<u64>,
     pub open_for: u64,
     pub growth: Option<Growth>,
-    /// Percent, and the seed.
+    /// The percentage and the seed.
     pub jitter: (u64, u32),
     pub max_retry_after: Option<u64>,
     pub probes: usize,
@@ -35,7 +35,7 @@ pub enum Trip {
     ByRatio,
 }
 
-/// Which share of the last calls trips.
+/// The share of the last calls that trips.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
     pub percent: u32,
@@ -46,11 +46,11 @@ pub struct Ratio {
 /// How the open time grows, up to a maximum.
 #[derive(Clone, Copy, Debug)]
 pub enum Growth {
-    /// By a whole factor.
+    /// Growth by a whole factor.
     Times(u64, u64),
-    /// By a factor in percent.
+    /// Growth by a factor in percent.
     Percent(u64, u64),
-    /// By a step.
+    /// Growth by a step.
     Plus(u64, u64),
 }
 
@@ -109,7 +109,7 @@ impl Rules {
         self.with_jitter(self.own_open_time(trips).max(at_least))
     }
 
-    /// The open time that nobody demanded, in milliseconds.
+    /// The open time without a demand, in milliseconds.
     fn own_open_time(&self, trips: u32) -> u64 {
         let mut open = self.open_for;
         for _ in 1..trips {
@@ -118,13 +118,13 @@ impl Rules {
         open
     }
 
-    /// What a failure may demand.
+    /// A failure's demand, cut to the limit.
     pub(super) fn allowed(&self, ms: u64) -> u64 {
         let limit = MAX_RETRY_AFTER.min(self.grain.longest_ms());
         ms.min(self.max_retry_after.unwrap_or(limit))
     }
 
-    /// The shortest and the longest time, in ticks, that may be drawn for so many milliseconds.
+    /// The shortest and the longest time, in ticks, that may be drawn for this many milliseconds.
     pub(super) fn with_jitter(&self, ms: u64) -> RangeInclusive<u64> {
         let shortest = self.grain.up(ms).min(self.grain.longest);
         let jittered = (shortest * (100 + self.jitter.0)).div_ceil(100);
@@ -137,7 +137,7 @@ impl Growth {
     pub fn after(self, open: u64) -> u64 {
         match self {
             Self::Times(factor, max) => (open * factor).min(max),
-            // A factor that is kept in parts of 256, rounded up.
+            // The factor is stored in 256ths, rounded up.
             Self::Percent(percent, max) => {
                 let factor = (percent * 256).div_ceil(100);
                 (open * factor / 256).min(max)
@@ -163,7 +163,7 @@ impl Ratio {
         }
     }
 
-    /// Whether the outcomes of the last calls reach it. `true` is a failure.
+    /// Whether the outcomes of the last calls reach the ratio. `true` is a failure.
     pub(super) fn is_reached(self, last: &[bool]) -> bool {
         let failed = last.iter().filter(|failed| **failed).count();
         let min_calls = self.min_calls.unwrap_or(self.of_last.div_ceil(2));

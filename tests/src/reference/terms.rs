@@ -1,4 +1,4 @@
-//! What a breaker and those who use it exchange.
+//! The terms that a breaker and its users exchange.
 
 use atomic_breaker::{Cause, State};
 
@@ -8,13 +8,13 @@ pub struct Permit {
     pub generation: u64,
     pub number: u64,
     pub is_probe: bool,
-    /// The tick that stands for when it was granted.
+    /// The tick in which it was granted.
     pub admitted: u64,
-    /// Milliseconds; where slow calls are measured.
+    /// In milliseconds, if slow calls are measured.
     pub started: Option<u64>,
 }
 
-/// What is reported of a call.
+/// The report of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     Success,
@@ -27,7 +27,7 @@ pub enum Report {
     Nothing,
 }
 
-/// What an operator commands.
+/// A command of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     Trip,
@@ -49,6 +49,6 @@ pub struct Notice {
     pub to: State,
     pub cause: Cause,
     pub trips: u32,
-    /// When it opens: milliseconds from now, to the next tick.
+    /// The open time in milliseconds, rounded up to a tick, if it opens.
     pub open_for: u64,
 }

@@ -1,14 +1,14 @@
-//! Times: stored in ticks, seen through the word.
+//! Times, which are stored in ticks and seen through the word.
 
 use super::{Permit, Reference, Wrap};
 
 impl Reference {
-    /// The tick to store for now: no earlier.
+    /// The tick to store for now, rounded up.
     pub(super) fn stamp(&self) -> u64 {
         self.rules.grain.up(self.now)
     }
 
-    /// How many ticks ago a stored tick was; less than 0 when it is ahead.
+    /// How many ticks ago a stored tick was; negative when it is ahead.
     pub(super) fn age(&self, then: u64) -> i64 {
         self.seen(self.now / self.rules.grain.tick, then)
     }
@@ -35,7 +35,7 @@ impl Reference {
         }
     }
 
-    /// Milliseconds until so many ticks have passed since a stored one.
+    /// Milliseconds until this many ticks have passed since a stored one.
     pub(super) fn left(&self, since: u64, wait: u64) -> u64 {
         let ticks = wait.cast_signed() - self.age(since);
         let ms = ticks * self.rules.grain.tick.cast_signed();
@@ -43,7 +43,7 @@ impl Reference {
         (ms - into_this_tick).max(0).cast_unsigned()
     }
 
-    /// What the clock would have read at a stored tick, modulo 2³².
+    /// The clock reading at a stored tick, modulo 2³².
     pub(super) fn reading(&self, tick: u64) -> u32 {
         let ms = self.rules.grain.tick;
         let age = self.age(tick) * ms.cast_signed();

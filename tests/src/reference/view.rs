@@ -1,4 +1,4 @@
-//! What can be seen of a breaker from outside, of the real one and of the reference alike.
+//! The visible state of a breaker, the same for the real one and the reference.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use atomic_breaker::{Snapshot, State, Wait};
 
 use super::{Mode, Reference};
 
-/// A snapshot, field by field. Times are milliseconds, but for the waits.
+/// A snapshot, field by field. All times but the waits are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     pub state: State,
@@ -15,7 +15,7 @@ pub struct View {
     pub successes: u32,
     pub lost_rounds: u32,
     pub trips: u32,
-    /// As the clock reads: modulo 2³².
+    /// A clock reading, modulo 2³².
     pub opened_at: Option<u32>,
     pub open_for: Option<u64>,
     pub is_demanded: bool,
@@ -45,8 +45,8 @@ impl From<Snapshot> for View {
     }
 }
 
-/// When a caller who has to wait comes back: soon, where a slot may be free, but not so soon as
-/// to multiply the calls of which a share passes.
+/// When a caller that has to wait should retry: soon if a slot may be free, but not so soon that retries
+/// multiply the calls while a share of them passes.
 pub fn retry_in(state: State, wait: Wait) -> Option<Duration> {
     let ms = Duration::from_millis;
     match wait {
@@ -60,7 +60,7 @@ pub fn retry_in(state: State, wait: Wait) -> Option<Duration> {
 }
 
 impl Reference {
-    /// What can be seen of it.
+    /// The visible state.
     pub fn view(&self) -> View {
         let wait = self.wait();
         let mut view = View {

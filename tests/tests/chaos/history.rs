@@ -1,4 +1,4 @@
-//! A thousand things that happen to a breaker, and all that can be seen of them.
+//! A thousand random events in the life of a breaker, and everything that is visible of them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +29,8 @@ impl Observer for Notices {
     }
 }
 
-/// Lets a thousand things happen to a breaker, and answers all that can be seen of it: each answer,
-/// what the observer was notified of, and the word after each step.
+/// Lets a thousand random events happen to a breaker, and returns everything that is visible: each result, the
+/// observer's notifications, and the word after each step.
 pub(crate) fn history<W: Word, T: Word>(
     word: &W,
     memory: &T,
@@ -113,8 +113,8 @@ fn end<H: AnyBreaker>(permit: Permit<H>, random: &mut Random) -> Option<Transiti
     }
 }
 
-/// A clock just before its wrap, with dice that are thrown once for each thing that happens, as a step
-/// is taken again when its exchange fails.
+/// A clock just before its wrap, with dice that are thrown once per event, as a step is repeated when its
+/// exchange fails.
 struct Diced {
     clock: ManualClock,
     dice: AtomicU64,

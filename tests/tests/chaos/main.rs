@@ -1,6 +1,6 @@
-//! Words of other kinds than a plain atomic: one whose exchange fails most of the time for no reason,
-//! as `compare_exchange_weak` may, and the one behind a critical section. Whatever the word, a history
-//! comes out the same, and every loop ends.
+//! Other kinds of words than a plain atomic: one whose exchange usually fails spuriously, which
+//! `compare_exchange_weak` may do, and the one behind a critical section. A history is the same with every
+//! word, and every loop ends.
 
 mod history;
 
@@ -45,8 +45,8 @@ fn spurious_failures_change_no_history() {
              failed spuriously",
             reported.len(),
         );
-        assert!(spurious > 5 * succeeded, "it was moody");
-        // What must happen in the histories, or they show little.
+        assert!(spurious > 5 * succeeded, "most exchanges failed");
+        // Histories without these causes would show little.
         for cause in causes::all_but([Cause::Restored, Cause::CorruptWord]) {
             let of_cause = format!("cause: {cause:?}");
             assert!(
@@ -82,7 +82,7 @@ fn same(expected: &[String], got: &[String], where_: &str) {
     assert_eq!(expected.len(), got.len(), "{where_}");
 }
 
-/// Healing is a loop inside the loop.
+/// The loop that heals is inside another loop.
 #[test]
 fn a_corrupt_moody_word_is_healed_once() {
     for seed in 0..200 {
@@ -99,7 +99,7 @@ fn a_corrupt_moody_word_is_healed_once() {
     }
 }
 
-/// Four threads count failures together; answers how many were counted.
+/// Four threads count failures together. Returns how many were counted.
 fn count_together<W: Word + Sync>(word: &W, each: u16) -> u16 {
     let word = Contended::over(word, 50);
     let limit = u32::from(4 * each) + 1;

@@ -1,11 +1,11 @@
-//! Where epochs alias, exactly: the documented limit, no less and no more.
+//! Epochs alias at exactly the documented limit.
 
 use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Word};
 use atomic_breaker::{Breaker, Config, Failure, ManualClock, State, Token};
 
-/// A closed permit, reported as a failure after every number of transitions up to `most`.
+/// Reports a closed permit as a failure after each number of transitions up to `most`.
 fn transitions_after_which_a_closed_permit_counts(word: &impl Word, most: u32) -> Vec<u32> {
     let clock = ManualClock::new();
     let breaker = Breaker::over(word, Config::new(), &clock);
@@ -25,7 +25,7 @@ fn transitions_after_which_a_closed_permit_counts(word: &impl Word, most: u32) -
 }
 
 #[test]
-fn a_closed_permit_is_taken_for_a_new_one_after_exactly_the_documented_transitions() {
+fn a_closed_permit_is_mistaken_for_a_current_one_after_exactly_the_documented_transitions() {
     let narrow = transitions_after_which_a_closed_permit_counts(&AtomicU32::new(0), 40);
     assert_eq!(narrow, [16, 32]);
     let wide = transitions_after_which_a_closed_permit_counts(&AtomicU64::new(0), 1_100);
@@ -35,14 +35,14 @@ fn a_closed_permit_is_taken_for_a_new_one_after_exactly_the_documented_transitio
 /// How a breaker became half-open when the probe that hangs was admitted.
 #[derive(Clone, Copy)]
 enum By {
-    /// As later: no trips in a row.
+    /// By a release: there are no trips in a row, neither now nor later.
     Release,
-    /// With one trip in a row; later there is none.
+    /// By a trip: there is one trip in a row now, and none later.
     Trip,
 }
 
-/// A probe that hangs while `transitions` pass, of which the last one makes the breaker half-open
-/// again; after `pause` another probe is admitted. Answers whether the late success closes.
+/// A probe hangs during `transitions`, the last of which makes the breaker half-open again; after `pause`
+/// another probe is admitted. Returns whether the late success closes.
 fn a_late_probe_closes(word: &impl Word, by: By, transitions: u32, pause: Duration) -> bool {
     let clock = ManualClock::starting_at(1_024);
     let config = Config::new().open_for(Duration::ZERO);
@@ -71,7 +71,7 @@ fn a_late_probe_closes(word: &impl Word, by: By, transitions: u32, pause: Durati
 }
 
 #[test]
-fn a_probe_is_taken_for_a_new_one_only_if_epoch_trips_and_time_match() {
+fn a_probe_is_mistaken_for_a_current_one_only_if_epoch_trips_and_time_match() {
     let wrap = Duration::from_millis(64 << 15);
     let tick = Duration::from_millis(64);
     let narrow =

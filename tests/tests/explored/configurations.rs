@@ -1,8 +1,8 @@
-//! The rules that are explored: small numbers, all of which can be reached.
+//! The rules that are explored. Their numbers are small, so that all of them can be reached.
 
 use tests::reference::{Grain, Growth, Return, Rules, Trip};
 
-/// The name of a search and its rules: the first ones at first, the others to be taken up at any time.
+/// The name of a search and its rules: it starts with the first ones, and can switch to the others at any time.
 pub(crate) type Named = (&'static str, Vec<Rules>);
 
 fn base(grain: Grain) -> Rules {
@@ -23,7 +23,7 @@ fn base(grain: Grain) -> Rules {
     }
 }
 
-/// Those in which times are short and every kind of rule occurs.
+/// Rules of every kind with short times.
 pub(crate) fn small(grain: Grain) -> Vec<Named> {
     let base = base(grain);
     vec![
@@ -97,7 +97,7 @@ fn returning(base: Rules) -> Rules {
     }
 }
 
-/// Rounds that are lost again and again: the lease grows to what the word counts.
+/// Rounds are lost again and again, so the lease grows as far as the word can count.
 pub(crate) fn losing(grain: Grain) -> Named {
     let rules = Rules {
         trip: Trip::InARow(1),
@@ -111,7 +111,7 @@ pub(crate) fn losing(grain: Grain) -> Named {
     ("probes lost again and again", vec![rules])
 }
 
-/// An open time that the 32-bit word cannot hold exactly, so that it begins before the trip.
+/// The 32-bit word cannot hold the open time exactly, so its stored start lies before the trip.
 pub(crate) fn inexact(grain: Grain) -> Named {
     let rules = Rules {
         trip: Trip::InARow(1),
@@ -123,8 +123,8 @@ pub(crate) fn inexact(grain: Grain) -> Named {
     ("open for 17 and 33", vec![rules])
 }
 
-/// Rules that replace each other. Failures that one of them counts without a time look to the other
-/// like those of a window that began when the word's time was 0, so these must know the wraps.
+/// Rules that replace each other. Failures that one counts without a time look to the other like those of a
+/// window that began when the word's time was 0, so the reference must know the wraps.
 pub(crate) fn pairs(grain: Grain) -> Vec<Named> {
     let base = base(grain.wrapping());
     vec![
@@ -153,7 +153,7 @@ pub(crate) fn pairs(grain: Grain) -> Vec<Named> {
     ]
 }
 
-/// Likewise, where calls have an age, too.
+/// The same with rules under which calls have an age, too.
 pub(crate) fn slow_pair(grain: Grain) -> Named {
     let base = base(grain.wrapping());
     (

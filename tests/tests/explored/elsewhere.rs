@@ -1,4 +1,4 @@
-//! The same state at another time and in another epoch: every state is looked at across every wrap.
+//! Moves a state to other times and epochs, so that every state is checked across every wrap.
 
 use atomic_breaker::word::Bits;
 use tests::reference::Mode;
@@ -8,7 +8,7 @@ use super::world::{Cell, World};
 /// A time and an epoch to go to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// What the clock reads, in ticks since before any wrap.
+    /// The clock reading, in ticks since before any wrap.
     tick: u64,
     epoch: u64,
 }
@@ -57,7 +57,7 @@ impl<B: Bits> World<B> {
             *granted = shift.word::<W>(*granted, permit.is_probe);
             if let Some(begin) = &mut permit.started {
                 *begin += ms;
-                // 0 says that nothing is measured; a start at 0 is taken for 1.
+                // 0 means that nothing is measured; a start at 0 is stored as 1.
                 *begin += u64::from(begin.is_multiple_of(1 << 32));
                 *started = *begin as u32;
             }
@@ -72,10 +72,10 @@ struct Shift {
 }
 
 impl Shift {
-    /// Shifts the time that a mode has. Answers whether it has one.
+    /// Shifts the time of a mode. Returns whether it has one.
     fn mode(&self, mode: &mut Mode) -> bool {
         let time = match mode {
-            // Where failures are counted whatever the time, 0 stands for it.
+            // If failures are counted without a time, the time is stored as 0.
             Mode::Closed { window_began, .. } if *window_began != 0 => window_began,
             Mode::Open { began: time, .. }
             | Mode::Returning { began: time, .. }
@@ -94,7 +94,7 @@ impl Shift {
     }
 }
 
-/// Adds to a field of a word: wraps within it.
+/// Adds to a field of a word, and wraps within the field.
 fn add(bits: u64, (shift, width): (u32, u32), more: u64) -> u64 {
     let mask = ((1 << width) - 1) << shift;
     bits & !mask | bits.wrapping_add(more << shift) & mask

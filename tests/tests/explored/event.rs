@@ -1,13 +1,13 @@
-//! What can happen in a search.
+//! The events of a search.
 
 use tests::reference::{Command, Report};
 
 use super::world::RuleSet;
 
-/// What can happen.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A caller acquires while the clock's dice show so much.
+    /// A caller acquires while the clock's dice show this number.
     Acquire(usize, u32),
     Report(usize, Report),
     /// The caller begins its call only now.
@@ -17,7 +17,7 @@ pub(crate) enum Event {
     /// The caller forgets its token.
     Lose(usize),
     Operator(Command),
-    /// The word is taken for one that outlived its clock.
+    /// The word is restored as one that outlived its clock.
     Restore,
     /// The word is taken up with other rules.
     Rules(usize),
@@ -34,7 +34,7 @@ impl Event {
     }
 }
 
-/// The longest open time that anybody demands, in milliseconds.
+/// The longest open time that is demanded, in milliseconds.
 pub(crate) const LONGEST_DEMAND: u64 = 4;
 
 const REPORTS: [Report; 7] = [
@@ -62,14 +62,14 @@ const COMMANDS: [Command; 9] = [
 /// A quarter and three quarters.
 const DICE: [u32; 2] = [1 << 30, 3 << 30];
 
-/// All that can happen under some sets of rules.
+/// All events under some sets of rules.
 pub(crate) fn events<B>(callers: usize, sets: &[RuleSet<B>]) -> Vec<Event> {
     let mut events = vec![Event::Pass, Event::StepBack, Event::Restore];
     events.extend(COMMANDS.map(Event::Operator));
     if sets.len() > 1 {
         events.extend((0..sets.len()).map(Event::Rules));
     }
-    // Only where traffic returns gradually does anybody look at the dice.
+    // The dice are used only while traffic returns gradually.
     let is_chancy = sets.iter().any(|set| set.plain.returning.is_some());
     let dice = if is_chancy { &DICE[..] } else { &DICE[..1] };
     for caller in 0..callers {

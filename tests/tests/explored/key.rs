@@ -1,4 +1,4 @@
-//! What tells two worlds apart.
+//! Keys that tell two worlds apart.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
@@ -9,8 +9,8 @@ use tests::reference::{Growth, Mode, Reference, Rules, Trip};
 use super::event::LONGEST_DEMAND;
 use super::world::{Cell, Held, RuleSet, World};
 
-/// Ages beyond these are one age, under all rules of a search: ticks, but milliseconds where it says
-/// so. Three more than what is measured by them: two of rounding, one for the step back.
+/// Ages beyond these are one age, under all rules of a search; in ticks if not noted otherwise. They are three
+/// more than the measured times: two for rounding, one for the step back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ages {
     window: u64,
@@ -217,7 +217,7 @@ impl<'a, W: Cell> Key<'a, W> {
         self.numbers.extend(mode);
     }
 
-    /// How many of the probes in flight nobody holds any more.
+    /// How many of the probes in flight have no holder any more.
     fn lost(&self, out: &[u64]) -> u64 {
         let is_held = |number: &u64| {
             let mut held = self.world.held.iter().flatten();
@@ -256,7 +256,7 @@ impl<'a, W: Cell> Key<'a, W> {
             },
             _ => u64::MAX - 1,
         };
-        // 1 more than the state, so that no permit is another number.
+        // 1 more than the state, so that "no permit" has its own number.
         [(granted.to_u64() & 3) + 1, distance, age, is_last, took]
     }
 }

@@ -1,5 +1,4 @@
-//! What the breaker reports to its observer during one operation, and the clock that stands still
-//! meanwhile.
+//! Records the breaker's reports to its observer during one operation, while the clock stands still.
 
 use std::cell::Cell as Slot;
 
@@ -28,7 +27,7 @@ pub(crate) struct Listener {
     pub(crate) notices: Slot<Notices>,
 }
 
-/// How often each was reported, and the last of each.
+/// How often each kind was reported, and the last of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notices {
     pub(crate) transitions: u32,
@@ -37,7 +36,7 @@ pub(crate) struct Notices {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) outcomes: u32,
     pub(crate) cancelled: u32,
-    /// Outcomes reported after the transition that they made.
+    /// Outcomes reported after the transition that they caused.
     pub(crate) late: u32,
 }
 

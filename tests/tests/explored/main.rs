@@ -1,34 +1,32 @@
-//! The whole machine explored, not sampled.
+//! Explores the whole state machine instead of sampling it.
 //!
-//! Breadth-first over every state that a small configuration can reach with one to three callers, each
-//! without a permit or with one of this or an earlier epoch, and every operation in every state. At
-//! each step the real breaker, driven through its public API, is compared with the reference: the
-//! answer, the time to wait, the snapshot, and everything that the observer is notified of. Where
-//! traffic returns gradually each call is made with two dice; where there are two sets of rules, the
-//! other one may take over at any time.
+//! The search is breadth-first over every state that a small configuration can reach with one to three
+//! callers, each without a permit or with one of this or an earlier epoch, and tries every operation in every
+//! state. At each step the real breaker, driven through its public API, is compared with the reference: the
+//! result, the time to wait, the snapshot, and everything that the observer is notified of. Where traffic
+//! returns gradually each call is made with two dice; where there are two sets of rules, the other one may
+//! take over at any time.
 //!
-//! # What counts as the same state
+//! # States that count as the same
 //!
 //! Two states are one if they differ only in what the breaker cannot tell apart by its documentation:
 //!
-//! - the epoch and the time as such. Permits count by their distance in transitions, times by their
-//!   age; ages beyond everything that is measured by them are one age. The clock may stand one
-//!   millisecond behind the latest reading;
+//! - the epoch and the time as such. Permits count by their distance in transitions, times by their age; ages
+//!   beyond every measured time are one age. The clock may be one millisecond behind the latest reading;
 //! - which of the callers holds which permit;
-//! - the counts in the word at the time of a grant, which nothing looks at.
+//! - the counts in the word at the time of a grant, which are never used.
 //!
 //! The wraps are not abstracted away. Each state found is also moved, with its permits, to other times
 //! and epochs (`elsewhere`): to every distance from the wrap of the time that a stored time can span
 //! (in every second place the clock wraps, too); to all 16 epochs of the 32-bit word, and to both sides
 //! of the wrap in the 64-bit word. Each distance is paired with one or two epochs, not with all. There,
-//! every operation happens once more and is compared. The reference knows neither epochs nor wraps (but
-//! for `pairs`, see there).
+//! every operation is repeated and compared. The reference knows neither epochs nor wraps (except for `pairs`,
+//! see there).
 //!
-//! A permit is taken away (lost for good, its slot waits for the lease) when it has lived through so
-//! many transitions as the table says; 15 are all that the 32-bit word can tell apart. What comes after
-//! is the documented aliasing, pinned by `alias`. A state in which more rounds were lost in a row than
-//! the table says is compared, but not explored further: each round doubles the lease, and with it the
-//! ages.
+//! A permit is taken away (lost for good, its slot waits for the lease) when it has lived through as many
+//! transitions as the table says; the 32-bit word can tell 15 apart. Beyond that the documented aliasing
+//! begins, which `alias` pins. A state in which more rounds were lost in a row than the table says is
+//! compared, but not explored further: each round doubles the lease, and with it the ages.
 //!
 //! | rules | word, tick | callers | transitions of a permit | lost rounds | across the wraps |
 //! |---|---|---|---|---|---|
@@ -91,8 +89,8 @@ fn all_causes() -> HashSet<Cause> {
     causes::all_but([Cause::FailureRatio, Cause::CorruptWord]).collect()
 }
 
-/// Explores configurations. Each must have at least so many states, and all together so many millions
-/// of steps: an exploration that collapses finds nothing. Answers the causes that were met.
+/// Explores configurations. Each must have at least the given number of states, and all together the given
+/// number of millions of steps: an exploration that collapses finds nothing. Returns the causes that occurred.
 fn explore<W: Cell>(
     configurations: &[Named],
     reach: Reach,
@@ -123,8 +121,7 @@ fn explore<W: Cell>(
     causes
 }
 
-/// Configurations without slow calls, and those with them: where calls have an age, too, there are
-/// several times as many states.
+/// Configurations without and with slow calls: if calls have an age, too, there are several times as many states.
 fn apart(configurations: Vec<Named>) -> (Vec<Named>, Vec<Named>) {
     let is_slow = |(_, rules): &Named| rules[0].slow.is_some();
     let (slow, others) = configurations.into_iter().partition(is_slow);

@@ -1,4 +1,4 @@
-//! Breadth-first search over the worlds.
+//! The breadth-first search over the worlds.
 
 use std::collections::{HashSet, VecDeque};
 use std::marker::PhantomData;
@@ -19,11 +19,11 @@ pub(crate) struct Reach {
     pub(crate) oldest_permit: u64,
     /// States with more rounds lost in a row are compared, but not explored further.
     pub(crate) most_lost_rounds: u32,
-    /// Whether each state is looked at across the wraps, too.
+    /// Whether each state is checked across the wraps, too.
     pub(crate) across_wraps: bool,
 }
 
-/// What a search has seen.
+/// The extent of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Extent {
     pub(crate) states: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Search<W: Cell> {
     word: PhantomData<W>,
 }
 
-/// How a world was reached: from which other one, by which event.
+/// How a world was reached: the world before it, and the event.
 type Origin = (u32, Event);
 
 impl<W: Cell> Search<W> {
@@ -84,7 +84,7 @@ impl<W: Cell> Search<W> {
         }
     }
 
-    /// Visits everything; where the two worlds differ, panics with the events that led there.
+    /// Visits everything; if the real breaker and the reference differ, panics with the events that led there.
     pub(crate) fn run(self) -> Extent {
         let mut seen = Keys::default();
         seen.insert(self.key(&self.start));
@@ -115,7 +115,7 @@ impl<W: Cell> Search<W> {
         extent
     }
 
-    /// Lets everything happen once in all other places. Answers how many steps those were.
+    /// Lets every event happen once in all other places. Returns how many steps that took.
     fn look_elsewhere(
         &self,
         world: &World<W::Bits>,

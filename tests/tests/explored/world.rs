@@ -1,4 +1,4 @@
-//! One state of the world, and what can happen in it: the real breaker beside the reference.
+//! One state of the world, with the real breaker beside the reference, and the events in it.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Ticks, Word};
 use atomic_breaker::{Breaker, Permit, Rejected, Token, Transition};
@@ -7,7 +7,7 @@ use tests::reference::{self, Notice, Reference, View, outcome, retry_in};
 use super::event::Event;
 use super::listener::{Listener, Notices, Still};
 
-/// A word that the search can make of bits, and whose documented layout it knows.
+/// A word that the search can make from bits, with a documented layout.
 pub(crate) trait Cell: Word<Bits: std::hash::Hash> + From<Self::Bits> {
     const WIDTH: u32;
     /// Where the field begins, and how wide it is.
@@ -58,13 +58,12 @@ pub(crate) struct World<B> {
 type Real<'a, W> =
     Breaker<&'a Still, &'a W, (), &'a Listener, &'a atomic_breaker::Rules<<W as Word>::Bits>>;
 
-/// What the observer must be notified of besides a transition, and what the breaker answered, if it
-/// answers.
+/// The expected notifications of the observer besides transitions, and the breaker's result, if it returns one.
 type Acted = (Notices, Option<Option<Transition>>);
 
 impl<B: Bits> World<B> {
-    /// Lets something happen in both worlds, of which `next` becomes the state after it, and compares. `None` where it
-    /// cannot happen.
+    /// Lets an event happen to both breakers, makes `next` the state after it, and compares. `None` if the
+    /// event cannot happen.
     pub(crate) fn after<W: Cell<Bits = B>>(
         &self,
         sets: &[RuleSet<B>],
@@ -126,7 +125,7 @@ impl<B: Bits> World<B> {
         }
     }
 
-    /// Does it in both worlds.
+    /// Applies the event to both breakers.
     fn act<W: Cell<Bits = B>>(
         &mut self,
         real: &Real<'_, W>,
