@@ -1,8 +1,9 @@
-//! What users write first, over a week of virtual time: a resource that is down for an hour, twice a day.
+//! The programs that users write first, over a week of virtual time with a resource that is down for an hour,
+//! twice a day.
 //!
-//! Each program is written the way someone would who has read no further than the example. It must trip soon
-//! after the resource went down, waste little while it is down, and let calls through again soon after it
-//! came back; where the idiom is one that cannot see a failure, that is what is pinned.
+//! Each program is written as if its author had read no further than the example. It must trip soon after the
+//! resource went down, waste little while it is down, and let calls through again soon after it came back; if
+//! an idiom cannot see failures, the test pins that.
 
 use std::cell::Cell;
 use std::future::{Future, pending, ready};
@@ -21,7 +22,7 @@ const DOWN_UNTIL_S: u32 = 6 * 3_600;
 
 type Guarded<'a, W> = Arc<Breaker<&'a ManualClock, W>>;
 
-/// What became of the calls of an outage, and of those after it.
+/// The fate of the calls during an outage and after it.
 #[derive(Debug, Default)]
 struct Week {
     /// The most calls that reached the resource in one outage.
@@ -39,8 +40,8 @@ struct Week {
     back: u32,
 }
 
-/// A call each second. `call` makes it of a resource that is up or not, lets virtual time pass if it takes
-/// any, and answers whether the resource was reached and whether it succeeded.
+/// Makes a call each second. `call` makes it to a resource that is up or not, lets virtual time pass if it
+/// takes any, and returns whether the resource was reached and whether the call succeeded.
 fn week<W: Word>(
     word: W,
     config: Config,
@@ -98,7 +99,7 @@ fn clock_ms(clock: &ManualClock) -> u32 {
     clock.now_ms()
 }
 
-/// As a user sets it up; one probe, the open time grows to a minute.
+/// A typical setup: one probe, and the open time grows to a minute.
 fn config() -> Config {
     Config::new().exponential(2, Duration::from_secs(60))
 }
@@ -150,7 +151,7 @@ fn an_attempt_that_is_left_by_the_question_mark() {
     protects(&week(AtomicU32::new(0), config(), program), 5, 70);
 }
 
-/// Polls once; what is pending then is dropped after `limit`, as a time-out around it does.
+/// Polls once; a future that is still pending is dropped after `limit`, as a timeout around it does.
 fn dropped_after<T>(
     future: impl Future<Output = T>,
     clock: &ManualClock,
@@ -171,9 +172,9 @@ fn dropped_after<T>(
 
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// The time-out inside: a resource that hangs fails.
+/// With the timeout inside, a resource that hangs fails.
 #[test]
-fn a_time_out_inside() {
+fn a_timeout_inside() {
     fn program<W: Word>(
         breaker: &Guarded<'_, W>,
         clock: &ManualClock,
@@ -191,7 +192,7 @@ fn a_time_out_inside() {
     protects(&week(AtomicU32::new(0), config(), program), 5, 70);
 }
 
-/// A time-out around the guarded call.
+/// Puts a timeout around the guarded call.
 fn timed_out_around<W: Word>(
     breaker: &Guarded<'_, W>,
     clock: &ManualClock,
@@ -212,19 +213,19 @@ fn timed_out_around<W: Word>(
     (reached.get(), matches!(answer, Some(Ok(_))))
 }
 
-/// The time-out around it: with `slow_call` the calls that it cuts short count, and a probe that hung is no
-/// free retry.
+/// With the timeout around the call and `slow_call`, the calls that are cut short count, and a probe that hung
+/// is no free retry.
 #[test]
-fn a_time_out_around_it_with_slow_calls_measured() {
+fn a_timeout_around_it_with_slow_calls_measured() {
     let slow = config().slow_call(Duration::from_millis(800));
     protects(&week(AtomicU64::new(0), slow, timed_out_around), 5, 70);
     protects(&week(AtomicU32::new(0), slow, timed_out_around), 5, 70);
 }
 
-/// Without it the calls that were cut short say nothing while closed, as the documentation warns; nothing
-/// is wedged by them.
+/// Without `slow_call` the calls that are cut short do not count while closed, as the documentation warns;
+/// they wedge nothing.
 #[test]
-fn a_time_out_around_it_alone_never_trips_and_never_wedges() {
+fn a_timeout_around_it_alone_never_trips_and_never_wedges() {
     let week = week(AtomicU64::new(0), config(), timed_out_around);
     assert_eq!((week.opened, week.rejected_in_health), (0, 0));
     assert_eq!((week.outages, week.back), (14, 14));
@@ -232,7 +233,7 @@ fn a_time_out_around_it_alone_never_trips_and_never_wedges() {
     assert!(week.wasted >= 3_600, "{week:?}");
 }
 
-/// Owned permits of clones of one `Arc`; two places of a program that take turns calling.
+/// Two places of a program take turns calling, with owned permits of clones of one `Arc`.
 #[test]
 fn clones_in_two_places() {
     fn program<W: Word>(
@@ -258,7 +259,7 @@ fn clones_in_two_places() {
     protects(&week(AtomicU32::new(0), config(), program), 5, 70);
 }
 
-/// Every third call is given up in the middle, at once: it says nothing and holds nothing.
+/// Every third call is given up in the middle, at once: it does not count and holds no slot.
 #[test]
 fn drops_in_the_middle() {
     fn program<W: Word>(
@@ -283,8 +284,8 @@ fn drops_in_the_middle() {
     protects(&week(AtomicU32::new(0), config(), program), 8, 160);
 }
 
-/// One breaker in two layers: documented as wrong, as the inner call finds the slot of the outer one taken.
-/// It protects for the week, and an operator gets it closed.
+/// One breaker in two layers is documented as wrong, as the outer call holds the slot that the inner one
+/// needs. It protects for the week, and an operator can close it.
 #[test]
 fn a_breaker_inside_itself_never_closes_by_itself() {
     let clock = ManualClock::new();

@@ -1,7 +1,6 @@
-//! Why the exchange acquires, too, and not the load before it alone: between the two the word can
-//! change and change back. Then the exchange meets the bits that were loaded, but by another report,
-//! and what was done before that one must be visible as well. Bounded, as the four calls have too many
-//! orders.
+//! Shows why the exchange acquires, too, and not only the load before it: between the two, the word can change
+//! and change back. Then the exchange meets the loaded bits, but another report wrote them, and writes before
+//! that report must be visible as well. The model is bounded, as the four calls have too many orders.
 
 use std::sync::Arc as Plain;
 use std::sync::atomic::{AtomicU32 as Unmodelled, Ordering as Any};
@@ -15,7 +14,7 @@ use loom::thread;
 use super::bounded;
 use super::memory::{Deaf, LoomWord};
 
-/// Keeps what the last error was when the breaker tripped. The error is relaxed itself, so that loom
+/// Keeps the last error at the time of the trip. The error is relaxed itself, so that loom
 /// shows every value that the orderings of the word allow.
 #[derive(Clone)]
 struct Looks {
@@ -31,8 +30,7 @@ impl Observer for Looks {
 }
 
 /// One caller fails, succeeds and fails again, each failure with an error of its own; another caller
-/// fails once. If that one trips because of the second error, it sees the second error. Answers what
-/// it saw then.
+/// fails once. If that one trips because of the second error, it sees the second error. Returns the error it saw then.
 fn the_other_fails_between<W: Word + Send + Sync + 'static>(word: W) -> Option<u32> {
     let looks = Looks {
         last_error: Plain::new(AtomicU32::new(0)),
@@ -55,7 +53,7 @@ fn the_other_fails_between<W: Word + Send + Sync + 'static>(word: W) -> Option<u
         let second = other.acquire().ok()?;
         looks.last_error.store(2, Ordering::Relaxed);
         second.failure();
-        // Closed yet: this second failure was counted as the first of a row.
+        // Still closed: this second failure was counted as the first of a row.
         Some(other.acquire().is_ok())
     });
     if let Ok(permit) = breaker.acquire() {

@@ -1,4 +1,4 @@
-//! Races for the deadline: a demand that comes when the breaker has just opened.
+//! Races for the deadline, with a demand that arrives when the breaker has just opened.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn demand(breaker: &Modelled, token: Token<u64>, time: Duration) {
     assert_eq!(answer, None, "no transition");
 }
 
-/// At the deadline: either it moves and nobody passes, or somebody passes and it is too late.
+/// At the deadline, either the demand moves it and no call passes, or a call passes and the demand is too late.
 #[test]
 fn a_late_demand_and_the_admission_of_a_probe_exclude_each_other() {
     let ends = model("late demand against probe", || {
@@ -69,7 +69,7 @@ fn of_two_late_demands_the_later_deadline_stands() {
     assert_eq!(ends, HashSet::from([(vec![RetryAfter], Some(LONG))]));
 }
 
-/// Two answers with a pause in them, at once: one of them trips, and the longer pause stands.
+/// Two responses ask for a pause at once: one of them trips, and the longer pause stands.
 #[test]
 fn of_two_demands_one_trips_and_the_later_deadline_stands() {
     let ends = model("demand against demand", || {
@@ -98,7 +98,7 @@ fn of_two_demands_one_trips_and_the_later_deadline_stands() {
     );
 }
 
-/// Whoever pings the resource ends the open time, or what was demanded stands.
+/// The prober ends the open time, or the demand stands.
 #[test]
 fn a_late_demand_and_a_prober_exclude_each_other() {
     let ends = model("late demand against a prober", || {
@@ -120,7 +120,7 @@ fn a_late_demand_and_a_prober_exclude_each_other() {
 }
 
 #[test]
-fn of_an_operators_trip_and_his_demand_the_later_deadline_stands() {
+fn of_an_operators_trip_and_a_demand_the_later_deadline_stands() {
     let ends = model("trip against trip_for", || {
         let breaker = breaker(Config::new().open_for(SECOND));
         let other = breaker.clone();

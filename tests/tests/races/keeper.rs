@@ -1,5 +1,5 @@
-//! Two notifiers and one keeper of the last state: at rest it shows what the word says, because the word is read under
-//! the lock of what is kept. And the control: read before the lock, the same model fails.
+//! Two notifiers and one keeper of the last state: at rest the keeper agrees with the word, because it reads
+//! the word under its lock. And the control: if it reads before it locks, the same model fails.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,8 @@ impl Observer for Keeper {
     }
 }
 
-/// One caller trips it, the other one forces it open. Answers what the word says, and what is kept.
+/// One caller trips it, the other one forces it open. Returns the state of the word, and the kept transition
+/// and state.
 fn at_rest(is_read_under_the_lock: bool) -> (State, Option<State>, State) {
     let keeper = Keeper {
         kept: Mutex::new((None, State::Closed)),
@@ -67,7 +68,7 @@ fn at_rest_a_keeper_shows_the_word() {
 }
 
 #[test]
-fn a_keeper_that_reads_before_it_locks_shows_what_was() {
+fn a_keeper_that_reads_before_it_locks_shows_an_old_state() {
     let results = model("a keeper that reads before it locks", || at_rest(false));
     assert!(
         results.contains(&(State::ForcedOpen, Some(State::Open), State::Open)),

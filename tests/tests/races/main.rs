@@ -1,9 +1,8 @@
-//! Every interleaving of two or three callers that the C11 memory model allows, by loom: one race per
-//! test.
+//! Every interleaving of two or three callers that the C11 memory model allows, with loom; one race per test.
 //!
-//! The shipped code runs unchanged: only the word is another one, over loom's atomics. Each closure
-//! given to `model` runs once per interleaving. A test compares all that came out of them with all
-//! that may: nothing else happens, and each of these does, so that the model is not blind to it.
+//! The shipped code runs unchanged, except that the word is another one, over loom's atomics. Each closure
+//! given to `model` runs once per interleaving. A test compares all results with all allowed ones: no other
+//! result occurs, and each allowed one does, so that the model is not blind to it.
 
 mod aba;
 mod demands;
@@ -27,8 +26,8 @@ use atomic_breaker::word::Word;
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, State, Tally, Transition};
 use memory::LoomWord;
 
-/// The transitions of one interleaving, in the order in which they were reported. Not a part of the
-/// model: plain memory of the test.
+/// The transitions of one interleaving, in the order in which they were reported. They are plain memory of the
+/// test, not a part of the model.
 #[derive(Default)]
 struct Notices(Mutex<Vec<Transition>>);
 
@@ -58,7 +57,7 @@ fn breaker_of<T: Tally, W: Word>(
     loom::sync::Arc::new(breaker)
 }
 
-/// The causes of all transitions, in the order of their epochs, when everybody has come to rest. Each
+/// The causes of all transitions, in the order of their epochs, when all callers have come to rest. Each
 /// epoch was reported once, and each transition begins in the state in which the one before ended.
 fn history<T: Tally, W: Word>(breaker: &Modelled<T, W>) -> Vec<Cause> {
     let mut reported = breaker.observer().0.lock().unwrap().clone();
@@ -76,7 +75,7 @@ fn history<T: Tally, W: Word>(breaker: &Modelled<T, W>) -> Vec<Cause> {
     reported.iter().map(|transition| transition.cause).collect()
 }
 
-/// Runs a model, prints how many interleavings it had, and answers what came out of them.
+/// Runs a model, prints how many interleavings it had, and returns their results.
 fn model<R: Eq + Hash + Send + 'static>(
     name: &str,
     interleaving: impl Fn() -> R + Send + Sync + 'static,
@@ -84,8 +83,8 @@ fn model<R: Eq + Hash + Send + 'static>(
     bounded(name, None, interleaving)
 }
 
-/// A model in which a thread is preempted at most so often; for three threads, where all
-/// interleavings are too many. Loom's authors find that two or three preemptions show most bugs.
+/// A model that limits how often threads are preempted; for three threads, which have too many interleavings.
+/// Loom's authors find that two or three preemptions show most bugs.
 fn bounded<R: Eq + Hash + Send + 'static>(
     name: &str,
     preemptions: Option<usize>,

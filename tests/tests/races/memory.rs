@@ -48,12 +48,12 @@ impl Word for LoomWord {
         failure: Ordering,
     ) -> Result<u64, u64> {
         self.pass();
-        // In loom the weak one does not fail spuriously either; `chaos` shows those failures.
+        // In loom the weak exchange does not fail spuriously either; `chaos` shows those failures.
         self.word.compare_exchange(current, new, success, failure)
     }
 }
 
-/// The same word with other orderings than those asked for. The control.
+/// The control: the same word with other orderings than those asked for.
 pub(crate) struct Deaf {
     word: LoomWord,
     load: Ordering,
@@ -96,7 +96,7 @@ impl Word for Deaf {
     }
 }
 
-/// A word whose exchange compares all bits but some. The control for what those bits are there for.
+/// A word whose exchange ignores some bits: the control that shows what those bits are for.
 pub(crate) struct Blind {
     word: LoomWord,
     compared: u64,

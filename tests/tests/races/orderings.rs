@@ -1,6 +1,6 @@
-//! The promise of the orderings: what a caller did before a report that changed the word is visible
-//! to whoever is rejected, probes or reports because of it. And the controls: with weaker orderings the
-//! same models fail, so they can.
+//! The promise of the orderings: a caller's writes before a report that changed the word are visible to every
+//! caller that is rejected, probes or reports because of it. And the controls: with weaker orderings the same
+//! models fail.
 
 use std::sync::Arc as Plain;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use super::{bounded, model};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A breaker with a cell beside it that only the breaker's word orders, as an adapter would keep the
-/// last error in: relaxed itself, so that loom shows every value that the orderings allow.
+/// A breaker with a cell beside it that only the breaker's word orders, such as an adapter's cell for the last
+/// error: it is relaxed itself, so that loom shows every value that the orderings allow.
 struct Adapter<W: Word> {
     breaker: Breaker<ManualClock, W>,
     last_error: AtomicU32,
@@ -75,8 +75,8 @@ fn a_probe_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
     failing.join().unwrap();
 }
 
-/// At the deadline one caller probes, keeps its error and fails. Another one, which wanted to probe
-/// too, loses the exchange, and is rejected because of the failure: it knows by the exchange alone.
+/// At the deadline one caller probes, keeps its error and fails. Another one, which wanted to probe too, loses
+/// the exchange, and is rejected because of the failure: only the exchange tells it.
 fn a_caller_whose_exchange_was_lost_sees_the_error<W: Word + Send + Sync + 'static>(word: W) {
     let adapter = adapter(word, tripping());
     adapter.breaker.trip();
@@ -113,7 +113,7 @@ fn the_next_probe_sees_what_the_last_one_did<W: Word + Send + Sync + 'static>(wo
     succeeding.join().unwrap();
 }
 
-/// Looks, when notified of the trip, at what each of the callers kept before its failure was counted.
+/// When notified of the trip, reads the errors that the callers kept before their failures were counted.
 #[derive(Clone)]
 struct Looks(Plain<Vec<AtomicU32>>);
 
@@ -154,39 +154,39 @@ fn the_report_that_trips_sees_every_error<W: Word + Send + Sync + 'static>(word:
 }
 
 #[test]
-fn what_was_done_before_a_trip_is_visible_to_the_rejected() {
+fn writes_before_a_trip_are_visible_to_rejected_callers() {
     model("error before rejection", || {
         a_rejected_caller_sees_the_error(LoomWord::new());
     });
 }
 
 #[test]
-fn what_was_done_before_a_trip_is_visible_to_the_probe() {
+fn writes_before_a_trip_are_visible_to_the_probe() {
     model("error before probe", || {
         a_probe_sees_the_error(LoomWord::new());
     });
 }
 
 #[test]
-fn what_was_done_before_a_trip_is_visible_to_who_lost_the_exchange_and_is_rejected() {
+fn writes_before_a_trip_are_visible_to_a_caller_that_lost_the_exchange_and_is_rejected() {
     model("error before lost exchange", || {
         a_caller_whose_exchange_was_lost_sees_the_error(LoomWord::new());
     });
 }
 
 #[test]
-fn what_was_done_before_a_probe_succeeded_is_visible_to_the_next_probe() {
+fn writes_before_a_probe_succeeded_are_visible_to_the_next_probe() {
     model("probe before probe", || {
         the_next_probe_sees_what_the_last_one_did(LoomWord::new());
     });
 }
 
 #[test]
-fn what_was_done_before_failures_were_counted_is_visible_to_the_report_that_trips() {
+fn writes_before_failures_were_counted_are_visible_to_the_report_that_trips() {
     model("errors before the trip, two callers", || {
         the_report_that_trips_sees_every_error(LoomWord::new(), 2);
     });
-    // The first is visible to the third through the second. Bounded, as all orders are too many.
+    // The first is visible to the third through the second. Bounded, as there are too many orders.
     bounded("errors before the trip, three callers", Some(2), || {
         the_report_that_trips_sees_every_error(LoomWord::new(), 3);
     });

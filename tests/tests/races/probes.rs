@@ -29,7 +29,7 @@ fn due(config: Config) -> Arc<Modelled> {
     breaker
 }
 
-/// A call that is under way for ever, if it is admitted.
+/// A call that never ends, if it is admitted.
 fn enter(breaker: &Modelled) -> bool {
     breaker.acquire().map(Permit::into_token).is_ok()
 }
@@ -38,7 +38,7 @@ fn token(breaker: &Modelled) -> Token<u64> {
     breaker.acquire().unwrap().into_token()
 }
 
-/// Two callers come at the deadline, a third one if there is one, and `probes` of them pass.
+/// The given number of callers come at the deadline, and `probes` of them pass.
 fn callers_at_the_deadline(callers: usize, probes: u32) -> Vec<bool> {
     let breaker = due(config().probes(probes));
     let others: Vec<_> = (1..callers)
@@ -196,7 +196,7 @@ fn a_take_over_and_the_late_failure_of_the_lost_probe_exclude_each_other() {
     );
 }
 
-/// The lost one is dropped late, and that must not give back the slot of the new one.
+/// The lost probe is dropped late, which must not give back the slot of the new one.
 #[test]
 fn a_take_over_and_the_late_drop_of_one_of_two_lost_probes_exclude_each_other() {
     let slots = model("take-over against a late drop", || {
@@ -238,7 +238,7 @@ fn two_callers_take_a_lost_probe_over_once() {
 }
 
 #[test]
-fn a_dropped_probe_gives_its_slot_to_one_caller_or_to_nobody_yet() {
+fn a_dropped_probe_gives_its_slot_to_at_most_one_caller() {
     let slots = model("drop against admit", || {
         let breaker = due(config());
         let dropped = token(&breaker);

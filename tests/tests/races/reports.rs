@@ -45,7 +45,7 @@ fn a_failure_and_an_operator_trip_once() {
         assert_eq!(breaker.snapshot().trips(), 1);
         history(&breaker)
     });
-    // The failure is late, or the operator finds the breaker open for as long as he wants it to be.
+    // The failure is late, or the operator finds the breaker already open for as long as the command asks.
     assert_eq!(histories, HashSet::from([vec![Manual], vec![FailureLimit]]));
 }
 

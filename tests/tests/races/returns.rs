@@ -87,7 +87,7 @@ fn two_callers_at_the_end_of_the_return_close_once_and_both_pass() {
     assert_eq!(ends, HashSet::from([history_after(&[TrafficReturned])]));
 }
 
-/// A failure of the return trips it, or it is over and the failure of no interest.
+/// A failure of the return trips it, or the return is over and the failure does not count.
 fn a_failure_against_the_end<W: Word + Send + Sync + 'static>(
     word: W,
 ) -> (Vec<Cause>, bool, State) {

@@ -1,4 +1,4 @@
-//! Races after a lost round: one probe at a time, whose slot is taken, given back or lost again.
+//! Races after a lost round, with one probe at a time, whose slot is taken, given back or lost again.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -101,7 +101,7 @@ fn the_next_lost_round_and_a_late_drop_exclude_each_other() {
     );
 }
 
-/// A slot that was given back, and two callers for it. Answers who got in, and how many are counted.
+/// Two callers race for a slot that was given back. Returns which of them got in, and how many are counted.
 fn two_callers_for_the_slot<W: Word + Send + Sync + 'static>(word: W) -> (bool, bool, u8) {
     let (breaker, _, probe) = after_a_lost_round(word, config());
     breaker.resume(probe).cancel();

@@ -1,5 +1,5 @@
-//! Races of the short ways: one more failure in a row, and the success that clears the count, are each
-//! one exchange on what was seen before.
+//! Races of the short paths: one more failure in a row, and the success that clears the count, are each one
+//! exchange with the word seen before.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn config(failures: u32) -> Config {
         .open_for(Duration::from_secs(1))
 }
 
-/// Counted before, or late: an open breaker has no failures either way.
+/// The failure is counted before, or comes late: an open breaker has no failures either way.
 #[test]
 fn a_failure_that_is_counted_and_a_trip_happen_one_after_the_other() {
     let ends = model("counted failure against trip", || {
@@ -35,8 +35,8 @@ fn a_failure_that_is_counted_and_a_trip_happen_one_after_the_other() {
     assert_eq!(ends, HashSet::from([(vec![Manual], State::Open)]));
 }
 
-/// A reset, and a failure of the new epoch; meanwhile one of the old epoch is reported.
-fn a_failure_of_before_a_reset<W: Word + Send + Sync + 'static>(word: W) -> (Vec<Cause>, u16) {
+/// A reset and a failure of the new epoch happen while a failure of the old epoch is reported.
+fn a_failure_from_before_a_reset<W: Word + Send + Sync + 'static>(word: W) -> (Vec<Cause>, u16) {
     let breaker = breaker_of(word, config(9), ());
     let late = breaker.acquire().unwrap().into_token();
     let other = breaker.clone();
@@ -48,24 +48,24 @@ fn a_failure_of_before_a_reset<W: Word + Send + Sync + 'static>(word: W) -> (Vec
 }
 
 #[test]
-fn a_failure_of_before_a_reset_is_not_counted_after_it() {
+fn a_failure_from_before_a_reset_is_not_counted_after_it() {
     let ends = model("counted failure against reset", || {
-        a_failure_of_before_a_reset(LoomWord::new())
+        a_failure_from_before_a_reset(LoomWord::new())
     });
     assert_eq!(ends, HashSet::from([(vec![Manual], 1)]));
 }
 
-/// The word as granted holds the epoch and the count: all of it is compared.
+/// The word at the grant holds the epoch and the count: all of it is compared.
 #[test]
 #[should_panic(expected = "none undone")]
 fn an_exchange_that_compares_the_state_alone_would_undo_a_reset() {
     model("control", || {
-        a_failure_of_before_a_reset(Blind::to_all_but_the_state())
+        a_failure_from_before_a_reset(Blind::to_all_but_the_state())
     });
 }
 
 /// A failure was counted; a success is reported late, after a reset and a failure since.
-fn a_success_of_before_a_reset<W: Word + Send + Sync + 'static>(word: W) -> (Vec<Cause>, u16) {
+fn a_success_from_before_a_reset<W: Word + Send + Sync + 'static>(word: W) -> (Vec<Cause>, u16) {
     let breaker = breaker_of(word, config(9), ());
     breaker.acquire().unwrap().failure();
     let late = breaker.acquire().unwrap().into_token();
@@ -78,9 +78,9 @@ fn a_success_of_before_a_reset<W: Word + Send + Sync + 'static>(word: W) -> (Vec
 }
 
 #[test]
-fn a_success_of_before_a_reset_clears_nothing_after_it() {
+fn a_success_from_before_a_reset_clears_nothing_after_it() {
     let ends = model("clearing success against reset", || {
-        a_success_of_before_a_reset(LoomWord::new())
+        a_success_from_before_a_reset(LoomWord::new())
     });
     assert_eq!(ends, HashSet::from([(vec![Manual], 1)]));
 }
@@ -89,11 +89,11 @@ fn a_success_of_before_a_reset_clears_nothing_after_it() {
 #[should_panic(expected = "none undone")]
 fn an_exchange_that_compares_the_state_alone_would_clear_what_came_after() {
     model("control", || {
-        a_success_of_before_a_reset(Blind::to_all_but_the_state())
+        a_success_from_before_a_reset(Blind::to_all_but_the_state())
     });
 }
 
-/// The first is counted by the short way, the second reaches the limit, whichever it is.
+/// Whichever comes first is counted by the short path, and the second reaches the limit.
 #[test]
 fn of_two_failures_up_to_the_limit_one_is_counted_and_the_other_trips() {
     let ends = model("counted failure against the one that trips", || {
@@ -108,7 +108,7 @@ fn of_two_failures_up_to_the_limit_one_is_counted_and_the_other_trips() {
     assert_eq!(ends, HashSet::from([vec![FailureLimit]]));
 }
 
-/// The success saw one failure, and another one comes: it clears one, two, or none of the second.
+/// The success saw one failure, and another one comes: it clears one, both, or the first only.
 #[test]
 fn a_success_never_clears_a_failure_that_it_did_not_meet() {
     let ends = model("clearing success against failure and look", || {
@@ -127,7 +127,7 @@ fn a_success_never_clears_a_failure_that_it_did_not_meet() {
     assert_eq!(ends, HashSet::from([(1, 1), (2, 0), (0, 0)]));
 }
 
-/// Forced open while a failure is counted: nothing of it is left behind.
+/// The breaker is forced open while a failure is counted: nothing of the failure is left behind.
 #[test]
 fn a_failure_that_is_counted_leaves_nothing_in_a_held_word() {
     let ends = model("counted failure against force open", || {

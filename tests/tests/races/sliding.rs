@@ -1,4 +1,4 @@
-//! Races for the slices of the share within a time.
+//! Races for the slices of a share of failures within a time.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ type Modelled = SlidingRatio<ManualClock, 1, LoomWord>;
 
 const CLOCK_MS: u32 = 80_000;
 
-/// Slices of 100 ms; one call was counted, so many milliseconds ago.
+/// Slices of 100 ms, in which one call was counted the given number of milliseconds ago.
 fn after(ms: u32) -> Arc<Modelled> {
     let clock = ManualClock::starting_at(CLOCK_MS);
     let tally = SlidingRatio::over(clock, LoomWord::new);
@@ -29,7 +29,7 @@ fn succeed(tally: &Modelled, epoch: u16) {
     let _ = tally.record(Call::success(epoch), Some(all));
 }
 
-/// Two calls are both the first of a slice.
+/// Two concurrent calls are both the first of a slice.
 fn two_calls_after(ms: u32) -> (u64, u64) {
     let tally = after(ms);
     let other = tally.clone();
@@ -45,7 +45,7 @@ fn two_first_calls_of_a_slice_are_both_counted() {
     assert_eq!(seen, HashSet::from([(3, 0)]));
 }
 
-/// The word of the slice holds one of eight slices ago.
+/// The word of the slice still holds a call of eight slices ago.
 #[test]
 fn two_first_calls_after_a_span_are_both_counted_and_nothing_else() {
     let seen = bounded("first against first, a span later", Some(3), || {
@@ -54,7 +54,7 @@ fn two_first_calls_after_a_span_are_both_counted_and_nothing_else() {
     assert_eq!(seen, HashSet::from([(2, 0)]));
 }
 
-/// Forgetting takes what was there, and a call at the same time or nothing more.
+/// Forgetting removes the earlier calls, and possibly a concurrent one.
 #[test]
 fn a_call_races_with_forgetting() {
     let seen = bounded("call against clear", Some(3), || {

@@ -19,7 +19,7 @@ fn last_calls() -> LastCalls<LoomWord> {
     LastCalls::over(LoomWord::new())
 }
 
-/// Trips when so many of the last calls were seen and all of them failed.
+/// Trips when at least `min_calls` of the last calls were seen and all of them failed.
 fn all_of(calls: u32, min_calls: u32) -> Ratio {
     Ratio::percent(100).of_last(calls).min_calls(min_calls)
 }
@@ -109,8 +109,8 @@ fn a_failure_that_loses_against_a_reset_is_forgotten_by_the_tally() {
     );
 }
 
-/// One caller resets, another one fails. Answers the epoch in which that one was admitted, and what is
-/// remembered in the end.
+/// One caller resets, another one fails. Returns the epoch in which the other one was admitted, and the
+/// numbers that are remembered in the end.
 fn a_failure_around_a_reset<T, O>(tally: T, observer: O, memory: &Memory) -> (u64, (u32, u32))
 where
     T: Tally + Send + Sync + 'static,
@@ -148,7 +148,7 @@ fn a_call_of_the_new_epoch_is_not_forgotten_with_the_old_ones() {
     assert_eq!(seen, HashSet::from([(0, (0, 0)), (0, (1, 1)), (1, (1, 1))]));
 }
 
-/// A memory that is cleared when the transition is reported: after it was made.
+/// A memory that is cleared too late: when the transition is reported, after it was made.
 struct ClearedLate(Memory);
 
 impl Tally for ClearedLate {
@@ -179,7 +179,7 @@ fn a_memory_that_is_cleared_after_the_reset_would_forget_a_call_of_the_new_epoch
     assert!(seen.contains(&(1, (0, 0))), "{seen:?}");
 }
 
-/// Sixteen transitions later the epoch looks the same: who closes then must have forgotten.
+/// Sixteen transitions later the epoch looks the same: the history must have been forgotten when the breaker closes.
 fn a_failure_after_sixteen_transitions<T: Tally>(tally: T) -> State {
     let breaker = breaker_of(LoomWord::new(), config(all_of(4, 2)), tally);
     breaker.acquire().unwrap().failure();
@@ -191,7 +191,7 @@ fn a_failure_after_sixteen_transitions<T: Tally>(tally: T) -> State {
 }
 
 #[test]
-fn what_is_forgotten_stays_so_after_sixteen_transitions() {
+fn a_forgotten_history_stays_forgotten_after_sixteen_transitions() {
     let states = model("sixteen transitions", || {
         a_failure_after_sixteen_transitions(last_calls())
     });
@@ -203,6 +203,6 @@ fn what_is_forgotten_stays_so_after_sixteen_transitions() {
     assert_eq!(
         states,
         HashSet::from([State::Open]),
-        "by a failure of before"
+        "by a failure from before"
     );
 }

@@ -1,7 +1,7 @@
-//! The structure of the packages, read from their `use` lines: it is as their documentation says.
+//! Reads the structure of the packages from their `use` lines, and checks that it is as documented.
 //!
 //! CONTRIBUTING lists the modules of the core, and each uses only those that stand above it, so a reader can begin at
-//! the top. The other packages are smaller: none of their folders stands in a circle, and every one of them is in the
+//! the top. The other packages are smaller: none of their folders is part of a circle, and each is in the
 //! table of `src/lib.rs`. Packages use only those below them, as cargo demands.
 
 mod source;
@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Folders of all packages that are published.
+/// The folders of all published packages.
 fn packages() -> Vec<PathBuf> {
     fn find(folder: &Path, found: &mut Vec<PathBuf>) {
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
@@ -59,7 +59,7 @@ fn listed(text: &str) -> Vec<String> {
     .collect()
 }
 
-/// What is wrong with the order in which the modules are listed.
+/// The faults in the order in which the modules are listed.
 fn out_of_order(order: &[String], modules: &BTreeMap<String, Module>) -> Vec<String> {
     let place = |module: &str| order.iter().position(|listed| listed == module);
     let mut faults = Vec::new();
@@ -84,7 +84,7 @@ fn out_of_order(order: &[String], modules: &BTreeMap<String, Module>) -> Vec<Str
     faults
 }
 
-/// Folders that stand in a circle: what they use leads back to them.
+/// Folders in a circle: the folders they use lead back to them.
 fn circles(modules: &BTreeMap<String, Module>) -> Vec<String> {
     let folders = modules.iter().filter(|(_, module)| module.is_folder);
     let circles = folders.filter_map(|(folder, module)| {

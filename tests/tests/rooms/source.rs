@@ -1,4 +1,4 @@
-//! Which modules of a package use which others.
+//! Finds which modules of a package use which others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ pub(crate) struct Module {
     pub(crate) uses: BTreeMap<String, String>,
 }
 
-/// The modules at the top of a package. What only tests and documentation use does not count.
+/// The modules at the top of a package. Uses in tests and documentation do not count.
 pub(crate) fn modules_of(source: &Path) -> BTreeMap<String, Module> {
     let root = without_comments(&fs::read_to_string(source.join("lib.rs")).unwrap());
     let mut modules = BTreeMap::<String, Module>::new();

@@ -1,9 +1,9 @@
-//! What the properties draw from.
+//! The values that the properties draw from.
 
 use proptest::prelude::*;
 use tests::reference::{Command, Report};
 
-/// Times of all sizes, milliseconds to weeks.
+/// Times of all sizes, from milliseconds to weeks.
 pub(crate) fn times() -> impl Strategy<Value = u64> + Clone {
     (0_u32..31).prop_flat_map(|bits| 0..=1_u64 << bits)
 }

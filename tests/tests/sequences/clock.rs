@@ -1,10 +1,10 @@
-//! What the documentation of the wrap promises, stated without a model of it.
+//! The documented promises about the wrap, stated without a model of it.
 //!
 //! With a wrap of `R`: the gate never opens early unless the clock steps back by more than the guard
 //! band; a call between `k·R - guard` and `k·R + open_for` after the trip is rejected for up to
-//! `guard + open_for`; a call at any other time is right. Two ticks of rounding either way, and where an
-//! open time is stored rounded up, the stored time of the trip is earlier by as much, and the guard
-//! band with it.
+//! `guard + open_for`; a call at any other time is right. There are two ticks of rounding either way; if an
+//! open time is stored rounded up, the stored time of the trip is earlier by the same amount, and so is the
+//! guard band.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use super::any;
 use super::seed::check;
 
-/// A word and its clock, as documented. Milliseconds.
+/// A word and its clock, as documented, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     tick: u64,
@@ -77,7 +77,7 @@ fn acquires_after(
 
     let Err(rejected) = tripped.breaker.acquire() else {
         prop_assert!(idle >= open_for, "early");
-        // Just short of the wrap, within the guard band, it is rejected: the price that is documented.
+        // Just short of the wrap, within the guard band, it is rejected: the documented price.
         let short = (scale.wrap - idle % scale.wrap) % scale.wrap;
         prop_assert!(short == 0 || short + scale.tick > scale.guard, "{}", short);
         return Ok(());
@@ -97,8 +97,7 @@ fn acquires_after(
     Ok(())
 }
 
-/// Trips, then acquires at times of a clock that goes on and steps back: never early, never late for
-/// long.
+/// Trips, then acquires while the clock goes on and steps back: never early, never late for long.
 fn keeps_time(
     word: impl Word,
     scale: Scale,
@@ -113,8 +112,8 @@ fn keeps_time(
         tripped.open_for < open_for + scale.tick,
         "not the next tick"
     );
-    // The clock never steps back behind the trip by as much as the guard band, less the tick that is
-    // rounded: counted from there, so that no time is below zero.
+    // The clock never steps back behind the trip by as much as the guard band, less the tick of rounding:
+    // times are counted from there, so that none is below zero.
     let trip = scale.guard - scale.tick;
     let deadline = trip + tripped.open_for;
     let mut now = trip;
@@ -141,7 +140,7 @@ fn keeps_time(
     Ok(())
 }
 
-/// An idle time of up to four wraps: near an edge of what is documented, or anywhere.
+/// An idle time of up to four wraps: near a documented edge, or anywhere.
 fn idles(scale: Scale, open_for: u64) -> impl Strategy<Value = u64> {
     let edges = vec![0, open_for, scale.wrap - scale.guard, scale.guard];
     let near = (
@@ -158,7 +157,7 @@ fn idles(scale: Scale, open_for: u64) -> impl Strategy<Value = u64> {
     ]
 }
 
-/// An open time, an idle time, and when it begins.
+/// An open time, an idle time, and the start of the clock.
 fn idle_on(scale: Scale) -> impl Strategy<Value = (u64, u64, u32)> {
     let most = scale.wrap / 2;
     any::times()

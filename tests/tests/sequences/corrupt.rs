@@ -1,4 +1,4 @@
-//! Any bits are a state, or are healed once; and no history wedges a breaker.
+//! Any bits are a state or are healed once, and no history wedges a breaker.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::seed::check;
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Acquire,
-    /// Of a permit of this breaker, by number modulo those there are.
+    /// The report of a permit of this breaker, by number modulo their count.
     Report(usize, Report),
     /// Of a permit with any bits whatever.
     ReportAnything(u64, u32, Report),
@@ -54,8 +54,8 @@ fn any_bits() -> impl Strategy<Value = u64> {
     prop_oneof![any::<u64>(), sparse]
 }
 
-/// The epoch field of any bits and the number of epochs, by the documented layout: what the breaker
-/// itself reports of a corrupt word is what is tested.
+/// The epoch field of any bits and the number of epochs, by the documented layout, as the breaker's own report
+/// of a corrupt word is under test.
 fn epoch_of<B: Bits>(bits: B) -> (u16, u16) {
     let (shift, epochs) = if size_of::<B>() == 4 {
         (28, 16)
@@ -67,7 +67,7 @@ fn epoch_of<B: Bits>(bits: B) -> (u16, u16) {
 
 type Real<'a, W> = Breaker<&'a ManualClock, W, (), &'a EventLog<512>>;
 
-/// Lets it happen. Answers whether the word was found corrupt.
+/// Lets the event happen. Returns whether the word was found corrupt.
 fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event) -> bool {
     let any_token = |bits, started| Token::from_raw(W::Bits::from_u64(bits), started);
     match event {
@@ -96,8 +96,8 @@ fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event
     false
 }
 
-/// A breaker over any word, in use: every pattern that it leaves behind is a state, the transitions
-/// that it reports join up, and whoever waits as long as demanded gets through.
+/// Uses a breaker over any word: every pattern that it leaves behind is a state, the transitions that it
+/// reports join up, and a caller that waits as long as demanded gets through.
 fn survives<W: Word + From<W::Bits>>(
     bits: W::Bits,
     rules: &Rules,
@@ -128,7 +128,7 @@ fn survives<W: Word + From<W::Bits>>(
     joins_up(&log, begun, real.state(), is_corrupt)
 }
 
-/// All permits are lost. Whoever waits as long as demanded gets through at once.
+/// All permits are lost. A caller that waits as long as demanded gets through at once.
 fn gets_through<W: Word>(real: &Real<'_, W>, clock: &ManualClock) -> Result<(), TestCaseError> {
     // A token is forgotten: a permit that is dropped might count as failed.
     let acquire = || real.acquire().map(Permit::into_token);
@@ -145,8 +145,8 @@ fn gets_through<W: Word>(real: &Real<'_, W>, clock: &ManualClock) -> Result<(), 
     Ok(())
 }
 
-/// What was reported begins with the healing of a corrupt word, and each transition with the state and the
-/// epoch that the one before ended in.
+/// The reports begin with the healing of a corrupt word, and each transition begins with the state and the
+/// epoch in which the one before ended.
 fn joins_up(
     log: &EventLog<512>,
     (mut state, (mut epoch, epochs)): (State, (u16, u16)),
@@ -169,7 +169,7 @@ fn joins_up(
     Ok(())
 }
 
-/// One call over a corrupt word: it is admitted, and after its report the breaker is a fresh one.
+/// One call over a corrupt word is admitted, and after its report the breaker is a fresh one.
 fn is_healed_by_a_call<W: Word + From<W::Bits>>(
     bits: W::Bits,
     report: Report,
@@ -184,7 +184,7 @@ fn is_healed_by_a_call<W: Word + From<W::Bits>>(
     let permit = real.acquire();
     prop_assert!(permit.is_ok());
     permit.unwrap().report(outcome(report));
-    // An ignored call leaves a word alone that looks closed; a failure does not.
+    // An ignored call does not touch a word that looks closed; a failure does.
     if let Ok(permit) = real.acquire() {
         permit.failure();
     }
@@ -209,7 +209,7 @@ fn is_healed_by_a_call<W: Word + From<W::Bits>>(
     Ok(())
 }
 
-/// Plays so many histories over any bits.
+/// Plays this many histories over any bits.
 #[track_caller]
 fn check_survival<W: Word + From<W::Bits>>(name: &str, cases: u32, grain: Grain) {
     let events = prop::collection::vec(event(), 0..300);

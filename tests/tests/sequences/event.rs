@@ -1,12 +1,12 @@
-//! What can happen in a history.
+//! The events of a history.
 
 use proptest::prelude::*;
 use tests::reference::{Command, Report};
 
 use super::any;
 
-/// What can happen in a history. Callers are numbers modulo those who hold a permit, the one who got
-/// the last being 0; rules are numbers modulo those there are.
+/// An event of a history. Callers are numbers modulo the permit holders, 0 being the one with the latest
+/// permit; rules are numbers modulo their count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     /// With the clock's dice.
@@ -20,10 +20,10 @@ pub(crate) enum Event {
     DropAttempt(usize),
     /// A token is forgotten.
     Lose(usize),
-    /// So many rounds of probes are lost, if it is half-open or due.
+    /// This many rounds of probes are lost, if it is half-open or due.
     LoseRounds(usize),
     Operator(Command),
-    /// The word is taken for one that outlived its clock.
+    /// The word is restored as one that outlived its clock.
     Restore,
     Rules(usize),
     /// Milliseconds.
@@ -32,7 +32,7 @@ pub(crate) enum Event {
     AdvanceToDeadline(i64),
     /// To just before, at or after the end of something that the rules measure.
     AdvanceToEdge(usize, i64),
-    /// To so many wraps and ticks, and a few milliseconds, after the time that the word holds.
+    /// To this many wraps and ticks, and a few milliseconds, after the time that the word holds.
     AdvanceToWrap(i64, i64, u64),
     StepBack(u64),
 }
@@ -42,7 +42,7 @@ fn edges(guard: i64) -> impl Strategy<Value = i64> {
     (prop::sample::select(vec![-guard, 0, guard]), -2_i64..=2).prop_map(|(edge, near)| edge + near)
 }
 
-/// Mostly one who got a permit not long ago.
+/// Mostly a caller with a recent permit.
 fn caller() -> impl Strategy<Value = usize> {
     prop_oneof![3 => Just(0), 2 => 0_usize..4, 1 => any::<usize>()]
 }

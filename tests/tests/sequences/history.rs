@@ -1,9 +1,9 @@
-//! Histories on either word come out as the reference's.
+//! Histories on either word have the same results as the reference.
 //!
-//! The reference knows where the time of the word wraps ([`Grain::wrapping`]), so histories go on past
-//! it, and clocks step back as far as they like. Permits are lost before their epoch comes round. Up to
-//! three sets of rules replace each other. Where open times are drawn at random, the reference checks
-//! that the time drawn lies within its bounds and takes it over.
+//! The reference knows where the time of the word wraps ([`Grain::wrapping`]), so histories go on past it,
+//! and clocks step back by any amount. Permits are lost before their epoch comes round again. Up to three
+//! sets of rules replace each other. Where open times are drawn at random, the reference checks that the time
+//! drawn lies within its bounds and takes it over.
 
 use std::cell::RefCell;
 
@@ -34,7 +34,7 @@ fn play<W: Word, T: Memory>(
     Ok(())
 }
 
-/// Plays so many histories on 64-bit words.
+/// Plays this many histories on 64-bit words.
 #[track_caller]
 fn check_wide<T: Memory>(cases: u32, kind: Kind, memory: impl Fn() -> T) {
     let seen = RefCell::default();
@@ -49,7 +49,7 @@ fn check_wide<T: Memory>(cases: u32, kind: Kind, memory: impl Fn() -> T) {
     everything_happened(&seen.into_inner(), kind, cases);
 }
 
-/// Plays so many histories on 32-bit words of various ticks.
+/// Plays this many histories on 32-bit words of various ticks.
 #[track_caller]
 fn check_narrow<T: Memory>(cases: u32, kind: Kind, memory: impl Fn() -> T) {
     let seen = RefCell::default();

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::seed::check;
 
-/// A breaker is tripped again and again: in which eighths of the jitter its open times fall.
+/// Trips a breaker again and again, and counts in which eighths of the jitter its open times fall.
 fn eighths(word: impl Word, seed: u32, start: u32, open_for: u64, percent: u64) -> [u32; 8] {
     let clock = ManualClock::starting_at(start);
     let config = Config::new()
@@ -20,7 +20,7 @@ fn eighths(word: impl Word, seed: u32, start: u32, open_for: u64, percent: u64) 
     let mut counts = [0; 8];
     for _ in 0..256 {
         let drawn = breaker.trip().unwrap().open_for().unwrap().as_millis() as u64;
-        // A tick of the narrow word more, to which times are rounded up.
+        // One more tick of the narrow word, to which times are rounded up.
         assert!(drawn <= open_for + most + 64, "{drawn} ms");
         let part = (drawn - open_for) * 8 / (most + 1);
         counts[part.min(7) as usize] += 1;

@@ -1,13 +1,13 @@
-//! Random long histories with long times, against the reference; random words; random clocks.
+//! Long random histories with long times against the reference, random words, and random clocks.
 //!
-//! What the exploration leaves out: large counts and times, all rules combined, three sets of rules that
-//! replace each other, failure ratios, hundreds of transitions, clocks that idle for longer than the
-//! word can tell or step back far.
+//! They cover the cases that the exploration leaves out: large counts and times, all rules combined, three
+//! sets of rules that replace each other, failure ratios, hundreds of transitions, clocks that idle for
+//! longer than the word can tell or step back far.
 //!
 //! | module | property |
 //! |---|---|
-//! | `history` | a history on either word comes out as the reference's, past every wrap of the time |
-//! | `clock` | what the documentation of the wrap promises, whatever the clock does |
+//! | `history` | a history on either word has the same results as the reference, past every wrap of the time |
+//! | `clock` | the documented promises about the wrap hold, whatever the clock does |
 //! | `corrupt` | any bits are a state or are healed once, and no history wedges |
 //! | `jitter` | open times lie within their bounds and spread over them |
 //!

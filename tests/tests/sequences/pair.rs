@@ -28,7 +28,7 @@ impl Clock for Chance {
     }
 }
 
-/// Memory for the last calls, if any: how many calls and failures it remembers.
+/// An optional memory for the last calls.
 pub(crate) trait Memory: Tally {
     fn seen_and_failed(&self) -> Option<(u32, u32)>;
 }
@@ -64,7 +64,7 @@ pub(crate) struct Pair<W: Word, T> {
     rules: usize,
     pub(crate) reference: Reference,
     pub(crate) held: Vec<(Token<W::Bits>, Permit)>,
-    /// Permits alias after so many transitions.
+    /// Permits alias after this many transitions.
     epochs: u64,
     pub(crate) seen: Seen,
 }
@@ -161,7 +161,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
         Ok(())
     }
 
-    /// Does it in both worlds. Answers what the real breaker answered, if it answers.
+    /// Applies the event to both breakers. Returns the real breaker's result, if it returns one.
     #[expect(clippy::option_option, reason = "whether it answers, and what")]
     fn act(&mut self, event: Event) -> Result<Option<Option<Transition>>, TestCaseError> {
         Ok(match event {
@@ -226,7 +226,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
         (count != 0).then(|| self.held.remove(count - 1 - caller % count))
     }
 
-    /// The open time from now on, in ticks, if it is open: what it drew at random, or had drawn before.
+    /// The open time from now on, in ticks, if it is open: drawn at random now or earlier.
     fn drawn(&self) -> Option<u64> {
         let snapshot = self.real().snapshot();
         let open_for = snapshot.open_for()?.as_millis() as u32;
@@ -237,7 +237,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
         (left <= 1 << 31).then_some(u64::from(left) / tick)
     }
 
-    /// Counts what happened: transitions by their cause, and what makes none.
+    /// Counts transitions by their cause, and events that cause none.
     fn take_note(&mut self, event: Event, before: &Mode) {
         let changed = self.reference.mode != *before;
         let name = match (self.reference.noticed, event) {

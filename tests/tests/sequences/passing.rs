@@ -9,8 +9,8 @@ use tests::reference::{Mode, Trip};
 use super::event::Event;
 use super::pair::{Memory, Pair};
 
-/// No single event moves the clock further, so that the whole history stays in range: 200 days, which
-/// is four wraps of the 64-bit word.
+/// No single event moves the clock further, so that the whole history stays in range. It is 200 days, four
+/// wraps of the 64-bit word.
 const MOST_AT_ONCE: u64 = 200 * 86_400_000;
 
 impl<W: Word, T: Memory> Pair<W, T> {
@@ -47,7 +47,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
         self.clock.clock.advance(Duration::from_millis(ms));
     }
 
-    /// The tick that the word holds, or that of now.
+    /// The tick that the word holds, or the current one.
     fn stored(&self) -> u64 {
         match self.reference.mode {
             Mode::Closed {
@@ -64,8 +64,8 @@ impl<W: Word, T: Memory> Pair<W, T> {
         }
     }
 
-    /// When something ends that is measured from the time in the word or from a call's start, in
-    /// milliseconds.
+    /// The times, in milliseconds, at which a period ends that is measured from the time in the word or from a
+    /// call's start.
     fn edge(&self, which: usize) -> u64 {
         let rules = &self.reference.rules;
         let since = self.stored() * rules.grain.tick;
@@ -85,7 +85,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
     }
 }
 
-/// When a caller gets through at the latest.
+/// The longest wait until a caller gets through.
 fn at_last(wait: Wait) -> Option<Duration> {
     match wait {
         Wait::For(time) | Wait::AtMost(time) => Some(time),

@@ -5,13 +5,13 @@ use tests::reference::{Grain, Growth, Ratio, Return, Rules, Trip};
 
 use super::any::times;
 
-/// What else the rules are about.
+/// The optional features of the rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Plain,
     /// Open times are drawn at random.
     WithJitter,
-    /// A failure ratio of at most so many calls may trip, too.
+    /// A failure ratio of at most this many calls may trip, too.
     WithRatio(usize),
 }
 
@@ -94,7 +94,7 @@ fn ratios(kind: Kind) -> BoxedStrategy<Option<Ratio>> {
     prop::option::weighted(0.8, ratio).boxed()
 }
 
-/// Growth up to so much more than the open time.
+/// Growth up to this much more than the open time.
 fn growths() -> impl Strategy<Value = Option<Growth>> {
     let more = 1_u64..=1 << 20;
     limit(prop_oneof![
@@ -104,7 +104,7 @@ fn growths() -> impl Strategy<Value = Option<Growth>> {
     ])
 }
 
-/// The growth with a maximum that is reached in the end; none if there is none.
+/// The growth with a maximum that can be reached; `None` if there is none.
 fn within_reach(growth: Growth, open_for: u64, longest: u64, grain: Grain) -> Option<Growth> {
     let to = |max| match growth {
         Growth::Times(factor, _) => Growth::Times(factor, max),

@@ -1,4 +1,4 @@
-//! The seed of the run: another one each time, printed, and repeatable.
+//! The seed of the run: it differs each time, is printed, and can be repeated.
 //!
 //! `BREAKER_SEED=123 cargo test -p tests --test sequences` draws the same cases again.
 
@@ -13,8 +13,8 @@ use proptest::test_runner::{FileFailurePersistence, RngAlgorithm, TestRng, TestR
 
 const VARIABLE: &str = "BREAKER_SEED";
 
-/// Draws so many cases and tests each. One that fails is shrunk, printed, and kept beside the source
-/// for the next runs. Properties of different names draw different cases.
+/// Draws this many cases and tests each. A failing case is shrunk, printed, and kept beside the source for the
+/// next runs. Properties with different names draw different cases.
 #[track_caller]
 pub(crate) fn check<S: Strategy>(
     name: &str,
@@ -52,7 +52,7 @@ fn seed() -> u64 {
     })
 }
 
-/// Random numbers of its own for each property.
+/// Each property has its own random numbers.
 fn random(seed: u64, name: &str) -> TestRng {
     let mut state = name.bytes().fold(seed, |state, byte| {
         (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)

@@ -1,4 +1,4 @@
-//! Rules of one breaker that are set at random while many callers are under way: of all kinds, with a memory of calls.
+//! Rules of all kinds are set at random on one breaker with a memory of calls, while many callers are under way.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use atomic_breaker::word::AtomicU64 as Wide;
 
 const CALLERS: u64 = 4;
 const TICK: Duration = Duration::from_millis(8);
-/// The longest of each: what an open time, a lease and a return can be.
+/// The longest open time, lease and return.
 const OPEN: Duration = TICK.saturating_mul(32);
 const LEASE: Duration = TICK.saturating_mul(16);
 const RETURN: Duration = TICK.saturating_mul(16);
@@ -75,14 +75,14 @@ fn call<W: Cell>(breaker: &Adjusted<'_, W>, random: &mut Random) {
         21 => permit.report(Failure::with_weight(random.below(9) as u16)),
         22 => breaker.resume(permit.into_token()).success(),
         _ => {
-            // Nobody reports: the lease frees its slot.
+            // The probe never reports: the lease frees its slot.
             let _ = permit.into_token();
             None
         }
     };
 }
 
-/// The resource is well from now on: one caller after another, until it is closed and all pass.
+/// The resource works from now on: one caller follows another until the breaker is closed and all pass.
 fn serves_again<W: Cell>(breaker: &Adjusted<'_, W>, clock: &ManualClock) {
     let mut waited = Duration::ZERO;
     let mut passed = 0;
@@ -109,7 +109,7 @@ fn serves_again<W: Cell>(breaker: &Adjusted<'_, W>, clock: &ManualClock) {
     }
 }
 
-/// The resource is dead from now on, and no time goes by: the most calls that any of the rules let pass.
+/// The resource is down from now on, and no time passes: returns the most calls that any of the rules let pass.
 fn trips<W: Cell>(breaker: &Adjusted<'_, W>) {
     for _ in 0..22 {
         let Ok(permit) = breaker.acquire() else { break };

@@ -1,4 +1,4 @@
-//! What is written down while threads run, and what must add up when they rest.
+//! Records events while threads run, and checks that they add up when the threads rest.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +44,7 @@ pub(crate) fn contended<W: Cell>() -> Contended<W> {
 #[derive(Default)]
 pub(crate) struct Ledger {
     transitions: Mutex<Vec<Transition>>,
-    /// As many as there are in `transitions`, to be looked at without the lock.
+    /// The number of `transitions`, readable without the lock.
     reported: AtomicU64,
     rejected: AtomicU64,
     outcomes: AtomicU64,
@@ -76,7 +76,7 @@ impl Ledger {
         self.reported.load(Ordering::Relaxed) + more < u64::from(W::EPOCHS)
     }
 
-    /// Rejections, reports and drops: every call comes to exactly one of them.
+    /// Rejections, reports and drops: every call ends as exactly one of them.
     pub(crate) fn calls_ended(&self) -> u64 {
         [&self.rejected, &self.outcomes, &self.cancelled]
             .map(|count| count.load(Ordering::Relaxed))
@@ -84,7 +84,7 @@ impl Ledger {
             .sum()
     }
 
-    /// What was reported since the last call, as a chain from one snapshot to the next: every epoch is
+    /// The transitions reported since the last call form a chain from one snapshot to the next: every epoch is
     /// reported exactly once, and begins in the state in which the one before it ended.
     pub(crate) fn chain<W: Cell>(&self, before: &Snapshot, after: &Snapshot) -> Vec<Transition> {
         let since = |epoch: u16| epoch.wrapping_sub(before.epoch()) % W::EPOCHS;
@@ -126,7 +126,7 @@ fn is_an_arrow(transition: &Transition) -> bool {
         | (Cause::Manual, ForcedOpen | Open | HalfOpen, HalfOpen)
         | (Cause::Manual, _, Closed) => true,
         (Cause::Manual, from, Open) => !matches!(from, ForcedOpen | Disabled),
-        // Two operators: what one has set shows again when the other takes his own back.
+        // Two operators: the hold of one shows again when the other removes its own.
         (Cause::Manual, from, ForcedOpen | Disabled) => {
             from != transition.to || matches!(from, ForcedOpen | Disabled)
         }

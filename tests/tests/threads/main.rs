@@ -1,8 +1,8 @@
-//! Real threads, more of them than cores: what no model of two or three callers can show.
+//! Real threads, more of them than cores, show what no model of two or three callers can.
 //!
-//! Epochs wrap, and a permit that lives through a whole turn of them is taken for a new one. That is
-//! documented and not what is tested here, so callers stop, and wait for each other, before a turn is
-//! over: the work comes in rounds, and each round is audited when everybody has come to rest.
+//! Epochs wrap, and a permit that lives through a whole turn of them is mistaken for a current one. That is
+//! documented and not tested here, so callers stop, and wait for each other, before a turn is over: the work
+//! comes in rounds, and each round is audited when all threads have come to rest.
 
 mod adjusted;
 mod audit;
@@ -18,8 +18,8 @@ use std::thread;
 
 use tests::random::Random;
 
-/// Runs `work` on so many threads at once, and `meanwhile` on this one; then, when all have come to
-/// rest, `audit`; so many times. A panic of any of them ends the rounds and is passed on.
+/// Repeats rounds: runs `work` on the other threads at once, and `meanwhile` on this one; then, when all have
+/// come to rest, `audit`. A panic of any of them ends the rounds and is passed on.
 fn rounds(
     threads: u64,
     rounds: u64,
@@ -30,7 +30,7 @@ fn rounds(
     let barrier = Barrier::new(threads as usize + 1);
     let is_over = AtomicBool::new(false);
     let panic = Mutex::new(None::<Box<dyn Any + Send>>);
-    // Whoever panicked out of a round would leave the others waiting for ever.
+    // A thread that panicked out of a round would leave the others waiting forever.
     let keep = |result: thread::Result<()>| {
         if let Err(payload) = result {
             panic.lock().unwrap().get_or_insert(payload);

@@ -1,5 +1,5 @@
-//! All ways to use one breaker at once: closures that panic, futures that are dropped, tokens sent to
-//! another thread, and an operator who commands in between.
+//! All ways to use one breaker at once: closures that panic, futures that are dropped, tokens sent to another
+//! thread, and an operator's commands in between.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(8);
 /// Longer than the clock goes in a test, shorter than the longest time of a 32-bit word.
 const NEVER: Duration = Duration::from_secs(120);
 
-/// The transitions that can still follow when everybody has just seen that there is room: two calls
+/// The transitions that can still follow when all threads have just seen that there is room: two calls
 /// and one future, admitted and reported; a token admitted, and three under way to their report; one
 /// command.
 const UNDER_WAY: u64 = 2 * 3 + 1 + 3 + 1;
@@ -137,7 +137,7 @@ impl<W: Cell> Crowd<'_, W> {
     }
 }
 
-/// One run: how many calls and transitions it had, and how many exchanges were lost.
+/// Plays one run. Returns how many calls, transitions and lost exchanges it had.
 fn run<W: Cell>(stream: u64) -> (u64, usize, u64) {
     let config = Config::new()
         .consecutive_failures(2)

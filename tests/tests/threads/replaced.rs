@@ -1,4 +1,4 @@
-//! Rules that are replaced while many callers are under way, over one word.
+//! Rules over one word are replaced while many callers are under way.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(8);
 /// Longer than the clock goes in a test, shorter than the longest time of a 32-bit word.
 const NEVER: Duration = Duration::from_secs(120);
 
-/// Rules that are switched under the feet of the callers.
+/// Rules that are switched while calls are under way.
 struct Switched<B: Bits> {
     all: [Rules<B>; 4],
     which: AtomicUsize,
@@ -28,8 +28,8 @@ impl<B: Bits> AsRules<B> for Switched<B> {
     }
 }
 
-/// Four that differ in everything. Each has several probes: the slots of one that reports under rules
-/// with a single one come back with the lease alone.
+/// Four sets of rules that differ in everything. Each allows several probes: if a probe reported under rules
+/// with a single one, its slot would be freed by the lease only.
 fn switched<B: Bits>() -> Switched<B> {
     let base = Config::new()
         .open_for(TICK)

@@ -1,4 +1,4 @@
-//! Many callers, one clock: who passes, and whether every report is counted.
+//! Many callers share one clock: checks how many pass, and that every report is counted.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -16,15 +16,15 @@ const CALLERS: u64 = 6;
 const TICK: Duration = Duration::from_millis(8);
 /// Longer than the clock goes in a test, shorter than the longest time of a 32-bit word.
 const NEVER: Duration = Duration::from_secs(120);
-/// The clock starts so long before it wraps that it wraps within each test.
+/// The clock starts shortly before its wrap, so that it wraps within each test.
 const START: u32 = u32::MAX - 300;
 
 type Stormy<'a, W> = Breaker<&'a ManualClock, &'a Contended<W>, (), &'a Ledger>;
 
-/// What callers did in one epoch.
+/// The callers' record of one epoch.
 #[derive(Default)]
 struct Page {
-    /// Probes that the test knows to be under way: no more than there are.
+    /// Probes known to be under way: no more than there are.
     in_flight: AtomicU32,
     /// Probes under way, and those that reported.
     claims: AtomicU32,
@@ -40,7 +40,7 @@ struct Storm<'a, W: Cell> {
 }
 
 impl<W: Cell> Storm<'_, W> {
-    /// One call, written down so that what is on the page is never more than what is in the word.
+    /// Makes one call and records it so that the record never exceeds the counts in the word.
     fn call(&self, random: &mut Random) {
         let Ok(permit) = self.breaker.acquire() else {
             // Lets the clock advance.
@@ -76,7 +76,7 @@ impl<W: Cell> Storm<'_, W> {
         };
     }
 
-    /// Everybody rests, so what the word holds and what was done must agree.
+    /// All callers rest, so the word and the record must agree.
     fn audit(&self) {
         let now = self.breaker.snapshot();
         let page = &self.pages[usize::from(now.epoch())];
@@ -195,7 +195,7 @@ fn a_storm_of_callers_over_a_32_bit_word() {
     storm::<Narrow>(1_500, 40, 4, 9);
 }
 
-/// Everybody comes at exactly the deadline, again and again.
+/// All callers come at exactly the deadline, again and again.
 fn deadline<W: Cell>(turns: u64, probes: u32) {
     let config = Config::new()
         .open_for(TICK)
