@@ -18,7 +18,7 @@ pub use atomic_breaker::Clock;
 use atomic_breaker::{Breaker, CallError, Config};
 use serde::Deserialize;
 
-/// What stands in the settings.
+/// The contents of the settings.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -69,7 +69,7 @@ pub enum Error {
     Settings(Box<dyn StdError + Send + Sync>),
     /// The collector has failed too often and is left alone for a while.
     Resting {
-        /// When to come back, if anybody knows.
+        /// When to retry, if that is known.
         retry_in: Option<Duration>,
     },
     /// The collector could not be reached.

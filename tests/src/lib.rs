@@ -14,7 +14,7 @@
 //! | [`compile_fail`] | code that must not compile, each case with a twin that does |
 //! | [`mod@reference`] | a second implementation of the breaker, as a plain struct |
 //!
-//! [`words`] count or disturb their use; [`random`] numbers are the same in every run; [`causes`] are listed
+//! [`words`] count or disturb accesses to them; [`random`] numbers are the same in every run; [`causes`] are listed
 //! without those that a test cannot bring about.
 
 pub mod causes;

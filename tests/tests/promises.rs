@@ -212,14 +212,14 @@ fn every_setting_and_every_question_is_const() {
     const WAIT: Wait = REJECTED.wait();
     const MADE: Transition = Transition::new(State::Closed, State::Open, Cause::Manual);
     const WORDS: &str = MADE.cause.text();
-    const TIME_OUT: Failure = Failure::retry_after(Duration::from_secs(1));
+    const TIMEOUT: Failure = Failure::retry_after(Duration::from_secs(1));
     const { assert!(FITS && TRIED && REACHED && PROBES == 2) };
     assert_eq!(OPEN_FOR, Duration::from_secs(1));
     assert_eq!(
         (WAIT, WORDS),
         (Wait::For(Duration::from_secs(3)), "by command")
     );
-    assert!(TIME_OUT.is_tripping());
+    assert!(TIMEOUT.is_tripping());
 }
 
 #[test]

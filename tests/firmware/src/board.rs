@@ -1,4 +1,4 @@
-//! What differs from board to board: the timer, and an interrupt that a program can ask for.
+//! The parts that differ from board to board: the timer, and an interrupt that a program can ask for.
 
 use core::cell::Cell;
 
@@ -47,7 +47,7 @@ mod by_systick {
         core
     }
 
-    /// From now on a tick every so many nanoseconds: no time any more, but a storm of interrupts.
+    /// From now on a tick comes every `every_ns` nanoseconds: a storm of interrupts instead of a time.
     pub fn hurry(timer: &mut cortex_m::peripheral::SYST, every_ns: u32) {
         timer.set_reload((u64::from(HZ) * u64::from(every_ns) / 1_000_000_000) as u32);
         timer.clear_current();
@@ -104,7 +104,7 @@ mod by_mtime {
         }
     }
 
-    /// From now on a tick every so many nanoseconds: no time any more, but a storm of interrupts.
+    /// From now on a tick comes every `every_ns` nanoseconds: a storm of interrupts instead of a time.
     pub fn hurry(_timer: &mut (), every_ns: u32) {
         INTERVAL.store(every_ns / 100, Ordering::Relaxed);
     }

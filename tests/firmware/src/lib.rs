@@ -1,4 +1,4 @@
-//! What the programs in `bin` share: a board that starts, keeps time and ends.
+//! Shared by the programs in `bin`: a board that starts, keeps time and ends.
 //!
 //! | program | shows |
 //! |---|---|
@@ -6,11 +6,11 @@
 //! | `sensor` | an unmodified driver crate on a flaky bus: silent, a NACK storm, a hang, slow recovery |
 //! | `radio` | a task that sleeps in `ready()` while the radio is down, against one that polls |
 //! | `recovery` | calls that are healthy but longer than the lease close the breaker; traffic returns gradually |
-//! | `retained` | the word in RAM that survives resets, and what a loss of power leaves is not believed |
-//! | `journal` | readings in flash through resets after random instructions |
+//! | `retained` | the word in RAM survives resets, and is not believed after a loss of power |
+//! | `journal` | readings in flash survive resets after random numbers of instructions |
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
-//! | `two_cores` | two cores, really parallel, share one breaker; without embassy |
+//! | `two_cores` | two cores that really run in parallel share one breaker; without embassy |
 #![no_std]
 
 mod board;
@@ -21,7 +21,7 @@ mod time;
 pub use board::{hurry, on_interrupt, pend, reset, start};
 pub use semihosting::println;
 
-/// Ends the program: it passed, and this is what it checked.
+/// Ends the program as passed, with a text that says what was checked.
 pub fn passed(checked: core::fmt::Arguments<'_>) -> ! {
     println!("passed: {checked}");
     semihosting::process::exit(0)

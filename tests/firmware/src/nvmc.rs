@@ -1,4 +1,4 @@
-//! The flash of an nRF51, as the emulator has it: written by the word, erased by the page of 1 KiB.
+//! The emulated flash of an nRF51: written in words, erased in pages of 1 KiB.
 
 use core::convert::Infallible;
 
@@ -8,7 +8,7 @@ const READY: *const u32 = 0x4001_E400 as *const u32;
 const CONFIG: *mut u32 = 0x4001_E504 as *mut u32;
 const ERASEPAGE: *mut u32 = 0x4001_E508 as *mut u32;
 
-/// What `CONFIG` lets the processor do.
+/// The operations that `CONFIG` lets the processor do.
 const READ_ONLY: u32 = 0;
 const WRITE: u32 = 1;
 const ERASE: u32 = 2;

@@ -1,4 +1,4 @@
-//! embassy's time: a counter of milliseconds, and the tasks that wait for one.
+//! embassy's time: a counter of milliseconds, and the tasks that wait for it.
 
 use core::cell::{Cell, RefCell};
 use core::task::Waker;
@@ -35,7 +35,7 @@ pub(crate) fn tick() {
     critical_section::with(|section| {
         let ms = TIME.ms.borrow(section);
         ms.set(ms.get() + 1);
-        // Wakes whoever waited for it.
+        // Wakes the tasks that waited for it.
         TIME.queue.borrow_ref_mut(section).next_expiration(ms.get());
     });
 }

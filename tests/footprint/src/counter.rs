@@ -1,9 +1,9 @@
 //! A counter of instructions: a timer that runs on the emulator's time.
 
-/// What the emulator gives an instruction with `-icount shift=10`.
+/// The time that the emulator gives an instruction with `-icount shift=10`.
 const NS_PER_INSTRUCTION: u64 = 1 << 10;
 
-/// How many instructions so many ticks are, rounded: a reading falls anywhere into a tick.
+/// The number of instructions in this many ticks, rounded: a reading falls anywhere into a tick.
 pub(crate) fn instructions(ticks: u64) -> u64 {
     let ns = ticks * 1_000_000_000 / HZ;
     (ns + NS_PER_INSTRUCTION / 2) / NS_PER_INSTRUCTION

@@ -1,8 +1,8 @@
 //! Counts the instructions of each operation on an emulated board, exactly.
 //!
 //! With `-icount` the emulator gives every instruction the same time, so a timer that runs on that time
-//! counts instructions. One call of a function that does the operation is counted, less one of a
-//! function that does nothing.
+//! counts instructions. The count of one call of a function that does nothing is subtracted from that of a
+//! function that does the operation.
 #![no_std]
 #![no_main]
 

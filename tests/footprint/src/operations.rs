@@ -1,4 +1,4 @@
-//! What is counted: a breaker whose rules are in flash, over a 32-bit word in RAM.
+//! The counted operations, on a breaker whose rules are in flash, over a 32-bit word in RAM.
 
 use core::hint::black_box;
 use core::mem::forget;

@@ -58,7 +58,7 @@ impl Reference {
         }
     }
 
-    /// Adds a hold, whatever other holds there are.
+    /// Adds a hold on top of any others.
     fn hold(&mut self, hold: Hold) {
         let mut holds = match &self.mode {
             Mode::Held(holds) => holds.clone(),

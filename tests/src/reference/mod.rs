@@ -48,7 +48,7 @@ use atomic_breaker::{Cause, State};
 pub enum Mode {
     Closed {
         failures: u32,
-        /// 0 where nothing is counted, or where it is counted whatever the time.
+        /// 0 if nothing is counted, or if failures are counted without a time.
         window_began: u64,
     },
     Open {

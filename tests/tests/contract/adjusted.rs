@@ -45,7 +45,7 @@ fn rules_that_are_set_apply_from_the_next_event_on<W: AnyWord>() {
         Some(Some(ms(10)))
     );
 
-    // A running open time stays, whatever is set.
+    // A running open time does not change with the rules.
     breaker.set_config(rules().open_for(ms(5_000))).unwrap();
     assert_eq!(breaker.acquire().unwrap_err().wait(), Wait::For(ms(10)));
     clock.advance(ms(10));

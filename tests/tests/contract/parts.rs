@@ -49,9 +49,9 @@ fn a_ratio_without_memory_is_rejected_however_it_is_built() {
     let of_1000 = half.failure_ratio(Ratio::percent(50).of_last(1_000));
     let build = |config| Breaker::builder(config, &clock);
     let said = |error: Option<ConfigError>| error.unwrap().to_string();
-    let nobody = "a failure_ratio needs memory for the last calls";
-    assert!(said(build(half).tally(None::<LastCalls>).try_build().err()).starts_with(nobody));
-    assert!(said(build(half).tally(()).try_build().err()).starts_with(nobody));
+    let no_memory = "a failure_ratio needs memory for the last calls";
+    assert!(said(build(half).tally(None::<LastCalls>).try_build().err()).starts_with(no_memory));
+    assert!(said(build(half).tally(()).try_build().err()).starts_with(no_memory));
     let tally_only = build(Config::new().tally_only());
     let never = "tally_only without a failure_ratio never trips";
     assert!(said(tally_only.last_calls(LastCalls::new()).try_build().err()).starts_with(never));
@@ -60,7 +60,7 @@ fn a_ratio_without_memory_is_rejected_however_it_is_built() {
     assert!(said(build(of_1000).tally(LastCalls::new()).try_build().err()).contains(&most));
 
     // Rules that are shared, or come from a file while running.
-    for (config, message) in [(half, nobody), (of_1000, nobody)] {
+    for (config, message) in [(half, no_memory), (of_1000, no_memory)] {
         let rules = Rules::try_new(config).unwrap();
         let word = NativeWord::new(0);
         let parts = Breaker::try_from_parts(&word, &rules, &clock, (), ());
@@ -121,11 +121,11 @@ impl Tally for Fixed {
 fn a_failure_ratio_needs_memory() {
     let clock = ManualClock::new();
     let config = Config::new().failure_ratio(Ratio::percent(50));
-    let nobody = "a failure_ratio needs memory for the last calls: build the breaker with \
+    let no_memory = "a failure_ratio needs memory for the last calls: build the breaker with \
                   last_calls or another tally, or leave it out";
     assert_eq!(
         Breaker::try_new(config, &clock).unwrap_err().to_string(),
-        nobody
+        no_memory
     );
     assert_eq!(
         Breaker::builder(config, &clock)
@@ -133,7 +133,7 @@ fn a_failure_ratio_needs_memory() {
             .try_build()
             .unwrap_err()
             .to_string(),
-        nobody
+        no_memory
     );
     let rules = Rules::new(config);
     let message = std::panic::catch_unwind(|| {
@@ -143,7 +143,7 @@ fn a_failure_ratio_needs_memory() {
     let message = message.unwrap_err();
     assert_eq!(
         message.downcast_ref::<String>().map(String::as_str),
-        Some(nobody)
+        Some(no_memory)
     );
 }
 

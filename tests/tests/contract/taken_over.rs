@@ -20,7 +20,7 @@ fn config((probes, close_after): (u32, u32)) -> Config {
         .close_after(close_after)
 }
 
-/// A half-open word with so many successes, and the probes in flight.
+/// A half-open word with this many successes, and the probes in flight.
 fn live<'a, W: AnyWord>(
     word: &'a W,
     numbers: (u32, u32),

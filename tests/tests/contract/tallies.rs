@@ -245,8 +245,8 @@ fn a_memory_is_chosen_behind_a_pointer() {
         (last.seen_and_failed(), shared.seen_and_failed()),
         ((2, 2), (2, 2))
     );
-    let nobody: &dyn Tally = &();
-    assert_eq!(nobody.max_calls(), 0);
+    let no_memory: &dyn Tally = &();
+    assert_eq!(no_memory.max_calls(), 0);
 }
 
 /// Rules can be replaced: of a memory of more calls only the last ones count, and then it grows again.

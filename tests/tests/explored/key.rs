@@ -52,7 +52,7 @@ impl Ages {
         ages
     }
 
-    /// The oldest age of all, after so many lost rounds at most.
+    /// The oldest age of all, after at most this many lost rounds.
     pub(crate) fn longest(self, lost_rounds: u32) -> u64 {
         let ages = [self.window, self.open, self.over, self.lease << lost_rounds];
         ages.into_iter().fold(0, u64::max) + MORE

@@ -18,10 +18,10 @@ enum Event {
     Acquire,
     /// The report of a permit of this breaker, by number modulo their count.
     Report(usize, Report),
-    /// Of a permit with any bits whatever.
+    /// The report of a permit with any bits.
     ReportAnything(u64, u32, Report),
     Drop(usize),
-    /// Of a permit with any bits whatever.
+    /// A permit with any bits is dropped.
     DropAnything(u64, u32),
     Operator(Command),
     Restore,

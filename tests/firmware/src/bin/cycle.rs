@@ -1,4 +1,4 @@
-//! The whole life cycle by embassy's timers, every transition in its millisecond.
+//! The whole life cycle with embassy's timers; every transition happens in its millisecond.
 #![no_std]
 #![no_main]
 
@@ -28,7 +28,7 @@ static DEVICE: Breaker<EmbassyClock, Word, (), &EventLog<16>> = Breaker::builder
 .observer(&LOG)
 .build();
 
-/// Says that the device failed or works.
+/// Reports that the device failed or works.
 async fn device(works: bool) -> Result<(), ()> {
     Timer::after_millis(5).await;
     if works { Ok(()) } else { Err(()) }
@@ -38,7 +38,7 @@ async fn call(works: bool) -> bool {
     DEVICE.call_async(|| device(works)).await.is_ok()
 }
 
-/// Sleeps as long as a rejection tells, checks that not a millisecond less would have done.
+/// Sleeps as long as a rejection tells, and checks that a millisecond less would have been too short.
 async fn sleep_as_told(open_for: u64) {
     let left = DEVICE.acquire().expect_err("open").retry_in_ms();
     let left = u64::from(left.expect("not forced open"));

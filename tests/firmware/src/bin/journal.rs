@@ -20,16 +20,16 @@ const PAGES: core::ops::Range<u32> = 0x3_0000..0x3_1000;
 /// Before anything was received.
 const NONE: u32 = u32::MAX;
 
-/// What resets leave.
+/// The state that survives resets.
 #[derive(Clone, Copy)]
 struct Kept {
     is_begun: u32,
     is_formatted: bool,
     random: u32,
     resets: u32,
-    /// Makes every reading another one.
+    /// Makes every reading different.
     readings: u32,
-    /// A bit for each of the last numbers: acknowledged by the journal, and not received yet.
+    /// A bit for each of the last numbers; set if acknowledged by the journal, and not received yet.
     waiting: [u32; NUMBERS / 32],
     /// The last number that was received, and its reading.
     received: u32,
@@ -79,10 +79,10 @@ const BEGUN: u32 = 0x4A52_4E4C;
 #[unsafe(link_section = ".uninit.kept")]
 static mut KEPT: core::mem::MaybeUninit<Kept> = core::mem::MaybeUninit::uninit();
 
-/// Changes what is kept: wholly or, before a reset, not at all.
+/// Changes the kept state: either completely or, before a reset, not at all.
 fn kept<V>(change: impl FnOnce(&mut Kept) -> V) -> V {
     critical_section::with(|_| {
-        // SAFETY: nothing else touches it, and nobody interrupts; the emulator's memory begins with zeros.
+        // SAFETY: nothing else touches it, and nothing interrupts; the emulator's memory begins with zeros.
         let kept = unsafe { (*(&raw mut KEPT)).assume_init_mut() };
         change(kept)
     })
@@ -98,7 +98,8 @@ fn random(below: u32) -> u32 {
     })
 }
 
-/// The receiver: order, nothing missing, and nothing twice but the last, the same.
+/// The receiver checks that entries come in order, that none is missing, and that only the last comes twice,
+/// unchanged.
 fn receive(entry: Entry<'_>) {
     let number = entry.number;
     let reading = u32::from_le_bytes(entry.bytes[..4].try_into().expect("four bytes"));
@@ -108,7 +109,7 @@ fn receive(entry: Entry<'_>) {
             kept.repeats += 1;
             return;
         }
-        // A gap is a number that was taken for a reading just before a reset.
+        // A gap is a number that was assigned to a reading just before a reset.
         let first = kept.received.wrapping_add(1);
         assert!(first <= number, "in order");
         for number in first..number {
@@ -122,7 +123,7 @@ fn receive(entry: Entry<'_>) {
     });
 }
 
-/// Another start; whether it is the last.
+/// Counts another start; returns whether it is the last.
 fn started() -> bool {
     kept(|kept| {
         if kept.is_begun == BEGUN {
@@ -134,7 +135,7 @@ fn started() -> bool {
     })
 }
 
-/// What was acknowledged, if it was; a full journal waits for the radio.
+/// Notes the acknowledgement, if there was one; a full journal waits for the radio.
 fn acknowledge(number: Result<u32, JournalError<Infallible>>) {
     match number {
         Ok(number) => kept(|kept| {

@@ -1,4 +1,4 @@
-//! An outage as the host reads it: the breaker's `defmt` lines, decoded by `defmt-print`.
+//! An outage in the log of the host: the breaker's `defmt` lines, decoded by `defmt-print`.
 #![no_std]
 #![no_main]
 
@@ -8,7 +8,7 @@ use atomic_breaker_embassy::word::{AtomicU32, Ticks};
 use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock};
 use embassy_executor::Spawner;
 use embassy_time::Timer;
-// Takes the lines to the host.
+// Carries the lines to the host.
 use defmt_semihosting as _;
 
 /// Ticks of a millisecond.

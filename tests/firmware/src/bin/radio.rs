@@ -48,12 +48,12 @@ async fn poll_until_ready() {
     }
 }
 
-/// Sends one packet; answers when the radio let it.
+/// Sends one packet; returns when the radio let it through.
 async fn send(on_air: &Cell<u32>) -> u64 {
     let permit = RADIO.acquire_when_ready().await;
     let begun = Instant::now().as_millis();
     if permit.is_probe() {
-        assert_eq!(on_air.get(), 0, "nobody but the probe");
+        assert_eq!(on_air.get(), 0, "only the probe");
     }
     on_air.set(on_air.get() + 1);
     Timer::after_millis(30).await;

@@ -37,7 +37,7 @@ async fn sender() {
     }
 }
 
-/// Who passes in each second of the return, of a hundred calls.
+/// How many of a hundred calls pass in each second of the return.
 async fn shares() -> [u32; 10] {
     let mut passed = [0; 10];
     for share in &mut passed {

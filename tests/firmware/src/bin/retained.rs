@@ -1,6 +1,5 @@
-//! The word in RAM that start-up does not clear: a device that is down is still known to be down after
-//! a reset, and the reset after that; after a loss of power, when the memory holds anything, nothing of
-//! it is believed.
+//! The word lies in RAM that start-up does not clear: a device that is down is still known to be down after a
+//! reset and after the next one. After a loss of power the memory may hold anything, and none of it is believed.
 #![no_std]
 #![no_main]
 
@@ -28,13 +27,13 @@ static RADIO: Breaker<EmbassyClock, &Retained> = Breaker::over(
     EmbassyClock,
 );
 
-/// What the memory may hold after a loss of power; no worse than a breaker that is open for long.
+/// Bits that the memory may hold after a loss of power; at worst a breaker that is open for long.
 const ANYTHING: u32 = 0x9E37_7B09;
 
 /// The power fails, and comes back.
 fn lose_power() {
     let memory = (&raw const WORD).cast_mut().cast::<[u32; 3]>();
-    // SAFETY: as large as the word and its mark, which are nothing but atomics, and nobody else runs.
+    // SAFETY: as large as the word and its mark, which are nothing but atomics, and nothing else runs.
     unsafe { memory.write_volatile([ANYTHING; 3]) };
 }
 
@@ -46,7 +45,7 @@ async fn main(_spawner: Spawner) {
         starts @ 1..=RESETS => after_reset(starts).await,
         _ => at_last(),
     }
-    // Something is wrong besides the radio, too.
+    // Something besides the radio is wrong, too.
     reset();
 }
 

@@ -1,5 +1,5 @@
-//! A thermometer that goes silent, NACKs, hangs and comes back slowly, read by a driver crate that knows
-//! nothing of breakers; first on the bare bus, then on the guarded one.
+//! A thermometer goes silent, NACKs, hangs and comes back slowly. A driver crate that knows nothing about
+//! breakers reads it, first on the bare bus, then on the guarded one.
 #![no_std]
 #![no_main]
 
@@ -30,7 +30,7 @@ static SENSOR: Breaker<EmbassyClock, Word, (), &EventLog<128>> = Breaker::builde
 .observer(&LOG)
 .build();
 
-/// A bus with an LM75, and with a plan of faults: milliseconds from its start, and what is wrong then.
+/// A bus with an LM75 and a plan of faults, each with its start in milliseconds.
 struct Bus {
     start: Instant,
     transactions: u32,
@@ -110,7 +110,7 @@ impl I2c for Bus {
     }
 }
 
-/// What ten measurements a second came to.
+/// The totals of ten measurements a second.
 struct Day {
     measured: u32,
     missed: u32,
@@ -129,7 +129,7 @@ async fn bare() -> Day {
     day.end(sensor.destroy())
 }
 
-/// A bus that hangs costs much more than a sensor that says no.
+/// A bus that hangs costs much more time than a sensor that refuses.
 fn classify(kind: ErrorKind) -> Outcome {
     match kind {
         ErrorKind::Bus => Failure::tripping().into(),

@@ -1,4 +1,4 @@
-//! Two Cortex-M33 cores, really parallel, share one breaker.
+//! Two Cortex-M33 cores that really run in parallel share one breaker.
 #![no_std]
 #![no_main]
 
@@ -10,7 +10,7 @@ use cortex_m_rt::entry;
 use firmware::pass;
 use portable_atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Of each core in each round.
+/// The calls of each core in each round.
 const CALLS: u32 = 500_000;
 /// A busy host may let the cores run one after the other.
 const MOST_ROUNDS: u32 = 40;
@@ -44,7 +44,7 @@ static DEVICE: Breaker<Shared, &AtomicU32, (), Counting> = Breaker::builder(
         .open_for(Duration::ZERO)
         .probes(1)
         .close_after(2)
-        // However long the host keeps a core from running, no probe is taken for lost, or for late.
+        // However long the host keeps a core from running, no probe is presumed lost, or late.
         .probe_lease(Duration::from_secs(1_000))
         .cancel_limit(Duration::from_secs(1_000)),
     Shared,
@@ -56,7 +56,7 @@ static DEVICE: Breaker<Shared, &AtomicU32, (), Counting> = Breaker::builder(
 static OUT: AtomicU32 = AtomicU32::new(0);
 static MOST: AtomicU32 = AtomicU32::new(0);
 static PROBED: AtomicU32 = AtomicU32::new(0);
-/// Incremented by a load and a store: what two cores do to memory that nobody guards.
+/// Incremented by a load and a store, to show what two cores do to unguarded memory.
 static UNGUARDED: AtomicU32 = AtomicU32::new(0);
 /// The rounds that the first core wants and the second has done.
 static WANTED: AtomicU32 = AtomicU32::new(0);
@@ -92,7 +92,7 @@ fn work(mut dice: u32) {
 const STACK_WORDS: usize = 1024;
 static mut SECOND_STACK: [u64; STACK_WORDS] = [0; STACK_WORDS];
 
-/// Where the second core begins: its stack, its first instruction, and no interrupts.
+/// The start of the second core: its stack, its first instruction, and no interrupts.
 #[repr(C, align(1024))]
 struct Vectors {
     stack: *const u64,
@@ -124,7 +124,7 @@ extern "C" fn second_core() -> ! {
 fn start_second_core() {
     /// The vectors of the second core.
     const INITSVTOR1: *mut u32 = 0x5002_1114 as *mut u32;
-    /// Which cores wait.
+    /// Makes a core wait.
     const CPUWAIT: *mut u32 = 0x5002_1118 as *mut u32;
     // SAFETY: the system control of the emulated board, written once.
     unsafe {

@@ -59,7 +59,7 @@ fn failures_below_their_limit_do_not_keep_it_from_closing<W: AnyWord>() {
     assert_eq!(diary.causes(), [Cause::TrafficReturned]);
 }
 
-/// A resource that fails for good, from any moment of the return on, trips when the failures of the whole return are
+/// A resource that fails permanently from any moment of the return on trips when the failures of the whole return are
 /// the limit for each window that it lasted.
 fn a_resource_that_fails_again_trips_a_return_by_a_number_of_failures_that_is_stated<W: AnyWord>() {
     let config = config()
