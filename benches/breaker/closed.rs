@@ -1,4 +1,4 @@
-//! The way of a call while all is well.
+//! The path of a call while all is well.
 
 use std::hint::black_box;
 use std::pin::pin;

@@ -52,7 +52,7 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
     });
 }
 
-/// So many failures; a success, which is not measured, keeps each row short of the limit.
+/// Makes this many failures; a success, which is not measured, keeps each row short of the limit.
 fn in_rows(breaker: &impl AnyBreaker, failures: u64, longest: u32) -> Duration {
     let breaker = breaker.as_breaker();
     let mut took = Duration::ZERO;

@@ -1,10 +1,10 @@
-//! Each step of the breaker on its own, on both words, by criterion.
+//! Each step of the breaker on its own, on both words, with criterion.
 //!
 //! ```console
 //! cargo bench -p benches --bench breaker [-- part-of-a-name]
 //! ```
 //!
-//! About 3 minutes. Where time is not the subject, the clock stands still. One thread; for more see
+//! Takes about 3 minutes. The clock stands still unless time is the subject. It uses one thread; for more see
 //! the program `contention`, for others' breakers the program `peers`.
 
 mod closed;
@@ -26,7 +26,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 trait AnyWord: Word + Default + 'static {
     /// Ends the name of a benchmark.
     const NAME: &'static str;
-    /// Failures in a row that it can count.
+    /// The most failures in a row that it can count.
     const FAILURES: u32;
     /// The longest lease that it can hold.
     const LONGEST: Duration;
@@ -55,7 +55,7 @@ fn breaker<W: AnyWord>(rules: Config, clock: &ManualClock) -> Breaker<&ManualClo
     Breaker::over(W::default(), rules, clock)
 }
 
-/// As callers do that do not look at the answer.
+/// Ignores the result, like many callers do.
 fn succeed<H: AnyBreaker>(permit: Permit<H>) {
     permit.success();
 }

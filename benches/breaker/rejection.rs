@@ -1,4 +1,4 @@
-//! Rejections: how much of each is the clock?
+//! Rejections, and how much of their time is the clock's.
 
 use std::hint::black_box;
 use std::time::Instant;

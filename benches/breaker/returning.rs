@@ -1,4 +1,4 @@
-//! Traffic that comes back gradually: a dice, a comparison, no write.
+//! Traffic that comes back gradually: a random number, a comparison, no write.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A breaker put together at each call, around a word, by rules that many words share.
+//! A breaker is put together at each call, around a word, with rules that many words share.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Transitions: the whole circle, and single arrows by hand.
+//! Transitions: the whole circle, and single ones by command.
 
 use std::hint::black_box;
 

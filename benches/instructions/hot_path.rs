@@ -19,7 +19,7 @@ impl Clock for Ticks {
 #[inline(never)]
 #[expect(
     clippy::no_mangle_with_rust_abi,
-    reason = "found by its name, called by nobody"
+    reason = "found by its name, never called from Rust"
 )]
 fn closed_success_by_permit(breaker: &Breaker<Ticks>) -> bool {
     match breaker.acquire() {
@@ -36,7 +36,7 @@ fn closed_success_by_permit(breaker: &Breaker<Ticks>) -> bool {
 #[inline(never)]
 #[expect(
     clippy::no_mangle_with_rust_abi,
-    reason = "found by its name, called by nobody"
+    reason = "found by its name, never called from Rust"
 )]
 fn closed_success_by_call(breaker: &Breaker<Ticks>, x: u32) -> Result<u32, CallError<()>> {
     breaker.call(|| Ok(x.wrapping_add(1)))
@@ -50,7 +50,7 @@ static IN_FLASH: Breaker<Ticks, &AtomicU32> = Breaker::over(&WORD, Config::new()
 #[inline(never)]
 #[expect(
     clippy::no_mangle_with_rust_abi,
-    reason = "found by its name, called by nobody"
+    reason = "found by its name, never called from Rust"
 )]
 fn closed_success_in_flash() -> bool {
     match IN_FLASH.acquire() {

@@ -1,13 +1,13 @@
-//! Instructions of each operation on x86-64, counted by callgrind: the same on every run, so that a
-//! single one more is seen.
+//! Instructions of each operation on x86-64, counted by callgrind: the count is the same on every run, so that
+//! a single additional one is noticed.
 //!
 //! ```console
 //! .ci/locked-counts
 //! ```
 //!
-//! counts them with the compiler that the locked counts name, and compares. What is counted is one
-//! call of a function that does the operation once: its own entry and exit included, `nothing` shows
-//! how much that is. The clock stands still.
+//! counts them with the compiler that the locked counts name, and compares. The count is of one call of a
+//! function that does the operation once, including its own entry and exit; `nothing` shows how much these
+//! are. The clock stands still.
 
 // The macros of gungraun are not made for these lints.
 #![allow(missing_docs, unused_qualifications, clippy::pedantic)]
@@ -36,7 +36,7 @@ impl Clock for Fixed {
     }
 }
 
-/// As callers do that do not look at the answer.
+/// Ignores the result, like many callers do.
 fn succeed<H: AnyBreaker>(permit: Permit<H>) {
     permit.success();
 }

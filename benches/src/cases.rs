@@ -1,5 +1,5 @@
-//! What is measured of every contestant. Each lap counts its answers and ends with an assertion,
-//! so that nobody is measured doing something else.
+//! The measurements of every contestant. Each lap counts its results and ends with an assertion, so that no
+//! contestant is measured doing something else.
 
 use std::hint::black_box;
 use std::pin::pin;

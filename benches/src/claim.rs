@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 
-/// What is claimed, and what was measured.
+/// A claim and the measured value.
 #[derive(Clone, Debug)]
 pub struct Claim {
     what: String,

@@ -1,4 +1,4 @@
-//! Keys that are called.
+//! The keys of the called hosts.
 
 use std::convert::Infallible;
 use std::hash::BuildHasher;

@@ -1,24 +1,24 @@
 //! Every performance claim of this project, to be checked with one command, beside the crates in
-//! use today. What came out, and what it does not show, stands in `docs/performance.md`.
+//! use today. The results and their limits are in `docs/performance.md`.
 //!
-//! | command | what |
+//! | command | contents |
 //! |---|---|
-//! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, who does what |
+//! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, behaviour |
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
 //! | `cargo run --release -p benches --bin layers` | layers of tower, breakers by key, the share within a time, the retry budget; ends with 1 if a claim does not hold |
-//! | `cargo run --release -p benches --bin observed` | what log and metrics cost a closed call; ends with 1 if a claim does not hold |
+//! | `cargo run --release -p benches --bin observed` | the cost of log and metrics for a closed call; ends with 1 if a claim does not hold |
 //! | `cargo run --release -p benches --bin mapped` | breakers in memory that processes share, beside those of one process |
 //! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |
-//! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, by criterion |
+//! | `cargo bench -p benches --bench breaker` | each step of the breaker on its own, with criterion |
 //! | `.ci/locked-counts` | instructions and bytes of code, exact, compared with what is locked |
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`contestant`] | the crates compared, one file each, behind the same interface |
-//! | [`hosts`] | keys that are called |
-//! | [`cases`], [`yardstick`] | what is measured of each, and what it is measured by |
-//! | [`rounds`], [`paired`] | how: many short rounds, interleaved, on pinned threads; what is compared within a round |
-//! | [`storm`], [`scenario`] | not how fast, but what they do |
+//! | [`hosts`] | the keys of the called hosts |
+//! | [`cases`], [`yardstick`] | the measurements of each, and the yardsticks |
+//! | [`rounds`], [`paired`] | the method: many short rounds, interleaved, on pinned threads; comparisons within a round |
+//! | [`storm`], [`scenario`] | not their speed, but their behaviour |
 //! | [`claim`], [`table`], [`picture`] | claims held against a run; Markdown and SVG |
 #![allow(
     missing_debug_implementations,

@@ -1,4 +1,4 @@
-//! What was measured in the same round, compared.
+//! Compares values that were measured in the same round.
 //!
 //! The speed of a machine drifts during a run. A difference of two medians has the drift in it, as the two may
 //! be from its fast and its slow minutes; the median of the differences within each round does not.
@@ -12,17 +12,17 @@ pub struct Paired {
     pub times: Vec<Vec<f64>>,
     /// How many laps were run.
     pub laps: usize,
-    /// In how many of them a thread had to wait for its core, each time that it was tried again.
+    /// In how many of them a thread had to wait for its core at every try.
     pub disturbed: usize,
 }
 
 impl Paired {
-    /// What a call of a case takes.
+    /// The time of a call of a case.
     pub fn figure(&self, case: usize) -> Figure {
         Figure::of(self.times[case].clone())
     }
 
-    /// What a call of `case` takes longer than one of `than`.
+    /// How much longer a call of `case` takes than one of `than`.
     pub fn longer(&self, case: usize, than: usize) -> Figure {
         self.compared(case, than, |case, than| case - than)
     }

@@ -19,7 +19,7 @@ const TOP: u32 = 84;
 /// One bar or several, one below the other.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What the bars are of.
+    /// The name beside the bars.
     pub name: String,
     /// Nanoseconds, in the order of the legend.
     pub values: Vec<f64>,

@@ -3,8 +3,8 @@
 //! Timings on one machine drift by a third from minute to minute. So all cases are measured in one
 //! run, each for about a millisecond, interleaved, many times; of the rounds the median is shown,
 //! with the quartiles as spread. Threads are started once, pinned, and meet at a spinning barrier
-//! before each lap; each measures its own time. Where the system tells (Linux), a lap in which a thread
-//! had to wait for its core is run again: two threads of which one waits do not contend.
+//! before each lap; each measures its own time. If the system tells (Linux), a lap in which a thread had to
+//! wait for its core is run again: two threads of which one waits do not contend.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use std::{fmt, fs, hint, process};
 
 use crate::paired::Paired;
 
-/// What threads do in a lap, all with the same subject.
+/// The work of threads in a lap, all with the same subject.
 pub trait Subject: Send + Sync {
     /// Makes `calls` calls.
     fn lap(&self, calls: u64);
@@ -49,21 +49,21 @@ impl Case {
         }
     }
 
-    /// By so many threads at once, each on a core of its own; the others wait meanwhile.
+    /// Runs on this many threads at once, each on its own core; the others wait meanwhile.
     #[must_use]
     pub fn by(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Of which a thread may make no more than `calls` calls in a lap.
+    /// Limits a thread to `calls` calls in a lap.
     #[must_use]
     pub fn at_most(mut self, calls: u64) -> Self {
         self.most_calls = calls;
         self
     }
 
-    /// With something around each lap, which must do the lap.
+    /// Wraps each lap in a function that must run it.
     #[must_use]
     pub fn around(mut self, around: fn(&dyn Subject, u64)) -> Self {
         let make = self.make;
@@ -74,7 +74,7 @@ impl Case {
         self
     }
 
-    /// One subject, for what is not timed.
+    /// One subject, for uses that are not timed.
     pub fn subject(&self) -> Arc<dyn Subject> {
         (self.make)()
     }
@@ -195,7 +195,7 @@ pub fn measure_paired(cases: &[Case], rounds: usize) -> Paired {
     Paired {
         laps: cases.len() * rounds,
         disturbed: run.disturbed.into_inner(),
-        times: run.times.into_inner().expect("nobody panicked"),
+        times: run.times.into_inner().expect("no thread panicked"),
     }
 }
 
@@ -213,10 +213,10 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// How often a lap that was disturbed is run again.
+    /// How often a disturbed lap is run again.
     const TRIES: u32 = 10;
 
-    /// The order of a round: another each time, so that nobody always runs after the same neighbour.
+    /// The order of a round: it differs each time, so that no case always runs after the same neighbour.
     fn order(&self, round: usize) -> Vec<usize> {
         let mut order: Vec<_> = (0..self.cases.len()).collect();
         fastrand::Rng::with_seed(round as u64).shuffle(&mut order);
@@ -260,14 +260,14 @@ impl Run<'_> {
     }
 }
 
-/// For how long this thread was ready to run and did not, in all, where the system tells.
+/// The total time that this thread was ready to run but did not, if the system tells.
 fn waited_for_core() -> Option<u64> {
     let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split(' ').nth(1)?.parse().ok()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().expect("nobody panicked")
+    mutex.lock().expect("no thread panicked")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2⁵³")]
@@ -275,7 +275,7 @@ fn per_call(took: Duration, calls: u64, threads: usize) -> f64 {
     took.as_nanos() as f64 / calls as f64 / threads as f64
 }
 
-/// Ends the program when its thread panics, as the others would spin for ever.
+/// Ends the program when its thread panics, as the others would spin forever.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -295,7 +295,7 @@ pub struct SpinBarrier {
 }
 
 impl SpinBarrier {
-    /// For so many threads.
+    /// A barrier for this many threads.
     pub const fn new(threads: usize) -> Self {
         Self {
             threads,

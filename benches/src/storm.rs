@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::contestant::{Answer, Caller, Contestant, Rules};
 use crate::rounds::Figure;
 
-/// What was seen in many storms.
+/// The observations of many storms.
 #[derive(Clone, Debug)]
 pub struct Storm {
     /// The fewest callers that were let through at once.
@@ -32,8 +32,8 @@ impl Storm {
 
 const OPEN_FOR: Duration = Duration::from_millis(5);
 
-/// Lets `threads` callers run into the deadline together, `rounds` times. Whoever is let through
-/// stays until all are decided.
+/// Lets `threads` callers run into the deadline together, `rounds` times. Callers that are let through stay
+/// until all are decided.
 pub fn storm<C: Contestant>(threads: usize, rounds: usize) -> Storm {
     let mut admitted = Vec::new();
     let mut times = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A table, filled row by row. The first column is words, the others are figures.
+/// A table, filled row by row. The first column has words, the others have figures.
 #[derive(Clone, Debug)]
 pub struct Table {
     rows: Vec<Vec<String>>,

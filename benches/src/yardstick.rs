@@ -1,4 +1,4 @@
-//! What everybody knows: an atomic, a mutex, a clock.
+//! Well-known yardsticks: an atomic, a mutex, a clock.
 
 use std::hint::black_box;
 use std::sync::Mutex;

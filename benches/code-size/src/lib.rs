@@ -1,7 +1,7 @@
-//! What the programs share: an operation that may fail, a clock, and nothing else.
+//! The programs share an operation that may fail, a clock, and nothing else.
 //!
-//! Each program is one function, guarded in a different way; what it is longer than `unguarded`
-//! is what that guard costs.
+//! Each program is one function, guarded in a different way; the bytes beyond those of `unguarded` are the
+//! cost of that guard.
 #![no_std]
 
 use core::pin::pin;
@@ -18,7 +18,7 @@ const COUNTER: *const u32 = 0x4000_0004 as *const u32;
 /// A register of the chip.
 pub const CONTROL: *mut u32 = 0x4000_0008 as *mut u32;
 
-/// The device does not answer.
+/// The device does not respond.
 pub struct Silent;
 
 /// Reads the device.
@@ -42,7 +42,7 @@ impl Clock for Ticks {
     }
 }
 
-/// The time of embassy, in somebody else's code.
+/// The time of embassy, in external code.
 struct Time;
 
 embassy_time_driver::time_driver_impl!(static TIME: Time = Time);
@@ -56,7 +56,7 @@ impl Driver for Time {
     fn schedule_wake(&self, _: u64, _: &Waker) {}
 }
 
-/// As little executor as there can be.
+/// The smallest possible executor.
 #[inline(always)]
 pub fn run(future: impl Future<Output = u32>) -> u32 {
     let mut future = pin!(future);
@@ -68,7 +68,7 @@ pub fn run(future: impl Future<Output = u32>) -> u32 {
     }
 }
 
-/// What a caller makes of it: a value, 0 for a failure, the time to wait for a rejection.
+/// The number that a caller makes of the result: a value, 0 for a failure, the time to wait for a rejection.
 #[inline(always)]
 pub fn answer(result: Result<u32, CallError<Silent>>) -> u32 {
     match result {

@@ -1,12 +1,12 @@
-//! What a call costs whose breaker lies in memory that processes share, beside one of this process alone; in one run, by
-//! one and by two threads.
+//! The cost of a call whose breaker lies in memory that processes share, beside that of one in the memory of a
+//! single process; in one run, with one thread and with two.
 //!
 //! ```console
 //! cargo run --release -p benches --bin mapped
 //! ```
 //!
 //! Prints Markdown and needs two cores; takes a minute where other programs run, as disturbed laps are run again.
-//! Threads stand for processes: what these share is the memory.
+//! Threads stand for processes, which share the memory as well.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use benches::table::Table;
 
 const ROUNDS: usize = 101;
 
-/// More failures in a row than two threads make in a lap.
+/// A limit of failures in a row that two threads do not reach in a lap.
 const MANY: u32 = 60_000;
 const LAP: u64 = MANY as u64 / 3;
 

@@ -1,8 +1,8 @@
-//! No breaker at all: what the operation costs by itself.
+//! No breaker at all: the cost of the operation by itself.
 
 use super::{Answer, AsyncCaller, Caller, Contestant, Operation, Rules, Work};
 
-/// Calls without guard.
+/// Calls without a guard.
 pub struct Bare;
 
 impl Contestant for Bare {

@@ -1,6 +1,6 @@
 //! `failsafe`: a state machine behind a `parking_lot` mutex, in an `Arc`.
 //!
-//! Half-open admits everybody, as its documentation says; one success closes.
+//! Half-open admits all calls, as its documentation says; one success closes.
 
 use failsafe::backoff::Constant;
 use failsafe::failure_policy::ConsecutiveFailures;

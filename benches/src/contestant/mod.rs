@@ -1,8 +1,7 @@
 //! The crates compared, each behind the same interface.
 //!
 //! A contestant is set up by its nearest policy to "so many failures in a row trip; one probe after
-//! the open time; one success closes". Where it has no such setting, its file says what it does
-//! instead.
+//! the open time; one success closes". If it has no such setting, its file says what it does instead.
 
 mod atomic_breaker;
 mod bare;
@@ -30,7 +29,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// What a contestant is set up to do.
+/// The setup of a contestant.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// This many failures in a row trip.
@@ -59,10 +58,10 @@ impl fmt::Display for Down {
 
 impl std::error::Error for Down {}
 
-/// What a guarded operation answers.
+/// The result of a guarded operation.
 pub type Work = Result<u64, Down>;
 
-/// What became of a call.
+/// The fate of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It ran and succeeded.
@@ -78,16 +77,16 @@ pub trait Contestant: Send + Sync + Sized + 'static {
     /// The crate and its version.
     const NAME: &'static str;
 
-    /// What its documentation says that explains what it does.
+    /// The part of its documentation that explains its behaviour.
     const DESIGN: &'static str = "";
 
-    /// What a thread calls by.
+    /// The handle through which a thread calls.
     type Caller<'a>: Caller;
 
     /// A closed breaker.
     fn new(rules: Rules) -> Self;
 
-    /// One thread's way in.
+    /// The handle of one thread.
     fn caller(&self) -> Self::Caller<'_>;
 
     /// A breaker that has tripped just now.
@@ -100,7 +99,7 @@ pub trait Contestant: Send + Sync + Sized + 'static {
         breaker
     }
 
-    /// Fails until rejected; answers the number of failures that took.
+    /// Fails until rejected; returns the number of failures that this took.
     ///
     /// # Panics
     /// When a thousand failures do not trip it.
@@ -112,13 +111,13 @@ pub trait Contestant: Send + Sync + Sized + 'static {
     }
 }
 
-/// Calls an operation under guard.
+/// Makes guarded calls of an operation.
 pub trait Caller {
     /// One call, by closure; where a contestant takes futures only, by a future that is ready.
     fn call(&mut self, operation: impl FnOnce() -> Work + Send + 'static) -> Answer;
 }
 
-/// Calls a future under guard.
+/// Makes guarded calls of a future.
 pub trait AsyncCaller: Caller {
     /// One call.
     fn call_async<F: Operation>(

@@ -1,6 +1,6 @@
 //! `nobreak`: a `std` mutex, taken twice per call.
 //!
-//! Half-open admits everybody, as its documentation says.
+//! Half-open admits all calls, as its documentation says.
 
 use nobreak::{CircuitBreaker, CircuitError};
 

@@ -1,8 +1,8 @@
 //! `recloser`: states in epoch-reclaimed boxes, outcomes in a ring buffer behind a spin lock.
 //!
 //! It has shares of failures only, judged once the ring is full. A ring of the limit's length and a
-//! share of all of it trips after that many failures in a row, the first time after one more. Half-open admits everybody;
-//! with the shortest ring, two successes close.
+//! share of all of it trips after that many failures in a row, the first time after one more. Half-open admits
+//! all calls; with the shortest ring, two successes close.
 
 use recloser::{AsyncRecloser, Error, Recloser as Ring};
 

@@ -1,6 +1,6 @@
 //! `tower-resilience-circuitbreaker`: a tower layer over a `tokio` mutex, its future in a box.
 //!
-//! Futures only. A thread calls by a clone of the service, as tower's users do.
+//! Futures only. A thread calls through a clone of the service, as tower's users do.
 
 use std::future::poll_fn;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use std::pin::pin;
 
 use super::{Answer, AsyncCaller, Caller, Contestant, Down, Operation, Rules, Work, finish};
 
-/// Where its lock is taken while the circuit is not closed, it sleeps for a millisecond, by tokio.
+/// If its lock is taken while the circuit is not closed, it sleeps for a millisecond, with tokio.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = runtime::Builder::new_multi_thread();
     builder

@@ -1,4 +1,4 @@
-//! What counts, and how it is added up, while closed.
+//! Which calls count while closed, and how they add up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

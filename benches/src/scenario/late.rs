@@ -15,15 +15,14 @@ fn late_and_probe<C: Contestant>(breaker: &Arc<C>) -> (Vec<Flight>, Flight) {
     (late, start(breaker).expect("half-open"))
 }
 
-/// Do they close it, though the probe has not answered?
+/// Do they close it, though the probe has not reported?
 pub(super) fn successes<C: Contestant>() -> String {
     let breaker = Arc::new(C::new(RULES));
     let (late, probe) = late_and_probe(&breaker);
     for call in late {
         call.land(Ok(1));
     }
-    // Where it is still half-open, a failure is rejected or reopens; where it has closed, one failure
-    // changes nothing.
+    // If it is still half-open, a failure is rejected or reopens; if it has closed, one failure changes nothing.
     let has_closed = fails(&*breaker) && passes(&*breaker);
     probe.land(Ok(1));
     if has_closed { "close it" } else { "ignored" }.into()

@@ -11,12 +11,12 @@ use crate::contestant::{AsyncCaller, Caller, Contestant};
 
 const STUCK: &str = "**stuck**: rejects for ever";
 
-/// How many probes must get lost until none is left, where their number is bounded at all.
+/// How many probes must get lost until none is left, if their number is bounded at all.
 pub(super) fn slots(herd: usize) -> usize {
     if herd < HERD { herd } else { 1 }
 }
 
-/// The future of a probe is dropped, as a time-out does. When does the next caller get through?
+/// The future of a probe is dropped, as by a timeout. When does the next caller get through?
 pub(super) fn dropped<C>(slots: usize) -> String
 where
     C: Contestant,
@@ -33,12 +33,12 @@ where
     recovery(time_to_pass(&breaker))
 }
 
-/// A probe does not come back. Does anybody else get through?
+/// A probe does not come back. Does another caller get through?
 pub(super) fn hung<C: Contestant>(herd: usize) -> String {
     let breaker = Arc::new(C::tripped(RULES));
     until_the_deadline();
     let probe = start(&breaker).expect("half-open");
-    // Those who let everybody through do not mind; one more than they mean to is still a bound.
+    // Crates that let all calls through do not mind; one more than intended is still a bound.
     let others = (0..2).map_while(|_| start(&breaker)).collect::<Vec<_>>();
     let answer = if herd == HERD {
         "no bound, no matter".into()

@@ -1,4 +1,4 @@
-//! Who does what: the same small situations for all.
+//! The behaviour of all crates in the same small situations.
 //!
 //! Every situation is brought about and judged through what a contestant shows to its users: it
 //! runs an operation, or rejects. Three failures trip; the open time is [`OPEN_FOR`].
@@ -26,13 +26,13 @@ const RULES: Rules = Rules {
     open_for: OPEN_FOR,
 };
 
-/// What a contestant does in each situation, in a few words.
+/// The behaviour of a contestant in each situation, in a few words.
 pub struct Behaviour {
     /// The crate.
     pub name: &'static str,
-    /// What its documentation says that explains it.
+    /// The part of its documentation that explains it.
     pub design: &'static str,
-    /// One answer per situation, in the order of [`SITUATIONS`].
+    /// One result per situation, in the order of [`SITUATIONS`].
     pub answers: [String; SITUATIONS.len()],
 }
 

@@ -1,4 +1,4 @@
-//! A closure, rules that the compiler does not see, so that every rule there is takes code.
+//! A closure, with rules that the compiler does not see, so that every possible rule takes code.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A future with a time limit, by the timer of embassy; rules known at compile time, 32-bit word.
+//! A future with a time limit, with embassy's timer; rules known at compile time, 32-bit word.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! A journal in flash: opened, an entry kept, all sent. What it is longer than `call_timeout` is the journal.
+//! A journal in flash is opened, keeps an entry, and sends all. The bytes beyond those of `call_timeout` are
+//! the journal's.
 #![no_std]
 #![no_main]
 
@@ -15,7 +16,7 @@ use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 static WORD: AtomicU32 = AtomicU32::new(0);
 static RADIO: Breaker<Ticks, &AtomicU32> = Breaker::over(&WORD, Config::new(), Ticks);
 
-/// Flash that is mapped, with a register: as little code as a driver can have.
+/// Mapped flash with a register, which needs as little driver code as possible.
 struct Flash;
 
 impl ErrorType for Flash {

@@ -1,4 +1,4 @@
-//! What the threads do with the one breaker.
+//! The loads that the threads put on the one breaker.
 
 use benches::cases;
 use benches::contestant::{
@@ -28,7 +28,7 @@ impl Load {
         }
     }
 
-    /// Everybody under this load; beside the closed calls also the yardsticks.
+    /// All contestants under this load; the closed calls also have the yardsticks beside them.
     pub(crate) fn cases(self) -> Vec<Case> {
         match self {
             Self::Closed => {

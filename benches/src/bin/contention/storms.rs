@@ -1,4 +1,4 @@
-//! All threads at the deadline: how many are let through, and how long deciding takes.
+//! All threads call at the deadline: how many are let through, and how long the decision takes.
 
 use benches::contestant::{
     AtomicBreaker, BreakerCrate, CircuitBreakerCrate, CircuitbreakerRs, Contestant, Failsafe,

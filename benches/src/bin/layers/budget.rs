@@ -1,7 +1,7 @@
-//! The retry budget beside tower's: what a success pays for it, and a retry.
+//! The retry budget beside tower's: what it costs a success, and a retry.
 //!
-//! The budget is reached by a reference that the compiler does not know, as in a service; else it would keep what a
-//! loop of deposits looks at in registers.
+//! The budget is reached through a reference that the compiler does not know, as in a service; otherwise a
+//! loop of deposits would keep its state in registers.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +34,7 @@ fn full() -> Case {
 
 /// A success after an outage, until the budget is full again.
 fn spent() -> Case {
-    // A hundredth of a token each: more than a lap makes.
+    // A hundredth of a token each, so it holds more than a lap deposits.
     const SLOW: BudgetConfig = BudgetConfig::new().max_tokens(16_777).deposit_percent(1);
     const CALLS: u64 = 500_000;
     Case::new("deposit, after an outage", || {
@@ -45,7 +45,7 @@ fn spent() -> Case {
     .at_most(CALLS)
 }
 
-/// A retry and what pays for it.
+/// A retry and the deposits that pay for it.
 fn retry() -> Case {
     Case::new("withdraw and five deposits", || {
         let budget = RetryBudget::new();

@@ -1,11 +1,11 @@
-//! What is claimed of the server side, held against a run.
+//! Claims about the server side, held against a run.
 
 use benches::claim::Claim;
 
 use crate::run::Run;
 use crate::{budget, ours, sliding};
 
-/// Closed, all succeed.
+/// The breaker is closed, and all calls succeed.
 pub(crate) fn claims(run: &Run) -> Vec<Claim> {
     let [by_key, by_key_fast] = ours::BY_KEY;
     let limits = [(ours::STATIC, 15.0)]

@@ -1,5 +1,6 @@
-//! The server side: layers of tower around a service that answers at once, breakers by key, the share of failures
-//! within a sliding time, the retry budget; beside others, in one run, by one and by two threads.
+//! The server side: tower layers around a service that responds at once, breakers by key, the share of
+//! failures within a sliding time, and the retry budget; compared with others in one run, with one thread and
+//! with two.
 //!
 //! ```console
 //! cargo run --release -p benches --bin layers

@@ -98,8 +98,8 @@ where
     })
 }
 
-/// Values for laps to use in turn: some, as where one lies, and by which seed it hashes, is luck; not one for each
-/// lap, as they are leaked.
+/// Values for laps to use in turn: several, as the address of one and the seed by which it hashes are luck;
+/// but not one for each lap, as they are leaked.
 fn in_turn<T: Sync + 'static>(make: impl Fn() -> T) -> impl Fn() -> &'static T + Send + Sync {
     let all: [&'static T; 8] = std::array::from_fn(|_| &*Box::leak(Box::new(make())));
     let next = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! The layers of others, each set up as its users do: by its nearest rules, its own default clock, no telemetry.
+//! The layers of others, each set up like its users do: with its nearest rules, its own default clock, no telemetry.
 
 use std::convert::Infallible;
 use std::time::Duration;

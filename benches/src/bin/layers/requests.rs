@@ -1,4 +1,4 @@
-//! What is measured of services: requests to one that answers at once, by whatever is around it.
+//! The measured cases: requests to a service that responds at once, with different layers around it.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -12,7 +12,7 @@ use benches::rounds::Case;
 use tokio::runtime::{self, Runtime};
 use tower::Service;
 
-/// Answers at once.
+/// Responds at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answers;
 
@@ -38,7 +38,7 @@ impl layered::Service<Request> for Answers {
     }
 }
 
-/// Something that the compiler does not know.
+/// A value that the compiler does not know.
 fn answer(request: Request) -> usize {
     black_box(request.host.len())
 }
@@ -50,11 +50,12 @@ pub(crate) struct Request {
     pub(crate) host: &'static str,
 }
 
-/// One request by tower's trait, with a handle of the caller's own, as tower demands.
+/// One request through tower's trait, with the caller's own handle, as tower demands.
 ///
-/// Never inlined, whatever the service, the bare one included. Inlined into the loop of a lap, parts of it could be
-/// done once for many requests; and whether the compiler inlines it would depend on how often the bench uses it. Of
-/// the result only the response is taken: to move all of it would be a copy that a caller need not make.
+/// Never inlined, whatever the service, the bare one included. Inlined into the loop of a lap, parts of it
+/// could be done once for many requests; and whether the compiler inlines it would depend on how often the
+/// bench uses it. Only the response is taken from the result: moving all of it would be a copy that a caller
+/// need not make.
 #[inline(never)]
 pub(crate) fn by_tower<S>(service: &mut S, request: Request) -> usize
 where
@@ -67,7 +68,7 @@ where
     finish(pin!(service.call(request)), context)
 }
 
-/// The same by the trait of seatbelt's `layered`.
+/// The same through the trait of seatbelt's `layered`.
 #[inline(never)]
 pub(crate) fn by_layered<S, E>(service: &mut S, request: Request) -> usize
 where
@@ -82,7 +83,7 @@ fn finish<E>(
     mut call: Pin<&mut impl Future<Output = Result<usize, E>>>,
     mut context: Context<'_>,
 ) -> usize {
-    // Only who waits for a lock is not ready at once.
+    // Only a request that waits for a lock is not ready at once.
     loop {
         match call.as_mut().poll(&mut context) {
             Poll::Ready(Ok(response)) => return response,
@@ -92,8 +93,8 @@ fn finish<E>(
     }
 }
 
-/// A case of requests to all hosts, in an order that no processor can learn; what it costs to draw one is in the case
-/// without a breaker, too. All threads have the same order, so that they meet at the same keys.
+/// A case of requests to all hosts, in an order that no processor can learn; the cost of drawing one is in the
+/// case without a breaker, too. All threads have the same order, so that they meet at the same keys.
 pub(crate) fn case<S>(
     name: &str,
     make: impl Fn() -> S + Send + Sync + 'static,
@@ -116,7 +117,7 @@ where
     })
 }
 
-/// What the locks and clocks of peers need.
+/// The runtime that the locks and clocks of peers need.
 pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = runtime::Builder::new_multi_thread();
     let builder = builder.worker_threads(1).enable_time();

@@ -1,15 +1,15 @@
-//! One run of all cases, by one and by two threads.
+//! One run of all cases, with one thread and with two.
 
 use benches::paired::Paired;
 use benches::rounds::{Case, Figure, measure_paired};
 use benches::table::Table;
 
-/// What was measured.
+/// The measured values.
 pub(crate) struct Run {
     names: Vec<String>,
     /// All cases by one thread, then by two.
     paired: Paired,
-    /// Of a thousand calls by one thread.
+    /// Allocations of a thousand calls by one thread.
     allocations: Vec<u32>,
 }
 
@@ -27,12 +27,12 @@ impl Run {
         }
     }
 
-    /// What a call takes, by one thread.
+    /// The time of a call, by one thread.
     pub(crate) fn alone(&self, name: &str) -> Figure {
         self.paired.figure(self.index(name))
     }
 
-    /// What a call takes longer than one of another case in the same round, by one thread.
+    /// How much longer a call takes than one of another case in the same round, by one thread.
     pub(crate) fn longer(&self, name: &str, than: &str) -> Figure {
         self.paired.longer(self.index(name), self.index(than))
     }
@@ -48,7 +48,7 @@ impl Run {
         f64::from(self.allocations[self.index(name)])
     }
 
-    /// The table of these cases; with what they take longer than one of them, if it is named.
+    /// The table of these cases; with the differences from one of them, if it is named.
     pub(crate) fn table(&self, cases: &[Case], than: Option<&str>) -> Table {
         let longer = than.map(|than| format!("more than {than}"));
         let columns = [
@@ -100,7 +100,7 @@ fn allocations(case: &Case) -> u32 {
     counted.count_total.try_into().expect("some per call")
 }
 
-/// What allocates does not pay for being counted while it is timed.
+/// Allocations are not counted while calls are timed.
 fn without_counting(case: Case) -> Case {
     case.around(|subject, calls| allocation_counter::opt_out(|| subject.lap(calls)))
 }

@@ -1,7 +1,7 @@
 //! The share of failures within a sliding time: acquire and success through a whole breaker.
 //!
-//! Calls follow each other at once, so that nothing hides what they take; a processor does part of it beside the
-//! work of a call that has some.
+//! Calls follow each other at once, so that nothing hides their cost; if a call does some work, a processor
+//! overlaps part of it.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -77,7 +77,7 @@ impl<C: Clock> Tally for Locked<C> {
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
         let slice_ms = ratio.and_then(Ratio::within_ms).unwrap_or(8) / 8;
         let number = self.clock.now_ms() / slice_ms;
-        let mut locked = self.slices.lock().expect("nobody panicked");
+        let mut locked = self.slices.lock().expect("no thread panicked");
         let (last, slices) = &mut *locked;
         for passed in 1..=number.wrapping_sub(*last).min(8) {
             slices[(last.wrapping_add(passed) % 8) as usize] = (0, 0);
@@ -90,6 +90,6 @@ impl<C: Clock> Tally for Locked<C> {
     }
 
     fn clear(&self) {
-        self.slices.lock().expect("nobody panicked").1 = [(0, 0); 8];
+        self.slices.lock().expect("no thread panicked").1 = [(0, 0); 8];
     }
 }

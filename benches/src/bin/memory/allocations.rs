@@ -1,4 +1,4 @@
-//! What a breaker and a call take from the heap.
+//! The memory that a breaker and a call take from the heap.
 
 use std::mem::size_of;
 use std::pin::pin;
@@ -59,7 +59,7 @@ where
 
 fn closures<C: Contestant>() -> Vec<String> {
     let mut made = None;
-    // The first of all may fill caches.
+    // The very first call may fill caches.
     drop(C::new(MANY));
     let making = measure(|| made = Some(C::new(MANY)));
     let breaker = made.expect("just made");

@@ -1,7 +1,7 @@
 //! A million breakers, one per connection or per peer, touched at random by all threads.
 //!
-//! What such a call costs is mostly what memory costs: how many cache lines and pages it touches. So
-//! there is a yardstick for each size: a relaxed load of as many places that lie as far apart.
+//! The cost of such a call is mostly the cost of memory: how many cache lines and pages it touches. So there
+//! is a yardstick for each size: a relaxed load of as many places that are as far apart.
 
 use std::hint::black_box;
 use std::mem::size_of;
@@ -56,7 +56,7 @@ pub(crate) fn table() -> Table {
     table
 }
 
-/// A word, and as much beside it as a breaker that has its rules inside.
+/// A word with padding to the size of a breaker that has its rules inside.
 #[repr(C)]
 struct Apart(AtomicU64, [u8; size_of::<Breaker>() - 8]);
 
@@ -82,12 +82,12 @@ impl Load for Apart {
     }
 }
 
-/// What memory allows.
+/// The yardstick: loads alone.
 fn loads<T: Load + Send + Sync + 'static>(name: &str, make: impl Fn() -> T) -> Case {
     at_random(name, make, Load::load)
 }
 
-/// A breaker put together around a word at each call, by rules in a `static`.
+/// A breaker put together around a word at each call, with rules in a `static`.
 fn words() -> Case {
     at_random(
         "atomic-breaker, 8 bytes each: words that share rules",
@@ -104,7 +104,7 @@ fn half_words() -> Case {
     )
 }
 
-/// The same by rules that were read from a file, say: the compiler does not see them.
+/// The same with rules that the compiler does not see, such as rules read from a file.
 fn words_by_rules_at_run_time() -> Case {
     let rules: &Rules = black_box(&RULES);
     at_random(
@@ -120,7 +120,7 @@ fn passes(breaker: &impl AnyBreaker) {
     assert!(call.is_ok());
 }
 
-/// Breakers that each have everything inside or behind a pointer of theirs.
+/// Breakers that each have everything inside or behind their own pointer.
 fn breakers<C: Contestant>() -> Case {
     let name = match C::NAME {
         name @ AtomicBreaker::NAME => {

@@ -1,7 +1,7 @@
-//! What is measured: acquire and success, by nobody observed, counted, logged and counted.
+//! The measured cases: acquire and success without an observer, counted, and logged and counted.
 //!
-//! Calls follow each other at once, so that nothing hides what they take; a processor does part of it beside the work
-//! of a call that has some.
+//! Calls follow each other at once, so that nothing hides their cost; if a call does some work, a processor
+//! overlaps part of it.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ use benches::hosts::{HOSTS, take_slots};
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;
 
-/// What is compared with what.
+/// The comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     One,
@@ -22,7 +22,7 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// What is claimed.
+    /// The claimed limit.
     pub(crate) const fn most_ns(self) -> f64 {
         match self {
             Self::One => 2.0,

@@ -1,4 +1,5 @@
-//! What log and metrics cost a closed call, of one breaker and by key; in one run, by one and by two threads.
+//! The cost of log and metrics for a closed call, with one breaker and by key; in one run, with one thread and
+//! with two.
 //!
 //! ```console
 //! cargo run --release -p benches --bin observed

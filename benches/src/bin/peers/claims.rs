@@ -1,4 +1,4 @@
-//! What this project claims of its speed, held against this very run.
+//! This project's claims about its speed, held against this very run.
 
 use benches::claim::{self, Claim};
 use benches::table::Table;

@@ -1,4 +1,4 @@
-//! Every case of the run, by contestant and column.
+//! All cases of the run, by contestant and column.
 
 use benches::cases;
 use benches::contestant::{
@@ -9,7 +9,7 @@ use benches::rounds::{Case, Figure, cores, measure};
 use benches::table::Table;
 use benches::yardstick;
 
-/// What is measured of each contestant.
+/// A measurement of each contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     Closed,
@@ -86,7 +86,7 @@ impl Row {
     }
 }
 
-/// Something known, by one thread and by two.
+/// A yardstick, by one thread and by two.
 pub(crate) struct Yardstick {
     pub(crate) name: String,
     pub(crate) figures: [Figure; 2],
@@ -144,7 +144,7 @@ impl Cases {
         place
     }
 
-    /// What cannot reject.
+    /// A contestant that cannot reject.
     fn bare(&mut self) -> Place {
         let is_rejection = |column| matches!(column, Column::Rejected | Column::RejectedByTwo);
         let mut place = self.place::<Bare>(|column| !is_rejection(column));

@@ -1,4 +1,4 @@
-//! All crates beside each other, in one run: what a call costs, and who does what.
+//! Compares all crates in one run: the cost of a call, and their behaviour.
 //!
 //! ```console
 //! cargo run --release -p benches --bin peers [-- picture.svg]

@@ -1,4 +1,4 @@
-//! The closed call by one thread and by two, as bars.
+//! Bars of the closed call, by one thread and by two.
 
 use std::error::Error;
 use std::path::Path;
