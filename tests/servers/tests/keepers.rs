@@ -1,5 +1,5 @@
-//! Whoever keeps what the last state was shows what the word says: after a quiet month, a step of the clock, a thread
-//! that is held up, changes made elsewhere.
+//! Every observer that keeps the last state shows the state in the word: after a quiet month, a step of the clock, a
+//! delayed thread, and changes made elsewhere.
 #![cfg(target_pointer_width = "64")]
 
 use std::cell::Cell;
@@ -17,7 +17,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 
 /// Keeps a state, and shows it.
 trait Keeper: Observer {
-    /// How often it is tried: round the epochs of either word, where it keeps a transition.
+    /// The number of rounds: enough to pass the epochs of both kinds of word at which the observer keeps a transition.
     const ROUNDS: u32 = 600;
 
     fn new() -> Self;
@@ -46,7 +46,7 @@ impl Keeper for OnEmbassy {
     }
 }
 
-/// The gauge of the states of one breaker.
+/// The state gauge of one breaker.
 struct Gauge {
     metrics: Metrics,
     name: String,
@@ -93,7 +93,7 @@ impl Keeper for Gauge {
     }
 }
 
-/// As the labels have it.
+/// The state as the label names it.
 fn label(state: State) -> String {
     state.name().replace([' ', '-'], "_")
 }
@@ -101,7 +101,7 @@ fn label(state: State) -> String {
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The next transition of a breaker, a trip or a reset, and what is shown then.
+/// Makes the next transition of a breaker, a trip or a reset, and returns the state that is shown afterwards.
 fn next<K: Keeper>(breaker: &impl AnyBreaker<Observer = impl Observer>, keeper: &K) {
     let breaker = breaker.as_breaker();
     match breaker.state() {
@@ -137,7 +137,7 @@ fn after_a_step_back_of_the_clock<K: Keeper>() {
     }
 }
 
-/// A thread is held up before it notifies: somebody else makes a transition and notifies meanwhile.
+/// A thread is delayed before it notifies: another caller makes a transition and notifies meanwhile.
 fn after_a_late_notice<K: Keeper, W: Word + Default>() {
     for held_up in [Duration::ZERO, SECOND * 2, DAY * 30] {
         let (clock, keeper, word) = (ManualClock::new(), K::new(), W::default());
@@ -167,7 +167,7 @@ fn after_a_late_notice<K: Keeper, W: Word + Default>() {
     }
 }
 
-/// A clock that is held up when it is read for the so-manieth time: others go on meanwhile.
+/// A clock that delays its n-th reader while others go on.
 struct HeldUp<'a, F> {
     clock: &'a ManualClock,
     readings: Cell<u32>,
@@ -184,7 +184,7 @@ impl<F: Fn()> Clock for HeldUp<'_, F> {
     }
 }
 
-/// A thread is held up when it reads the clock, before or after its exchange.
+/// A thread is delayed when it reads the clock, before or after its exchange.
 fn after_a_late_reading<K: Keeper>() {
     for reading in 1..3 {
         let (clock, keeper, word) = (ManualClock::new(), K::new(), AtomicU64::new(0));
@@ -213,7 +213,7 @@ fn after_a_late_reading<K: Keeper>() {
     }
 }
 
-/// So many transitions are made over the same word by a breaker of somebody else, and then one here.
+/// Another breaker over the same word makes this many transitions, and this one makes the last.
 fn after_changes_elsewhere<K: Keeper, W: Word + Default>() {
     for elsewhere in (0..40).chain(500..530) {
         let (clock, keeper, word) = (ManualClock::new(), K::new(), W::default());
@@ -315,7 +315,7 @@ fn the_last_failure_is_that_of_the_last_outage_whoever_is_held_up() {
             let (clock, word) = (ManualClock::new(), AtomicU32::new(0));
             let resource = resource(&clock, &word);
             let permit = resource.acquire().unwrap();
-            // Held up while it puts its words together.
+            // Delayed while it formats its text.
             let _ = permit.report_because(Outcome::Failure(Failure::new()), || {
                 clock.advance(held_up);
                 resource.breaker().reset();

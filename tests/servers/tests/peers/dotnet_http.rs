@@ -16,7 +16,7 @@ use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::support::{RULES, SECOND, just_before};
 
-/// Http.Resilience: 5xx, 408 and 429 are transient failures, other statuses are not; errors of the client are.
+/// Http.Resilience: 5xx, 408 and 429 are transient failures, other statuses are not; errors of the client are failures.
 #[test]
 fn transient_statuses_are_failures_and_all_others_are_not() {
     let http = HttpClassifier::new();
@@ -37,8 +37,8 @@ fn transient_statuses_are_failures_and_all_others_are_not() {
     assert_eq!(breaker.state(), State::Open);
 }
 
-/// Http.Resilience: `Retry-After` in seconds and as a date. A past date is a delay of zero there; here no hint, so that
-/// the usual pause with its jitter is taken. What cannot be read is no hint.
+/// Http.Resilience: `Retry-After` in seconds and as a date. There, a past date means a delay of zero; here it gives no
+/// hint, so the usual pause with jitter applies. An unreadable value gives no hint.
 #[test]
 fn retry_after_is_read_in_seconds_and_as_a_date() {
     let read = |value: &str| {
@@ -59,8 +59,8 @@ fn retry_after_is_read_in_seconds_and_as_a_date() {
     assert_eq!(RetryAfter::new().read(&HeaderMap::new()), None);
 }
 
-/// Http.Resilience: retries can be disabled for unsafe methods. Here they are, unless the request says otherwise; PUT
-/// and DELETE may be sent twice, as RFC 9110 has it, while they are unsafe there.
+/// Http.Resilience: retries can be disabled for unsafe methods. Here they are disabled unless the request allows them;
+/// PUT and DELETE may be sent twice, following RFC 9110, while they are unsafe there.
 #[test]
 fn unsafe_methods_are_not_tried_again_unless_allowed() {
     let may = |method: &Method, allowed: Option<bool>| {
@@ -79,8 +79,8 @@ fn unsafe_methods_are_not_tried_again_unless_allowed() {
     }
 }
 
-/// Http.Resilience, validation: time-outs and sampling durations that contradict each other. There the time-out of an
-/// attempt may be that of the request; here it must be shorter, and all tries with their pauses must fit besides.
+/// Http.Resilience, validation: timeouts and sampling durations that contradict each other. There the timeout of an
+/// attempt may equal that of the request; here it must be shorter, and all tries with their pauses must fit as well.
 #[test]
 fn time_limits_that_contradict_each_other_are_errors() {
     let config = ClientConfig::new();
@@ -128,7 +128,7 @@ fn guard(config: ClientConfig) -> Guard {
     ClientGuard::with(config, TokioClock, ()).unwrap().leak()
 }
 
-/// Answers the status that the path names, and hangs on any other path.
+/// Responds with the status that the path names, and hangs on any other path.
 #[derive(Clone, Default)]
 struct Hosts(Arc<Mutex<Vec<Instant>>>);
 
@@ -147,7 +147,7 @@ impl Hosts {
             if let Some(status) = status {
                 *response.status_mut() = status;
             }
-            // As a client does that sets a header of its own.
+            // As sent by a client that sets its own header.
             assert!(
                 request
                     .headers_mut()
@@ -179,7 +179,7 @@ fn get(uri: &str) -> Request<()> {
     Request::get(uri).body(()).unwrap()
 }
 
-/// Http.Resilience, the standard pipeline: a time-out of the whole request, retries, breaker, time-out of an attempt.
+/// Http.Resilience, the standard pipeline: timeout of the whole request, retries, breaker, timeout of an attempt.
 #[tokio::test(start_paused = true)]
 async fn the_standard_order_is_deadline_retries_breaker_try() {
     let (guard, hosts) = (guard(ClientConfig::new()), Hosts::default());
@@ -196,7 +196,7 @@ async fn the_standard_order_is_deadline_retries_breaker_try() {
     assert_eq!(failures, 3, "the breaker sees each try");
 }
 
-/// Http.Resilience: pipelines by authority: a host that fails does not take the others down.
+/// Http.Resilience: pipelines by authority. A failing host does not affect the others.
 #[tokio::test(start_paused = true)]
 async fn each_authority_has_its_own_breaker() {
     let config = ClientConfig::new();
@@ -217,8 +217,9 @@ async fn each_authority_has_its_own_breaker() {
     }
 }
 
-/// Http.Resilience: a retry waits for `Retry-After`, whatever the status. Here for that of a 429, which only makes its
-/// own caller wait, and of a 503, which opens the breaker of its host for all besides; other statuses have none.
+/// Http.Resilience: a retry waits for `Retry-After`, whatever the status. Here it is honoured for a 429, which delays
+/// only its own caller, and for a 503, which also opens the breaker of its host for all callers; other statuses have
+/// none.
 #[tokio::test(start_paused = true)]
 async fn retry_after_of_429_delays_its_caller_and_of_503_opens_the_host() {
     for (uri, state, is_waited_for) in [
@@ -238,8 +239,8 @@ async fn retry_after_of_429_delays_its_caller_and_of_503_opens_the_host() {
     }
 }
 
-/// Http.Resilience: a broken circuit is no transient failure, so it is not retried there. Here it is not either, or
-/// waited for as often as is said, never before its time, if the deadline allows it.
+/// Http.Resilience: a broken circuit is not a transient failure, so it is not retried. Here it is not retried either,
+/// or waited for as often as configured, never before its time, and only within the deadline.
 #[tokio::test(start_paused = true)]
 async fn a_rejection_is_never_retried_before_its_time() {
     for (waits, open_for, answers) in [
@@ -274,7 +275,7 @@ async fn a_rejection_is_never_retried_before_its_time() {
     }
 }
 
-/// Http.Resilience, dynamic reloads: options that change while running apply to the next request.
+/// Http.Resilience, dynamic reloads: options that change at run time apply to the next request.
 #[tokio::test(start_paused = true)]
 async fn settings_are_replaced_while_running() {
     let config = ClientConfig::new().tries(1);
@@ -288,7 +289,7 @@ async fn settings_are_replaced_while_running() {
     assert!(matches!(rejected, Err(RequestError::Rejected(_))));
 }
 
-/// Http.Resilience, request snapshots: what an attempt changes in its request is not seen by the next one.
+/// Http.Resilience, request snapshots: changes that one attempt makes to its request do not reach the next one.
 #[tokio::test(start_paused = true)]
 async fn each_try_gets_the_request_as_it_was() {
     let (guard, hosts) = (guard(ClientConfig::new()), Hosts::default());

@@ -1,5 +1,5 @@
 //! What the test suites of other circuit breakers check, checked here, through the public API and in paused time.
-//! Where this one differs on purpose, the test pins what it does and says why: see `docs/peers.md`.
+//! Where this crate differs on purpose, the test pins its behaviour and says why: see `docs/peers.md`.
 //!
 //! | file | system |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `polly`, `polly_retry` | Polly v8, for .NET: circuit breaker, retry, timeout |
 //! | `dotnet_http` | Microsoft.Extensions.Http.Resilience, for .NET: the standard pipeline around a client |
 //! | `resilience4j`, `resilience4j_calls`, `resilience4j_retry` | resilience4j: circuit breaker, retry, time limiter, for Java |
-//! | `support` | a server that does as it is asked, and who writes down what happens |
+//! | `support` | a scripted server, and an observer that records events |
 #![cfg(target_has_atomic = "64")]
 
 mod dotnet_http;

@@ -18,7 +18,7 @@ type Sliding<'a> = Breaker<
     SlidingRatio<&'a ManualClock, 1>,
 >;
 
-/// A share of failures within 30 s, as Polly's breaker counts.
+/// A ratio of failures over 30 s, as in Polly's breaker.
 fn sliding(clock: &ManualClock, percent: u32, min_calls: u32) -> Sliding<'_> {
     let ratio = Ratio::percent(percent)
         .within(30 * SECOND)
@@ -28,7 +28,7 @@ fn sliding(clock: &ManualClock, percent: u32, min_calls: u32) -> Sliding<'_> {
         .build()
 }
 
-/// Polly, circuit behaviour: breaks at exactly the ratio, from exactly the minimum throughput on.
+/// Polly, circuit behaviour: breaks at exactly the ratio, once exactly the minimum throughput is reached.
 #[test]
 fn it_trips_at_the_ratio_once_the_minimum_of_calls_is_reached() {
     let clock = ManualClock::new();
@@ -47,7 +47,7 @@ fn it_trips_at_the_ratio_once_the_minimum_of_calls_is_reached() {
     }
 }
 
-/// Polly, health metrics: calls leave the sampling duration, and a duration without calls forgets everything.
+/// Polly, health metrics: calls leave the sampling duration, and a duration without calls clears everything.
 #[test]
 fn calls_leave_the_window() {
     let clock = ManualClock::new();
@@ -75,8 +75,9 @@ fn closing_forgets_what_was_counted() {
     assert_eq!(play(&breaker, "xr"), State::Open);
 }
 
-/// Polly: failures and successes reported while it is open, isolated or half-open. Polly counts a late failure of a
-/// broken circuit; here a report of an earlier epoch changes nothing, as it says nothing about the resource now.
+/// Polly: failures and successes reported while the circuit is open, isolated or half-open. Polly counts a late failure
+/// of a broken circuit; here a report of an earlier epoch changes nothing, because it says nothing about the resource
+/// now.
 #[test]
 fn late_reports_change_nothing() {
     let clock = ManualClock::new();
@@ -107,7 +108,7 @@ fn late_reports_change_nothing() {
     }
 }
 
-/// Polly: open for exactly the break duration, which each rejection says the rest of; then one call passes.
+/// Polly: open for exactly the break duration, and each rejection states the remaining time; then one call passes.
 #[test]
 fn it_is_open_for_exactly_its_time_and_says_how_long_still() {
     let clock = ManualClock::new();
@@ -124,8 +125,8 @@ fn it_is_open_for_exactly_its_time_and_says_how_long_still() {
     assert_eq!(play(&breaker, "r"), State::HalfOpen);
 }
 
-/// Polly: a half-open circuit lets another call pass after the break duration, if the first one did not report. Here
-/// that is a time of its own, the lease, and the late report of the lost probe changes nothing.
+/// Polly: a half-open circuit lets another call pass after the break duration if the first one did not report. Here
+/// this time is a separate setting, the lease, and the late report of the lost probe changes nothing.
 #[test]
 fn a_probe_that_never_reports_lets_another_one_pass_after_its_lease() {
     let clock = ManualClock::new();
@@ -141,8 +142,8 @@ fn a_probe_that_never_reports_lets_another_one_pass_after_its_lease() {
     assert_eq!(probe.success().unwrap().to, State::Closed);
 }
 
-/// Polly: after a half-open call the circuit is closed or open, by what the call says. An outcome that is not handled
-/// closes there; here the classifier chooses: `Success` closes, `Ignored` says nothing and lets the next one probe.
+/// Polly: after a half-open call the circuit is closed or open, depending on the result. An outcome that is not handled
+/// closes there; here the classifier decides: `Success` closes, `Ignored` is not counted and lets the next call probe.
 #[test]
 fn a_probe_closes_or_opens_by_what_it_says() {
     let clock = ManualClock::new();
@@ -160,7 +161,7 @@ fn a_probe_closes_or_opens_by_what_it_says() {
     }
 }
 
-/// Polly, whole flows: closed, half-open, open, half-open, closed; each transition once, with its cause.
+/// Polly, whole flows: closed, half-open, open, half-open, closed; each transition is reported once, with its cause.
 #[test]
 fn the_whole_flow_is_reported_with_its_causes() {
     let clock = ManualClock::new();
@@ -186,8 +187,8 @@ fn the_whole_flow_is_reported_with_its_causes() {
     );
 }
 
-/// Polly: the rejection carries what broke the circuit, an exception; here the words of the last failure, if a report
-/// had some, and none of an earlier trip if it had not.
+/// Polly: the rejection carries the exception that broke the circuit. Here it carries the text of the last failure if a
+/// report had one, and never that of an earlier trip.
 #[test]
 fn a_rejection_names_the_failure_that_opened_it() {
     let clock = ManualClock::new();
@@ -208,8 +209,8 @@ fn a_rejection_names_the_failure_that_opened_it() {
     assert!(resource.acquire().unwrap_err().last_failure.is_none());
 }
 
-/// Polly, manual control: isolates several breakers at once, before their first call too, for as long as it likes;
-/// rejections then say no time.
+/// Polly, manual control: isolates several breakers at once, even before their first call, for any length of time;
+/// rejections then state no time.
 #[test]
 fn a_manual_control_isolates_several_breakers_until_it_closes_them() {
     let clock = ManualClock::new();
@@ -234,8 +235,8 @@ fn a_manual_control_isolates_several_breakers_until_it_closes_them() {
     }
 }
 
-/// Polly: a generator gets the number of half-open attempts and says how long to break. Here growth is a setting; as
-/// there, closing starts over.
+/// Polly: a generator gets the number of half-open attempts and returns the break duration. Here growth is a setting;
+/// as in Polly, closing starts over.
 #[test]
 fn the_open_time_grows_with_each_failed_probe_and_closing_starts_over() {
     let clock = ManualClock::new();
@@ -254,8 +255,8 @@ fn the_open_time_grows_with_each_failed_probe_and_closing_starts_over() {
     assert_eq!(times, [1, 2, 4, 5, 1, 2]);
 }
 
-/// Polly: a break duration that would overflow is cut to the end of time. Here it is an error when it is built, and the
-/// clock may wrap meanwhile.
+/// Polly: a break duration that would overflow is clamped to the maximum time. Here it is an error at build time, and
+/// the clock may wrap meanwhile.
 #[test]
 fn an_open_time_that_cannot_be_held_is_an_error_and_the_clock_may_wrap() {
     let clock = ManualClock::starting_at(u32::MAX - 5);
@@ -268,7 +269,7 @@ fn an_open_time_that_cannot_be_held_is_an_error_and_the_clock_may_wrap() {
     assert_eq!(play(&breaker, "."), State::Closed);
 }
 
-/// Polly: what is handled counts as a failure, results as well as exceptions; what is not handled is a success.
+/// Polly: handled results and exceptions count as failures; everything else is a success.
 #[test]
 fn the_classifier_says_which_results_and_errors_are_failures() {
     let handled = |result: &Result<u16, &'static str>| match result {
@@ -297,7 +298,7 @@ fn the_classifier_says_which_results_and_errors_are_failures() {
     }
 }
 
-/// Polly: a cancelled execution is not handled by default. Here it is neutral while closed, in any number.
+/// Polly: a cancelled execution is not handled by default. Here any number of cancelled calls is neutral while closed.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_its_caller_drops_says_nothing() {
     let (breaker, server) = (breaker(RULES), Server::default());

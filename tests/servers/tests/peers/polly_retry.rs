@@ -23,8 +23,8 @@ fn always(_: &Ask) -> bool {
     true
 }
 
-/// Polly, retry: the count is respected, for errors and results; the last one is the answer. Here tries are counted,
-/// the first included, not retries.
+/// Polly, retry: the count is respected, for errors and results, and the last one is returned. Here tries are counted,
+/// including the first one, not retries.
 #[tokio::test(start_paused = true)]
 async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_the_answer() {
     for tries in [1, 2, 5] {
@@ -43,7 +43,7 @@ async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_the_answer() 
     }
 }
 
-/// Polly, retry: what is not handled is not tried again.
+/// Polly, retry: an unhandled outcome is not retried.
 #[tokio::test(start_paused = true)]
 async fn what_is_no_failure_is_not_tried_again() {
     for outcome in [Outcome::Success, Outcome::Ignored] {
@@ -56,7 +56,8 @@ async fn what_is_no_failure_is_not_tried_again() {
     }
 }
 
-/// Polly, retry: cancelled before it is not executed; cancelled during a call or a delay, not executed again.
+/// Polly, retry: a request cancelled beforehand is not executed; one cancelled during a call or a delay is not executed
+/// again.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_dropped_is_not_made_again_wherever_it_stands() {
     let pause = Backoff::new().first(60 * SECOND).longest(60 * SECOND);
@@ -74,7 +75,7 @@ async fn a_request_that_is_dropped_is_not_made_again_wherever_it_stands() {
             None => drop(request),
         }
         sleep(300 * SECOND).await;
-        // A pause may be as short as nothing.
+        // A pause may be as short as zero.
         assert!(server.calls() - calls <= usize::from(ask == Ask::Fail) * calls);
         assert!(
             budget.snapshot().tokens() >= 98,
@@ -83,8 +84,8 @@ async fn a_request_that_is_dropped_is_not_made_again_wherever_it_stands() {
     }
 }
 
-/// Polly, delays: constant and exponential ones, their maximum, and no overflow whatever the attempt. (There is no
-/// linear kind here.)
+/// Polly, delays: constant and exponential ones, their maximum, and no overflow for any attempt. (There are no linear
+/// ones here.)
 #[test]
 fn pauses_grow_to_their_longest_and_never_overflow() {
     let of = |factor, longest| Backoff::new().first(SECOND).factor(factor).longest(longest);
@@ -103,7 +104,7 @@ fn pauses_grow_to_their_longest_and_never_overflow() {
     }
 }
 
-/// Polly, jitter: pauses differ, and stay within bounds. Here the jitter is full: from nothing to the whole pause.
+/// Polly, jitter: pauses differ and stay within bounds. Here the jitter is full: from zero to the whole pause.
 #[test]
 fn pauses_differ_within_their_bounds() {
     let backoff = Backoff::new().first(SECOND).longest(60 * SECOND);
@@ -115,7 +116,7 @@ fn pauses_differ_within_their_bounds() {
     }
 }
 
-/// Polly, delay generator: what it says goes first, and where it says nothing the usual delay is taken.
+/// Polly, delay generator: its delay takes precedence; if it returns none the usual delay applies.
 #[tokio::test(start_paused = true)]
 async fn a_hint_makes_the_pause_longer_and_none_leaves_it_as_it_is() {
     for (hint, least, most) in [
@@ -134,8 +135,8 @@ async fn a_hint_makes_the_pause_longer_and_none_leaves_it_as_it_is() {
     }
 }
 
-/// Polly, options: numbers out of range are errors. Here a delay of zero is one as well: all callers would come back
-/// together.
+/// Polly, options: numbers out of range are errors. Here a delay of zero is an error as well, because all callers would
+/// come back together.
 #[test]
 fn numbers_of_a_retry_that_make_no_sense_are_errors() {
     let config = RetryConfig::new();
@@ -152,8 +153,9 @@ fn numbers_of_a_retry_that_make_no_sense_are_errors() {
     assert!(config.tries(u32::MAX).check().is_ok());
 }
 
-/// Polly, retry: results that are not the answer are disposed of before the next attempt, the answer is not. Here as soon
-/// as that attempt waits for its own answer: had the breaker rejected it, the response would have been the answer.
+/// Polly, retry: discarded results are disposed of before the next attempt, the returned one is not. Here a response is
+/// dropped as soon as the next attempt waits for its own: had the breaker rejected that attempt, the earlier response
+/// would have been returned.
 #[tokio::test(start_paused = true)]
 async fn responses_that_are_discarded_are_dropped_once_the_next_try_is_under_way() {
     static ALIVE: AtomicUsize = AtomicUsize::new(0);
@@ -183,8 +185,8 @@ async fn responses_that_are_discarded_are_dropped_once_the_next_try_is_under_way
     assert_eq!((response.status().as_u16(), ALIVE.load(Relaxed)), (200, 1));
 }
 
-/// Polly, timeout: what takes too long is cut off and an error; what comes in time, an error too, is handed on; no
-/// limit is none.
+/// Polly, timeout: a call that takes too long is cut off with an error; a timely result or error is passed on; without
+/// a limit nothing is cut off.
 #[tokio::test(start_paused = true)]
 async fn a_time_limit_cuts_off_what_takes_longer_and_nothing_else() {
     for (limit, ask, answer) in [
@@ -215,8 +217,8 @@ async fn a_time_limit_cuts_off_what_takes_longer_and_nothing_else() {
     }
 }
 
-/// Polly, timeout: the caller's own cancellation is no time-out. Below the breaker here: a time-out counts, that does
-/// not.
+/// Polly, timeout: the caller's own cancellation is not a timeout. Here, below the breaker, a timeout counts and a
+/// cancellation does not.
 #[tokio::test(start_paused = true)]
 async fn a_time_out_is_a_failure_of_the_breaker_and_a_caller_that_leaves_is_none() {
     let breaker = breaker(RULES);
@@ -236,7 +238,7 @@ async fn a_time_out_is_a_failure_of_the_breaker_and_a_caller_that_leaves_is_none
     assert_eq!(breaker.state(), State::Open);
 }
 
-/// Polly, telemetry: each attempt is reported. Here the breaker's observer sees each try, the last one too.
+/// Polly, telemetry: each attempt is reported. Here the breaker's observer sees each try, including the last one.
 #[tokio::test(start_paused = true)]
 async fn the_observer_sees_each_try() {
     let breaker = Breaker::builder(LENIENT, TokioClock)

@@ -9,7 +9,7 @@ use atomic_breaker_http::{
 
 use crate::support::{Diary, Event, MS, RULES, SECOND, just_before, play};
 
-/// Half of the last five calls, as most of its tests have it; four probes.
+/// Half of the last five calls, as in most of its tests; four probes.
 pub(crate) const RING: Config = Config::new()
     .tally_only()
     .failure_ratio(Ratio::percent(50).of_last(5).min_calls(5))
@@ -25,7 +25,7 @@ pub(crate) fn ring(rules: Config, clock: &ManualClock) -> Ring<'_> {
         .build()
 }
 
-/// Half-open, and nobody has called yet.
+/// Half-open, before the first call.
 pub(crate) fn half_open(rules: Config, clock: &ManualClock) -> Ring<'_> {
     let ring = ring(rules, clock);
     ring.trip();
@@ -34,7 +34,7 @@ pub(crate) fn half_open(rules: Config, clock: &ManualClock) -> Ring<'_> {
     ring
 }
 
-/// resilience4j: the message of a rejection names the state. Here it says how long to wait besides.
+/// resilience4j: the message of a rejection names the state. Here it also says how long to wait.
 #[test]
 fn a_rejection_names_the_state_and_the_time() {
     for (state, message) in [
@@ -52,8 +52,8 @@ fn a_rejection_names_the_state_and_the_time() {
     }
 }
 
-/// resilience4j, configuration: zeros and shares above one hundred are illegal. Here an open time of zero is not: the
-/// next call is a probe.
+/// resilience4j, configuration: zeros and percentages above one hundred are illegal. Here an open time of zero is
+/// legal: the next call is a probe.
 #[test]
 fn settings_out_of_range_are_errors() {
     let build = |rules: Config| {
@@ -81,8 +81,8 @@ fn settings_out_of_range_are_errors() {
     assert_eq!(play(&breaker, "xx."), State::Closed);
 }
 
-/// resilience4j: opens when the ring is full and the failure rate reached, and not before. There a success that fills
-/// the ring opens it, too; here the next failure does.
+/// resilience4j: opens once the ring is full and the failure rate is reached, and not before. There a success that
+/// fills the ring opens it, too; here the next failure does.
 #[test]
 fn it_opens_by_a_failure_when_the_ring_is_full() {
     let clock = ManualClock::new();
@@ -101,7 +101,7 @@ fn it_opens_by_a_failure_when_the_ring_is_full() {
     }
 }
 
-/// resilience4j: a window of time loses its seconds one after the other. Here it is eighths of the time.
+/// resilience4j: a time window drops its seconds one after the other. Here it drops eighths of the window.
 #[test]
 fn a_window_of_time_loses_its_slices_one_after_the_other() {
     let clock = ManualClock::new();
@@ -121,7 +121,7 @@ fn a_window_of_time_loses_its_slices_one_after_the_other() {
     }
 }
 
-/// resilience4j: slow calls open it, by a rate of their own. Here a slow call is a failure.
+/// resilience4j: slow calls open it, at their own rate. Here a slow call is a failure.
 #[test]
 fn slow_calls_open_it_in_the_ring_and_half_open() {
     let clock = ManualClock::new();
@@ -146,7 +146,7 @@ fn slow_calls_open_it_in_the_ring_and_half_open() {
     assert_eq!(call(&half_open, 5 * SECOND), State::Open);
 }
 
-/// resilience4j: permits after the wait, of seconds or hours, and not a moment sooner; the metrics start over.
+/// resilience4j: permits calls after the wait, of seconds or hours, and not a moment sooner; the metrics start over.
 #[test]
 fn it_permits_calls_again_after_the_wait_with_nothing_counted() {
     for wait in [5 * SECOND, 7_200 * SECOND] {
@@ -161,7 +161,7 @@ fn it_permits_calls_again_after_the_wait_with_nothing_counted() {
     }
 }
 
-/// resilience4j: a function gives the wait of each attempt, 1.5 times as long each time.
+/// resilience4j: a function returns the wait of each attempt, 1.5 times as long each time.
 #[test]
 fn the_wait_may_grow_by_a_fraction() {
     let clock = ManualClock::new();
@@ -177,7 +177,7 @@ fn the_wait_may_grow_by_a_fraction() {
     }
 }
 
-/// resilience4j: permits four calls half-open, the fifth is rejected, and a call that is released gives its place back.
+/// resilience4j: permits four calls half-open and rejects the fifth; a call that is released gives its slot back.
 #[test]
 fn half_open_permits_as_many_calls_as_set_and_a_released_one_counts_no_more() {
     let clock = ManualClock::new();
@@ -195,7 +195,7 @@ fn half_open_permits_as_many_calls_as_set_and_a_released_one_counts_no_more() {
 }
 
 /// resilience4j: half-open, the failure rate of the permitted calls decides: one failure of four closes it there. Here
-/// one failed probe opens it at once, as the resource is not well, and calls of users are what it is tried with.
+/// one failed probe opens it at once, because the resource is not healthy, and probes are users' calls.
 #[test]
 fn one_failed_probe_opens_it_again() {
     for (calls, state) in [
@@ -211,7 +211,7 @@ fn one_failed_probe_opens_it_again() {
     }
 }
 
-/// resilience4j: errors that are ignored release their permission, and the breaker closes by the others.
+/// resilience4j: ignored errors release their permission, and the other calls close the breaker.
 #[test]
 fn ignored_errors_give_their_slot_back_half_open() {
     let clock = ManualClock::new();
@@ -225,8 +225,8 @@ fn ignored_errors_give_their_slot_back_half_open() {
     assert_eq!(play(&breaker, "."), State::Closed);
 }
 
-/// resilience4j: half-open for too long, it goes to a state of choice. Here the calls are taken for lost after their
-/// lease, one after the other is let pass, and none of the lost ones counts.
+/// resilience4j: if half-open lasts too long, the breaker goes to a configured state. Here the calls are presumed lost
+/// after their lease, the next ones are admitted one after the other, and none of the lost ones counts.
 #[test]
 fn half_open_for_too_long_begins_a_new_round() {
     let clock = ManualClock::new();
@@ -242,7 +242,8 @@ fn half_open_for_too_long_begins_a_new_round() {
     assert_eq!(play(&breaker, "..."), State::Closed);
 }
 
-/// resilience4j: there is no way from closed to half-open. Commands that do not apply change nothing here, and say so.
+/// resilience4j: there is no transition from closed to half-open. Commands that do not apply change nothing here, and
+/// say so.
 #[test]
 fn commands_that_do_not_apply_change_nothing() {
     let clock = ManualClock::new();
@@ -258,8 +259,8 @@ fn commands_that_do_not_apply_change_nothing() {
     }
 }
 
-/// resilience4j: each state may be entered again. Here being closed, open or half-open starts again; what an operator
-/// has set already is no transition.
+/// resilience4j: each state may be entered again. Here closed, open and half-open start again; a state that an operator
+/// has already set is no transition.
 #[test]
 fn a_state_that_is_entered_again_starts_from_zero() {
     let clock = ManualClock::new();
@@ -286,7 +287,7 @@ fn a_state_that_is_entered_again_starts_from_zero() {
     assert_eq!(to(breaker.disable()), None);
 }
 
-/// resilience4j: reset clears the metrics, from whatever state.
+/// resilience4j: reset clears the metrics from any state.
 #[test]
 fn reset_closes_and_clears_from_every_state() {
     let clock = ManualClock::new();
@@ -301,8 +302,8 @@ fn reset_closes_and_clears_from_every_state() {
     }
 }
 
-/// resilience4j: disabled, every call passes, nothing is counted and no event is published. Here the observer still
-/// sees outcomes, as they are what happened.
+/// resilience4j: while disabled, every call passes, nothing is counted and no event is published. Here the observer
+/// still sees the outcomes.
 #[test]
 fn disabled_all_calls_pass_and_nothing_is_counted() {
     let clock = ManualClock::new();

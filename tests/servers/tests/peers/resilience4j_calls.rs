@@ -1,4 +1,4 @@
-//! Cases of resilience4j: what calls and waits do to the circuit breaker, and its registry.
+//! Cases of resilience4j: how calls and waits affect the circuit breaker, and its registry.
 
 use std::future::ready;
 use std::io;
@@ -13,8 +13,8 @@ use tower::{Layer, ServiceExt};
 use crate::resilience4j::{RING, Ring, ring};
 use crate::support::{Ask, Diary, Event, RULES, SECOND, Server, breaker, no_answer, play};
 
-/// resilience4j, metrics only: all calls pass and all is recorded. Here the transitions happen as well, in shadow mode,
-/// so that an operator sees what it would have done.
+/// resilience4j, metrics only: all calls pass and are recorded. Here the transitions happen as well, in shadow mode, so
+/// that an operator sees what the breaker would have done.
 #[test]
 fn in_shadow_mode_all_calls_pass_and_all_transitions_happen() {
     let clock = ManualClock::new();
@@ -45,7 +45,7 @@ fn in_shadow_mode_all_calls_pass_and_all_transitions_happen() {
     assert!(resource.acquire().is_err());
 }
 
-/// resilience4j: it may begin open, forced open or disabled.
+/// resilience4j: it may start open, forced open or disabled.
 #[test]
 fn it_may_begin_in_another_state() {
     let clock = ManualClock::new();
@@ -62,8 +62,8 @@ fn it_may_begin_in_another_state() {
     }
 }
 
-/// resilience4j: may go to half-open by itself, by a timer. Here it is open until somebody calls, and only the snapshot
-/// says that it is due; a task that pings does what the timer is for.
+/// resilience4j: may become half-open by itself, using a timer. Here it is open until the next call, and only the
+/// snapshot says that it is due; a task that pings replaces the timer.
 #[tokio::test(start_paused = true)]
 async fn it_stays_open_until_somebody_calls_or_pings() {
     let breaker = breaker(RULES);
@@ -80,8 +80,8 @@ async fn it_stays_open_until_somebody_calls_or_pings() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
-/// resilience4j: calls that began earlier are recorded where they end, open or half-open. Here they change nothing: a
-/// slow answer of the outage neither closes the breaker nor opens it again.
+/// resilience4j: calls that began earlier are recorded in the state in which they end. Here they change nothing: a slow
+/// response from the outage neither closes the breaker nor opens it again.
 #[test]
 fn calls_that_began_in_another_state_change_nothing() {
     let clock = ManualClock::new();
@@ -100,7 +100,7 @@ fn calls_that_began_in_another_state_change_nothing() {
     }
 }
 
-/// resilience4j: exceptions to record and to ignore, ignoring goes first; results may be failures too.
+/// resilience4j: exceptions to record and to ignore; ignoring takes precedence; results may be failures, too.
 #[test]
 fn what_is_recorded_and_ignored_is_the_classifiers_choice() {
     let classify = |result: &Result<u16, io::ErrorKind>| match result {
@@ -129,8 +129,8 @@ fn what_is_recorded_and_ignored_is_the_classifiers_choice() {
     }
 }
 
-/// resilience4j: Java's errors are not measured. Here a panic is a failure, wherever it happens, and goes on: in the
-/// closure before there is a future, in the future, in a service.
+/// resilience4j: Java's errors are not measured. Here a panic is a failure wherever it happens, and is propagated: in
+/// the closure before there is a future, in the future, and in a service.
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_a_failure_and_goes_on() {
     let (closure, future, service) = (breaker(RULES), breaker(RULES), breaker(RULES));
@@ -161,8 +161,8 @@ async fn a_panic_is_a_failure_and_goes_on() {
     }
 }
 
-/// resilience4j, futures: reported once, however it is looked at; a time-out inside is a failure; one that is cancelled
-/// is none, and releases its permission.
+/// resilience4j, futures: reported once, however they are polled; a timeout inside is a failure; a cancelled future is
+/// not a failure, and releases its permission.
 #[tokio::test(start_paused = true)]
 async fn a_future_is_reported_once_and_not_at_all_if_it_is_cancelled() {
     let breaker = Breaker::builder(RULES, TokioClock)
@@ -201,7 +201,7 @@ async fn a_future_is_reported_once_and_not_at_all_if_it_is_cancelled() {
     assert!(matches!(not_made, Err(CallError::Rejected(_))));
 }
 
-/// resilience4j: recovers from a rejection, and chains decorated functions.
+/// resilience4j: recovers from a rejection and chains decorated functions.
 #[test]
 fn a_rejection_can_be_recovered_from() {
     let (first, second) = [(); 2]
@@ -221,8 +221,8 @@ fn a_rejection_can_be_recovered_from() {
     assert_eq!(chained(), Err("neither"));
 }
 
-/// resilience4j, registry: the same name gives the same breaker, another one another; rules of one name and of all are
-/// replaced while running.
+/// resilience4j, registry: the same name returns the same breaker, another name another one; rules of one name and of
+/// all names are replaced at run time.
 #[test]
 fn a_registry_has_one_breaker_for_each_name() {
     let clock = ManualClock::new();

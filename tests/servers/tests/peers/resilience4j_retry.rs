@@ -15,8 +15,8 @@ fn always(_: &Ask) -> bool {
     true
 }
 
-/// resilience4j, retry: gives up after its attempts with the last error; each call of a decorated function has attempts
-/// of its own. There is an error that says that the attempts are used up; here the last result is the answer.
+/// resilience4j, retry: gives up after its attempts with the last error; each call of a decorated function has its own
+/// attempts. There a separate error says that the attempts are used up; here the last result is returned.
 #[tokio::test(start_paused = true)]
 async fn each_request_has_its_own_tries() {
     let server = Server::default();
@@ -31,8 +31,7 @@ async fn each_request_has_its_own_tries() {
     assert_eq!(server.calls(), 12);
 }
 
-/// resilience4j, retry: the backoff is taken into account. (There it may be fixed or random; here it always has full
-/// jitter.)
+/// resilience4j, retry: the backoff is respected. (There it may be fixed or random; here it always has full jitter.)
 #[tokio::test(start_paused = true)]
 async fn the_pauses_lie_between_the_tries() {
     let backoff = Backoff::new().first(SECOND).longest(60 * SECOND).factor(3);
@@ -58,8 +57,8 @@ async fn the_pauses_lie_between_the_tries() {
     }
 }
 
-/// resilience4j, retry above a circuit breaker: there a rejection is one more error to be retried, and uses an attempt.
-/// Here it is the answer, or waited for, never before its time and at the cost of neither a try nor a token.
+/// resilience4j, retry above a circuit breaker: there a rejection is one more error to retry, and uses an attempt. Here
+/// it is returned or waited for, never before its time, and costs neither a try nor a token.
 #[tokio::test(start_paused = true)]
 async fn a_rejection_uses_no_try_and_is_waited_for_where_that_is_asked_for() {
     let (breaker, server, budget) = (breaker(RULES), Server::default(), budget());
@@ -76,8 +75,8 @@ async fn a_rejection_uses_no_try_and_is_waited_for_where_that_is_asked_for() {
     assert!(budget.snapshot().is_full());
 }
 
-/// resilience4j, time limiter: a result in time, an error as it is, a time-out that cancels the call, whose late
-/// result nobody sees. (That the call goes on without being cancelled is no option here.)
+/// resilience4j, time limiter: passes on a timely result or error; a timeout cancels the call and discards its late
+/// result. (There is no option here to let the call continue.)
 #[tokio::test(start_paused = true)]
 async fn a_time_out_cancels_the_call_and_counts_once() {
     let (breaker, server) = (breaker(RULES), Server::default());
@@ -104,7 +103,7 @@ async fn a_time_out_cancels_the_call_and_counts_once() {
     assert_eq!((server.calls(), server.answered()), (3, 2));
 }
 
-/// resilience4j, time limiter: waits for a service that is not ready within its limit.
+/// resilience4j, time limiter: the limit includes waiting for a service that is not ready.
 #[tokio::test(start_paused = true)]
 async fn the_time_before_a_service_is_ready_counts() {
     let mut limited = TimeLimitLayer::new(SECOND).layer(Server::busy());

@@ -1,4 +1,4 @@
-//! A server that does as it is asked, and who writes down what happens.
+//! A scripted server, and an observer that records events.
 
 use std::future::{pending, ready};
 use std::io;
@@ -19,12 +19,12 @@ use tower::{Service, ServiceBuilder};
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
-/// A millisecond less.
+/// One millisecond less than the duration.
 pub(crate) const fn just_before(time: Duration) -> Duration {
     time.saturating_sub(MS)
 }
 
-/// Two failures in a row trip for ten seconds.
+/// Two consecutive failures trip it for ten seconds.
 pub(crate) const RULES: Config = Config::new()
     .consecutive_failures(2)
     .open_for(Duration::from_secs(10));
@@ -34,7 +34,7 @@ pub(crate) const LENIENT: Config = Config::new().consecutive_failures(65_535);
 
 pub(crate) type OnTokio = Breaker<TokioClock>;
 
-/// Lives as long as the tests, as their tasks want it.
+/// Lives as long as the tests, because their tasks need `'static`.
 pub(crate) fn breaker(rules: Config) -> &'static OnTokio {
     Box::leak(Box::new(Breaker::new(rules, TokioClock)))
 }
@@ -45,7 +45,7 @@ pub(crate) fn budget() -> &'static RetryBudget {
     Box::leak(Box::new(RetryBudget::with(config)))
 }
 
-/// What is asked of the server.
+/// A request to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     Answer,
@@ -53,11 +53,11 @@ pub(crate) enum Ask {
     Take(Duration),
     Hang,
     Panic,
-    /// Fails its first calls, whoever makes them.
+    /// Fails its first calls.
     FailFirst(usize),
 }
 
-/// Does as it is asked. Clones are the same server.
+/// Does as it is told. Clones are the same server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server(Arc<Seen>);
 
@@ -72,14 +72,14 @@ struct Seen {
 }
 
 impl Server {
-    /// One that is not ready, until it is [`set_ready`](Self::set_ready).
+    /// A server that is not ready until [`set_ready`](Self::set_ready).
     pub(crate) fn busy() -> Self {
         let server = Self::default();
         server.0.is_busy.store(true, Relaxed);
         server
     }
 
-    /// One that fails when it is asked whether it is ready.
+    /// A server whose readiness check fails.
     pub(crate) fn gone() -> Self {
         let server = Self::default();
         server.0.is_gone.store(true, Relaxed);
@@ -102,12 +102,12 @@ impl Server {
         self.0.calls.lock().unwrap().clone()
     }
 
-    /// How often it was asked whether it is ready.
+    /// How often its readiness was polled.
     pub(crate) fn asked(&self) -> usize {
         self.0.asked.load(Relaxed)
     }
 
-    /// How many calls came to their end.
+    /// How many calls completed.
     pub(crate) fn answered(&self) -> usize {
         self.0.answered.load(Relaxed)
     }
@@ -179,7 +179,7 @@ impl Service<Ask> for Server {
     }
 }
 
-/// Writes down what it is notified of.
+/// Records what it is notified of.
 #[derive(Debug, Default)]
 pub(crate) struct Diary(Mutex<Vec<Event>>);
 
@@ -194,7 +194,7 @@ pub(crate) enum Event {
 }
 
 impl Diary {
-    /// What happened since it was read last.
+    /// Events since the last reading.
     pub(crate) fn read(&self) -> Vec<Event> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
@@ -226,7 +226,7 @@ impl Observer for Diary {
     }
 }
 
-/// A row of calls: `x` fails, `.` succeeds, `r` is rejected. Answers the state at the end.
+/// A sequence of calls: `x` fails, `.` succeeds, `r` is rejected. Returns the state at the end.
 pub(crate) fn play<C, T, O>(
     breaker: &Breaker<C, atomic_breaker_http::word::NativeWord, T, O>,
     calls: &str,

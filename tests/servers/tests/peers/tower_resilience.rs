@@ -16,7 +16,7 @@ use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 
 use crate::support::{Ask, Diary, Event, MS, RULES, SECOND, Server, breaker};
 
-/// Ready only where it was asked, and a clone was not: as most services of tower.
+/// An instance is ready only if it was itself polled, as with most services of tower; a clone of it is not.
 #[derive(Debug, Default)]
 struct Strict {
     is_ready: bool,
@@ -47,12 +47,12 @@ impl Service<()> for Strict {
     }
 }
 
-/// One look, by nobody who could be woken.
+/// Polls once, without a waker.
 fn look<S: Service<Ask>>(service: &mut S) -> Poll<Result<(), S::Error>> {
     service.poll_ready(&mut Context::from_waker(Waker::noop()))
 }
 
-/// tower-resilience: drives the instance that was asked whether it is ready.
+/// tower-resilience: calls the instance whose readiness was polled.
 #[tokio::test(start_paused = true)]
 async fn the_service_that_is_called_is_the_one_that_was_ready() {
     let server = breaker(RULES);
@@ -84,7 +84,7 @@ async fn a_limit_of_concurrency_below_is_waited_for() {
     assert_eq!((server.calls(), begin.elapsed()), (3, 3 * SECOND));
 }
 
-/// tower-resilience: a rejection does not ask a service that is not ready, however often readiness is polled.
+/// tower-resilience: a rejection does not poll a service that is not ready, however often readiness is polled.
 #[tokio::test(start_paused = true)]
 async fn open_it_rejects_without_asking_the_service() {
     let (breaker, server) = (breaker(RULES), Server::busy());
@@ -98,7 +98,7 @@ async fn open_it_rejects_without_asking_the_service() {
     assert_eq!((server.asked(), server.calls()), (0, 0));
 }
 
-/// tower-resilience: a fallback answers in place of a rejection. Here it is tower's own combinator.
+/// tower-resilience: a fallback replaces a rejection. Here it is tower's own combinator.
 #[tokio::test(start_paused = true)]
 async fn a_fallback_answers_without_asking_the_service() {
     let (breaker, server) = (breaker(RULES), Server::busy());
@@ -128,7 +128,7 @@ async fn clones_boxed_and_moved_services_share_the_breaker() {
     assert_eq!(guarded.oneshot(Ask::Answer).await.unwrap(), 200);
 }
 
-/// tower-resilience, back-pressure: waits for the circuit before it asks the service.
+/// tower-resilience, back-pressure: waits for the circuit before it polls the service.
 #[tokio::test(start_paused = true)]
 async fn a_gate_waits_for_the_breaker_first_and_for_the_service_then() {
     let (breaker, server) = (breaker(RULES), Server::busy());
@@ -145,7 +145,7 @@ async fn a_gate_waits_for_the_breaker_first_and_for_the_service_then() {
     assert!(waiting.await.unwrap().is_ok());
 }
 
-/// tower-resilience, back-pressure: closed, requests pass; open, they wait; events are published as ever.
+/// tower-resilience, back-pressure: while closed, requests pass; while open, they wait; events are published as usual.
 #[tokio::test(start_paused = true)]
 async fn a_gate_lets_requests_pass_waits_while_open_and_notifies_as_ever() {
     let breaker = Breaker::builder(RULES, TokioClock)
@@ -174,7 +174,7 @@ async fn a_gate_lets_requests_pass_waits_while_open_and_notifies_as_ever() {
     );
 }
 
-/// tower-resilience: the service's error of readiness is passed on. Here it counts as a failure besides.
+/// tower-resilience: the service's readiness error is passed on. Here it also counts as a failure.
 #[tokio::test(start_paused = true)]
 async fn an_error_of_readiness_is_passed_on_and_counts() {
     let (layered, gated) = (breaker(RULES), breaker(RULES));
@@ -215,8 +215,9 @@ async fn half_open_admits_no_more_probes_than_allowed() {
     }
 }
 
-/// tower-resilience: a probe whose future is dropped gives its slot back and records nothing. Here only a young one;
-/// one that hung for longer than the cancel limit has failed, or a resource that hangs would be probed for ever.
+/// tower-resilience: a probe whose future is dropped gives its slot back and records nothing. Here this applies only to
+/// a young probe; one that hung for longer than the cancel limit has failed, or a hanging resource would be probed
+/// forever.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_probe_gives_its_slot_back_without_a_result_while_it_is_young() {
     for (age, then) in [(10 * MS, State::HalfOpen), (SECOND, State::Open)] {
@@ -239,7 +240,8 @@ async fn a_dropped_probe_gives_its_slot_back_without_a_result_while_it_is_young(
     }
 }
 
-/// tower-resilience, back-pressure: who waits for a slot is woken when one is freed, long before the open time.
+/// tower-resilience, back-pressure: a caller that waits for a slot is woken when one is freed, long before the open
+/// time ends.
 #[tokio::test(start_paused = true)]
 async fn a_gate_that_waits_for_a_slot_gets_it_soon_after_it_is_free() {
     let breaker = Breaker::builder(RULES, TokioClock)
@@ -261,7 +263,8 @@ async fn a_gate_that_waits_for_a_slot_gets_it_soon_after_it_is_free() {
     assert!(begin.elapsed() <= 150 * MS, "{:?}", begin.elapsed());
 }
 
-/// tower-resilience: closed, a service that is never ready is waited for without busy polling; a caller may give up.
+/// tower-resilience: while closed, a service that is never ready is waited for without busy polling; a caller may give
+/// up.
 #[tokio::test(start_paused = true)]
 async fn a_service_that_is_never_ready_is_polled_once_and_wakes_the_next_caller() {
     let server = Server::busy();

@@ -1,4 +1,4 @@
-//! Cases of tower-resilience-circuitbreaker 0.14: what trips, handles, errors.
+//! Cases of tower-resilience-circuitbreaker 0.14: trips, handles and errors.
 
 use std::io;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::support::{Ask, Diary, Event, MS, RULES, SECOND, Server, breaker, play};
 
-/// tower-resilience: the failure rate trips once the window holds enough calls, by whichever call filled it. Here only
-/// a failure trips, of the last calls and within a time: a call that succeeds never takes the service away.
+/// tower-resilience: the failure rate trips once the window holds enough calls, whichever call filled it. Here only a
+/// failure trips, for the last calls as well as within a time: a successful call never makes the service unavailable.
 #[test]
 fn the_share_of_failures_trips_by_a_failure_once_there_are_enough_calls() {
     let clock = ManualClock::new();
@@ -42,7 +42,7 @@ fn the_share_of_failures_trips_by_a_failure_once_there_are_enough_calls() {
     }
 }
 
-/// tower-resilience: failures in a row trip whatever the window says, and stay below it otherwise.
+/// tower-resilience: consecutive failures trip whatever the window holds, and the window applies otherwise.
 #[test]
 fn failures_in_a_row_trip_independently_of_the_ratio() {
     let clock = ManualClock::new();
@@ -56,8 +56,8 @@ fn failures_in_a_row_trip_independently_of_the_ratio() {
     assert_eq!(play(&breaker, "xr"), State::Open);
 }
 
-/// tower-resilience: slow calls trip without a single error, by a rate of their own. Here they are failures, so that
-/// slow ones and errors add up.
+/// tower-resilience: slow calls trip without a single error, at their own rate. Here they are failures, so slow calls
+/// and errors add up.
 #[tokio::test(start_paused = true)]
 async fn slow_calls_trip_though_all_succeed() {
     let (breaker, server) = (breaker(RULES.slow_call(20 * MS)), Server::default());
@@ -75,7 +75,7 @@ async fn slow_calls_trip_though_all_succeed() {
     }
 }
 
-/// tower-resilience: settings that make no sense are rejected when it is built, and the smallest valid ones are not.
+/// tower-resilience: invalid settings are rejected at build time, and the smallest valid ones are accepted.
 #[test]
 fn settings_that_make_no_sense_are_errors_when_it_is_built() {
     let build = |ratio: Ratio| {
@@ -106,7 +106,7 @@ fn settings_that_make_no_sense_are_errors_when_it_is_built() {
     assert!(failures(0).is_err() && failures(1).is_ok());
 }
 
-/// tower-resilience: a handle sees the state at once, forces it, and clears what was counted.
+/// tower-resilience: a handle sees the state at once, forces it, and clears the counts.
 #[test]
 fn a_handle_sees_and_commands_at_once() {
     let breaker = Breaker::new(RULES, ManualClock::new());
@@ -126,8 +126,8 @@ fn a_handle_sees_and_commands_at_once() {
     assert_eq!(play(&breaker, "xx"), State::Open);
 }
 
-/// tower-resilience: forcing it open publishes the transition of an automatic trip. Here forced open is a state of its
-/// own, and the cause says who made it, as no time ends it.
+/// tower-resilience: forcing it open publishes the transition of an automatic trip. Here forced open is a separate
+/// state, and the cause says who made it, because no time ends it.
 #[test]
 fn forced_open_is_a_state_of_its_own_that_no_time_ends() {
     let clock = ManualClock::new();
@@ -136,7 +136,7 @@ fn forced_open_is_a_state_of_its_own_that_no_time_ends() {
     assert_eq!((made.to, made.cause), (State::ForcedOpen, Cause::Manual));
     clock.advance(3_600 * SECOND);
     assert_eq!(play(&breaker, "r"), State::ForcedOpen);
-    // As a health check does: for a while, and closed when it says so.
+    // As a health check does: opens for a while, and closes when the check passes.
     breaker.reset();
     let made = breaker.trip().unwrap();
     assert_eq!((made.to, made.cause), (State::Open, Cause::Manual));
@@ -160,7 +160,7 @@ fn disabled_it_does_not_trip_and_can_still_be_forced() {
     assert_eq!(play(&breaker, "xxr"), State::Open);
 }
 
-/// tower-resilience: events name successes, failures, rejections and transitions, each once.
+/// tower-resilience: events report successes, failures, rejections and transitions, each once.
 #[test]
 fn whoever_listens_is_notified_of_each_event_once() {
     let clock = ManualClock::new();
@@ -180,7 +180,7 @@ fn whoever_listens_is_notified_of_each_event_once() {
     );
 }
 
-/// tower-resilience: a classifier decides what trips, and one serves responses of two types.
+/// tower-resilience: a classifier decides what trips; one classifier serves responses of two types.
 #[tokio::test(start_paused = true)]
 async fn one_classifier_serves_two_types_of_responses() {
     fn empty<T: AsRef<[u8]>>(result: &Result<T, io::Error>) -> Outcome {
@@ -209,7 +209,7 @@ async fn one_classifier_serves_two_types_of_responses() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
-/// tower-resilience: errors say whether the circuit was open, and give the service's own.
+/// tower-resilience: errors say whether the circuit was open, and contain the service's own error.
 #[test]
 fn errors_say_whether_it_was_rejected_or_failed() {
     let breaker = Arc::new(Breaker::new(
@@ -225,7 +225,7 @@ fn errors_say_whether_it_was_rejected_or_failed() {
     assert!(error.rejected().is_some() && error.failed().is_none());
 }
 
-/// tower-resilience: the service inside can be reached.
+/// tower-resilience: the service inside is accessible.
 #[test]
 fn the_service_inside_can_be_reached() {
     let server = Server::default();

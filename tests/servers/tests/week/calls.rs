@@ -1,4 +1,4 @@
-//! Calls that are made first, and kept if they do not succeed.
+//! Calls that are attempted first, and kept if they do not succeed.
 
 use std::collections::HashSet;
 
@@ -36,8 +36,8 @@ pub(super) fn one_at_a_time(
         .unwrap()
 }
 
-/// A time-out around each, which ends every second one in the middle; a worker that is dropped each hour for another
-/// one; one step at a time.
+/// A timeout around each call ends every second one in the middle; every hour the worker is dropped and replaced by
+/// another; one step runs at a time.
 #[tokio::test(start_paused = true)]
 async fn calls_whose_callers_go() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
@@ -66,14 +66,14 @@ async fn calls_whose_callers_go() {
     supplier.was_spared(jobs.kept, 70);
     assert_eq!(jobs.charged, supplier.wasted());
     assert_eq!(mail.told(), 0);
-    // All but those of 14 hours are done now, or nobody heard that they were.
+    // All but the jobs of 14 hours are done now, or their callers were not told that they were kept.
     assert!(
         now > 2_200 && gone > 2_200 && later < 500,
         "{now} {later} {gone}"
     );
 }
 
-/// The store is gone in the first hour of each day, and whenever the supplier is.
+/// The store is down for the first hour of each day, and whenever the supplier is.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_is_down_too() {
     let (store, supplier) = (FaultyStore::default(), Supplier::new());
@@ -97,7 +97,7 @@ async fn a_store_that_is_down_too() {
         match timeout(5 * SECOND, call).await.expect("in time") {
             Ok(Ran::Done(_)) => {}
             Ok(other) => panic!("{other:?}"),
-            // It was told so.
+            // The caller was told so.
             Err(_) => {
                 assert!(is_down(began.elapsed()), "{:?}", began.elapsed());
                 refused += 1;
@@ -111,7 +111,7 @@ async fn a_store_that_is_down_too() {
     assert_eq!(refused, 14 * 30);
 }
 
-/// Each half hour somebody has all that waits tried again, and cancels one; also in a lane with room for one.
+/// Every half hour an operator retries all waiting jobs and cancels one, also in a lane with room for one.
 #[tokio::test(start_paused = true)]
 async fn an_operator_who_commands_jobs_that_run() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());

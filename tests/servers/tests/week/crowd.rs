@@ -1,4 +1,4 @@
-//! A registry of 4,096 slots and 20,000 keys, each of which fails now and then, and of which five die.
+//! A registry of 4,096 slots and 20,000 keys, all of which fail occasionally; five of them go down.
 
 use std::cell::Cell;
 
@@ -8,10 +8,10 @@ use test_support::week::{Host, config, protects, week_by_hand};
 
 const KEYS: u32 = 20_000;
 const DYING: u32 = 5;
-/// Other keys that are called with each request.
+/// How many other keys are called with each request.
 const OTHERS: u32 = 10;
 
-/// How many calls of keys that live were rejected.
+/// How many calls of healthy keys were rejected.
 fn week_of(when_full: WhenFull) -> u32 {
     let (host, clock) = (Host::default(), ManualClock::new());
     let keys = Registry::<u32>::builder(config())
@@ -38,7 +38,7 @@ fn week_of(when_full: WhenFull) -> u32 {
                 rejected.set(rejected.get() + 1);
             }
         }
-        // All five, also where the first one fails.
+        // All five are called, even if the first one fails.
         let failed = (0..DYING).filter(|key| keys.call(*key, || host.answer_at_once()).is_err());
         failed.count() == 0
     };

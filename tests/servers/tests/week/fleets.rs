@@ -1,4 +1,4 @@
-//! Processes that have joined a fleet, with the hosts of a guarded client or the keys of a registry.
+//! Processes that have joined a fleet and use the hosts of a guarded client or the keys of a registry.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use super::SECOND;
 use test_support::week::{Host, config, protects, week};
 
-/// As the page on fleets shows it.
+/// The configuration shown on the page on fleets.
 fn client(
     fleet: &Joined,
     host: Host,
@@ -56,7 +56,8 @@ async fn hosts_of_guarded_clients() {
         join_all(asked).await.iter().all(Result::is_ok)
     };
     let seen = week(&host, ask).await;
-    // Three on their own: 390. Two probes a period, as a longer one takes two witnesses.
+    // Three instances without a fleet would waste 390. Here there are two probes per period, because a longer period
+    // takes two witnesses.
     protects(&seen, 230);
     for fleet in &fleet {
         let status = fleet.status();
@@ -69,7 +70,7 @@ async fn hosts_of_guarded_clients() {
     }
 }
 
-/// Each 1,000 requests a process leaves, and another one joins.
+/// Every 1,000 requests a process leaves and another one joins.
 #[tokio::test(start_paused = true)]
 async fn processes_that_come_and_go() {
     let (engine, host) = (InProcess::new(), Host::default());
@@ -100,7 +101,7 @@ async fn processes_that_come_and_go() {
     protects(&seen, 260);
 }
 
-/// Each 700 requests a process starts again; each 900 the engine falls back to what it knew 300 before.
+/// Every 700 requests a process restarts; every 900 the engine falls back to its state of 300 requests ago.
 #[tokio::test(start_paused = true)]
 async fn processes_that_start_again_while_their_engine_falls_back() {
     let (engine, host) = (InProcess::new(), Host::default());
@@ -116,7 +117,7 @@ async fn processes_that_start_again_while_their_engine_falls_back() {
         let number = number.fetch_add(1, Relaxed);
         if number % 700 == 699 {
             let name = number as usize / 700 % 3;
-            // It leaves before it comes back.
+            // The old process leaves before the new one joins.
             let mut fleet = fleet.lock().unwrap();
             fleet[name] = process(name);
         }
@@ -161,7 +162,7 @@ async fn keys_of_registries_with_many_hosts_that_are_well() {
         let number = number.fetch_add(1, Relaxed);
         let mut is_ok = true;
         for (_, hosts) in &fleet {
-            // Each fails once in a while.
+            // Each key fails once in a while.
             let well = format!("{}.example", number % 200);
             let answer = if number.is_multiple_of(50) {
                 Err("down")
@@ -187,8 +188,8 @@ async fn keys_of_registries_with_many_hosts_that_are_well() {
     }
 }
 
-/// Each of three is called once in ten seconds while the host is down, and once in ten minutes otherwise: so who is to
-/// probe often is not called in time.
+/// Each of three processes is called once every ten seconds while the host is down, and once every ten minutes
+/// otherwise. The process that holds the right to probe is therefore often not called in time.
 #[tokio::test(start_paused = true)]
 async fn processes_that_are_called_seldom() {
     let (engine, host) = (InProcess::new(), Host::default());

@@ -1,4 +1,4 @@
-//! Guarded clients that wait for the end of the body; rules of one host; waiting for a breaker.
+//! Guarded clients that wait for the end of the body, rules for one host, and waiting for a breaker.
 
 use std::error::Error;
 use std::io;
@@ -30,7 +30,7 @@ fn at_head(config: ClientConfig) -> AtHead {
     ClientGuard::with(config, TokioClock, ()).unwrap().leak()
 }
 
-/// The length of a body that says it.
+/// The length of a body that states its length.
 const KNOWN: Option<u64> = Some(5);
 
 fn request() -> Request<()> {
@@ -43,7 +43,7 @@ fn origin() -> Origin {
 
 type Part = io::Result<Frame<&'static [u8]>>;
 
-/// A body of five bytes: it comes, or breaks off after two, or hangs.
+/// A body of five bytes: it arrives, breaks off after two bytes, or hangs.
 struct Hello {
     last: Pin<Box<dyn Future<Output = Part> + Send>>,
     frames: u32,
@@ -75,7 +75,7 @@ impl Body for Hello {
     }
 }
 
-/// Answers with a head at once; a body that breaks off takes a tenth of a second.
+/// Returns a head at once; a body that breaks off takes a tenth of a second.
 fn client_at_end(
     guard: AtEnd,
     host: Host,
@@ -120,11 +120,11 @@ async fn a_body_that_is_left_by_the_question_mark() {
     let host = Host::default();
     let client = client_at_end(at_end(ClientConfig::new()), host.clone(), KNOWN);
     let ask = || async { get(client.clone()).await.is_ok_and(|length| length == 5) };
-    // Open for half a minute at most, here and below.
+    // The breaker is open for half a minute at most, here and below.
     protects(&week(&host, ask).await, 130);
 }
 
-/// A probe waits for the end of its body only where that is known to come, or if it is told to.
+/// A probe waits for the end of its body only if the body is known to end, or if the guard is configured to wait.
 #[tokio::test(start_paused = true)]
 async fn bodies_of_unknown_length() {
     let host = Host::default();
@@ -159,7 +159,7 @@ async fn two_clients_of_one_guard() {
     protects(&week(&host, ask).await, 130);
 }
 
-/// The limits end with the head, so a body that hangs counts where slow calls do, as the documentation says.
+/// The limits end with the head, so a body that hangs counts as a slow call would, as the documentation says.
 #[tokio::test(start_paused = true)]
 async fn a_time_out_around_a_body_that_hangs() {
     let host = Host::hanging();
@@ -176,7 +176,7 @@ async fn a_time_out_around_a_body_that_hangs() {
     protects(&week(&host, ask).await, 200);
 }
 
-/// Every third reader leaves at once if the body of a host that is down does not come.
+/// While the host is down, every third reader leaves at once if the body does not arrive.
 #[tokio::test(start_paused = true)]
 async fn bodies_that_are_dropped_in_the_middle() {
     let host = Host::default();
@@ -191,7 +191,7 @@ async fn bodies_that_are_dropped_in_the_middle() {
     protects(&week(&host, ask).await, 200);
 }
 
-/// Answers at the head.
+/// The call is reported at the head.
 fn client_at_head(
     guard: AtHead,
     host: Host,
@@ -221,7 +221,7 @@ async fn a_host_with_a_gradual_return() {
     };
     protects(&week(&host, ask).await, 130);
     assert_eq!(guard.hosts().state(&origin()), State::Closed);
-    // Half of sixty on average, after each of 14 outages.
+    // On average half of sixty seconds, after each of 14 outages.
     let returning = returning.into_inner() / 14;
     assert!((15..45).contains(&returning), "{returning}");
 }

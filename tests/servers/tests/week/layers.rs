@@ -43,7 +43,7 @@ async fn clones_of_a_layered_service_in_tasks() {
     protects(&week(&host, ask).await, 70);
 }
 
-/// The deadline of the caller is shorter than the limit of a try: calls that are cut short are slow ones.
+/// The caller's deadline is shorter than the limit of a try: calls that are cut short count as slow.
 #[tokio::test(start_paused = true)]
 async fn a_time_out_around_a_guarded_client() {
     let host = Host::hanging();
@@ -63,11 +63,11 @@ async fn a_time_out_around_a_guarded_client() {
             .await
             .is_ok_and(|answer| answer.is_ok())
     };
-    // Open for half a minute at most, so twice as often as the others.
+    // The breaker is open for half a minute at most, so twice as many calls are wasted as in the other tests.
     protects(&week(&host, ask).await, 200);
 }
 
-/// A time limit below the breaker, and callers that leave in the middle of every third request.
+/// A time limit below the breaker, and callers that drop every third request in the middle.
 #[tokio::test(start_paused = true)]
 async fn requests_that_are_dropped_in_the_middle() {
     let host = Host::hanging();
@@ -90,11 +90,11 @@ async fn requests_that_are_dropped_in_the_middle() {
                 .is_ok_and(|answer| answer.is_ok())
         }
     };
-    // A probe that is left young says nothing, and the next second another one is made.
+    // A young probe that is dropped is not counted, and another one follows a second later.
     protects(&week(&host, ask).await, 160);
 }
 
-/// Two clients of one host, each with a layer of its own over the same breaker.
+/// Two clients of one host, each with its own layer over the same breaker.
 #[tokio::test(start_paused = true)]
 async fn one_breaker_in_two_clients() {
     let host = Host::default();
@@ -114,7 +114,8 @@ async fn one_breaker_in_two_clients() {
     protects(&week(&host, ask).await, 70);
 }
 
-/// The same breaker twice in one stack: documented as wrong. It protects, and an operator gets it closed.
+/// The same breaker twice in one stack, which the documentation calls wrong. It still protects the host, and an
+/// operator can close it.
 #[tokio::test(start_paused = true)]
 async fn a_breaker_around_itself_never_closes_by_itself() {
     let breaker = Arc::new(Breaker::new(config(), TokioClock));

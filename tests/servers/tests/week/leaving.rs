@@ -1,4 +1,4 @@
-//! Guarded clients whose callers leave before the answer, bring deadlines of their own, and read streams.
+//! Guarded clients whose callers leave before the response, set their own deadlines, and read streams.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use test_support::week::{Host, protects, week};
 
 type Part = io::Result<Frame<&'static [u8]>>;
 
-/// Of unknown length: something each tenth of a second, five times; then what the host answers.
+/// A body of unknown length: five chunks, a tenth of a second apart, and then the host's own result.
 struct Stream {
     left: u32,
     next: Pin<Box<dyn Future<Output = Part> + Send>>,
@@ -83,7 +83,8 @@ fn client(
     }))
 }
 
-/// Each in another way: leaves at once or in the middle, has a deadline, may not be sent twice, reads all.
+/// Each request differs: its caller leaves at once or in the middle, sets a deadline, forbids sending it twice, or
+/// reads it to the end.
 async fn week_of(host: Host) -> test_support::week::Week {
     let client = client(ClientConfig::new().at_end_of_body(), host.clone());
     let number = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! Calls that are longer than the lease of a probe, and well.
+//! Calls that succeed but take longer than the lease of a probe.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,7 +19,8 @@ enum Fails {
     After(Duration),
 }
 
-/// A call each second, of so many leases. Fourteen outages; the longest time from the return until it is closed.
+/// One call per second, each lasting this many leases, over fourteen outages. Returns the longest time from the host's
+/// return until the breaker closed.
 async fn back_after(config: Config, leases: u32, fails: Fails) -> Duration {
     let config = config.probe_lease(LEASE).exponential(2, OPEN);
     let breaker = Arc::new(Breaker::new(config, TokioClock));
@@ -64,8 +65,8 @@ async fn back_after(config: Config, leases: u32, fails: Fails) -> Duration {
     longest
 }
 
-/// The open time; the lease that runs after calls that hung; so many successes one after another; and 16 leases, in
-/// which the rounds that are lost get longer.
+/// The open time; the lease that runs after calls that hung; the required number of successive successes; and 16
+/// leases, during which the rounds that are lost get longer.
 fn bound(leases: u32, successes: u32, fails: Fails) -> Duration {
     let old = match fails {
         Fails::AtOnce => Duration::ZERO,

@@ -1,8 +1,8 @@
 //! What users write first, over a week of virtual time: a host that is down for an hour, twice a day.
 //!
-//! Each program is written the way someone would who has read no further than the example. It must open soon
-//! after the host went down, waste little while it is down, and let requests through again soon after it came
-//! back. Those that log and count are in `observe`.
+//! Each program is what a user would write after reading only the example. Its breaker must open soon
+//! after the host goes down, waste few calls while it is down, and let requests through again soon after it is
+//! back. Programs that log and count are in `observe`.
 //!
 //! | file | what |
 //! |---|---|

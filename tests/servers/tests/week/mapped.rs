@@ -1,4 +1,4 @@
-//! Breakers that processes share, by a clock that is moved by hand.
+//! Breakers that processes share, with a clock that the test advances.
 
 use std::error::Error;
 use std::fs;
@@ -31,7 +31,7 @@ fn a_call_that_is_left_by_the_question_mark() {
     protects(&week, 70);
 }
 
-/// The same for a key, with an attempt: a permit that counts as failed unless it is reported.
+/// The same for a key with an attempt: a permit that counts as a failure unless it is reported.
 #[test]
 fn an_attempt_of_a_key_that_is_left_by_the_question_mark() {
     fn ask(hosts: &MappedSlab<&ManualClock>, host: &Host) -> Result<u32, Box<dyn Error>> {
@@ -49,7 +49,7 @@ fn an_attempt_of_a_key_that_is_left_by_the_question_mark() {
     assert_eq!((hosts.keys(), hosts.refused()), (1, 0));
 }
 
-/// A client with a time limit of its own.
+/// A client with its own time limit.
 #[test]
 fn a_call_that_times_out() {
     let (host, clock) = (Host::default(), ManualClock::new());
@@ -105,7 +105,7 @@ fn one_file_in_two_places() {
     protects(&week, 70);
 }
 
-/// Every third call that gets no answer is given up, and of some probes the process is killed.
+/// Every third call that gets no response is dropped, and some probes lose their process.
 #[test]
 fn permits_that_are_dropped_in_the_middle_or_lost() {
     let (host, clock) = (Host::default(), ManualClock::new());

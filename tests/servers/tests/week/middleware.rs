@@ -1,4 +1,4 @@
-//! Through reqwest-middleware. The host is a middleware as well: what is attached last stands for the network.
+//! reqwest-middleware. The host is a middleware as well: the one that is attached last stands for the network.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::SECOND;
 use test_support::week::{Host, config, protects, week};
 
-/// How a host that is down says so.
+/// How a host that is down reports it.
 #[derive(Clone, Copy)]
 enum Down {
     By503,
@@ -88,11 +88,11 @@ async fn a_time_out_around_the_requests_of_a_guard() {
         let answer = timeout(2 * SECOND, get(client.clone())).await;
         answer.is_ok_and(|answer| answer.is_ok())
     };
-    // Open for half a minute at most, so twice as often as the others.
+    // The breaker is open for half a minute at most, so twice as many calls are wasted as in the other tests.
     protects(&week(&host, ask).await, 200);
 }
 
-/// The time limit is longer than the time-out, which cuts calls short: that counts where slow calls do.
+/// The time limit is longer than the timeout that cuts calls short: such a call counts as a slow one would.
 #[tokio::test(start_paused = true)]
 async fn a_time_out_around_that_is_shorter_than_the_limit() {
     let host = Host::hanging();
@@ -136,7 +136,7 @@ async fn one_breaker_in_two_clients() {
     protects(&week(&host, ask).await, 70);
 }
 
-/// A time limit, and callers that leave in the middle of every third request.
+/// A time limit, and callers that drop every third request in the middle.
 #[tokio::test(start_paused = true)]
 async fn requests_that_are_dropped_in_the_middle() {
     let host = Host::hanging();
@@ -149,11 +149,11 @@ async fn requests_that_are_dropped_in_the_middle() {
         let answer = timeout(patience, get(client.clone()));
         async { answer.await.is_ok_and(|answer| answer.is_ok()) }
     };
-    // A probe that is left young says nothing, and the next second another one is made.
+    // A young probe that is dropped is not counted, and another one follows a second later.
     protects(&week(&host, ask).await, 160);
 }
 
-/// Once more below retries, as their documentation has it.
+/// The same below retries, as the documentation of reqwest-retry recommends.
 #[tokio::test(start_paused = true)]
 async fn below_retries() {
     use reqwest_retry::{RetryTransientMiddleware, policies::ExponentialBackoff};

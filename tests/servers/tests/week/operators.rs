@@ -13,7 +13,7 @@ use tower::ServiceExt;
 
 use test_support::week::{Host, config, protects, week};
 
-/// Of the key that fails.
+/// The state of the key that fails.
 async fn change(app: &Router, mut change: Value) -> Value {
     change["of"] = "hosts".into();
     if change["do"] != "set-rules" {
@@ -30,7 +30,7 @@ async fn change(app: &Router, mut change: Value) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-/// Trips it in health, resets and probes it in vain, replaces its rules, forces it open for a minute.
+/// Trips a healthy key, resets and probes a failing one in vain, replaces its rules, and forces it open for a minute.
 #[tokio::test(start_paused = true)]
 async fn commands_and_rules_while_a_key_fails() {
     let (host, timeline) = (Host::default(), Timeline::new());
@@ -47,9 +47,9 @@ async fn commands_and_rules_while_a_key_fails() {
     let number = AtomicU32::new(0);
     let ask = || async {
         let number = number.fetch_add(1, Relaxed);
-        // So many are made from one outage to the next.
+        // The number of commands between one outage and the next.
         let command = match number % 4_914 {
-            // While it is down.
+            // The same while the host is down.
             1_000 => Some(json!({ "do": "reset" })),
             1_500 => Some(json!({ "do": "probe-now" })),
             2_000 => Some(json!({ "do": "force-open" })),

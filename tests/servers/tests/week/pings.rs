@@ -10,13 +10,13 @@ use atomic_breaker_http::{
 use super::SECOND;
 use test_support::week::{Host, protects, week};
 
-/// What the host says with its n-th failure.
+/// The wait that the host demands with its n-th failure.
 fn asks_for(number: u32) -> Outcome {
     match number % 4 {
         0 => Failure::new(),
         1 => Failure::retry_after(40 * SECOND),
         2 => Failure::retry_after(2 * SECOND),
-        // A day: cut to what the rules allow.
+        // A day, which is cut to the longest time that the rules allow.
         _ => Failure::retry_after(86_400 * SECOND),
     }
     .into()

@@ -28,7 +28,7 @@ fn post(key: &str) -> Request<String> {
         .unwrap()
 }
 
-/// The supplier, by HTTP: a request is that of its key.
+/// The supplier over HTTP: the key identifies a request.
 fn client(
     supplier: &Supplier,
 ) -> impl Service<Sent, Response = Response<String>, Error = io::Error, Future: Send>
@@ -46,7 +46,7 @@ fn client(
     })
 }
 
-/// What each program has.
+/// What all programs share.
 struct Program {
     store: MemoryStore,
     supplier: Supplier,
@@ -71,7 +71,7 @@ impl Program {
         steps.notifier(self.mail.clone()).build().unwrap()
     }
 
-    /// Two at once, by a client below the breaker.
+    /// Sends two requests at once, through a client below the breaker.
     fn guarded<C>(&self, client: C, orders: &Shared) -> (Steps<MemoryStore>, Workflow<KeptRequest>)
     where
         C: Service<Sent, Response = Response<String>, Error = io::Error, Future: Send>,
@@ -83,8 +83,8 @@ impl Program {
         (self.steps(lane, &later), later)
     }
 
-    /// A week of requests by these clients in turn; a time-out around each, which ends every second one in the middle; a
-    /// worker that is dropped each hour for another one.
+    /// A week of requests by these clients in turn. A timeout around each request ends every second one in the middle;
+    /// every hour the worker is dropped and replaced by another.
     async fn run(&self, steps: &Steps<MemoryStore>, clients: &[Kept]) -> Jobs {
         let mut worker = steps.work();
         let mut gone = 0;
@@ -111,7 +111,7 @@ impl Program {
     }
 }
 
-/// As the page on durable steps shows it.
+/// The configuration shown on the page on durable steps.
 #[tokio::test(start_paused = true)]
 async fn a_layer_above_a_breaker() {
     let program = Program::new();
@@ -119,7 +119,7 @@ async fn a_layer_above_a_breaker() {
     let (steps, later) = program.guarded(client.clone(), &orders);
     let guard = BreakerLayer::new(orders).report(HttpClassifier::new());
     let keeping = program.keep.layer(&steps, &later).unwrap();
-    // Two clients of one layer, and two of another one.
+    // Two clients use one layer, and two use another one.
     let other = program.keep.layer(&steps, &later).unwrap();
     let clients =
         [&keeping, &keeping, &other].map(|keeping| keeping.layer(guard.layer(client.clone())));
@@ -128,7 +128,8 @@ async fn a_layer_above_a_breaker() {
     assert_eq!(jobs.charged, program.supplier.wasted());
 }
 
-/// Room for ten requests, of thirty in each outage: it is free again after it, and others are rejected at once.
+/// There is room for ten of the thirty requests of each outage. Afterwards the room is free again; the other requests
+/// are rejected at once.
 #[tokio::test(start_paused = true)]
 async fn room_for_few_requests() {
     let mut program = Program::new();
@@ -156,7 +157,7 @@ async fn room_for_few_requests() {
     program.supplier.was_spared(jobs.kept - rejected, 70);
 }
 
-/// Tries that follow each other are one try of the request.
+/// Consecutive tries count as one try of the request.
 #[tokio::test(start_paused = true)]
 async fn a_layer_above_retries() {
     static BUDGET: RetryBudget = RetryBudget::new();
@@ -179,7 +180,7 @@ async fn a_layer_above_retries() {
     );
 }
 
-/// The client has the breaker, and the replay goes through it, too.
+/// The client has the breaker, and replayed requests pass through it, too.
 #[tokio::test(start_paused = true)]
 async fn a_layer_above_a_guarded_client() {
     let program = Program::new();
@@ -204,7 +205,7 @@ async fn a_layer_above_a_guarded_client() {
     );
 }
 
-/// The store is gone in the first hour of each day, and whenever the supplier is: whoever asks then is told so.
+/// The store is down for the first hour of each day, and whenever the supplier is: callers get an error then.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_is_down_too() {
     let (store, supplier) = (FaultyStore::default(), Supplier::new());
@@ -249,8 +250,8 @@ async fn a_store_that_is_down_too() {
     assert_eq!(told, 14 * 30);
 }
 
-/// A client without a time limit of its own, whose supplier gives no answer at all while it is down: callers go after five
-/// seconds.
+/// A client without its own time limit, whose supplier does not respond at all while it is down: callers leave after
+/// five seconds.
 #[tokio::test(start_paused = true)]
 async fn a_supplier_that_hangs() {
     let program = Program::new();

@@ -1,4 +1,4 @@
-//! Steps that ask what an HTTP response says.
+//! Steps that classify HTTP responses.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use test_support::week::config;
 
 static HTTP: HttpClassifier = HttpClassifier::new();
 
-/// While it is down it answers with this status, and wants to be asked again in a minute.
+/// While it is down it responds with this status and asks callers to return in a minute.
 async fn post(supplier: &Supplier, order: u64, down: StatusCode) -> io::Result<Response<()>> {
     let mut response = Response::new(());
     if supplier.order(&order.to_string()).await.is_err() {
@@ -39,7 +39,7 @@ fn orders(supplier: &Supplier, down: StatusCode) -> Workflow<u64> {
     })
 }
 
-/// The breaker of the lane has the calls within the step, too, with the same classifier.
+/// The lane's breaker also guards the calls within the step, with the same classifier.
 fn guarded_orders(supplier: &Supplier, breaker: &Shared) -> Workflow<u64> {
     let (supplier, breaker) = (supplier.clone(), breaker.clone());
     let workflow = Workflow::new("order").schedule(patient());
@@ -54,7 +54,7 @@ fn guarded_orders(supplier: &Supplier, breaker: &Shared) -> Workflow<u64> {
     })
 }
 
-/// A 503 rests the lane for as long as it says; a 429 counts, until there are so many.
+/// A 503 stops the lane for as long as it says; a 429 counts towards a trip.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_when_to_come_again() {
     for down in [
@@ -72,8 +72,8 @@ async fn one_breaker_for_the_lane_and_for_the_calls_within() {
     one_step(guarded_orders, Lane::guarded).await;
 }
 
-/// Two clones of the steps in turn, a time-out around each, which ends every third one in the middle, and a worker that is
-/// dropped each hour for one of the other clone.
+/// Two clones of the steps in turn. A timeout around each ends every third one in the middle; every hour the worker is
+/// dropped and replaced by one of the other clone.
 #[tokio::test(start_paused = true)]
 async fn callers_and_workers_that_go() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());

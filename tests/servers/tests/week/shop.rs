@@ -1,4 +1,4 @@
-//! A resource that is down for an hour, twice a day, and the jobs of a week that need it.
+//! A resource that is down for an hour, twice a day, and a week of jobs that need it.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -16,7 +16,7 @@ use super::SECOND;
 
 pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
 pub(crate) const WEEK: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// Between two jobs.
+/// The time between two jobs.
 const EVERY: Duration = Duration::from_secs(120);
 const PERIOD: u64 = 12 * 3_600;
 const DOWN: std::ops::Range<u64> = 5 * 3_600..6 * 3_600;
@@ -27,7 +27,7 @@ pub(crate) fn breaker(config: Config) -> Shared {
     Arc::new(Breaker::new(config, TokioClock))
 }
 
-/// Answers after a tenth of a second, or not. A clone is the same.
+/// Responds after a tenth of a second, or fails. Clones share its state.
 #[derive(Clone)]
 pub(crate) struct Supplier {
     began: Instant,
@@ -36,19 +36,19 @@ pub(crate) struct Supplier {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// How often each request was answered.
+    /// How often each request succeeded.
     answered: HashMap<String, u32>,
-    /// Requests while it was down, in all, and in the worst hour.
+    /// Requests while it was down: in total, and in the worst hour.
     wasted: u32,
     worst: u32,
     this_hour: (u64, u32),
-    /// The outages after which it was asked again, and after how many seconds at the latest.
+    /// The number of outages after which it was called again, and the longest delay in seconds.
     back: (u32, u64),
-    /// The last outage after which it was asked.
+    /// The last outage after which it was called.
     asked_after: u64,
 }
 
-/// Whether the supplier is down so long after the beginning.
+/// Whether the supplier is down this long after the start.
 pub(crate) fn is_down(time: Duration) -> bool {
     DOWN.contains(&(time.as_secs() % PERIOD))
 }
@@ -88,8 +88,8 @@ impl Supplier {
         self.seen.lock().unwrap().wasted
     }
 
-    /// Each request of so many jobs was answered, once; at most `worst` were wasted in an hour, and a minute after it
-    /// was asked again.
+    /// Each of this many jobs succeeded exactly once; at most `worst` requests were wasted in an hour, and the supplier
+    /// was called again within a minute of its return.
     pub(crate) fn was_spared(&self, answered: usize, worst: u32) {
         let seen = self.seen.lock().unwrap();
         let twice = seen.answered.iter().find(|(_, times)| **times > 1);
@@ -101,7 +101,7 @@ impl Supplier {
     }
 }
 
-/// Whom it told, and of what.
+/// Who was notified, and of what.
 #[derive(Clone, Default)]
 pub(crate) struct Mail(pub(crate) Arc<Mutex<Vec<(JobId, Status)>>>);
 
@@ -113,7 +113,7 @@ impl Notifier for Mail {
 }
 
 impl Mail {
-    /// Nobody is told twice of one job.
+    /// No job is notified twice.
     pub(crate) fn told(&self) -> usize {
         let mut told: Vec<JobId> = self.0.lock().unwrap().iter().map(|(id, _)| *id).collect();
         let all = told.len();
@@ -124,35 +124,35 @@ impl Mail {
     }
 }
 
-/// Asks seldom, and forgets soon, as a week is long.
+/// Polls rarely and forgets quickly, because a week is long.
 pub(crate) fn shop(store: &MemoryStore) -> StepsBuilder<MemoryStore> {
     Steps::builder(store.clone())
         .poll(10 * SECOND)
         .retention(2 * HOUR)
 }
 
-/// Tries that outlast an outage.
+/// Enough tries to outlast an outage.
 pub(crate) const fn patient() -> Schedule {
     Schedule::new()
         .first(Duration::from_secs(10))
         .growth(2.0)
         .longest(Duration::from_secs(600))
         .tries(20)
-        // An outage lasts for an hour; a job that is rejected in all of it is done soon after.
+        // An outage lasts for an hour; a job that is rejected throughout is done soon afterwards.
         .tell_after(Duration::from_secs(7_200))
 }
 
-/// What was seen of the jobs of a week.
+/// What was observed of a week's jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     pub(crate) kept: usize,
-    /// The most that the store held.
+    /// The largest number of jobs in the store.
     most: usize,
-    /// Lines in the histories of all jobs.
+    /// The number of lines in the histories of all jobs.
     pub(crate) charged: u32,
 }
 
-/// A week of jobs; then an hour for those that are left. `each` keeps one, by its number.
+/// A week of jobs, then an hour for those that are left. `each` keeps the job of this number.
 pub(crate) async fn week(store: &MemoryStore, mut each: impl AsyncFnMut(usize)) -> Jobs {
     let began = Instant::now();
     let mut jobs = Jobs::default();
@@ -176,7 +176,7 @@ pub(crate) async fn week(store: &MemoryStore, mut each: impl AsyncFnMut(usize)) 
 }
 
 impl Jobs {
-    /// None is left, and the store held those of a few hours at most.
+    /// No job is left, and the store never held more than a few hours' worth.
     pub(crate) async fn are_done(&self, store: &MemoryStore) {
         let counts = store.counts().await.unwrap();
         let rest = counts.jobs.iter();

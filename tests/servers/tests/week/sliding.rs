@@ -1,4 +1,4 @@
-//! A share of failures within a sliding time, and a limit of the calls in flight.
+//! A ratio of failures over a sliding time, and a limit on the calls in flight.
 
 use std::error::Error;
 use std::mem::forget;
@@ -16,7 +16,7 @@ use test_support::week::{Host, config, protects, week, week_by_hand};
 
 type Sliding<C> = Breaker<C, NativeWord, SlidingRatio<C>>;
 
-/// Half of a minute's calls: by them alone.
+/// Half of the calls of the last minute must fail; no other rule trips.
 fn half() -> Config {
     let ratio = Ratio::percent(50).within(60 * SECOND).min_calls(10);
     config().tally_only().failure_ratio(ratio)
@@ -49,7 +49,7 @@ async fn a_time_out_around_an_attempt() {
     protects(&week(&host, || async { ask().await.is_ok() }).await, 110);
 }
 
-/// Two callers, each with a thread and so a shard of its own.
+/// Two callers, each with its own thread and therefore its own shard.
 #[test]
 fn one_breaker_in_two_places() {
     let (host, clock) = (Host::default(), ManualClock::new());
@@ -105,7 +105,7 @@ fn permits_that_are_dropped_in_the_middle() {
     protects(&week, 110);
 }
 
-/// By up to two seconds, at each third call.
+/// The clock steps back by up to two seconds at every third call.
 #[test]
 fn a_clock_that_steps_back_again_and_again() {
     let (host, clock) = (Host::default(), ManualClock::new());
@@ -122,8 +122,8 @@ fn a_clock_that_steps_back_again_and_again() {
     protects(&week, 110);
 }
 
-/// Calls that hang for 25 s, of which nobody waits for the end: no failure is ever reported. The host is back before
-/// the last probe has ended, and that before the open time after it.
+/// Calls hang for 25 s and their callers do not wait, so no failure is ever reported. The host is back before the last
+/// probe has ended, and that probe ends before the open time that follows it.
 #[tokio::test(start_paused = true)]
 async fn calls_in_flight_of_clones() {
     let host = Host::hanging();

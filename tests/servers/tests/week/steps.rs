@@ -7,7 +7,7 @@ use super::SECOND;
 use super::shop::{Mail, Shared, Supplier, breaker, patient, shop, week};
 use test_support::week::config;
 
-/// What each program has.
+/// What all programs share.
 pub(super) struct Program {
     store: MemoryStore,
     supplier: Supplier,
@@ -34,8 +34,8 @@ impl Program {
         self
     }
 
-    /// A week of jobs for one worker: each of its steps is done once, and a try charged for each request in vain, at most
-    /// `worst` in an hour.
+    /// A week of jobs for one worker: each step runs once, and each wasted request is charged as a try, at most `worst`
+    /// in an hour.
     pub(super) async fn run(self, steps_of_a_job: usize, worst: u32) {
         let steps = self.steps.build().unwrap();
         let _worker = steps.work();
@@ -52,7 +52,7 @@ impl Program {
     }
 }
 
-/// Two steps in two lanes, of one supplier.
+/// Two steps in two lanes of one supplier.
 fn orders(supplier: &Supplier) -> Workflow<u64> {
     let step = |name: &'static str| {
         let supplier = supplier.clone();
@@ -70,7 +70,7 @@ fn orders(supplier: &Supplier) -> Workflow<u64> {
         .step("parcel", "logistics", step("parcel"))
 }
 
-/// One step, whose call goes through a breaker.
+/// One step whose call passes through a breaker.
 fn guarded_orders(supplier: &Supplier, breaker: &Shared) -> Workflow<u64> {
     let (supplier, breaker) = (supplier.clone(), breaker.clone());
     let workflow = Workflow::new("order").schedule(patient());
@@ -93,7 +93,7 @@ async fn the_same_breaker_in_two_lanes() {
     program.run(2, 70).await;
 }
 
-/// A week of jobs of one step, whose calls go through a breaker that its lane may have, too.
+/// A week of one-step jobs whose calls pass through a breaker that the lane may share.
 pub(super) async fn one_step(
     orders: impl FnOnce(&Supplier, &Shared) -> Workflow<u64>,
     lane: impl FnOnce(Lane, Shared) -> Lane,
@@ -104,7 +104,7 @@ pub(super) async fn one_step(
     program.lane(lane).run(1, 70).await;
 }
 
-/// The first mistake that everybody makes: the lane's breaker guards the calls within the step, too.
+/// The most common first mistake: the lane's breaker also guards the calls within the step.
 #[tokio::test(start_paused = true)]
 async fn a_step_that_calls_through_the_breaker_of_its_lane() {
     one_step(guarded_orders, Lane::guarded).await;
@@ -120,7 +120,7 @@ async fn a_lane_without_a_breaker_whose_steps_have_one() {
     one_step(guarded_orders, |lane, _| lane).await;
 }
 
-/// Two breakers; a time-out around each `run`; a worker that is dropped each hour for another one.
+/// Two breakers; a timeout around each `run`; every hour the worker is dropped and replaced by another.
 #[tokio::test(start_paused = true)]
 async fn runs_and_workers_that_are_dropped() {
     let [billing, logistics] = [(); 2].map(|()| breaker(config()));
@@ -149,7 +149,7 @@ async fn runs_and_workers_that_are_dropped() {
     assert_eq!(program.mail.told(), 0);
 }
 
-/// What is rejected while the traffic returns costs nothing, and does not come back at once.
+/// Jobs that are rejected while traffic returns are not charged a try, and do not come back at once.
 #[tokio::test(start_paused = true)]
 async fn a_gradual_return_in_a_lane_that_does_not_know_of_it() {
     let billing = breaker(config().gradual_return(10, 60 * SECOND));

@@ -1,4 +1,4 @@
-//! Jobs that are held up, known to some workers only, or unreadable; a store that is slow; room for few requests.
+//! Jobs that are held up, known to only some workers, or unreadable; a slow store; and little room for requests.
 
 use std::collections::HashMap;
 use std::io;
@@ -28,8 +28,8 @@ impl Taken {
     }
 }
 
-/// Orders of even numbers go to the supplier, the others to a host that is always there; both through breakers of their
-/// own within the step.
+/// Orders with even numbers go to the supplier, the others to a host that is always up; both pass through their own
+/// breakers within the step.
 fn two_hosts(supplier: &Supplier, taken: &Taken, began: Instant) -> Workflow<(u64, Duration)> {
     let [first, second]: [Shared; 2] = [(); 2].map(|()| breaker(config()));
     let (supplier, taken) = (supplier.clone(), taken.clone());
@@ -51,7 +51,7 @@ fn two_hosts(supplier: &Supplier, taken: &Taken, began: Instant) -> Workflow<(u6
     workflow.step("order", "orders", step)
 }
 
-/// Both hosts in one lane without a breaker, one step at a time: thirty jobs of the one that is down are held up.
+/// Both hosts share one lane without a breaker, one step at a time: thirty jobs of the host that is down are held up.
 #[tokio::test(start_paused = true)]
 async fn jobs_of_a_host_that_is_down_do_not_keep_those_of_another_in_their_lane() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
@@ -75,8 +75,8 @@ async fn jobs_of_a_host_that_is_down_do_not_keep_those_of_another_in_their_lane(
     assert!(taken.longest() < Some(15 * SECOND), "{:?}", taken.longest());
 }
 
-/// Every day a new release with a step more: its workers come an hour before those of the old one go. A store that answers
-/// after a second.
+/// Every day a new release adds a step: its workers start an hour before the old ones stop. The store responds after a
+/// second.
 #[tokio::test(start_paused = true)]
 async fn a_rolling_deploy_every_day_over_a_slow_store() {
     let (store, supplier, mail) = (FaultyStore::default(), Supplier::new(), Mail::default());
@@ -127,7 +127,8 @@ async fn a_rolling_deploy_every_day_over_a_slow_store() {
     assert_eq!(jobs.charged, supplier.wasted());
 }
 
-/// Each day a job whose state is that of another program: it is parked, a person is told once, and all others are done.
+/// Every day there is a job whose state belongs to another program: it is parked, an operator is notified once, and all
+/// other jobs are done.
 #[tokio::test(start_paused = true)]
 async fn states_that_nobody_reads_are_parked_told_once_and_in_nobodys_way() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
@@ -163,7 +164,7 @@ async fn states_that_nobody_reads_are_parked_told_once_and_in_nobodys_way() {
     let are_unreadable = |key: &str| key.starts_with("unreadable");
     assert_eq!(rest.len(), unreadable, "{rest:?}");
     for job in rest {
-        // Every ten minutes somebody who knows its step looks whether it can read it, too.
+        // Every ten minutes a worker that knows the step checks whether it can read the state.
         assert!(are_unreadable(&job.key) && job.is_told, "{job:?}");
         assert_eq!(store.history(job.id).await.unwrap().len(), 1);
     }
