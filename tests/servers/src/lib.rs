@@ -1,11 +1,11 @@
-//! Tests of the packages for servers together.
+//! Tests that combine several of the packages for servers.
 //!
 //! | program in `tests` | what it shows |
 //! |---|---|
-//! | `liveness` | whatever happens, a dead resource trips and a healthy one is served again, within stated bounds |
-//! | `week` | what users write first, over a week of virtual time |
-//! | `keepers` | every observer that keeps the last state shows what the word says |
-//! | `peers` | what the test suites of other circuit breakers check |
+//! | `liveness` | a dead resource trips its breaker and a healthy one is served again, within stated bounds |
+//! | `week` | programs that users write first, over a week of virtual time |
+//! | `keepers` | every observer that keeps the last state shows the state in the word |
+//! | `peers` | cases from the test suites of other circuit breakers |
 
 /// The code blocks of the guide, compiled and run.
 #[cfg(doctest)]

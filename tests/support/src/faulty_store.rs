@@ -1,4 +1,4 @@
-//! A store that fails as a test says, in front of one in memory.
+//! A store that fails when a test tells it to, in front of one in memory.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,22 +9,22 @@ use atomic_breaker_steps::{
 };
 use tokio::time::sleep;
 
-/// How it answers.
+/// How it responds.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// With this error.
     Error(String),
-    /// Never.
+    /// It never returns.
     Silence,
-    /// By a panic.
+    /// It panics.
     Panic,
-    /// It does what it was asked for, and says so after this time.
+    /// It performs the request, and returns after this time.
     Late(Duration),
-    /// It does nothing, and says so after this time.
+    /// It does nothing, and returns success after this time.
     Fails(Duration),
 }
 
-/// What it is asked for.
+/// The kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     Put,
@@ -41,12 +41,12 @@ pub enum Asked {
     Forget,
 }
 
-/// The way of one process to the jobs. A clone is the same.
+/// One process's access to the jobs. Clones are the same.
 #[derive(Clone, Default)]
 pub struct FaultyStore {
     pub jobs: MemoryStore,
     fault: Arc<Mutex<Option<Fault>>>,
-    /// So often, of one kind of calls.
+    /// This many calls of one kind fail.
     next: Arc<Mutex<Vec<(Asked, Fault, u32)>>>,
     /// Saves with this job among them fail.
     refused: Arc<Mutex<Option<JobId>>>,
@@ -54,7 +54,7 @@ pub struct FaultyStore {
 }
 
 impl FaultyStore {
-    /// Another way to the same jobs.
+    /// Another access to the same jobs.
     pub fn to(jobs: &MemoryStore) -> Self {
         Self {
             jobs: jobs.clone(),
@@ -62,17 +62,17 @@ impl FaultyStore {
         }
     }
 
-    /// All calls, until it is set again.
+    /// Sets the behaviour of all calls until it is set again.
     pub fn set(&self, fault: Option<Fault>) {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// So many calls of this kind, the next ones.
+    /// Sets the behaviour of the next calls of this kind.
     pub fn next(&self, asked: Asked, calls: u32, fault: Fault) {
         self.next.lock().unwrap().push((asked, fault, calls));
     }
 
-    /// How many of those are still to come.
+    /// How many of those calls are still to come.
     pub fn left(&self) -> u32 {
         let next = self.next.lock().unwrap();
         next.iter().map(|(.., left)| left).sum()
@@ -82,12 +82,12 @@ impl FaultyStore {
         *self.refused.lock().unwrap() = Some(job);
     }
 
-    /// What it was asked for, in order.
+    /// The requests so far, in order.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often it was asked how many jobs there are.
+    /// How often the jobs were counted.
     pub fn counted(&self) -> usize {
         let asked = self.asked();
         asked.iter().filter(|each| **each == Asked::Counts).count()
@@ -105,7 +105,7 @@ impl FaultyStore {
         self.fault.lock().unwrap().clone()
     }
 
-    /// A panic comes at once, not when the answer is waited for.
+    /// A panic is immediate, and does not wait until the future is polled.
     fn answer<T: Send>(
         &self,
         asked: Asked,

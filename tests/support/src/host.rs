@@ -12,7 +12,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// `serve` gets a connection, and how many came before since they were last asked for.
+    /// `serve` gets a connection, and the number of connections since the count was last read.
     pub fn serving(serve: fn(TcpStream, u32)) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -22,7 +22,7 @@ impl Server {
             for connection in listener.incoming() {
                 let number = counter.fetch_add(1, Ordering::Relaxed);
                 let connection = connection.unwrap();
-                // One that hangs does not hold up the others.
+                // A connection that hangs does not hold up the others.
                 thread::spawn(move || serve(connection, number));
             }
         });
@@ -36,13 +36,13 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// Since the last time.
+    /// The count since the last reading.
     pub fn connections(&self) -> u32 {
         self.connections.swap(0, Ordering::Relaxed)
     }
 }
 
-/// Where nobody listens, as long as this lives: the port is that of the other end of a connection.
+/// An address without a listener, as long as this value lives: the port is that of the other end of a connection.
 pub struct Down {
     pub url: String,
     _held: (TcpListener, TcpStream),

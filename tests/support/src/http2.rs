@@ -1,4 +1,4 @@
-//! HTTP/2 by hand, as far as hosts are needed that break it.
+//! A minimal HTTP/2 server, for hosts that violate the protocol.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ pub const REFUSED_STREAM: u32 = 7;
 pub const ENHANCE_YOUR_CALM: u32 = 11;
 
 impl Http2 {
-    /// After its preface, which is answered by settings.
+    /// Reads the preface and responds with settings.
     pub fn accept(mut connection: TcpStream) -> Self {
         let mut preface = [0; 24];
         let _ = connection.read_exact(&mut preface);
@@ -29,7 +29,7 @@ impl Http2 {
         let _ = self.0.write_all(&frame);
     }
 
-    /// The stream of the next request; none when the client has gone.
+    /// The stream of the next request, or `None` if the client has gone.
     pub fn request(&mut self) -> Option<u32> {
         loop {
             let mut head = [0; 9];
@@ -39,7 +39,7 @@ impl Http2 {
             self.0.read_exact(&mut payload).ok()?;
             match (kind, flags & 1) {
                 (1, _) => return Some(u32::from_be_bytes(stream)),
-                // Settings and pings want to be acknowledged.
+                // Settings and pings must be acknowledged.
                 (4, 0) => self.write(4, 1, 0, &[]),
                 (6, 0) => self.write(6, 1, 0, &payload),
                 _ => {}
@@ -52,7 +52,7 @@ impl Http2 {
         self.write(1, 0b101, stream, &[0x88]);
     }
 
-    /// "200 OK", and a body that has begun.
+    /// "200 OK", and the start of a body.
     pub fn begin(&mut self, stream: u32) {
         self.write(1, 0b100, stream, &[0x88]);
         self.write(0, 0, stream, b"begun");
@@ -62,7 +62,7 @@ impl Http2 {
         self.write(3, 0, stream, &reason.to_be_bytes());
     }
 
-    /// No stream after `last` was looked at.
+    /// Says that no stream after `last` was processed.
     pub fn go_away(&mut self, last: u32, reason: u32) {
         let payload = [last.to_be_bytes(), reason.to_be_bytes()].concat();
         self.write(7, 0, 0, &payload);

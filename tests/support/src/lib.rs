@@ -1,4 +1,4 @@
-//! What the tests of several packages share.
+//! Code that the tests of several packages share.
 //!
 //! | module | contents |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `mount` | a small file system in memory, which can fill up |
 //! | `week` | a host that is down for an hour, twice a day, and its requests (feature `week`) |
 //! | `faulty_store` | a store of jobs that fails when a test tells it to (feature `jobs`) |
-//! | `stores` | what the tests of databases of jobs share (feature `jobs`) |
+//! | `stores` | tests shared by the databases of jobs (feature `jobs`) |
 #![allow(
     missing_docs,
     missing_debug_implementations,

@@ -1,12 +1,12 @@
-//! A file system of a test's own, in memory and small, where the test may mount one.
+//! A small file system in memory for one test, if the test may mount one.
 
 use std::path::Path;
 use std::process::Command;
 
 const REQUIRED: &str = "ATOMIC_BREAKER_NEEDS_MOUNT";
 
-/// What runs the program that is added, with so much room in the folder. `None` where nothing may be mounted: that is
-/// said, and fails where the environment demands it.
+/// A command that runs the given program with this much space in the folder. Returns `None` if mounting is not allowed:
+/// it prints that, and fails if the environment demands the test.
 pub fn with_room(size: &str, folder: &Path) -> Option<Command> {
     let tried = command(size, folder).arg("true").output();
     let why = match tried {

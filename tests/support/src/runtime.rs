@@ -1,4 +1,4 @@
-//! As much of a runtime as these tests need.
+//! The parts of an async runtime that these tests need.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -25,7 +25,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Is woken by a thread after so long.
+/// Is woken by a thread after this long.
 pub async fn sleep(time: Duration) {
     let end = Instant::now() + time;
     poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! A host that is down for an hour, twice a day, and what becomes of the requests of a week.
+//! A host that is down for an hour, twice a day, and the results of a week's requests.
 
 use std::future::pending;
 use std::io;
@@ -13,12 +13,12 @@ const WEEK_S: u64 = 7 * 24 * 3_600;
 const PERIOD_S: u64 = 12 * 3_600;
 const DOWN_S: std::ops::Range<u64> = 5 * 3_600..6 * 3_600;
 
-/// What the programs set: where the open time stays as it is, an hour costs 720 probes.
+/// The rules of the programs: with a constant open time, an hour costs 720 probes.
 pub const fn config() -> Config {
     Config::new().exponential(2, Duration::from_secs(60))
 }
 
-/// A host that answers, or not. Clones are the same host.
+/// A host that responds or fails. Clones are the same host.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     is_down: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// While it is down it gives no answer at all, where others say so.
+    /// While it is down it does not respond at all, instead of failing.
     pub fn hanging() -> Self {
         Self {
             hangs: true,
@@ -57,7 +57,7 @@ impl Host {
     }
 }
 
-/// What became of the requests, of those of the worst outage.
+/// The results of the requests, with those of the worst outage.
 #[derive(Debug, Default)]
 pub struct Week {
     /// Calls that reached the host while it was down.
@@ -70,14 +70,15 @@ pub struct Week {
     failed_in_health: u32,
 }
 
-/// At most `wasted` of the 3,600 requests of an outage reach the host, and a minute after it they succeed.
+/// At most `wasted` of the 3,600 requests of an outage reach the host, and requests succeed within a minute of its
+/// return.
 pub fn protects(week: &Week, wasted: u32) {
     assert_eq!((week.back, week.failed_in_health), (14, 0), "{week:?}");
     assert!(week.wasted <= wasted && week.wasted >= 3, "{week:?}");
     assert!(week.back_after_s <= 61, "{week:?}");
 }
 
-/// When requests are made: each second around an outage, each minute otherwise.
+/// When requests are made: every second around an outage, every minute otherwise.
 fn seconds() -> impl Iterator<Item = u64> {
     (0..WEEK_S).filter(|second| {
         let phase = second % PERIOD_S;
@@ -85,7 +86,7 @@ fn seconds() -> impl Iterator<Item = u64> {
     })
 }
 
-/// Sees each request, before and after.
+/// Is notified before and after each request.
 struct Judge<'a> {
     host: &'a Host,
     week: Week,
@@ -127,13 +128,13 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// A week of paused time. `ask` makes a request, and answers whether it succeeded.
+/// A week of paused time. `ask` makes a request, and returns whether it succeeded.
 pub async fn week<F: Future<Output = bool>>(host: &Host, mut ask: impl FnMut() -> F) -> Week {
     let begin = Instant::now();
     let mut judge = Judge::new(host);
     for due in seconds() {
         sleep_until(begin + Duration::from_secs(due)).await;
-        // Later than it was due, where the last one took long.
+        // The request is late if the previous one took long.
         let second = begin.elapsed().as_secs();
         judge.before(second);
         judge.after(second, ask().await);
@@ -141,7 +142,7 @@ pub async fn week<F: Future<Output = bool>>(host: &Host, mut ask: impl FnMut() -
     judge.week
 }
 
-/// A week by a clock that is moved by hand; requests may move it, too.
+/// A week on a clock that the test advances; requests may advance it, too.
 pub fn week_by_hand(host: &Host, clock: &ManualClock, mut ask: impl FnMut() -> bool) -> Week {
     let begin = clock.now_ms();
     let mut judge = Judge::new(host);

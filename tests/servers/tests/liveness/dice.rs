@@ -1,4 +1,4 @@
-//! Random numbers that a seed draws again, and the clock that all breakers of a scenario read.
+//! Random numbers that a seed reproduces, and the clock that all breakers of a scenario read.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 /// Repeats one scenario.
 const SEED: &str = "ATOMIC_BREAKER_LIVENESS_SEED";
-/// So many times as many scenarios.
+/// Multiplies the number of scenarios.
 const MORE: &str = "ATOMIC_BREAKER_LIVENESS";
 
-/// The seeds of a run: others in each, unless one is asked for.
+/// The seeds of a run: different in each run, unless one is given.
 pub(crate) fn seeds(usual: u64) -> Vec<u64> {
     if let Ok(seed) = std::env::var(SEED) {
         return vec![seed.parse().expect("the seed is a whole number")];
@@ -54,7 +54,7 @@ impl Dice {
         range.start + self.below(u64::from(range.end - range.start)) as u32
     }
 
-    /// In so many of a hundred cases.
+    /// Returns true in this many of a hundred cases.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -75,24 +75,24 @@ thread_local! {
     static DRAWN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The clock of the breakers: tokio's time since the scenario began, and what the scenario has it ahead by.
+/// The clock of the breakers: tokio's time since the scenario began, plus an offset set by the scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Time;
 
 impl Time {
-    /// A scenario begins, at this reading.
+    /// Starts a scenario with this reading.
     pub(crate) fn begin(at_ms: u32, seed: u64) {
         BEGAN.set(Some(Instant::now()));
         AHEAD_MS.set(at_ms);
         DRAWN.set(seed);
     }
 
-    /// It steps back by so many milliseconds.
+    /// Steps back by this many milliseconds.
     pub(crate) fn step_back(ms: u32) {
         AHEAD_MS.set(AHEAD_MS.get().wrapping_sub(ms));
     }
 
-    /// It goes on where it would be without the step.
+    /// Steps forward again by this many milliseconds.
     pub(crate) fn step_on(ms: u32) {
         AHEAD_MS.set(AHEAD_MS.get().wrapping_add(ms));
     }

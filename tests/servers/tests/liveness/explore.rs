@@ -1,4 +1,4 @@
-//! Scenarios by seeds that differ from run to run, and what they came to.
+//! Scenarios with seeds that differ from run to run, and their results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use super::dice::{how_to_repeat, seeds};
 use super::scenario::World;
 use super::stack::Stack;
 
-/// What all scenarios of a stack came to.
+/// The results of all scenarios of a stack.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) rejected: u32,
     pub(crate) served: u32,
     pub(crate) trips: u32,
-    /// The longest time until calls were served for good, and what was promised then.
+    /// The longest time until calls were served for good, and the bound that applied.
     pub(crate) slowest: (Duration, Duration),
 }
 
-/// Explores so many scenarios of a stack.
+/// Explores this many scenarios of a stack.
 pub(crate) fn explore<S: Stack>(test: &str, scenarios: u64) {
     let mut totals = Totals::default();
     let seeds = seeds(scenarios);

@@ -1,4 +1,4 @@
-//! The resource: ill in some way, and then well for good.
+//! The resource: first unhealthy in some way, and then healthy for good.
 
 use std::fmt;
 use std::future::pending;
@@ -10,25 +10,25 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::dice::Dice;
 
-/// The limit of each call, which whoever calls sets as the guide says: inside.
+/// The limit of each call, which the caller sets inside the breaker, as the guide says.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
-/// A resource that is well answers sooner, and no configuration calls that slow.
+/// A healthy resource responds sooner, and no configuration counts that as slow.
 pub(crate) const LONGEST_ANSWER: Duration = Duration::from_millis(900);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Health {
     Well,
-    /// Says at once that it cannot.
+    /// Fails at once.
     Dead,
-    /// Never answers.
+    /// Never responds.
     Hangs,
-    /// Answers after the callers' limit.
+    /// Responds after the callers' limit.
     Slow,
-    /// So many of a hundred calls fail.
+    /// This many of a hundred calls fail.
     Errs(u32),
-    /// Well and dead by turns of so long.
+    /// Alternates between healthy and dead, each for this long.
     Flaps(Duration),
-    /// Asks to be left alone for so many seconds.
+    /// Asks to be left alone for this many seconds.
     Limits(u32),
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// A clone is the same.
+/// Clones are the same host.
 #[derive(Clone)]
 pub(crate) struct Host(Arc<Shared>);
 
@@ -101,7 +101,7 @@ impl Host {
         self.0.reached.load(Relaxed)
     }
 
-    /// Whether this call fails although all is well.
+    /// Whether this call fails although the host is healthy.
     fn fails_once(&self) -> bool {
         let Some(each) = self.0.fails_each else {
             return false;
@@ -115,7 +115,7 @@ impl Host {
         fails
     }
 
-    /// Without a limit: it is limited elsewhere.
+    /// Has no limit of its own: the call is limited elsewhere.
     pub(crate) async fn answer_without_limit(&self) -> Result<u32, Trouble> {
         self.0.reached.fetch_add(1, Relaxed);
         let trouble = Trouble { retry_after: None };

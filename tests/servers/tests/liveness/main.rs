@@ -1,24 +1,24 @@
-//! Liveness: a resource that fails for good is tripped within a stated number of its calls, and one that is well for good
-//! is served again within a stated time, whatever was cancelled, lost, killed or forged before.
+//! Liveness: a resource that fails for good trips its breaker within a stated number of calls, and one that is healthy
+//! for good is served again within a stated time, whatever was cancelled, lost, killed or forged before.
 //!
-//! Each stack is put before a resource that is ill in some way (dead, hanging, slow, failing by a share, flapping, asking
-//! to be left alone) and then well for good, in virtual time, by seeds that differ from run to run. Callers hang up at any
-//! await, and lose, drop, delay or repeat their reports; callbacks panic; operators command and replace rules; clocks step
-//! back and wrap.
+//! Each stack is put before a resource that is unhealthy in some way (dead, hanging, slow, partly failing, flapping,
+//! asking to be left alone) and then healthy for good, in virtual time, with seeds that differ from run to run. Callers
+//! hang up at any await, and lose, drop, delay or repeat their reports; callbacks panic; operators command and replace
+//! rules; clocks step back and wrap.
 //!
 //! | file | what |
 //! |---|---|
-//! | `dice` | random numbers that a seed draws again; the clock |
+//! | `dice` | random numbers that a seed reproduces; the clock |
 //! | `host` | the resource |
 //! | `faulty_store` | a store of jobs that fails |
 //! | `stack` | what all stacks have in common |
 //! | `rules` | rules, commands, and the bound of one breaker |
-//! | `explore` | scenarios by seeds |
+//! | `explore` | scenarios from seeds |
 //! | `scenario` | what happens to a stack, and whether it serves again in time |
 //! | `watch` | whether it has tripped in time |
 //! | `stacks` | the stacks, each with its bound |
 //!
-//! `ATOMIC_BREAKER_LIVENESS=100` explores so many times as many scenarios; one that fails says how to repeat it.
+//! `ATOMIC_BREAKER_LIVENESS=100` explores a hundred times as many scenarios; one that fails says how to repeat it.
 #![cfg(all(
     any(target_os = "linux", target_os = "android"),
     target_has_atomic = "64"

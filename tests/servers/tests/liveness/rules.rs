@@ -1,4 +1,4 @@
-//! Rules as anybody may write them, what operators do, and the bound of one breaker.
+//! Arbitrary valid rules, operators' commands, and the bound of one breaker.
 
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ pub(crate) fn command(breaker: &dyn Control, dice: &mut Dice) {
     };
 }
 
-/// The longest open time that an operator demands.
+/// The longest open time that an operator requests.
 const DEMANDED_MS: u32 = 20_000;
 
-/// The operator ends what he holds, twice at most.
+/// The operator ends every hold, with two commands at most.
 pub(crate) fn let_go(breaker: &dyn Control) {
     for _ in 0..2 {
         match breaker.state() {
@@ -37,13 +37,13 @@ pub(crate) fn let_go(breaker: &dyn Control) {
     }
 }
 
-/// The bound of one breaker by its rules, and what goes into it:
+/// The bound of one breaker according to its rules, and its parts:
 ///
 /// ```text
 /// old     calls begun before may end, or be given up, until then: the longer of LATEST and 16 leases
 /// open    the longest open time, grown or demanded, with its jitter, and 1/8 and two ticks for how the word rounds
-/// probes  close_after × (the answer of one + the pause between two calls)
-/// rounds  where answers take longer than the lease, rounds of doubling leases are lost: 2 × the answer, and the pause
+/// probes  close_after × (the response of one + the pause between two calls)
+/// rounds  if responses take longer than the lease, rounds of doubling leases are lost: 2 × the response, and the pause
 ///         before the call that begins each of five
 /// return  the time of the gradual return, and one more call
 /// behind  by how much its clock is behind
@@ -68,7 +68,7 @@ fn longest(rules: &[Config], time: impl Fn(&Config) -> Duration) -> Duration {
     rules.iter().map(time).max().unwrap_or_default()
 }
 
-/// The longest open time that these rules make.
+/// The longest open time that these rules allow.
 pub(crate) fn open_of(rules: &[Config]) -> Duration {
     let demanded = Duration::from_millis(DEMANDED_MS.into());
     let open = longest(rules, |config| {
@@ -80,7 +80,7 @@ pub(crate) fn open_of(rules: &[Config]) -> Duration {
     open * 9 / 8 + Duration::from_millis(128)
 }
 
-/// Rules as anybody may write them, for scenarios that take minutes.
+/// Arbitrary valid rules, for scenarios that take minutes.
 pub(crate) fn rules(dice: &mut Dice) -> Config {
     let open = dice.ms(50..3_000);
     let probes = dice.within(1..4);
@@ -108,11 +108,11 @@ pub(crate) fn rules(dice: &mut Dice) -> Config {
     config
 }
 
-/// The rules by which failures in a row trip.
+/// The rules that trip on consecutive failures.
 pub(crate) fn trips_of(rules: &[Config]) -> Trips {
     let after = rules.iter().filter_map(|config| {
         let within = config.get_failures_within();
-        // A window that begins anew: so many may fall into two.
+        // A window that starts over: twice this many failures may fall into two windows.
         let within = within.map(|(failures, _)| 2 * failures);
         config.get_consecutive_failures().or(within)
     });

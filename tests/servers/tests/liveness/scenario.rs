@@ -1,5 +1,5 @@
-//! A resource that is ill for a while and then well for good, callers of whom some misbehave, and two questions: was it
-//! tripped in time, and is it served again in time?
+//! A resource that is unhealthy for a while and then healthy for good, callers of which some misbehave, and two
+//! questions: did the breaker trip in time, and is the resource served again in time?
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -20,9 +20,9 @@ use super::host::{Health, Host, LONGEST_ANSWER};
 use super::stack::{Answer, Caller, Calm, Ending, Leave, Look, Nervous, Stack, Thrown};
 use super::watch::Watch;
 
-/// So many calls are under way at most.
+/// At most this many calls are under way.
 const CALLS: usize = 64;
-/// So many calls in a row are served once the bound is over.
+/// This many calls in a row must be served once the bound has passed.
 const AFTERWARDS: u32 = 20;
 
 pub(crate) struct World<S> {
@@ -31,24 +31,24 @@ pub(crate) struct World<S> {
     dice: RefCell<Dice>,
     health: Cell<Health>,
     gap_ms: u32,
-    /// Of a hundred callers, and of a hundred moments in which somebody might do something.
+    /// Percentages of callers, and of moments at which an operator or engine may act.
     unruly: u64,
     disturbed: u64,
     answers_after: Duration,
     under_way: Cell<usize>,
     behind_ms: Cell<u32>,
-    /// By how much a silence was shorter than the time in which the clock comes round.
+    /// By how much a silence was shorter than the time in which the clock wraps.
     short_ms: Cell<u32>,
     seen: RefCell<Totals>,
     watches: RefCell<Vec<Watch>>,
-    /// A panic that nobody threw on purpose.
+    /// A panic that was not thrown on purpose.
     broken: RefCell<Option<Box<dyn Any + Send>>>,
 }
 
 impl<S: Stack> World<S> {
     pub(crate) fn begin(seed: u64) -> Rc<Self> {
         let mut dice = Dice::new(seed);
-        // Half of all clocks wrap while the scenario runs, those of narrow words more often.
+        // Half of all clocks wrap while the scenario runs; those of narrow words wrap more often.
         let at_ms = if dice.percent(50) {
             0_u32.wrapping_sub(dice.within(0..60_000))
         } else {
@@ -97,7 +97,7 @@ impl<S: Stack> World<S> {
         }
     }
 
-    /// Some spells of illness, with health between some of them.
+    /// Several spells of trouble, with healthy times between some of them.
     pub(crate) async fn be_ill(self: &Rc<Self>) {
         let spells = self.draw(|dice| dice.within(1..5));
         for _ in 0..spells {
@@ -140,7 +140,7 @@ impl<S: Stack> World<S> {
             self.count_anew();
         }
         if is_quiet && S::IS_IDLE {
-            // For a while, or until the clock has come round, nearly or exactly.
+            // Waits for a while, or until the clock has wrapped, nearly or exactly.
             let round = Duration::from_millis(1 << 32);
             let quiet = self.draw(|dice| match dice.below(3) {
                 0 => dice.ms(1_000..3_000_000),
@@ -153,7 +153,7 @@ impl<S: Stack> World<S> {
             });
             sleep(quiet).await;
             self.count_anew();
-            // Where the clock has come round, what was counted before looks young again.
+            // Once the clock has wrapped, earlier counts look recent again.
             for watch in &mut *self.watches.borrow_mut() {
                 watch.come_round();
             }
@@ -174,7 +174,7 @@ impl<S: Stack> World<S> {
         self.check();
     }
 
-    /// Whether all went as it should so far.
+    /// Whether every check has passed so far.
     fn check(&self) {
         if let Some(panic) = self.broken.take() {
             resume_unwind(panic);
@@ -212,7 +212,7 @@ impl<S: Stack> World<S> {
         watch.judge(&*self.stack, (before, after), caller, answer, fails_always);
     }
 
-    /// Well for good: whoever is held up by what was before, only for so long.
+    /// From now on the resource is healthy: earlier trouble may delay callers only for a bounded time.
     pub(crate) async fn be_well(self: &Rc<Self>) {
         self.be(Health::Well);
         Nervous::allow(false);
@@ -279,7 +279,7 @@ impl<S: Stack> World<S> {
     }
 }
 
-/// The answer, unless the caller has hung up.
+/// The result, unless the caller has hung up.
 async fn leave(leave: Leave, call: impl Future<Output = Answer>) -> Option<Answer> {
     match leave {
         Leave::Never => Some(call.await),
@@ -300,7 +300,7 @@ async fn leave(leave: Leave, call: impl Future<Output = Answer>) -> Option<Answe
 }
 
 impl Ending {
-    /// Whether the call that begins now is to panic: none does any more once the resource is well for good, also if its
+    /// Whether the call that begins now is to panic: no call does once the resource is healthy for good, even if its
     /// caller has waited since before.
     pub(crate) fn panics(self) -> bool {
         self == Self::Panics && Nervous::is_allowed()

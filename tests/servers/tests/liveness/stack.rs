@@ -1,4 +1,4 @@
-//! What all stacks have in common: how they are called, disturbed, and what they promise.
+//! The interface of all stacks: how they are called and disturbed, and what they promise.
 
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use atomic_breaker_http::{
 use super::dice::{Dice, Time};
 use super::host::{Host, LIMIT, Trouble};
 
-/// What becomes of the right to a call.
+/// How the right to a call ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ending {
-    /// It is reported, once, as it was.
+    /// It is reported correctly, once.
     Reported,
-    /// So is the call, whose operation panics.
+    /// So is the call, but its operation panics.
     Panics,
-    /// It is never heard of again: a token that is lost, a task that hangs for good.
+    /// It never reports: a token that is lost, a task that hangs for good.
     Forgotten,
     /// It is dropped after this time, without a call.
     Dropped(Duration),
@@ -26,7 +26,7 @@ pub(crate) enum Ending {
     Late(Duration),
     /// It is reported twice.
     Twice,
-    /// It is nobody's fault.
+    /// It is reported as neither a success nor a failure.
     Ignored,
 }
 
@@ -35,12 +35,12 @@ pub(crate) enum Ending {
 pub(crate) enum Leave {
     Never,
     After(Duration),
-    /// Right before its future would be polled for that time.
+    /// Right before its future would be polled for the n-th time.
     AtPoll(u32),
 }
 
 impl Leave {
-    /// Of a hundred so many hang up.
+    /// This percentage of callers hangs up.
     pub(crate) fn any(percent: u64, dice: &mut Dice) -> Self {
         if !dice.percent(percent) {
             return Self::Never;
@@ -55,13 +55,13 @@ impl Leave {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
-    /// Which one of the stack's breakers it calls.
+    /// Which of the stack's breakers it calls.
     pub(crate) place: usize,
     pub(crate) ending: Ending,
     pub(crate) leave: Leave,
 }
 
-/// The longest that a permit which was granted before may still say something, but for those that are lost.
+/// The longest time for which a permit granted earlier may still report, except those that are lost.
 pub(crate) const LATEST: Duration = Duration::from_secs(6);
 
 impl Caller {
@@ -73,7 +73,7 @@ impl Caller {
         }
     }
 
-    /// Of a hundred so many do something that they should not.
+    /// This percentage of callers misbehaves.
     pub(crate) fn any(place: usize, unruly: u64, dice: &mut Dice) -> Self {
         let mut caller = Self::honest(place);
         if !dice.percent(unruly) {
@@ -100,45 +100,45 @@ impl Caller {
     }
 }
 
-/// What a caller saw.
+/// The result that a caller saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Served,
     Failed,
     Rejected,
-    /// It went its own way.
+    /// The call was handled elsewhere.
     Other,
 }
 
-/// After how many failing calls in a row it has tripped.
+/// The number of consecutive failing calls after which it has tripped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trips {
     pub(crate) after: u32,
-    /// At least as many failures as there were successes within this time.
+    /// The failures must also at least equal the successes within this time.
     pub(crate) outweighing: Duration,
 }
 
-/// What is so once the resource is well.
+/// The conditions once the resource is healthy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calm {
-    /// Between two calls.
+    /// The time between two calls.
     pub(crate) gap: Duration,
-    /// The resource answers after this time.
+    /// The resource responds after this time.
     pub(crate) answers_after: Duration,
-    /// The clock looks as if it were behind by so much: it has stepped back, or has nearly come round in a silence.
+    /// How far behind the clock may look: it has stepped back, or has nearly wrapped in a silence.
     pub(crate) behind: Duration,
 }
 
-/// How a breaker stands.
+/// The state of a breaker as callers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Calls are judged: it is closed, or traffic returns.
+    /// Calls count: it is closed, or traffic returns.
     pub(crate) is_closed: bool,
     pub(crate) epoch: u16,
 }
 
 impl Look {
-    /// Of a key that has no slot, as it has not failed.
+    /// A key that has no slot, because it has not failed.
     pub(crate) const NONE: Self = Self {
         is_closed: true,
         epoch: 0,
@@ -153,47 +153,47 @@ impl Look {
 }
 
 pub(crate) trait Stack: Sized + 'static {
-    /// How many breakers it has that are called on their own.
+    /// The number of breakers that are called separately.
     const PLACES: usize = 1;
-    /// By how much its clock may step back, in milliseconds: less than the guard band.
+    /// By how many milliseconds its clock may step back: less than the guard band.
     const STEP_MS: u32 = 60_000;
-    /// Also while the resource is well, one call of 25 fails, at most one in so long a time.
+    /// Even while the resource is healthy, one call of 25 fails, at most one per this time.
     const FAILS_EACH: Option<Duration> = None;
-    /// Whether nothing runs in it while nobody calls, so that weeks may pass.
+    /// Whether nothing runs in it between calls, so that weeks may pass.
     const IS_IDLE: bool = true;
-    /// Of a hundred callers so many hang up, also while the resource is well.
+    /// This percentage of callers hangs up, even while the resource is healthy.
     const LEAVE_PERCENT: u64 = 0;
 
     fn new(host: &Host, dice: &mut Dice) -> Self;
 
-    /// From when the resource is well for good until every call is served.
+    /// The time from when the resource is healthy for good until every call is served.
     fn bound(&self, calm: &Calm) -> Duration;
 
-    /// `None` where callers cannot tell a failure from a wait.
+    /// `None` if callers cannot tell a failure from a wait.
     fn trips(&self) -> Option<Trips>;
 
     /// One call.
     fn call(self: Rc<Self>, caller: Caller) -> impl Future<Output = Answer>;
 
-    /// How one of its breakers stands.
+    /// The view of one of its breakers.
     fn look(&self, place: usize) -> Look;
 
-    /// Something that operators, engines or workers do. Whether counts may have begun again.
+    /// Something that operators, engines or workers do. Returns whether counts may have started over.
     fn disturb(&self, dice: &mut Dice) -> bool;
 
-    /// The operator ends what is held by hand; what was killed is started again.
+    /// The operator releases every manual hold; killed processes are started again.
     fn settle(&self);
 
-    /// What else must be so in the end.
+    /// Further conditions at the end.
     fn finish(&self) -> impl Future<Output = ()> {
         std::future::ready(())
     }
 
-    /// For what is printed when it fails.
+    /// A description for the message of a failed scenario.
     fn describe(&self) -> String;
 }
 
-/// An answer of the resource, as the classifiers of all stacks take it.
+/// A result of the resource, as the classifiers of all stacks see it.
 pub(crate) fn outcome(result: &Result<u32, Trouble>) -> Outcome {
     match result {
         Ok(_) => Outcome::Success,
@@ -204,7 +204,7 @@ pub(crate) fn outcome(result: &Result<u32, Trouble>) -> Outcome {
     }
 }
 
-/// A call of the host through a breaker. One that is forgotten is as a process that is killed leaves it.
+/// A call of the host through a breaker. A forgotten call leaves the breaker as a killed process would.
 pub(crate) async fn call_through<C: Clock, W: Word, O: Observer>(
     breaker: &Breaker<C, W, (), O>,
     host: &Host,
@@ -227,14 +227,14 @@ pub(crate) async fn call_through<C: Clock, W: Word, O: Observer>(
     }
 }
 
-/// What is thrown by callbacks that panic, past the hook that prints panics.
+/// The payload of callbacks that panic, which bypasses the hook that prints panics.
 pub(crate) struct Thrown;
 
 pub(crate) fn throw() -> ! {
     resume_unwind(Box::new(Thrown))
 }
 
-/// An observer that panics in some of a hundred transitions, for as long as that is allowed.
+/// An observer that panics in a percentage of the transitions, for as long as that is allowed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Nervous {
     pub(crate) percent: u32,
@@ -263,7 +263,7 @@ impl Nervous {
 impl Observer for Nervous {
     fn transition(&self, _: &Transition) {
         use atomic_breaker_http::Clock;
-        // A second panic while one unwinds would end the program.
+        // A second panic during unwinding would end the program.
         if MAY_PANIC.get() && !std::thread::panicking() && Time.random() % 100 < self.percent {
             throw();
         }

@@ -1,4 +1,4 @@
-//! Whether a breaker has tripped in time.
+//! Checks whether a breaker has tripped in time.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::stack::{Answer, Caller, Ending, Look, Stack};
 
-/// What is known of the failures of one breaker.
+/// The known failures of one breaker.
 #[derive(Default)]
 pub(crate) struct Watch {
     epoch: u16,
@@ -20,20 +20,20 @@ impl Watch {
         self.failed = 0;
     }
 
-    /// The clock has come round: what was counted before looks young again.
+    /// The clock has wrapped: earlier counts look recent again.
     pub(crate) fn come_round(&mut self) {
         let now = Instant::now();
         self.successes.iter_mut().for_each(|at| *at = now);
     }
 
-    /// Whether it is not closed any more.
+    /// Whether it is no longer closed.
     pub(crate) fn has_tripped(&mut self, after: Look) -> bool {
         let was_closed = std::mem::replace(&mut self.was_closed, after.is_closed);
         was_closed && !after.is_closed
     }
 
-    /// Failures of calls that began in the epoch in which they end are counted, where all calls fail, and must trip in
-    /// time.
+    /// While all calls fail, failures count if their calls began in the epoch in which they end, and must trip the
+    /// breaker in time.
     pub(crate) fn judge<S: Stack>(
         &mut self,
         stack: &S,

@@ -41,7 +41,7 @@ impl Service<()> for Strict {
     fn call(&mut self, (): ()) -> Self::Future {
         assert!(
             std::mem::take(&mut self.is_ready),
-            "called without being asked"
+            "called without being polled"
         );
         std::future::ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! How many jobs are claimed in a second, of a lane beside one that is nine times as long and that no worker asks for.
+//! Measures how many jobs are claimed per second, in a lane beside one that is nine times as long and has no worker.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -21,7 +21,8 @@ fn job(lane: &'static str, key: u64) -> NewJob {
         .unwrap()
 }
 
-/// How long it takes to count them, too. The median of five rounds each; in each all that may be claimed are, exactly once, and given back.
+/// The duration including the counting of jobs. It is the median of five rounds; in each, all jobs that may be claimed
+/// are claimed exactly once, and given back.
 pub async fn measure<S: Store + Clone>(name: &str, store: S) {
     let jobs = number("ATOMIC_BREAKER_CLAIMS", 2_000);
     let began = Instant::now();
@@ -77,7 +78,7 @@ async fn claim_all<S: Store + Clone>(store: &S, together: u32) -> (Vec<Claimed>,
             let mut all = Vec::new();
             loop {
                 let claim = store.claim("closed", together, LEASE).await.unwrap();
-                // What others are about to claim is not due any more then.
+                // Jobs that others are about to claim are no longer due then.
                 if claim.jobs.is_empty() {
                     return all;
                 }

@@ -1,4 +1,4 @@
-//! Rows that another program has written to, past the checks of the tables.
+//! Rows that another program has changed, bypassing the checks of the tables.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::put;
 
-/// What no job can have, by columns, and what its history says of it.
+/// Invalid contents of columns, and the text that the job's history contains about them.
 pub const IMPOSSIBLE: [(&str, &str); 8] = [
     ("failures = -1", "failures -1"),
     ("failures = 4294967296", "failures 4294967296"),
@@ -27,7 +27,7 @@ async fn all(store: &impl Store) -> Vec<Job> {
     store.list(&Filter::default(), 999).await.unwrap()
 }
 
-/// `damage` sets columns of the job of a key. Jobs with `other` columns go on as if nothing were.
+/// `damage` sets columns of the job with a key. Jobs with `other` columns continue normally.
 pub async fn what_no_job_can_have_is_parked_and_its_lane_goes_on<S: Store + Clone>(
     store: &S,
     impossible: &[(&str, &str)],
@@ -43,7 +43,7 @@ pub async fn what_no_job_can_have_is_parked_and_its_lane_goes_on<S: Store + Clon
     for columns in impossible.iter().map(|(columns, _)| columns).chain(other) {
         damage(columns, columns).await;
     }
-    // They can be seen.
+    // The damaged jobs are visible.
     assert_eq!(all(store).await.len(), impossible.len() + other.len() + 1);
     store.counts().await.unwrap();
     let workflow: Workflow<String> = Workflow::new("kind")
@@ -78,7 +78,7 @@ pub async fn what_no_job_can_have_is_parked_and_its_lane_goes_on<S: Store + Clon
         (of(Status::Parked), of(Status::Done)),
         (impossible.len(), other.len() + 1)
     );
-    // A person has seen to it.
+    // An operator has repaired it.
     for job in jobs
         .iter()
         .filter(|job| IMPOSSIBLE.iter().any(|(key, _)| *key == job.key))

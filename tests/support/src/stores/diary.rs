@@ -1,4 +1,4 @@
-//! A store that writes down who got which right, and what was saved with it.
+//! A store that records which process got which right, and what was saved with it.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -24,7 +24,7 @@ impl<S> Diary<S> {
         }
     }
 
-    /// In one write, so that a process that is killed leaves whole lines but for the last.
+    /// One write, so that a process that is killed leaves whole lines except possibly the last.
     fn note(&self, lines: &str) {
         (&self.file).write_all(lines.as_bytes()).unwrap();
     }

@@ -1,5 +1,5 @@
-//! What the tests of all databases share, beside the contract: `storm` kills workers at random, `claims` measures,
-//! `damaged` has rows that another program has written to.
+//! Tests that all databases share, besides the contract: `storm` kills workers at random, `claims` measures, and
+//! `damaged` has rows that another program has changed.
 
 pub mod claims;
 pub mod damaged;
@@ -48,7 +48,7 @@ pub fn keys(claimed: &[Claimed]) -> Vec<&str> {
     claimed.iter().map(|claimed| &*claimed.job.key).collect()
 }
 
-/// A number from the environment, for longer runs than the ordinary ones.
+/// A number from the environment, for longer runs.
 pub fn number(name: &str, otherwise: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text
@@ -58,7 +58,7 @@ pub fn number(name: &str, otherwise: u64) -> u64 {
     }
 }
 
-/// Whether the arguments of `cargo test` name this program: they are those of other tests, too.
+/// Whether the arguments of `cargo test` name this program: the same arguments reach other tests, too.
 pub fn is_asked_for(name: &str) -> bool {
     let mut filters = std::env::args()
         .skip(1)

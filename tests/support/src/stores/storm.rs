@@ -1,5 +1,5 @@
-//! Worker processes that are killed at random, and a database that may be restarted: every job is done, each step of it
-//! saved once, each right given to one process.
+//! Worker processes that are killed at random, and a database that may be restarted: every job is done, each of its
+//! steps is saved once, and each right is given to one process.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use super::number;
 const PLACE: &str = "ATOMIC_BREAKER_STORM_PLACE";
 const DIARY: &str = "ATOMIC_BREAKER_STORM_DIARY";
 
-/// How often a job may be lost with its worker: more often than it is here.
+/// How often a job may be lost with its worker: more often than happens here.
 const TRIES: u32 = 1_000;
 
 pub struct Storm {
     pub name: &'static str,
     pub processes: usize,
-    /// For the diaries.
+    /// The directory of the diaries.
     pub folder: PathBuf,
     /// What [`place`] returns in the workers.
     pub place: String,
 }
 
-/// Where the database is, in a process that is a worker.
+/// The location of the database, in a worker process.
 pub fn place() -> Option<String> {
     std::env::var(PLACE).ok()
 }
@@ -65,7 +65,7 @@ pub async fn work(store: impl Store) {
     std::future::pending::<()>().await;
 }
 
-/// Ends with the process's own handle, also when something panics.
+/// Ends with the process's own handle, even after a panic.
 struct Worker(Child);
 
 impl Drop for Worker {
@@ -92,10 +92,10 @@ impl Storm {
         let mut workers: Vec<_> = (0..self.processes).map(|at| self.worker(at)).collect();
         let keeping = tokio::spawn(keep(store.clone(), jobs));
         loop {
-            // The first one while they are at it, however fast they are.
+            // The first kill happens while workers are busy, however fast they are.
             let pause = if kills == 0 { 1 } else { random.u64(50..500) };
             tokio::time::sleep(Duration::from_millis(pause)).await;
-            // No answer while it is restarted.
+            // The database does not respond while it restarts.
             let counts = store.counts().await.unwrap_or_default();
             let done = counts.of(Status::Done);
             if done == jobs {
@@ -144,14 +144,14 @@ impl Storm {
         self.folder.join(format!("diary-{at}"))
     }
 
-    /// How many rights were given.
+    /// The number of rights that were given.
     async fn check(&self, store: &impl Store, jobs: u64) -> usize {
         let (mut claimed, mut saved) = (HashSet::new(), HashSet::new());
         for at in 0..self.processes {
             let diary = std::fs::read_to_string(self.diary(at)).unwrap_or_default();
             for line in diary.lines() {
                 let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
-                // Of a process that was killed while it wrote.
+                // The last line of a process that was killed while it wrote.
                 let [what, id, fence, step] = &words[..] else {
                     continue;
                 };
@@ -178,7 +178,7 @@ impl Storm {
     }
 }
 
-/// Keeps so many jobs, each again until there was an answer.
+/// Keeps this many jobs, retrying each until the store confirms it.
 async fn keep<S: Store + Clone>(store: S, jobs: u64) {
     let workflow = workflow();
     let mut keepers = tokio::task::JoinSet::new();

@@ -1,5 +1,5 @@
 //! A breaker per key below the layers of tower: retries, breaker, time limit. A response is reported at the end of its
-//! body, which hangs, breaks off, or is left in the middle as heads are.
+//! body, which hangs, breaks off, or is dropped in the middle, as heads are.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use crate::rules::{bound_of, command, let_go, rules, trips_of};
 use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, throw};
 
 const PLACES: usize = 2;
-/// Requests are tried for so long.
+/// Requests are tried for this long.
 const WITHIN: Duration = Duration::from_secs(10);
 
 type Keys = &'static Registry<u64, Time, (), Nervous>;
@@ -36,7 +36,7 @@ struct Layers {
     retries: RetryConfig,
 }
 
-/// Five bytes, which come when the host has answered.
+/// Five bytes, which arrive when the host has responded.
 struct Hello {
     last: Pin<Box<dyn Future<Output = Result<u32, Trouble>> + Send>>,
     is_over: bool,
@@ -69,7 +69,7 @@ impl Body for Hello {
     }
 }
 
-/// The host answers before the head, or before the end of the body.
+/// The host responds before the head, or before the end of the body.
 fn service(
     host: &Host,
     caller: Caller,
@@ -145,12 +145,12 @@ impl Layers {
             return Answer::Failed;
         }
         match caller.ending {
-            // The reader hangs for good, with the body.
+            // The reader keeps the body and hangs for good.
             Ending::Forgotten => {
                 std::mem::forget(response);
                 return Answer::Other;
             }
-            // Dropped unread, which is what the head said.
+            // The body is dropped unread, so the head decided the outcome.
             Ending::Dropped(time) => {
                 sleep(time).await;
                 return Answer::Served;
@@ -187,7 +187,7 @@ impl Stack for Layers {
         }
     }
 
-    /// A request that began before may still be tried, and its body be read.
+    /// A request that began earlier may still be tried, and its body read.
     fn bound(&self, calm: &Calm) -> Duration {
         bound_of(&[self.config], calm) + WITHIN + 2 * LIMIT
     }

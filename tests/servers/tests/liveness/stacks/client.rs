@@ -19,7 +19,7 @@ struct Client<const PERCENT: u64> {
     host: Host,
     guard: &'static ClientGuard<Time>,
     rules: Config,
-    /// Those of callers who have left count, too.
+    /// Calls of callers who have left count, too.
     successes: Arc<AtomicU16>,
 }
 
@@ -51,7 +51,7 @@ impl<const PERCENT: u64> Stack for Client<PERCENT> {
         }
     }
 
-    /// A request that was made before may be tried until its deadline.
+    /// A request that was made earlier may be tried until its deadline.
     fn bound(&self, calm: &Calm) -> Duration {
         bound_of(&[self.rules], calm) + DEADLINE
     }
@@ -96,7 +96,7 @@ impl<const PERCENT: u64> Stack for Client<PERCENT> {
         }
     }
 
-    /// Whatever a success ends is another epoch.
+    /// If the success changes the state, it also starts another epoch.
     fn look(&self, _: usize) -> Look {
         let entry = self.guard.hosts().entry(&origin());
         let look = entry.map_or(Look::NONE, |entry| Look::of(&entry.snapshot));
@@ -141,7 +141,7 @@ fn a_guarded_client() {
     explore::<Client<0>>("stacks::client::a_guarded_client", 30);
 }
 
-/// Their tries go on without them, so that a probe is not lost with who made it.
+/// Their tries go on without them, so that a probe is not lost with its caller.
 #[test]
 fn a_guarded_client_whose_callers_hang_up() {
     let test = "stacks::client::a_guarded_client_whose_callers_hang_up";

@@ -1,5 +1,5 @@
-//! The core alone: words of both layouts, memories of calls, rules that are replaced, permits that are lost, late or
-//! reported twice.
+//! The core alone: words of both layouts, memories of calls, rules that are replaced, and permits that are lost, late
+//! or reported twice.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::rules::{bound_of, command, let_go, rules, trips_of};
 use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, outcome, throw};
 
-/// A word, a memory of calls, and what differs from word to word and from memory to memory.
+/// A word, a memory of calls, and the differences between words and between memories.
 trait Parts: 'static {
     type Word: Word;
     type Tally: Tally + Debug;
@@ -67,7 +67,7 @@ impl<P: Parts> Core<P> {
         call.await
     }
 
-    /// By the rules of then, which may not be those by which it was granted.
+    /// According to the rules at that time, which may differ from those under which it was granted.
     fn report(&self, (granted, started_ms): Raw<P>, said: impl Into<Outcome>) {
         let token = Token::from_raw(granted, started_ms);
         self.breaker().resume(token).report(said);
@@ -93,7 +93,7 @@ impl<P: Parts> Core<P> {
                 self.report(raw, said);
                 self.report(raw, said);
             }
-            // The others are calls.
+            // All other outcomes are calls.
             Ending::Forgotten | Ending::Reported | Ending::Panics => {}
         }
         (said == Outcome::Success).then_some(())
@@ -124,7 +124,7 @@ impl<P: Parts> Stack for Core<P> {
     fn bound(&self, calm: &Calm) -> Duration {
         match P::FAILS_EACH {
             None => bound_of(&self.configs, calm),
-            // A probe may be the call that fails, once.
+            // The failing call may be a probe, once.
             Some(_) => 2 * bound_of(&self.configs, calm),
         }
     }
@@ -206,7 +206,8 @@ impl Parts for Narrow {
     }
 }
 
-/// Failures within a time; the return takes longer than that, and a call fails now and then, which is not enough to trip.
+/// Failures within a time. The return takes longer than that, and an occasional call fails, which is not enough to
+/// trip.
 struct Within;
 
 impl Parts for Within {
@@ -224,7 +225,7 @@ impl Parts for Within {
     }
 }
 
-/// A share of the last calls.
+/// A ratio of the last calls.
 struct Last;
 
 const LAST: u32 = 20;
@@ -251,7 +252,7 @@ impl Parts for Last {
     }
 }
 
-/// A share of the calls within a time.
+/// A ratio of the calls within a time.
 struct Sliding;
 
 const WINDOW: Duration = Duration::from_secs(60);
@@ -273,7 +274,7 @@ impl Parts for Sliding {
     fn trips(_: &[Config]) -> Trips {
         Trips {
             after: 10,
-            // What is older than the window may count for another eighth of it, and for as long as the clock is behind.
+            // Results older than the window may count for another eighth of it, and for as long as the clock is behind.
             outweighing: WINDOW * 9 / 8 + Duration::from_millis(Self::STEP_MS.into()),
         }
     }

@@ -1,5 +1,5 @@
-//! Instances that learn from each other's trips. Their engine is stopped, cut off, emptied, or goes back to older data;
-//! instances are killed, start again, or leave.
+//! Instances that learn from each other's trips. Their engine is stopped, cut off, emptied, or reverts to older data;
+//! instances are killed, restart, or leave.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +41,7 @@ impl Clock for Ahead {
 type Shared = Arc<Breaker<Ahead, NativeWord, (), (Seat, Nervous)>>;
 
 struct Instance {
-    /// None where it has left.
+    /// `None` after it has left.
     joined: Option<Joined>,
     breaker: Shared,
     /// How often it was started.
@@ -99,7 +99,7 @@ impl Fleet {
 
 impl Stack for Fleet {
     const PLACES: usize = INSTANCES;
-    /// It reads again and again.
+    /// It polls periodically.
     const IS_IDLE: bool = false;
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
@@ -117,8 +117,8 @@ impl Stack for Fleet {
         fleet
     }
 
-    /// Beside the breaker's own what the page on fleets says: two graces, and a poll for what was lost; a period and a grace
-    /// more for a probe of before that failed; and two more calls, where they are seldom.
+    /// Beside the breaker's own bound, as the page on fleets says: two graces, and a poll for lost messages; another
+    /// period and grace for an earlier probe that failed; and two more calls if calls are rare.
     fn bound(&self, calm: &Calm) -> Duration {
         let open = open_of(&[self.config]);
         let grace = (open / 10).max(4 * LIMIT);
@@ -133,7 +133,7 @@ impl Stack for Fleet {
         call_through(&self.breaker(caller.place), &self.host, caller).await
     }
 
-    /// Epochs of a process that was started again are others.
+    /// A restarted process has other epochs.
     fn look(&self, place: usize) -> Look {
         let instance = &self.instances.borrow()[place];
         let look = Look::of(&instance.breaker.snapshot());
@@ -161,7 +161,7 @@ impl Stack for Fleet {
         true
     }
 
-    /// Whoever has left goes on alone.
+    /// An instance that has left goes on alone.
     fn settle(&self) {
         self.engine.mend();
         self.engine.hang(false);

@@ -11,8 +11,8 @@ use crate::explore::explore;
 use crate::host::LIMIT;
 use crate::stack::{Answer, Caller};
 
-/// More calls than are under way at once while the resource is well (one each 20 ms, each less than 900 ms), fewer than
-/// pile up when it hangs.
+/// More calls than are under way at once while the resource is healthy (one every 20 ms, each shorter than 900 ms), and
+/// fewer than pile up when it hangs.
 struct InFlight(Arc<InFlightLimit<Arc<Guarded>>>);
 
 impl Kind for InFlight {

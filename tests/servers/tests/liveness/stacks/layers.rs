@@ -21,7 +21,7 @@ use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, outcome, t
 
 pub(super) type Guarded = Resource<Breaker<Time, NativeWord, (), Nervous>>;
 
-/// One resource, and what is built over it.
+/// One resource, and the stack built over it.
 pub(super) struct Layered<K> {
     pub(super) host: Host,
     resource: Arc<Guarded>,
@@ -29,15 +29,16 @@ pub(super) struct Layered<K> {
     pub(super) kind: K,
 }
 
-/// What is built.
+/// The stack that is built.
 pub(super) trait Kind: Sized + 'static {
     const IS_IDLE: bool = true;
-    /// A call that the breaker would reject while traffic returns is rejected. If it passes, its result does not count.
+    /// While traffic returns, a call that the breaker would reject is rejected. If it passes, its result does not
+    /// count.
     const REJECTS: bool = true;
 
     fn new(resource: &Arc<Guarded>, dice: &mut Dice) -> Self;
 
-    /// Beside the breaker's own.
+    /// The time beside the breaker's own.
     fn adds(&self, _: &Calm) -> Duration {
         Duration::ZERO
     }
@@ -148,7 +149,7 @@ impl Kind for OneBreaker {
     }
 }
 
-/// All calls pass, and the breaker lives as if it rejected them.
+/// All calls pass, and the breaker changes state as if it rejected them.
 struct Shadow;
 
 impl Kind for Shadow {
@@ -169,12 +170,12 @@ impl Kind for Shadow {
     }
 }
 
-/// An endpoint that waits while the breaker would reject: looked at every 20 ms at least, and once in a second where
-/// nobody wakes it.
+/// An endpoint that waits while the breaker would reject. It is polled every 20 ms at least, and once a second if
+/// nothing wakes it.
 struct Gate;
 
 impl Kind for Gate {
-    /// Whoever waits looks again and again.
+    /// A waiting caller polls periodically.
     const IS_IDLE: bool = false;
 
     fn new(_: &Arc<Guarded>, _: &mut Dice) -> Self {
@@ -192,10 +193,10 @@ impl Kind for Gate {
     }
 }
 
-/// A gate over a service that is not ready now and then.
+/// A gate over a service that is sometimes not ready.
 struct Unready;
 
-/// Ready a while after it was asked first.
+/// Becomes ready a while after it was first polled.
 #[derive(Clone)]
 struct Moody<S> {
     inner: S,
@@ -280,7 +281,7 @@ impl Kind for Retries {
         }
     }
 
-    /// A request that begun before may still be tried within its 10 s.
+    /// A request that began earlier may still be tried within its 10 s.
     fn adds(&self, _: &Calm) -> Duration {
         Duration::from_secs(10) + LIMIT
     }

@@ -1,4 +1,4 @@
-//! A breaker per key. The other keys misbehave at random, also while those that are looked at are well.
+//! A breaker per key. The other keys misbehave at random, even while the observed keys are healthy.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -19,11 +19,11 @@ use crate::host::Host;
 use crate::rules::{bound_of, command, let_go, open_of, rules, trips_of};
 use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, outcome, throw};
 
-/// Keys that are looked at: the first ones.
+/// The observed keys: the first ones.
 const PLACES: usize = 2;
 /// Slots.
 const CAPACITY: usize = 8;
-/// Keys for which there are slots, and more than there are slots for.
+/// Fewer keys than there are slots, and more.
 const FEW: u64 = 7;
 const MANY: u64 = 40;
 
@@ -37,7 +37,7 @@ impl KeyedObserver<u64> for Nervous {
     }
 }
 
-/// What becomes of keys for which there is no slot.
+/// The rule for keys without a slot.
 trait Full: 'static {
     const POLICY: WhenFull;
 }
@@ -54,7 +54,7 @@ impl<F: Full, const KEYS: u64> Keyed<F, KEYS> {
     /// Another key is called, fails, succeeds, loses its permit, or is commanded.
     fn misbehave(&self) {
         if KEYS == MANY && !Nervous::is_allowed() {
-            // Where they hold all slots, they end, too.
+            // If they hold all slots, their outages end, too.
             return;
         }
         let mut dice = Dice::new(self.others.get());
@@ -93,7 +93,7 @@ impl<F: Full, const KEYS: u64> Keyed<F, KEYS> {
                 said = outcome(&self.host.answer().await);
                 sleep(time).await;
             }
-            // The others are calls, or cannot be.
+            // The others are calls, or impossible.
             _ => {}
         }
         AnyPermit::report(permit, said);
@@ -120,7 +120,7 @@ impl<F: Full, const KEYS: u64> Stack for Keyed<F, KEYS> {
         }
     }
 
-    /// Where others hold all slots, until one of them is due.
+    /// While others hold all slots, until one of them is due.
     fn bound(&self, calm: &Calm) -> Duration {
         let held = (KEYS == MANY).then(|| open_of(&self.configs));
         bound_of(&self.configs, calm) + held.unwrap_or_default()

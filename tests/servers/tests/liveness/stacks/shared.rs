@@ -1,5 +1,5 @@
-//! Breakers over one word: with rules of their own in one process, and of several processes in a file, which are started
-//! again.
+//! Breakers over one word: several in one process, each with its own rules, or several processes that share a file and
+//! are restarted.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, call_throu
 
 type Of<P> = Breaker<Time, <P as Place>::Word, (), Nervous>;
 
-/// Where the word is.
+/// Where the word is stored.
 trait Place: 'static {
     type Word: Word<Bits = u64> + 'static;
     /// Whether all have the same rules.
@@ -50,17 +50,17 @@ impl Place for InMemory {
     }
 }
 
-/// The path of a file, which is removed in the end.
+/// The path of a file, which is removed at the end.
 pub(super) struct InFile(pub(super) PathBuf);
 
 impl InFile {
     pub(super) fn next() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        // No directory of their own: who removes it would race with whoever makes the next file.
+        // There is no directory per test: removing it would race with the creation of the next file.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("liveness-{}-{number}", std::process::id());
         let file = std::env::temp_dir().join(name);
-        // Of a program that was killed, and had the same number.
+        // A killed program that had the same process id may have left one.
         let _ = std::fs::remove_file(&file);
         Self(file)
     }
@@ -128,7 +128,7 @@ impl<P: Place> Stack for Shared<P> {
         bound_of(&self.configs, calm)
     }
 
-    /// What one counts the others see.
+    /// All breakers see each other's counts.
     fn trips(&self) -> Option<Trips> {
         Some(trips_of(&self.configs))
     }

@@ -1,5 +1,5 @@
-//! A breaker for each of some keys in a file that is open twice in one process; one of the two is closed and opened again
-//! at any moment. Other keys fill the slots, and misbehave.
+//! A breaker for each of several keys in a file that is open twice in one process; one of the two is closed and opened
+//! again at any moment. Other keys fill the slots and misbehave.
 
 use std::cell::{Cell, RefCell};
 use std::mem::forget;
@@ -18,7 +18,7 @@ use crate::rules::{bound_of, command, let_go, rules, trips_of};
 use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, outcome, throw};
 
 const PLACES: usize = 2;
-/// Fewer than there are keys.
+/// Fewer slots than there are keys.
 const CAPACITY: u32 = 4;
 const KEYS: u64 = 8;
 
@@ -29,7 +29,7 @@ struct Slab {
     config: Config,
     observer: Nervous,
     others: Cell<u64>,
-    /// One of them at least is open. What was begun by one that is closed goes on.
+    /// At least one of them is open. Calls that began in a closed one continue.
     handles: RefCell<[Option<Handle>; 2]>,
     // Removed after all are closed.
     file: InFile,
@@ -52,12 +52,12 @@ impl Slab {
         Rc::clone(open.unwrap())
     }
 
-    /// All slots were taken, those of the first keys at the beginning.
+    /// All slots were taken, those of the first keys at the start.
     fn breaker<'a>(&self, slab: &'a Handle, place: usize) -> SlotBreaker<'a, Time, Nervous> {
         slab.observed(key(place as u64), self.observer).unwrap()
     }
 
-    /// Another key is called, and fails, succeeds, or loses its permit.
+    /// Calls another key, which fails, succeeds, or loses its permit.
     fn misbehave(&self) {
         let mut dice = Dice::new(self.others.get());
         self.others.set(dice.next());

@@ -1,5 +1,5 @@
-//! Jobs that are kept while their resource is ill, and done by workers which are killed, stopped, or cut off from the
-//! store for a while. The breaker guards their steps, or the calls within these.
+//! Jobs that are kept while their resource is unhealthy, and done by workers that are killed, stopped, or cut off from
+//! the store for a while. The breaker guards their steps, or the calls within these.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,15 +25,15 @@ use test_support::faulty_store::{Fault, FaultyStore};
 type Shared = Arc<Breaker<Time, NativeWord, (), Nervous>>;
 
 const LEASE: Duration = Duration::from_secs(5);
-/// As long as the resource may ask for.
+/// The longest time for which the resource may ask to be left alone.
 const LONGEST_ASKED: Duration = Duration::from_secs(31);
-/// Steps at the same time: more than begin while one is answered.
+/// Concurrent steps: more than begin during one response.
 const AT_ONCE: u32 = 64;
-/// No more jobs are kept while so many wait.
+/// No more jobs are kept while this many wait.
 const MOST: u64 = 150;
 const PROCESSES: usize = 2;
 
-/// What the steps did.
+/// The results of the steps.
 #[derive(Clone)]
 struct Seen {
     breaker: Shared,
@@ -43,7 +43,7 @@ struct Seen {
 #[derive(Default)]
 struct Count {
     jobs: HashMap<String, Tried>,
-    /// How many steps failed one after another while the breaker was closed, in this epoch.
+    /// How many consecutive steps failed in this epoch while the breaker was closed.
     in_a_row: u32,
     epoch: u16,
 }
@@ -91,7 +91,7 @@ impl Seen {
         panics
     }
 
-    /// What began in an earlier epoch does not count, as for the breaker.
+    /// Results from an earlier epoch do not count, as in the breaker.
     fn failed(&self, key: String, before: Look) {
         let look = Look::of(&self.breaker.snapshot());
         let count = &mut *self.count.lock().unwrap();
@@ -147,7 +147,7 @@ impl<const WITHIN: bool> Jobs<WITHIN> {
         })
     }
 
-    /// Of the jobs that are done no rejection was charged as a try. They are forgotten.
+    /// For jobs that are done, no rejection was charged as a try. They are forgotten.
     async fn check_tries(&self) {
         let filter = Filter {
             status: Some(Status::Done),
@@ -156,7 +156,8 @@ impl<const WITHIN: bool> Jobs<WITHIN> {
         for job in self.store.list(&filter, u32::MAX).await.unwrap() {
             let history = self.store.history(job.id).await.unwrap();
             let charged = history.iter().filter(|failed| {
-                // A worker that was killed may have begun; an observer may panic in a call within the step.
+                // The job may have been started by a worker that was killed, and an observer may panic in a call within
+                // the step.
                 let is_excused = failed.error.contains("was lost")
                     || WITHIN && failed.error.contains("panicked");
                 failed.failures > 0 && !is_excused
@@ -185,7 +186,7 @@ impl Process {
 }
 
 impl<const WITHIN: bool> Stack for Jobs<WITHIN> {
-    /// Workers look again and again.
+    /// Workers poll periodically.
     const IS_IDLE: bool = false;
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
@@ -226,8 +227,9 @@ impl<const WITHIN: bool> Stack for Jobs<WITHIN> {
         jobs
     }
 
-    /// Until the breaker admits; then what waits is due, or comes back when the lease of a worker that was killed is over;
-    /// a store that failed is asked again after half a minute at most; and `MOST` jobs are done beside those that come.
+    /// Until the breaker admits calls; then waiting jobs are due, or return when the lease of a killed worker has
+    /// ended; a store that failed is called again after half a minute at most; and `MOST` jobs are done beside the new
+    /// ones.
     fn bound(&self, calm: &Calm) -> Duration {
         let beside = Duration::from_secs(1) / AT_ONCE;
         let each = beside.max(calm.answers_after.saturating_sub(calm.gap) / AT_ONCE);
@@ -236,7 +238,7 @@ impl<const WITHIN: bool> Stack for Jobs<WITHIN> {
         bound_of(&[self.config], calm) + comes_back + drained
     }
 
-    /// Workers try as well as callers: `Seen` counts.
+    /// Workers make calls as well as callers: `Seen` counts both.
     fn trips(&self) -> Option<Trips> {
         None
     }
@@ -286,7 +288,7 @@ impl<const WITHIN: bool> Stack for Jobs<WITHIN> {
                 self.seen.count.lock().unwrap().in_a_row = 0;
             }
             1 => {
-                // It is killed, as the store sees it, and another one starts.
+                // It is killed as far as the store can tell, and another one starts.
                 let killed = self.processes.borrow_mut()[number].store.clone();
                 killed.set(Some(Fault::Error("killed".to_owned())));
                 self.processes.borrow_mut()[number] = self.start();
@@ -311,7 +313,7 @@ impl<const WITHIN: bool> Stack for Jobs<WITHIN> {
         format!("{:?} by {:?}", self.seen.breaker.snapshot(), self.config)
     }
 
-    /// Every job is done.
+    /// Every job must be done.
     async fn finish(&self) {
         self.check_tries().await;
         let left = self.store.counts().await.unwrap();

@@ -1,4 +1,4 @@
-//! Waiting for a breaker, trying again, and pings while it is open.
+//! Waiting for a breaker, retrying, and pings while it is open.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -40,11 +40,11 @@ trait Kind: Sized + 'static {
     fn call(of: &Waits<Self>, caller: Caller) -> impl Future<Output = Answer>;
 }
 
-/// Between two pings.
+/// The time between two pings.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl<K: Kind> Stack for Waits<K> {
-    /// Whoever waits looks again and again.
+    /// A waiting caller polls periodically.
     const IS_IDLE: bool = false;
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
@@ -78,8 +78,8 @@ impl<K: Kind> Stack for Waits<K> {
         }
     }
 
-    /// Who waits comes back by an eighth of its wait later, at most a second, and looks once in ten seconds for what was
-    /// done elsewhere.
+    /// A waiting caller returns up to an eighth of its wait later, at most a second, and polls every ten seconds for
+    /// changes made elsewhere.
     fn bound(&self, calm: &Calm) -> Duration {
         let begun_before = Duration::from_secs(30) + LIMIT;
         bound_of(&[self.config], calm) + Duration::from_secs(11) + begun_before
@@ -139,7 +139,7 @@ impl Kind for UntilReady {
     }
 }
 
-/// Until it would be admitted; then somebody else may be faster.
+/// Until it would be admitted; then another caller may be faster.
 struct Ready;
 
 impl Kind for Ready {
@@ -170,7 +170,7 @@ impl Kind for Again {
     }
 }
 
-/// Pings find out, beside calls that may.
+/// Pings detect recovery, beside calls that may do so.
 struct Pinged;
 
 impl Kind for Pinged {

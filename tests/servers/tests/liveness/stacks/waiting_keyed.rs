@@ -1,4 +1,4 @@
-//! Waiting for keys of a registry and for a resource, and trying again.
+//! Waiting for keys of a registry and for a resource, and retrying.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, outcome, t
 type Keys = &'static Registry<u64, Time, (), Nervous>;
 type Server = Resource<Breaker<Time, NativeWord, (), (StateWatch, Nervous)>>;
 
-/// The places below are keys, this one is the resource.
+/// Lower indexes are keys, this one is the resource.
 const RESOURCE: usize = 2;
 
 struct Waits<K> {
@@ -57,7 +57,7 @@ trait Kind: Sized + 'static {
 
 impl<K: Kind> Stack for Waits<K> {
     const PLACES: usize = RESOURCE + 1;
-    /// Whoever waits looks again and again.
+    /// A waiting caller polls periodically.
     const IS_IDLE: bool = false;
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
@@ -78,7 +78,7 @@ impl<K: Kind> Stack for Waits<K> {
         }
     }
 
-    /// As where a breaker is waited for.
+    /// The same bound as when waiting for a breaker.
     fn bound(&self, calm: &Calm) -> Duration {
         let begun_before = Duration::from_secs(30) + LIMIT;
         bound_of(&[self.config], calm) + Duration::from_secs(11) + begun_before
@@ -93,7 +93,7 @@ impl<K: Kind> Stack for Waits<K> {
         K::call(&self, caller).await
     }
 
-    /// All who have waited are served, also those who began while it was ill.
+    /// All callers who waited are served, including those who began while it was unhealthy.
     async fn finish(&self) {
         sleep(LIMIT).await;
         assert_eq!(self.waiting.get(), 0, "{}", self.describe());
