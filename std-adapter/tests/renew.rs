@@ -33,7 +33,7 @@ fn a_renewed_probe_keeps_its_slot_and_the_one_before_it_is_stale() {
 }
 
 #[test]
-fn what_was_waited_before_is_neither_slow_nor_cancelled_late() {
+fn waiting_before_a_call_makes_it_neither_slow_nor_cancelled_late() {
     let clock = ManualClock::new();
     let breaker = Breaker::new(RULES.slow_call(SECOND).cancel_limit(SECOND), &clock);
     let mut waited = breaker.acquire().unwrap();

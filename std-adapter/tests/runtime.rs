@@ -94,7 +94,7 @@ async fn ready_sleeps_until_the_open_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_wakes_those_who_sleep_when_the_breaker_closes() {
+async fn a_watch_wakes_sleeping_callers_when_the_breaker_closes() {
     let server = watched();
     server.force_open();
     let begin = Instant::now();
@@ -176,7 +176,7 @@ async fn a_retry_waits_out_the_open_time_and_takes_no_try_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prober_closes_as_soon_as_the_resource_answers() {
+async fn a_prober_closes_as_soon_as_the_resource_responds() {
     let server = Arc::new(Breaker::new(RULES.open_for(600 * SECOND), TokioClock));
     server.trip();
     let up_at = Instant::now() + 30 * SECOND;

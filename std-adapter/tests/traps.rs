@@ -117,7 +117,7 @@ impl From<TimedOut> for Failed {
 const LIMIT: Duration = Duration::from_millis(10);
 
 #[test]
-fn a_time_out_inside_a_guarded_future_counts_as_a_failure() {
+fn a_timeout_inside_a_guarded_future_counts_as_a_failure() {
     let server = breaker(RULES);
     let call = || {
         block_on(server.call_async(|| async { timeout(LIMIT, pending::<Result<(), _>>()).await? }))
@@ -129,7 +129,7 @@ fn a_time_out_inside_a_guarded_future_counts_as_a_failure() {
 }
 
 #[test]
-fn a_time_out_around_a_guarded_future_counts_where_slow_calls_do() {
+fn a_timeout_around_a_guarded_future_counts_as_a_slow_call_would() {
     let slow = breaker(RULES.slow_call(LIMIT / 2));
     let plain = breaker(RULES);
     for server in [&slow, &plain] {
@@ -150,7 +150,7 @@ fn a_time_out_around_a_guarded_future_counts_where_slow_calls_do() {
 }
 
 #[test]
-fn a_probe_that_a_time_out_drops_late_opens_the_breaker_again() {
+fn a_probe_that_a_timeout_drops_late_opens_the_breaker_again() {
     let server = breaker(RULES.cancel_limit(LIMIT / 2));
     server.trip();
     server.probe_now();
@@ -235,7 +235,7 @@ mod of_a_resource {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
-    fn a_permit_that_fails_when_dropped_counts_what_leaves_by_a_question_mark() {
+    fn a_permit_that_fails_when_dropped_counts_an_early_return() {
         fn call(server: &Resource, answer: &str) -> Result<u32, super::Anything> {
             let permit = server.acquire()?.failing_when_dropped();
             let number = super::parse(answer)?;

@@ -309,7 +309,7 @@ fn the_last_failure_is_that_of_the_last_outage_whatever_the_time_between() {
 }
 
 #[test]
-fn the_last_failure_is_that_of_the_last_outage_whoever_is_held_up() {
+fn the_last_failure_is_that_of_the_last_outage_whichever_thread_is_delayed() {
     for later in [Some("later"), None] {
         for held_up in [Duration::ZERO, SECOND * 2, DAY * 30] {
             let (clock, word) = (ManualClock::new(), AtomicU32::new(0));

@@ -24,7 +24,7 @@ async fn after_a_flush_nothing_is_known_and_the_next_epoch_is_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_old_is_forgotten_and_the_next_epoch_is_later() {
+async fn old_records_are_forgotten_and_the_next_epoch_is_later() {
     let engine = InProcess::new();
     let before = open(&engine).await;
     tokio::time::sleep(Duration::from_secs(605) + Duration::from_millis(1)).await;
@@ -69,7 +69,7 @@ async fn a_replica_that_lags_takes_over_and_subscriptions_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_hangs_answers_when_it_goes_on() {
+async fn an_engine_that_hangs_responds_when_it_resumes() {
     let engine = InProcess::new();
     let mut messages = engine.subscribe().await.unwrap();
     engine.hang(true);

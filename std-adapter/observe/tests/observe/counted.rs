@@ -25,7 +25,7 @@ fn every_series_is_there_at_zero_before_anything_happens() {
 }
 
 #[test]
-fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_no_call() {
+fn a_call_is_counted_by_how_it_ended_and_a_rejection_is_not_a_call() {
     let breaker = counted("counted");
     for _ in 0..5 {
         breaker.call(|| Ok::<_, ()>(())).unwrap();

@@ -94,7 +94,7 @@ fn keys_named_ahead_are_there_at_zero_and_count_at_once() {
 }
 
 #[test]
-fn beyond_so_many_keys_all_are_counted_as_other() {
+fn beyond_the_limit_all_keys_are_counted_as_other() {
     let metrics = Metrics::new("bounded").max_keys(2).named(["named"]);
     let hosts = hosts(&metrics);
     for key in ["a", "b", "c", "named"] {

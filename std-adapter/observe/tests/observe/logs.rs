@@ -161,7 +161,7 @@ fn a_resource_in_shadow_mode_logs_and_counts_what_would_have_been_rejected_as_su
 }
 
 #[test]
-fn a_pair_of_log_and_metrics_and_the_users_own_observer_hear_of_the_same() {
+fn log_metrics_and_the_users_own_observer_see_the_same_events() {
     let trips = AtomicU32::new(0);
     let own = OnTransition(|_: &Transition| {
         trips.fetch_add(1, Ordering::Relaxed);

@@ -54,7 +54,7 @@ async fn a_process_that_comes_back_after_its_lease_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_dead_process_had_goes_to_others_after_the_lease_be_it_ten_minutes() {
+async fn jobs_of_a_dead_process_go_to_others_after_the_lease_even_of_ten_minutes() {
     let store = MemoryStore::new();
     let [one, other] = [FaultyStore::to(&store), FaultyStore::to(&store)];
     let script = Script::new([Do::Hang]);

@@ -30,7 +30,7 @@ async fn a_job_that_succeeds_is_done_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_done_is_not_done_again_when_a_later_step_fails() {
+async fn finished_steps_are_not_repeated_when_a_later_step_fails() {
     let (store, script) = (
         MemoryStore::new(),
         Script::new([Do::Succeed, Do::Fail, Do::Fail]),
@@ -83,7 +83,7 @@ async fn a_job_that_was_kept_is_run_by_the_worker() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_key_is_one_job_and_its_end_is_the_answer() {
+async fn the_same_key_is_one_job_and_its_end_is_returned() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail]));
     let workflow = script.workflow();
     let steps = builder(&store).workflow(&workflow).build().unwrap();
@@ -194,7 +194,7 @@ async fn a_job_goes_on_when_the_caller_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_state_or_a_step_that_is_not_known_is_parked_and_waits_for_who_knows_it() {
+async fn jobs_with_an_unknown_state_or_step_are_parked_until_a_worker_knows_them() {
     let store = MemoryStore::new();
     let old = Workflow::new("kind").step("first", "a", async |state: String| {
         Err::<String, _>(StepError::retry_after(Duration::ZERO, state))

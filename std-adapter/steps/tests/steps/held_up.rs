@@ -36,7 +36,7 @@ fn guarded(breaker: &Shared) -> Workflow<u32> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_breaker_within_rejects_for_a_week_is_seen_told_and_tried_seldom() {
+async fn a_job_rejected_within_for_a_week_is_visible_reported_and_rarely_tried() {
     let (store, inner, mail) = (FaultyStore::default(), breaker(), Mailbox::default());
     let workflow = guarded(&inner);
     let steps = builder(&store).workflow(&workflow).notifier(mail.clone());
@@ -73,7 +73,7 @@ async fn what_a_breaker_within_rejects_for_a_week_is_seen_told_and_tried_seldom(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_held_up_for_a_moment_is_soon_done_and_no_person_is_told() {
+async fn a_job_held_up_for_a_moment_is_soon_done_and_not_reported() {
     let (store, inner, mail) = (MemoryStore::new(), breaker(), Mailbox::default());
     let workflow = guarded(&inner);
     let steps = builder(&store).workflow(&workflow).notifier(mail.clone());
@@ -189,7 +189,7 @@ async fn a_job_that_no_worker_knows_is_shown_and_parked_after_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_rejected_for_hours_is_not_parked_by_the_first_who_does_not_know_it() {
+async fn a_job_rejected_for_hours_is_not_parked_by_the_first_worker_that_does_not_know_it() {
     let (store, inner) = (MemoryStore::new(), breaker());
     let workflow = guarded(&inner);
     let steps = builder(&store).workflow(&workflow).build().unwrap();

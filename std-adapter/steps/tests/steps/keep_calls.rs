@@ -45,7 +45,7 @@ async fn kept(store: &MemoryStore) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_succeeds_at_once_is_not_written() {
+async fn a_call_that_succeeds_at_once_is_not_stored() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = one_step(&script);
     let steps = builder(&store).workflow(&workflow).build().unwrap();
@@ -61,7 +61,7 @@ async fn what_succeeds_at_once_is_not_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_lane_rejects_is_not_tried_and_done_once_and_in_order_when_it_admits() {
+async fn calls_a_lane_rejects_are_done_once_and_in_order_when_it_admits() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = one_step(&script);
     let a = Arc::new(Breaker::new(
@@ -154,7 +154,7 @@ async fn a_rejection_within_the_step_is_no_try_and_due_when_that_breaker_said() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_lane_has_no_room_for_is_kept_and_done_when_there_is_room() {
+async fn calls_a_lane_has_no_room_for_are_kept_and_done_when_there_is_room() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Take(MINUTE)]));
     let workflow = one_step(&script);
     let steps = guarded(&store, &workflow, Lane::new("a").at_once(1));
@@ -171,7 +171,7 @@ async fn what_a_lane_has_no_room_for_is_kept_and_done_when_there_is_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_open_the_call_is_the_probe_and_others_wait_for_what_it_shows() {
+async fn half_open_the_call_is_the_probe_and_others_wait_for_its_result() {
     let store = MemoryStore::new();
     let script = Script::new([Do::Take(MINUTE)]);
     let workflow = one_step(&script);
@@ -194,7 +194,7 @@ async fn half_open_the_call_is_the_probe_and_others_wait_for_what_it_shows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ends_is_its_callers_to_hear_and_is_not_kept() {
+async fn a_final_error_goes_to_the_caller_and_is_not_kept() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::End, Do::Fail]));
     let once = one_step(&script).schedule(schedule(1));
     let steps = builder(&store).workflow(&once).build().unwrap();
@@ -208,7 +208,7 @@ async fn what_ends_is_its_callers_to_hear_and_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_key_that_is_kept_there_is_no_second_job() {
+async fn a_key_that_is_kept_gets_no_second_job() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail, Do::Fail]));
     let workflow = one_step(&script);
     let steps = builder(&store).workflow(&workflow).build().unwrap();
@@ -281,7 +281,7 @@ async fn a_store_that_fails_does_not_hide_why_it_was_to_be_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_several_steps_is_sent_to_run() {
+async fn workflows_of_several_steps_are_referred_to_run() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     let steps = builder(&store).workflow(&workflow).build().unwrap();

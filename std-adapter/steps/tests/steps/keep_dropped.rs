@@ -14,7 +14,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn a_time_out_around_it_breaks_nothing_off() {
+async fn a_timeout_around_it_interrupts_nothing() {
     let (store, script) = (
         MemoryStore::new(),
         Script::new([Do::Take(MINUTE), Do::Hang]),
@@ -49,7 +49,7 @@ async fn a_call_that_was_not_polled_has_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ends_after_its_caller_has_gone_is_kept_and_told_to_a_person() {
+async fn calls_that_end_after_their_caller_has_gone_are_kept_and_reported() {
     // Dropped while it is under way, and when the answer is there but was not taken.
     for answered in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
@@ -71,7 +71,7 @@ async fn what_ends_after_its_caller_has_gone_is_kept_and_told_to_a_person() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_store_did_not_take_is_kept_later_if_no_caller_heard_of_it() {
+async fn work_the_store_refused_is_kept_later_if_the_caller_has_gone() {
     let (store, script) = (FaultyStore::default(), Script::new([Do::Fail, Do::Fail]));
     store.next(Asked::Put, 9, Fault::Error("no disk".to_owned()));
     let workflow = one_step(&script).schedule(schedule(9));

@@ -58,7 +58,7 @@ async fn a_store_that_does_not_count_is_waited_for_once_however_many_ask() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_hangs_is_broken_off_by_the_time_limit_of_steps() {
+async fn a_client_that_hangs_is_interrupted_by_the_time_limit_of_steps() {
     let server = Server::new([Say::Take(3_600 * SECOND, 200); 2]);
     let store = MemoryStore::new();
     let (steps, client) = client(store.clone(), &server);

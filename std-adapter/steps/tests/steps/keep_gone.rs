@@ -16,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[tokio::test(start_paused = true)]
-async fn a_time_out_around_it_breaks_nothing_off() {
+async fn a_timeout_around_it_interrupts_nothing() {
     let server = Server::new([Say::Take(MINUTE, 503), Say::Take(MINUTE, 200)]);
     let process = Process::new(&server, &KeepConfig::new());
     for key in ["fails", "succeeds"] {
@@ -77,7 +77,7 @@ fn fails() -> Fault {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_store_did_not_take_is_kept_later_if_no_caller_heard_of_it() {
+async fn work_the_store_refused_is_kept_later_if_the_caller_has_gone() {
     for asked in [Asked::Put, Asked::Counts] {
         // Dropped while it is under way, and when the answer is there but was not taken.
         for answered in [false, true] {
@@ -123,7 +123,7 @@ async fn as_many_as_are_kept_are_enough_also_if_no_caller_hears_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_without_a_second_try_is_told_to_a_person_if_no_caller_heard_of_it() {
+async fn a_failure_without_a_second_try_is_reported_if_the_caller_has_gone() {
     let store = FaultyStore::default();
     let server = Server::new([Say::Status(503)]);
     let (steps, client, mailbox) = client(&store, &server, &KeepConfig::new(), 1);
@@ -137,7 +137,7 @@ async fn a_failure_without_a_second_try_is_told_to_a_person_if_no_caller_heard_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_panics_has_failed_and_the_answer_of_the_server_is_not_lost() {
+async fn a_store_that_panics_has_failed_and_the_response_of_the_server_is_not_lost() {
     for asked in [Asked::Put, Asked::Counts] {
         let store = FaultyStore::default();
         store.next(asked, 1, Fault::Panic);

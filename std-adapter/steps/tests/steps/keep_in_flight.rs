@@ -119,7 +119,7 @@ async fn no_more_go_on_without_their_callers_than_may_be_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_kept_and_what_is_under_way_count_together() {
+async fn kept_requests_and_those_under_way_count_together() {
     let upstream = Upstream {
         hangs: SECOND * 300,
         ..Upstream::default()

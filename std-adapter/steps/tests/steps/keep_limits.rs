@@ -21,7 +21,7 @@ use test_support::faulty_store::{Asked, Fault, FaultyStore};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn one_too_many_is_told_so_and_there_is_room_again_when_some_are_done() {
+async fn one_request_too_many_gets_an_error_and_there_is_room_again_when_some_are_done() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new().most(3));
     process.breaker.trip();
@@ -83,7 +83,7 @@ async fn many_at_once_keep_no_more_than_that() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_kept_already_is_said_to_be_kept_also_when_there_is_no_room() {
+async fn a_repeat_of_a_kept_request_is_reported_as_kept_even_without_room() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new().most(1));
     process.breaker.trip();
@@ -146,7 +146,7 @@ async fn several_processes_see_what_the_others_keep_when_they_count_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_no_store_takes_is_told_so() {
+async fn a_key_that_no_store_takes_is_an_error() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     process.breaker.trip();
@@ -163,7 +163,7 @@ async fn a_key_that_no_store_takes_is_told_so() {
 }
 
 #[tokio::test]
-async fn settings_that_make_no_sense_are_told_so() {
+async fn invalid_settings_are_errors() {
     let server = Server::new([]);
     let later =
         KeepConfig::new().replay::<KeepBody<String>, _, _>("later", "server", server.clone());
@@ -253,7 +253,7 @@ async fn mistaken(request: Request<KeepBody<String>>) -> Result<Response<String>
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_below_is_the_callers() {
+async fn a_panic_below_reaches_the_caller() {
     let keep = KeepConfig::new();
     let broken = service_fn(mistaken);
     let later = keep.replay("later", "server", broken);

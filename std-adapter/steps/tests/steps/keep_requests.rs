@@ -23,7 +23,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_of_the_server_is_handed_on_and_nothing_is_kept() {
+async fn a_response_is_passed_on_and_nothing_is_kept() {
     let statuses = [200, 201, 303, 400, 404, 409];
     let server = Server::new(statuses.map(Say::Status));
     let process = Process::new(&server, &KeepConfig::new());
@@ -36,7 +36,7 @@ async fn an_answer_of_the_server_is_handed_on_and_nothing_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_breaker_rejects_is_sent_once_and_in_order_when_it_recovers() {
+async fn requests_the_breaker_rejects_are_sent_once_and_in_order_when_it_recovers() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     let _worker = process.steps.work();
@@ -66,7 +66,7 @@ async fn what_the_breaker_rejects_is_sent_once_and_in_order_when_it_recovers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_for_now_is_kept_and_that_was_its_first_try() {
+async fn a_transient_failure_is_kept_and_counts_as_the_first_try() {
     for (says, error, due) in [
         (Say::Status(500), "500 Internal Server Error", 1_000),
         (Say::Status(502), "502 Bad Gateway", 1_000),
@@ -97,7 +97,7 @@ async fn what_fails_for_now_is_kept_and_that_was_its_first_try() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_not_be_kept_is_answered_as_without_the_layer() {
+async fn requests_that_must_not_be_kept_are_handled_as_without_the_layer() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     process.breaker.trip();
@@ -137,7 +137,7 @@ async fn what_may_not_be_kept_is_answered_as_without_the_layer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_of_the_callers_own_is_not_kept() {
+async fn the_callers_own_mistake_is_not_kept() {
     // hyper-util says so of a URI that cannot be sent.
     let server = Server::new([Say::Fail("client error (UserAbsoluteUriRequired)")]);
     let process = Process::new(&server, &KeepConfig::new());
@@ -159,7 +159,7 @@ async fn a_kept_request_may_be_answered_as_accepted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_one_key_to_one_place_there_is_one_job() {
+async fn one_key_for_one_destination_is_one_job() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     process.breaker.trip();
@@ -188,7 +188,7 @@ async fn of_one_key_to_one_place_there_is_one_job() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_key_of_what_was_sent_since_is_answered_by_that_job_until_it_is_forgotten() {
+async fn the_key_of_a_sent_request_returns_its_job_until_it_is_forgotten() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     let worker = process.steps.work();
@@ -216,7 +216,7 @@ async fn the_key_of_what_was_sent_since_is_answered_by_that_job_until_it_is_forg
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_ended_without_success_is_not_said_to_be_kept() {
+async fn a_job_that_ended_without_success_is_not_reported_as_kept() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     process.breaker.trip();

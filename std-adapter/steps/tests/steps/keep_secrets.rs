@@ -127,7 +127,7 @@ async fn a_secret_is_kept_only_by_the_name_that_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_kept_is_not_shown() {
+async fn kept_requests_are_not_shown() {
     let server = Server::new([]);
     let keep = KeepConfig::new().any_query().secret_header("authorization");
     let process = Process::new(&server, &keep);
@@ -221,7 +221,7 @@ async fn a_body_is_written_as_text_or_as_base64() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_key_of_a_job_says_nothing_of_a_password() {
+async fn the_key_of_a_job_reveals_no_password() {
     let server = Server::new([]);
     let mut keys = Vec::new();
     for user in ["", "user:1234@", "user:5678@"] {

@@ -209,7 +209,7 @@ async fn a_lane_runs_its_jobs_in_the_order_in_which_they_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_permit_without_a_job_is_given_back_without_a_word() {
+async fn a_permit_without_a_job_is_released_silently() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let a = breaker(Config::new().open_for(Duration::from_secs(10)));
     a.trip();

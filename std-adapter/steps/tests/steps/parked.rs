@@ -25,7 +25,7 @@ async fn park(store: &MemoryStore, workflow: &Workflow<Vec<String>>, key: &str) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_older_program_parks_is_taken_up_by_a_worker_that_knows_it() {
+async fn jobs_parked_by_an_older_program_are_taken_up_by_a_worker_that_knows_them() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     let steps = builder(&store).workflow(&workflow).build().unwrap();

@@ -12,7 +12,7 @@ use super::support::{Do, Mailbox, Script, builder, done, only_job, schedule, wit
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[tokio::test(start_paused = true)]
-async fn at_the_limit_a_job_is_dead_and_a_person_is_told() {
+async fn at_the_limit_a_job_is_dead_and_a_person_is_notified() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
     let workflow = script.workflow().schedule(schedule(3));
     let (steps, mail) = with_mailbox(&store, &workflow);
@@ -61,7 +61,7 @@ async fn a_retry_after_that_no_store_can_keep_does_no_harm() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_tries_take_36_hours_and_a_person_is_told_at_the_seventh() {
+async fn ten_tries_take_36_hours_and_a_person_is_notified_at_the_seventh() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 20]));
     let plain = Schedule::new().jitter_percent(0);
     let workflow = script.workflow().schedule(plain);
@@ -172,7 +172,7 @@ async fn a_job_that_was_delayed_is_not_old_when_it_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_stops_waits_until_a_person_is_told() {
+async fn a_worker_that_stops_waits_until_a_person_is_notified() {
     for (failures, seconds) in [(0, 1), (2, 12)] {
         let store = MemoryStore::new();
         let script = Script::new([Do::Take(Duration::from_secs(2)), Do::End]);

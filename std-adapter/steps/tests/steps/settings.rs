@@ -20,7 +20,7 @@ fn error(build: impl FnOnce(StepsBuilder<MemoryStore>) -> StepsBuilder<MemorySto
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_is_told_so() {
+async fn a_job_that_cannot_be_run_is_an_error() {
     let fine = [("first", "a")];
     let long: &'static str = Box::leak("x".repeat(65).into_boxed_str());
     let with = |schedule: Schedule| {
@@ -72,7 +72,7 @@ fn outside_of_a_runtime_it_says_so() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_is_told_so() {
+async fn a_job_that_cannot_be_kept_is_an_error() {
     let known = workflow("known", &[("first", "a")]);
     let steps = Steps::builder(MemoryStore::new())
         .lane(Lane::new("a"))

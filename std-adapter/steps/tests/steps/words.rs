@@ -34,7 +34,7 @@ fn is_clean(words: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_secret_of_a_url_is_in_history_message_or_answer() {
+async fn no_secret_of_a_url_is_in_history_message_or_result() {
     type Fails = fn() -> Result<u32, StepError>;
     let ways: [Fails; 4] = [
         || Err(FAILED.into()),
@@ -94,7 +94,7 @@ async fn no_secret_is_kept_by_any_save() {
 
 /// The state of another release, and one that is not JSON any more.
 #[tokio::test(start_paused = true)]
-async fn of_a_state_that_cannot_be_read_history_message_and_answer_say_where_and_nothing_of_it() {
+async fn an_unreadable_state_is_located_but_not_shown_in_history_message_and_result() {
     for (state, says) in [
         ("\"hunter2\"", "JSON of another type, at line 1 column "),
         ("{\"hunter2\":1}", "JSON of another type, at line 1"),
@@ -148,7 +148,7 @@ async fn of_a_state_that_cannot_be_read_history_message_and_answer_say_where_and
 }
 
 #[test]
-fn what_is_no_secret_is_left_as_it_is() {
+fn text_without_secrets_is_unchanged() {
     for (words, left) in [
         ("refused", "refused"),
         ("is that so? a=b", "is that so? a=b"),

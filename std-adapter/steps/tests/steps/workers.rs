@@ -138,7 +138,7 @@ async fn a_job_that_kills_its_workers_ends_and_its_neighbours_do_not_pay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_given_up_but_lives_cannot_save() {
+async fn a_worker_that_was_given_up_but_lives_cannot_save() {
     let store = MemoryStore::new();
     let ran = Arc::new(AtomicU32::new(0));
     let slow = |ran: Arc<AtomicU32>| {

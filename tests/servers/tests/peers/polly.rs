@@ -110,7 +110,7 @@ fn late_reports_change_nothing() {
 
 /// Polly: open for exactly the break duration, and each rejection states the remaining time; then one call passes.
 #[test]
-fn it_is_open_for_exactly_its_time_and_says_how_long_still() {
+fn it_is_open_for_exactly_its_time_and_states_how_much_is_left() {
     let clock = ManualClock::new();
     let breaker = Breaker::new(RULES, &clock);
     assert_eq!(play(&breaker, "xx"), State::Open);
@@ -145,7 +145,7 @@ fn a_probe_that_never_reports_lets_another_one_pass_after_its_lease() {
 /// Polly: after a half-open call the circuit is closed or open, depending on the result. An outcome that is not handled
 /// closes there; here the classifier decides: `Success` closes, `Ignored` is not counted and lets the next call probe.
 #[test]
-fn a_probe_closes_or_opens_by_what_it_says() {
+fn a_probe_closes_or_opens_depending_on_its_result() {
     let clock = ManualClock::new();
     for (outcome, state) in [
         (Outcome::Success, State::Closed),
@@ -300,7 +300,7 @@ fn the_classifier_says_which_results_and_errors_are_failures() {
 
 /// Polly: a cancelled execution is not handled by default. Here any number of cancelled calls is neutral while closed.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_its_caller_drops_says_nothing() {
+async fn a_call_that_its_caller_drops_is_not_counted() {
     let (breaker, server) = (breaker(RULES), Server::default());
     let guarded = BreakerLayer::new(breaker).layer(server.clone());
     for _ in 0..10 {

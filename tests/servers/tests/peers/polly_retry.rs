@@ -26,7 +26,7 @@ fn always(_: &Ask) -> bool {
 /// Polly, retry: the count is respected, for errors and results, and the last one is returned. Here tries are counted,
 /// including the first one, not retries.
 #[tokio::test(start_paused = true)]
-async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_the_answer() {
+async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_returned() {
     for tries in [1, 2, 5] {
         let server = Server::default();
         let policy = RetryPolicy::new(QUICK.tries(tries), budget(), always);
@@ -45,7 +45,7 @@ async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_the_answer() 
 
 /// Polly, retry: an unhandled outcome is not retried.
 #[tokio::test(start_paused = true)]
-async fn what_is_no_failure_is_not_tried_again() {
+async fn an_outcome_that_is_not_a_failure_is_not_retried() {
     for outcome in [Outcome::Success, Outcome::Ignored] {
         let server = Server::default();
         let policy = RetryPolicy::new(QUICK, budget(), always)
@@ -138,7 +138,7 @@ async fn a_hint_makes_the_pause_longer_and_none_leaves_it_as_it_is() {
 /// Polly, options: numbers out of range are errors. Here a delay of zero is an error as well, because all callers would
 /// come back together.
 #[test]
-fn numbers_of_a_retry_that_make_no_sense_are_errors() {
+fn invalid_numbers_of_a_retry_are_errors() {
     let config = RetryConfig::new();
     for bad in [
         config.tries(0),
@@ -188,7 +188,7 @@ async fn responses_that_are_discarded_are_dropped_once_the_next_try_is_under_way
 /// Polly, timeout: a call that takes too long is cut off with an error; a timely result or error is passed on; without
 /// a limit nothing is cut off.
 #[tokio::test(start_paused = true)]
-async fn a_time_limit_cuts_off_what_takes_longer_and_nothing_else() {
+async fn a_time_limit_cuts_off_longer_calls_and_nothing_else() {
     for (limit, ask, answer) in [
         (SECOND, Ask::Take(just_before(SECOND)), "in time"),
         (SECOND, Ask::Take(SECOND), "in time"),
@@ -220,7 +220,7 @@ async fn a_time_limit_cuts_off_what_takes_longer_and_nothing_else() {
 /// Polly, timeout: the caller's own cancellation is not a timeout. Here, below the breaker, a timeout counts and a
 /// cancellation does not.
 #[tokio::test(start_paused = true)]
-async fn a_time_out_is_a_failure_of_the_breaker_and_a_caller_that_leaves_is_none() {
+async fn a_timeout_counts_as_a_failure_and_a_cancelled_call_does_not() {
     let breaker = breaker(RULES);
     let guarded = ServiceBuilder::new()
         .layer(BreakerLayer::new(breaker))

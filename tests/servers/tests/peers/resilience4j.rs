@@ -305,7 +305,7 @@ fn reset_closes_and_clears_from_every_state() {
 /// resilience4j: while disabled, every call passes, nothing is counted and no event is published. Here the observer
 /// still sees the outcomes.
 #[test]
-fn disabled_all_calls_pass_and_nothing_is_counted() {
+fn while_disabled_all_calls_pass_and_nothing_is_counted() {
     let clock = ManualClock::new();
     let breaker = Breaker::builder(RING, &clock)
         .last_calls(LastCalls::new())

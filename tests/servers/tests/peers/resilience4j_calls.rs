@@ -65,7 +65,7 @@ fn it_may_begin_in_another_state() {
 /// resilience4j: may become half-open by itself, using a timer. Here it is open until the next call, and only the
 /// snapshot says that it is due; a task that pings replaces the timer.
 #[tokio::test(start_paused = true)]
-async fn it_stays_open_until_somebody_calls_or_pings() {
+async fn it_stays_open_until_the_next_call_or_ping() {
     let breaker = breaker(RULES);
     breaker.trip();
     sleep(60 * SECOND).await;
@@ -102,7 +102,7 @@ fn calls_that_began_in_another_state_change_nothing() {
 
 /// resilience4j: exceptions to record and to ignore; ignoring takes precedence; results may be failures, too.
 #[test]
-fn what_is_recorded_and_ignored_is_the_classifiers_choice() {
+fn the_classifier_chooses_what_is_recorded_or_ignored() {
     let classify = |result: &Result<u16, io::ErrorKind>| match result {
         Err(io::ErrorKind::InvalidInput) => Outcome::Ignored,
         Err(io::ErrorKind::NotFound) => Outcome::Success,
@@ -132,7 +132,7 @@ fn what_is_recorded_and_ignored_is_the_classifiers_choice() {
 /// resilience4j: Java's errors are not measured. Here a panic is a failure wherever it happens, and is propagated: in
 /// the closure before there is a future, in the future, and in a service.
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_a_failure_and_goes_on() {
+async fn a_panic_is_a_failure_and_is_propagated() {
     let (closure, future, service) = (breaker(RULES), breaker(RULES), breaker(RULES));
     let guarded = BreakerLayer::new(service).layer(Server::default());
     for _ in 0..2 {

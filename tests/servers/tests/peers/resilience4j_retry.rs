@@ -78,7 +78,7 @@ async fn a_rejection_uses_no_try_and_is_waited_for_where_that_is_asked_for() {
 /// resilience4j, time limiter: passes on a timely result or error; a timeout cancels the call and discards its late
 /// result. (There is no option here to let the call continue.)
 #[tokio::test(start_paused = true)]
-async fn a_time_out_cancels_the_call_and_counts_once() {
+async fn a_timeout_cancels_the_call_and_counts_once() {
     let (breaker, server) = (breaker(RULES), Server::default());
     let limited = ServiceBuilder::new()
         .layer(BreakerLayer::new(breaker))

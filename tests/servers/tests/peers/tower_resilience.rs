@@ -86,7 +86,7 @@ async fn a_limit_of_concurrency_below_is_waited_for() {
 
 /// tower-resilience: a rejection does not poll a service that is not ready, however often readiness is polled.
 #[tokio::test(start_paused = true)]
-async fn open_it_rejects_without_asking_the_service() {
+async fn while_open_it_rejects_without_polling_the_service() {
     let (breaker, server) = (breaker(RULES), Server::busy());
     let mut guarded = BreakerLayer::new(breaker).layer(server.clone());
     breaker.trip();
@@ -100,7 +100,7 @@ async fn open_it_rejects_without_asking_the_service() {
 
 /// tower-resilience: a fallback replaces a rejection. Here it is tower's own combinator.
 #[tokio::test(start_paused = true)]
-async fn a_fallback_answers_without_asking_the_service() {
+async fn a_fallback_replaces_a_rejection_without_polling_the_service() {
     let (breaker, server) = (breaker(RULES), Server::busy());
     let guarded = BreakerLayer::new(breaker).layer(server.clone()).map_result(
         |answer: Result<u16, ServiceError<io::Error>>| match answer {
@@ -147,7 +147,7 @@ async fn a_gate_waits_for_the_breaker_first_and_for_the_service_then() {
 
 /// tower-resilience, back-pressure: while closed, requests pass; while open, they wait; events are published as usual.
 #[tokio::test(start_paused = true)]
-async fn a_gate_lets_requests_pass_waits_while_open_and_notifies_as_ever() {
+async fn a_gate_lets_requests_pass_waits_while_open_and_notifies_as_usual() {
     let breaker = Breaker::builder(RULES, TokioClock)
         .observer(Diary::default())
         .build();

@@ -15,7 +15,7 @@ use crate::support::{Ask, Diary, Event, MS, RULES, SECOND, Server, breaker, play
 /// tower-resilience: the failure rate trips once the window holds enough calls, whichever call filled it. Here only a
 /// failure trips, for the last calls as well as within a time: a successful call never makes the service unavailable.
 #[test]
-fn the_share_of_failures_trips_by_a_failure_once_there_are_enough_calls() {
+fn the_ratio_of_failures_trips_at_a_failure_once_there_are_enough_calls() {
     let clock = ManualClock::new();
     let share = Ratio::percent(50);
     let last = Config::new()
@@ -77,7 +77,7 @@ async fn slow_calls_trip_though_all_succeed() {
 
 /// tower-resilience: invalid settings are rejected at build time, and the smallest valid ones are accepted.
 #[test]
-fn settings_that_make_no_sense_are_errors_when_it_is_built() {
+fn invalid_settings_are_errors_at_build_time() {
     let build = |ratio: Ratio| {
         Breaker::builder(Config::new().failure_ratio(ratio), ManualClock::new())
             .last_calls(LastCalls::new())
@@ -146,7 +146,7 @@ fn forced_open_is_a_state_of_its_own_that_no_time_ends() {
 
 /// tower-resilience, manual mode: failures do not trip, and the operator still forces and resets.
 #[test]
-fn disabled_it_does_not_trip_and_can_still_be_forced() {
+fn while_disabled_it_does_not_trip_and_can_still_be_forced() {
     let clock = ManualClock::new();
     let breaker = Breaker::new(RULES, &clock);
     breaker.disable();
@@ -162,7 +162,7 @@ fn disabled_it_does_not_trip_and_can_still_be_forced() {
 
 /// tower-resilience: events report successes, failures, rejections and transitions, each once.
 #[test]
-fn whoever_listens_is_notified_of_each_event_once() {
+fn observers_are_notified_of_each_event_once() {
     let clock = ManualClock::new();
     let breaker = Breaker::builder(RULES, &clock)
         .observer(Diary::default())

@@ -39,7 +39,7 @@ pub(super) fn one_at_a_time(
 /// A timeout around each call ends every second one in the middle; every hour the worker is dropped and replaced by
 /// another; one step runs at a time.
 #[tokio::test(start_paused = true)]
-async fn calls_whose_callers_go() {
+async fn calls_whose_callers_leave() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
     let orders = orders(&supplier);
     let steps = one_at_a_time(&store, &orders, &mail);

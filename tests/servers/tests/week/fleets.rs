@@ -141,7 +141,7 @@ async fn processes_that_start_again_while_their_engine_falls_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_of_registries_with_many_hosts_that_are_well() {
+async fn keys_of_registries_with_many_healthy_hosts() {
     let (engine, host) = (InProcess::new(), Host::default());
     let process = || {
         let fleet = join(&engine);
@@ -191,7 +191,7 @@ async fn keys_of_registries_with_many_hosts_that_are_well() {
 /// Each of three processes is called once every ten seconds while the host is down, and once every ten minutes
 /// otherwise. The process that holds the right to probe is therefore often not called in time.
 #[tokio::test(start_paused = true)]
-async fn processes_that_are_called_seldom() {
+async fn processes_that_are_rarely_called() {
     let (engine, host) = (InProcess::new(), Host::default());
     let fleet: Vec<Joined> = (0..3).map(|_| join(&engine)).collect();
     let clients: Vec<_> = fleet

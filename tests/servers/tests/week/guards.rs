@@ -161,7 +161,7 @@ async fn two_clients_of_one_guard() {
 
 /// The limits end with the head, so a body that hangs counts as a slow call would, as the documentation says.
 #[tokio::test(start_paused = true)]
-async fn a_time_out_around_a_body_that_hangs() {
+async fn a_timeout_around_a_body_that_hangs() {
     let host = Host::hanging();
     let rules = ClientConfig::new().get_breaker().slow_call(SECOND);
     let client = client_at_end(
@@ -227,7 +227,7 @@ async fn a_host_with_a_gradual_return() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejection_is_answered_at_once_unless_waiting_is_asked_for() {
+async fn a_rejection_is_returned_at_once_unless_waiting_is_requested() {
     for waits in [None, Some(1)] {
         let host = Host::default();
         let config = ClientConfig::new().tries(1);

@@ -45,7 +45,7 @@ async fn clones_of_a_layered_service_in_tasks() {
 
 /// The caller's deadline is shorter than the limit of a try: calls that are cut short count as slow.
 #[tokio::test(start_paused = true)]
-async fn a_time_out_around_a_guarded_client() {
+async fn a_timeout_around_a_guarded_client() {
     let host = Host::hanging();
     let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ())
         .unwrap()

@@ -78,7 +78,7 @@ async fn a_request_that_is_left_by_the_question_mark() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_out_around_the_requests_of_a_guard() {
+async fn a_timeout_around_the_requests_of_a_guard() {
     let host = Host::hanging();
     let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ())
         .unwrap()
@@ -94,7 +94,7 @@ async fn a_time_out_around_the_requests_of_a_guard() {
 
 /// The time limit is longer than the timeout that cuts calls short: such a call counts as a slow one would.
 #[tokio::test(start_paused = true)]
-async fn a_time_out_around_that_is_shorter_than_the_limit() {
+async fn a_timeout_that_is_shorter_than_the_limit() {
     let host = Host::hanging();
     let guard = BreakerMiddleware::per_host(hosts(config().slow_call(SECOND)));
     let client = client(guard.time_limit(3 * SECOND), &host, Down::By503);

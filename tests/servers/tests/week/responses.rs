@@ -56,7 +56,7 @@ fn guarded_orders(supplier: &Supplier, breaker: &Shared) -> Workflow<u64> {
 
 /// A 503 stops the lane for as long as it says; a 429 counts towards a trip.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_when_to_come_again() {
+async fn a_server_that_says_when_to_come_back() {
     for down in [
         StatusCode::SERVICE_UNAVAILABLE,
         StatusCode::TOO_MANY_REQUESTS,

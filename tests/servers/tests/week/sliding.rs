@@ -38,7 +38,7 @@ async fn a_call_that_is_left_by_the_question_mark() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_out_around_an_attempt() {
+async fn a_timeout_around_an_attempt() {
     let (host, breaker) = (Host::hanging(), by(TokioClock));
     let ask = async || -> Result<u32, Box<dyn Error>> {
         let attempt = breaker.attempt()?;

@@ -130,7 +130,7 @@ async fn a_rolling_deploy_every_day_over_a_slow_store() {
 /// Every day there is a job whose state belongs to another program: it is parked, an operator is notified once, and all
 /// other jobs are done.
 #[tokio::test(start_paused = true)]
-async fn states_that_nobody_reads_are_parked_told_once_and_in_nobodys_way() {
+async fn unreadable_states_are_parked_reported_once_and_block_no_other_job() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
     let (taken, began) = (Taken::default(), Instant::now());
     let orders = two_hosts(&supplier, &taken, began);

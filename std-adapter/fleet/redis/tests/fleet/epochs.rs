@@ -76,7 +76,7 @@ async fn every_key_expires() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_or_published_is_passed_over() {
+async fn foreign_records_and_messages_are_ignored() {
     let Some(server) = Server::start() else {
         return;
     };

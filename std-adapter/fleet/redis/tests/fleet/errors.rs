@@ -205,7 +205,7 @@ async fn a_request_that_is_given_up_late_leaves_the_next_connection_alone() {
 }
 
 #[tokio::test]
-async fn answers_later_than_the_limit() {
+async fn responses_later_than_the_limit() {
     let Some(server) = Server::start() else {
         return;
     };

@@ -77,7 +77,7 @@ async fn written(every_ms: u64) -> Option<(u64, u64, u64)> {
 }
 
 #[tokio::test]
-async fn what_is_written_does_not_depend_on_how_often_is_called() {
+async fn writes_do_not_depend_on_the_rate_of_calls() {
     let Some(few) = written(50).await else {
         return;
     };

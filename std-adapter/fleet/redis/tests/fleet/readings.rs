@@ -132,7 +132,7 @@ async fn a_server_that_took_over_with_older_records_counts() {
 }
 
 #[tokio::test]
-async fn what_a_server_that_took_over_has_lost_is_forgotten() {
+async fn records_lost_in_a_takeover_are_forgotten() {
     let Some(server) = Server::start() else {
         return;
     };

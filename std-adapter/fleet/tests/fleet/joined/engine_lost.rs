@@ -76,7 +76,7 @@ async fn a_replica_that_knows_nothing_of_the_outage_takes_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn why_it_does_not_answer_is_shown_and_remembered() {
+async fn the_reason_for_its_silence_is_shown_and_remembered() {
     let mut world = World::new(1, FleetConfig::new(1)).await;
     assert_eq!(world.status().last_error, None);
     for (breaks, why) in [

@@ -15,7 +15,7 @@ async fn a_breaker_that_was_reset_by_hand_stays_closed_for_the_period() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_forced_open_or_disabled_stays_so_when_the_fleet_opens_and_closes() {
+async fn a_breaker_forced_open_or_disabled_stays_so_when_the_fleet_opens_and_closes() {
     let mut world = World::new(6, FleetConfig::new(3)).await;
     world.processes[4].breaker.force_open();
     world.processes[5].breaker.disable();

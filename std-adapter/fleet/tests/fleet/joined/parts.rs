@@ -30,7 +30,7 @@ async fn a_quorum_above_the_living_is_shown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_shadow_mode_nothing_is_done_and_what_would_be_is_counted() {
+async fn in_shadow_mode_actions_are_counted_and_not_taken() {
     let mut world = World::new(5, FleetConfig::new(3).shadow(true)).await;
     for sick in &world.processes[..3] {
         for _ in 0..3 {

@@ -52,7 +52,7 @@ fn a_bid_without_an_answer_lets_the_own_open_time_end() {
 }
 
 #[test]
-fn what_is_found_alone_is_said_when_the_engine_is_back() {
+fn results_found_alone_are_reported_when_the_engine_is_back() {
     let mut instance = Instance::in_period(3, period(5, 1_000));
     instance.now.is_connected = false;
     instance.run_to(3_000);
@@ -117,7 +117,7 @@ fn a_flush_in_each_phase_neither_opens_nor_wedges() {
 }
 
 #[test]
-fn what_was_heard_after_the_question_is_newer_than_its_answer() {
+fn messages_heard_after_a_request_are_newer_than_its_response() {
     let mut instance = Instance::new(3);
     let asked_ms = instance.now.now_ms;
     instance.run_to(5);

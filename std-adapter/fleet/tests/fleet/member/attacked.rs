@@ -56,7 +56,7 @@ fn closed_at_51() -> Instance {
 }
 
 #[test]
-fn what_is_read_is_the_present_whatever_its_epoch() {
+fn a_reading_is_current_whatever_its_epoch() {
     let mut instance = closed_at_51();
     // The engine was flushed, its clock set back, and those who voted since knew nothing.
     assert_eq!(instance.hear(Notice::Open(period(3, 1_000))), []);
@@ -121,7 +121,7 @@ fn an_instance_that_failed_does_not_wait_for_a_period_that_the_engine_has_lost()
 }
 
 #[test]
-fn a_late_message_is_not_taken_for_an_engine_that_has_fallen_back() {
+fn a_late_message_is_not_mistaken_for_an_engine_that_has_fallen_back() {
     let mut instance = Instance::in_period(1, period(50, 1_000));
     assert_eq!(instance.hear(Notice::Open(period(49, 1_000))), []);
 }

@@ -32,7 +32,7 @@ fn one_rejected_call_is_one_bid() {
 }
 
 #[test]
-fn the_winner_probes_and_reports_what_it_found() {
+fn the_winner_probes_and_reports_its_result() {
     let mut instance = Instance::probing(period(5, 0));
     let healthy = Ask::Verdict {
         id: id(5),

@@ -46,7 +46,7 @@ fn it_opens_for_what_remains_and_half_a_grace_to_a_grace() {
 }
 
 #[test]
-fn what_remains_is_cut_to_what_the_rules_may_ask_for() {
+fn the_remaining_time_is_clamped_to_the_longest_of_the_rules() {
     let mut instance = Instance::new(1);
     let mut endless = period(1, u32::MAX);
     endless.open_ms = u32::MAX;
@@ -73,7 +73,7 @@ fn a_failed_probe_of_another_opens_again_by_its_time() {
 }
 
 #[test]
-fn a_newcomer_learns_what_runs_by_reading() {
+fn a_newcomer_learns_current_periods_by_reading() {
     let mut instance = Instance::new(1);
     let opens = for_ms(&instance.read(Some(Notice::Open(period(5, 1_000)))));
     assert!((1_500..=2_000).contains(&opens), "{opens}");
@@ -117,7 +117,7 @@ fn a_vote_is_not_repeated_when_its_window_has_passed() {
 }
 
 #[test]
-fn a_trip_told_after_the_fleet_opened_changes_nothing() {
+fn a_trip_reported_after_the_fleet_opened_changes_nothing() {
     let mut instance = Instance::in_period(1, period(5, 1_000));
     assert_eq!(instance.local(tripped()), []);
     assert_eq!(instance.member.period(), Some(id(5)));

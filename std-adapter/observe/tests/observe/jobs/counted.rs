@@ -206,7 +206,7 @@ fn steps_of_the_same_name_are_counted_together_and_go_on_where_others_ended() {
 }
 
 #[test]
-fn an_interval_that_makes_no_sense_is_an_error_that_says_what_to_do() {
+fn an_invalid_interval_is_an_error_that_says_what_to_do() {
     run(async || {
         for every in [Duration::ZERO, SECOND / 2, MINUTE * 60 * 25, Duration::MAX] {
             let steps = Steps::builder(FaultyStore::default())

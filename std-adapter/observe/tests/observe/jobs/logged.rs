@@ -139,7 +139,7 @@ fn a_lost_claim_is_logged() {
 }
 
 #[test]
-fn a_store_that_fails_is_logged_each_minute_and_that_it_answers_again() {
+fn a_failing_store_is_logged_each_minute_and_so_is_its_recovery() {
     let events = events(async |store| {
         let steps = builder(&store, "jobs-log").build().unwrap();
         store.set(Some(Fault::Error("connection refused".to_owned())));
@@ -188,7 +188,7 @@ fn a_lane_whose_steps_are_in_their_own_way_is_logged_once() {
 }
 
 #[test]
-fn what_is_neither_done_nor_kept_is_logged_if_its_caller_has_gone() {
+fn calls_neither_done_nor_kept_are_logged_if_the_caller_has_gone() {
     let events = events(async |store| {
         let call = workflow_of_one();
         let steps = builder(&store, "jobs-log").workflow(&call).build().unwrap();

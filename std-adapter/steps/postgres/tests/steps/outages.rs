@@ -122,7 +122,7 @@ fn signal_of(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_call_that_no_caller_waits_for_leaves_no_connection_in_doubt() {
+async fn an_abandoned_call_leaves_no_connection_in_an_unknown_state() {
     let Some(server) = Server::start().await else {
         return;
     };

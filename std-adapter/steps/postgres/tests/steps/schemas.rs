@@ -99,7 +99,7 @@ async fn tables_made_by_another_program_are_named() {
 }
 
 #[tokio::test]
-async fn ten_that_come_at_once_make_the_tables_once() {
+async fn ten_stores_opened_at_once_create_the_tables_once() {
     let Some(server) = Server::start().await else {
         return;
     };
@@ -109,7 +109,7 @@ async fn ten_that_come_at_once_make_the_tables_once() {
 }
 
 #[tokio::test]
-async fn who_may_not_make_tables_may_use_them() {
+async fn a_user_without_the_right_to_create_tables_can_use_them() {
     let Some(server) = Server::start().await else {
         return;
     };
@@ -162,7 +162,7 @@ async fn a_name_that_would_break_out_of_its_place_is_rejected() {
 }
 
 #[tokio::test]
-async fn settings_that_make_no_sense_are_named() {
+async fn invalid_settings_are_named() {
     use std::time::Duration;
     let builder = || PostgresStore::builder("host=127.0.0.1 user=test".parse().unwrap());
     let error = builder().connections(0).connect().await.unwrap_err();

@@ -46,7 +46,7 @@ async fn hundreds_of_claimers_of_several_stores_get_each_job_once() {
 }
 
 #[tokio::test]
-async fn what_another_transaction_holds_does_not_hold_up_the_rest() {
+async fn jobs_held_by_another_transaction_do_not_delay_the_rest() {
     let Some(server) = Server::start().await else {
         return;
     };

@@ -41,7 +41,7 @@ fn connection(folder: &Folder) -> Connection {
 }
 
 #[tokio::test]
-async fn one_in_memory_keeps_jobs_for_itself() {
+async fn a_store_in_memory_keeps_its_jobs_to_itself() {
     let [one, other] = [(); 2].map(|()| SqliteStore::open(":memory:").unwrap());
     put(&one, "k").await;
     assert_eq!(claim(&one, 9, LEASE).await.len(), 1);

@@ -53,7 +53,7 @@ fn a_transaction_on_a_file_without_a_store_says_so() {
 }
 
 #[tokio::test]
-async fn who_waits_too_long_for_another_connection_is_told_and_goes_on_later() {
+async fn a_caller_that_waits_too_long_for_another_connection_gets_an_error_and_can_go_on_later() {
     let folder = Folder::new();
     let store = folder.store();
     let mut own = connection(&folder);
@@ -66,7 +66,7 @@ async fn who_waits_too_long_for_another_connection_is_told_and_goes_on_later() {
 }
 
 #[tokio::test]
-async fn what_is_asked_by_who_is_gone_is_not_done() {
+async fn requests_of_callers_that_have_gone_are_not_executed() {
     let folder = Folder::new();
     let store = folder.store();
     let mut own = connection(&folder);
@@ -93,7 +93,7 @@ async fn what_is_asked_by_who_is_gone_is_not_done() {
 }
 
 #[tokio::test]
-async fn one_call_that_fails_does_not_harm_those_that_go_with_it() {
+async fn a_failing_call_does_not_affect_others_in_its_batch() {
     let folder = Folder::new();
     let store = folder.store();
     let impossible = job("never").delay(Duration::MAX);
@@ -129,7 +129,7 @@ async fn hundreds_of_claimers_of_several_stores_get_each_job_once() {
 }
 
 #[test]
-fn many_that_open_a_new_file_at_once_all_may() {
+fn many_can_open_a_new_file_at_once() {
     for _ in 0..10 {
         let folder = Folder::new();
         std::thread::scope(|scope| {

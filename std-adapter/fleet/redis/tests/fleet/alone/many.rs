@@ -48,7 +48,7 @@ async fn read_all(fleet: &RedisFleet) -> (Vec<Message>, u32) {
 }
 
 #[tokio::test]
-async fn fifty_that_join_at_once_are_soon_connected() {
+async fn fifty_instances_that_join_at_once_are_soon_connected() {
     let Some(server) = Server::start() else {
         return;
     };

@@ -46,7 +46,7 @@ async fn names_that_are_no_keys_here_are_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_open_takes_no_more_than_the_slots_and_is_counted() {
+async fn keys_opened_elsewhere_take_no_more_than_the_slots_and_are_counted() {
     let engine = InProcess::new();
     let small = Process::new(&engine, 8);
     idle(20).await;

@@ -49,7 +49,7 @@ async fn each_key_has_one_probe_in_a_period() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_well_again_is_forgotten() {
+async fn a_recovered_key_is_forgotten() {
     let engine = InProcess::new();
     let all = processes(&engine, 4).await;
     for sick in &all[..3] {
@@ -71,7 +71,7 @@ async fn a_key_that_is_well_again_is_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_operator_does_to_a_key_stands_in_that_instance() {
+async fn an_operators_command_for_a_key_stands_in_that_instance() {
     let engine = InProcess::new();
     let all = processes(&engine, 4).await;
     let host = "a.example".to_owned();
