@@ -1,4 +1,4 @@
-//! What concerns all metrics of a process: a process of its own, and one test.
+//! Behaviour that affects all metrics of a process: it needs a separate process with one test.
 #![allow(
     clippy::redundant_closure_for_method_calls,
     reason = "the path of the method is longer"
@@ -54,7 +54,7 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
         "circuit_breaker_key_rejections{circuit_breaker_name=\"hosts\",circuit_breaker_key=\"a\",circuit_breaker_enforcement=\"enforced\"} 1"
     ));
 
-    // For an hour at zero, then for no time: the second call takes effect, and starts no other thread.
+    // First an interval of an hour at zero, then none: the second call takes effect, and starts no other thread.
     publish_each_second(Duration::from_secs(3_600)).unwrap();
     hosts.command(&"b", |host| host.trip()).unwrap();
     assert!(wait_for(&prometheus, &opened("b", 0)));
@@ -75,7 +75,7 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
     }));
 }
 
-/// Whether a child of this process says so.
+/// Whether a child of this process succeeds.
 #[cfg(unix)]
 fn in_fork(says: impl Fn() -> bool) -> bool {
     // SAFETY: the child ends without returning.
@@ -87,7 +87,7 @@ fn in_fork(says: impl Fn() -> bool) -> bool {
         },
         child => {
             let mut status = -1;
-            // SAFETY: `status` is a place for the answer.
+            // SAFETY: `status` is valid for writes.
             assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
             status == 0
         }

@@ -17,7 +17,7 @@ async fn after_a_flush_nothing_is_known_and_the_next_epoch_is_later() {
     tokio::time::sleep(Duration::from_millis(5)).await;
     engine.flush();
     assert_eq!(engine.read(instance(1), 1_000).await.unwrap().messages, []);
-    // Voters that know nothing.
+    // The voters know nothing.
     let after = opened(ask(&engine, 2, vote(1)).await);
     assert!(after.id.epoch > before.id.epoch, "{before:?} {after:?}");
     assert_ne!(after.id.mark, before.id.mark);

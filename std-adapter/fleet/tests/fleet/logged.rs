@@ -1,4 +1,4 @@
-//! Whether the engine of a fleet answers, as events of `tracing`.
+//! Events of `tracing` that say whether the engine of a fleet responds.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -1,11 +1,11 @@
-//! Fleets: what instances learn from one another, and what they do when their engine is gone.
+//! Fleets: how instances learn from one another, and how they act when their engine is gone.
 //!
 //! | file | what |
 //! |---|---|
 //! | `member` | the protocol of one instance, in time that a test moves |
 //! | `in_process` | the contract within the process, and the faults of that engine |
 //! | `joined` | processes, their breakers, and an engine that is lost |
-//! | `logged` | whether the engine answers, as events |
+//! | `logged` | whether the engine responds, as events |
 //! | `settings` | invalid numbers and names |
 
 mod in_process;

@@ -1,4 +1,4 @@
-//! What an instance does with its member's actions, and what it asks of the engine.
+//! How an instance executes its member's actions, and what it requests from the engine.
 
 use super::mail::Mail;
 use super::mutation::Mutation;

@@ -1,4 +1,4 @@
-//! What may happen at any moment.
+//! Events that may happen at any moment.
 
 use super::OPEN_MS;
 use super::mail::Mail;
@@ -11,7 +11,7 @@ pub(super) enum Event {
     /// The resource fails, or recovers.
     Down,
     Up,
-    /// A lagging replica keeps what the engine has now.
+    /// A lagging replica keeps the engine's current data.
     Kept,
     /// That replica takes over.
     Older,
@@ -19,10 +19,10 @@ pub(super) enum Event {
     Gone,
     Back,
     ClockSetBack,
-    /// What was published on its way to this instance is lost, or its answers are.
+    /// Messages published to this instance are lost, or the responses to it are.
     Lost(usize),
     Unanswered(usize),
-    /// What was published last is delivered once more to all.
+    /// The last message is delivered once more to all.
     Again,
     /// A period is published that no record knows.
     Forged,

@@ -1,4 +1,5 @@
-//! Every state that a scenario reaches, breadth first, and from each the path to where every instance is served.
+//! Every state that a scenario reaches, breadth first, and from each the path to a state in which every instance is
+//! served.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,25 +9,25 @@ use super::world::World;
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) world: World,
-    /// What may happen, and how often: one event per tick.
+    /// Possible events and their maximum numbers: one event per tick.
     pub(super) events: Vec<(Event, u8)>,
     /// The greatest length of a path, in ticks.
     pub(super) depth: u32,
-    /// Every instance is served within so many ticks after the last fault.
+    /// Every instance is served within this many ticks after the last fault.
     pub(super) bound: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Explored {
     pub(super) states: usize,
-    /// The longest path to where every instance is served, in ticks.
+    /// The longest path until every instance is served, in ticks.
     pub(super) longest: u32,
 }
 
 type Parents = HashMap<u128, (u128, Option<Event>)>;
 
 impl Scenario {
-    /// Explores it; the error is the shortest path to what is wrong.
+    /// Explores the scenario; the error is the shortest path to a fault.
     pub(super) fn explore(&self) -> Result<Explored, String> {
         let left: Vec<u8> = self.events.iter().map(|(_, often)| *often).collect();
         let first = self.world.key(&left);
@@ -88,7 +89,7 @@ impl Scenario {
     }
 }
 
-/// How many ticks it takes until every instance is served, without further faults.
+/// The number of ticks until every instance is served, without further faults.
 #[derive(Default)]
 struct Calm(HashMap<u128, u32>);
 

@@ -1,11 +1,11 @@
-//! What tells two states apart.
+//! The fields that distinguish two states.
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// Further back than anything that is compared.
+/// Further back than any time that is compared.
 const LONG_AGO_MS: u64 = 4_000;
 
-/// A state, written down so that two with the same future are equal: times are relative to now, marks by their first
+/// A state, encoded so that two with the same future are equal: times are relative to now, marks by their first
 /// appearance, epochs by their order and by how far they lead the engine's clock.
 #[derive(Default)]
 pub(super) struct Key {
@@ -19,7 +19,7 @@ impl Key {
         self.bytes.extend(number.to_le_bytes());
     }
 
-    /// A time up to which something holds.
+    /// A time until which a condition holds.
     pub(super) fn until(&mut self, time: u64, now_ms: u64) {
         self.number(time.saturating_sub(now_ms));
     }

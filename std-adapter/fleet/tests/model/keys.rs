@@ -1,5 +1,5 @@
-//! What tells two members or two ledgers apart: times relative to now, and epochs and marks by their order. The expiry of
-//! records is left out: the model does not look that far ahead.
+//! The fields that distinguish two members or two ledgers: times relative to now, and epochs and marks by their order.
+//! The expiry of records is left out: the model does not look that far ahead.
 
 use super::key::Key;
 use crate::ledger::Ledger;
@@ -20,7 +20,7 @@ impl Member {
 
     pub(super) fn key(&self, now_ms: u64, key: &mut Key) {
         let Self {
-            // The same in all states.
+            // This is the same in all states.
             fleet: _,
             rules: _,
             longest_ms: _,

@@ -1,4 +1,4 @@
-//! What is on its way to an instance, and what tells two worlds apart.
+//! Messages on their way to an instance, and the fields that distinguish two worlds.
 
 use super::key::Key;
 use super::world::World;

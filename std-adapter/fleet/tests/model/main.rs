@@ -1,7 +1,7 @@
-//! A model of the protocol: the code that runs, in every state that some faults lead to.
+//! A model of the protocol: the code that ships, in every state that a few faults lead to.
 //!
 //! A world has instances, each with a `Member` and a breaker that trips on one failure, a
-//! `Ledger` as their engine, and what is on its way between them. At each tick one event may happen:
+//! `Ledger` as their engine, and messages between them. At each tick one event may happen:
 //! the resource fails or recovers, messages are lost, duplicated or forged, the engine is gone, empty or back to older
 //! data, instances are killed, started again, paused, or sick. The search is breadth first, so whatever it finds comes
 //! by the shortest path.
@@ -16,12 +16,12 @@
 //! | file | what |
 //! |---|---|
 //! | `world` | instances and their engine |
-//! | `asking` | what an instance does, and what it asks of the engine |
-//! | `mail` | what is on its way between them |
+//! | `asking` | how an instance acts, and its requests to the engine |
+//! | `mail` | messages between them |
 //! | `word` | the breaker of an instance |
-//! | `events` | what may happen |
+//! | `events` | possible events |
 //! | `explore` | the search |
-//! | `key`, `keys` | what tells two states apart: every field that decides what happens next |
+//! | `key`, `keys` | the fields that distinguish two states: every one that decides what happens next |
 //! | `mutation` | faults of the protocol, which must be found |
 //! | `scenarios` | which events, how often; the tests |
 

@@ -4,13 +4,13 @@ use crate::{Ask, Local, Verdict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
-    /// The engine's answers count by their epoch only, like what it publishes.
+    /// The engine's responses count by their epoch only, like its messages.
     AnswersAreMessages,
     /// Periods that ended are not remembered.
     EndsAreForgotten,
     /// The absence of the engine goes unnoticed.
     SilenceIsNotNoticed,
-    /// A process that is started again has another id.
+    /// A process that is restarted has another id.
     NewIdAtEachStart,
     /// A vote is as recent as its last repetition.
     VotesDoNotAge,
@@ -22,14 +22,14 @@ pub(super) enum Mutation {
     RightsDoNotLapse,
     /// A failure that one instance has found counts as confirmed.
     OneWitnessIsTwo,
-    /// A successful probe is reported to no one.
+    /// A successful probe is not reported.
     SuccessIsNotTold,
-    /// An instance whose probe failed asks again at once.
+    /// An instance whose probe failed bids again at once.
     WhoFailedDoesNotRest,
 }
 
 impl Mutation {
-    /// What reaches the engine instead.
+    /// The changed message to the engine.
     pub(super) fn change(self, ask: &mut Ask, from: &mut u128) {
         match (self, ask) {
             (Self::VotesDoNotAge, Ask::Vote { age_ms, .. }) => *age_ms = 0,
@@ -46,7 +46,7 @@ impl Mutation {
             _ => {}
         }
     }
-    /// What an instance is told of its breaker instead.
+    /// The changed message to the breaker.
     pub(super) fn change_local(self, local: &mut Local) {
         if let (Self::WhoFailedDoesNotRest, Local::ProbeFailed { open_ms }) = (self, local) {
             *open_ms = 1;

@@ -1,11 +1,11 @@
-//! Which events, how often, and what the search must find.
+//! The events, their numbers, and the faults that the search must find.
 
 use super::events::Event::{self, *};
 use super::explore::Scenario;
 use super::mutation::Mutation::{self, *};
 use super::world::World;
 
-/// If this is set to anything, pairs of faults are combined as well, which takes minutes.
+/// If this is set, pairs of faults are combined as well, which takes minutes.
 const LARGER: &str = "ATOMIC_BREAKER_FLEET_MODEL";
 
 /// In ticks after the last fault: the longest open time, its grace, and the readings, bids and probes that follow.
@@ -62,7 +62,8 @@ fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// A first outage has ended and is remembered; in a second one the engine falls back to that, or to before it ended.
+/// The first outage has ended and is remembered; in the second one the engine falls back to that, or to before it
+/// ended.
 fn fallen_back() -> Scenario {
     let mut scenario = scenario(
         "fallen back twice",

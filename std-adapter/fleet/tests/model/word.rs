@@ -1,4 +1,4 @@
-//! The breaker of an instance, as much of it as its fleet sees: it trips on one failure, and its calls take no time.
+//! The breaker of an instance, as far as its fleet sees it: it trips on one failure, and its calls take no time.
 
 use super::{LONGEST_MS, OPEN_MS};
 use crate::{Action, Local};

@@ -1,4 +1,4 @@
-//! Instances, their engine, and what is on its way between them. Everything happens at common moments.
+//! Instances, their engine, and the messages between them. Everything happens in common ticks.
 
 use super::mail::Mail;
 use super::mutation::Mutation;
@@ -15,16 +15,16 @@ pub(super) struct World {
     pub(super) engine: Engine,
     pub(super) instances: Vec<Instance>,
     pub(super) quorum: u32,
-    /// Which instances are called seldom; all others are called at each tick.
+    /// Which instances are called rarely; all others are called at each tick.
     pub(super) seldom: Vec<usize>,
     pub(super) mutation: Option<Mutation>,
     /// Which instances tripped because of their own outcomes, and when.
     pub(super) trips: Vec<(usize, u64)>,
     /// Which instances have probed in the period with this mark.
     pub(super) probes: (u64, Vec<usize>),
-    /// Two may probe in a period, because something was lost.
+    /// Two instances may probe in a period, because a message was lost.
     pub(super) may_probe_twice: bool,
-    /// What went wrong.
+    /// The fault that was found.
     pub(super) wrong: Option<&'static str>,
 }
 
@@ -32,9 +32,9 @@ pub(super) struct World {
 pub(super) struct Engine {
     pub(super) ledger: Ledger,
     pub(super) is_gone: bool,
-    /// What a lagging replica has.
+    /// The data of a lagging replica.
     pub(super) older: Option<Ledger>,
-    /// What was published last, to be delivered once more.
+    /// The last message, to be delivered once more.
     pub(super) published: Option<Notice>,
     /// How far its clock is behind that of the model.
     pub(super) behind_ms: u64,
@@ -167,7 +167,7 @@ impl World {
             self.instances[who].ended.push(id.mark);
         }
         let believes = self.mutation != Some(Mutation::AnswersAreMessages);
-        // With that mutation answers look as if asked before all that is known, so they are no newer than it.
+        // With that mutation, responses look older than everything that is known, so they are not newer.
         let asked = |asked_ms| if believes { asked_ms } else { 0 };
         match mail {
             Mail::Published(notice) => self.input(who, Input::Notice(notice)),
@@ -260,7 +260,8 @@ impl World {
         }
     }
 
-    /// Whether every instance that is alive and well is served; by then all faults are over but those of the sick.
+    /// Whether every healthy instance that is alive is served; by then all faults have ended except those of sick
+    /// instances.
     pub(super) fn all_are_served(&self) -> bool {
         self.instances.iter().all(|instance| {
             instance.is_dead || instance.is_sick || instance.word.state == State::Closed

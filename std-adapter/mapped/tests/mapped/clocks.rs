@@ -74,14 +74,14 @@ fn an_open_word_is_open_in_another_process_for_the_remaining_time() {
     assert!(left + passed >= HOUR, "{left:?} left after {passed:?}");
 }
 
-/// Waits as the breaker says, until a probe is admitted here or elsewhere. The time of that, or 0.
+/// Waits as long as the breaker says, until a probe is admitted here or elsewhere. Returns the time of that, or 0.
 fn wait_for_the_probe(path: &str, rules: Config) -> u32 {
     let breaker = open(path, rules).unwrap();
     loop {
         match breaker.acquire() {
             Ok(permit) => {
                 assert!(permit.is_probe());
-                // In flight until its lease is over: this process ends with it.
+                // In flight until its lease ends: this process ends with it.
                 let _ = permit.into_token();
                 return BootClock.now_ms().max(1);
             }
@@ -120,7 +120,7 @@ fn one_of_many_processes_is_the_probe_and_not_before_the_deadline() {
     assert_eq!(snapshot.probes_in_flight(), 1, "{snapshot:?}");
 }
 
-/// Memory of the application's own, and a word of half the size.
+/// Memory that the application owns, and a word of half the size.
 fn narrow(path: &Path) -> &'static AtomicU32 {
     let file = OpenOptions::new().read(true).write(true).open(path);
     let map = MmapRaw::map_raw(&file.unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Many processes that open a file at once, and some that are killed while they make it.
+//! Many processes that open a file at once, and some that are killed while they create it.
 
 use std::fs::{self, File};
 use std::process::Child;
@@ -72,8 +72,8 @@ fn a_process_that_is_killed_while_it_creates_a_file_holds_up_no_other() {
     }
 }
 
-/// What a file looks like after each step of its making: nothing in it yet; its room reserved; begun; all but the
-/// mark that it is whole.
+/// The contents of a file after each step of its creation: empty; its room reserved; begun; everything but the mark
+/// that it is complete.
 #[test]
 fn a_file_left_unfinished_at_any_step_is_created_again() {
     let dir = Dir::new();
@@ -103,8 +103,8 @@ fn a_file_left_unfinished_at_any_step_is_created_again() {
     }
 }
 
-/// As a maker of many long keys leaves it that dies right after it has reserved the room: nothing but zeros, which takes
-/// each of them long to see.
+/// A creator of many long keys that dies right after it has reserved the room leaves such a file: nothing but zeros,
+/// which take each process long to check.
 #[test]
 fn of_many_that_find_a_large_file_of_zeros_one_creates_it_again_and_all_share_it() {
     let dir = Dir::new();
@@ -134,7 +134,7 @@ fn of_many_that_find_a_large_file_of_zeros_one_creates_it_again_and_all_share_it
     assert_eq!(mapped::open(&path, MANY).unwrap().snapshot().failures(), 8);
 }
 
-/// As if a process were stopped while it has the file locked.
+/// As if a process were stopped while it holds the lock on the file.
 #[test]
 fn waiting_for_a_lock_in_vain_is_an_error_that_says_so() {
     use std::os::fd::AsRawFd;

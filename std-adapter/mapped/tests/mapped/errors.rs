@@ -1,4 +1,4 @@
-//! Whatever is wrong with a file is said with its name, and what to do.
+//! Every error about a file names the file and says what to do.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -10,7 +10,7 @@ use atomic_breaker_mapped::{Config, ManualClock, Ratio};
 
 use super::support::{Dir, set_word, word, write_private};
 
-/// Words of the header, see the documentation of its layout.
+/// Indexes of words in the header; see the documentation of its layout.
 const VERSION: usize = 1;
 const TIME_NAMESPACE: usize = 8;
 
@@ -31,7 +31,7 @@ fn says(path: &Path, what: &str) {
     assert_says(path, Config::new(), what);
 }
 
-/// A file as it should be.
+/// A valid file.
 fn made(dir: &Dir) -> std::path::PathBuf {
     let path = dir.file("database");
     drop(mapped::open(&path, Config::new()).unwrap());
@@ -87,7 +87,7 @@ fn permissions_for_others_are_rejected() {
     }
 }
 
-/// Only root can give a file away.
+/// Only root can change the owner of a file.
 #[test]
 fn the_file_of_another_user_is_rejected() {
     let dir = Dir::new();
@@ -95,7 +95,7 @@ fn the_file_of_another_user_is_rejected() {
     if chown(&path, Some(12_345), None).is_ok() {
         says(&path, "belongs to user 12345, but this process runs as 0");
     } else {
-        // Of root, and not to be opened by others.
+        // The file belongs to root and cannot be opened by others.
         let error = mapped::open("/etc/shadow", Config::new()).unwrap_err();
         assert!(error.to_string().contains("belongs to user 0"), "{error}");
     }
@@ -110,7 +110,7 @@ fn a_foreign_file_is_rejected_and_stays_as_it_is() {
         says(&path, "is not a file of breakers");
         assert_eq!(fs::read(&path).unwrap(), content);
     }
-    // Zeros for a while, and then something.
+    // Zeros for a while, and then another content.
     let mut content = vec![0; 9_000];
     content[8_999] = 1;
     write_private(&path, &content);
@@ -198,7 +198,7 @@ fn another_number_or_length_of_keys_is_rejected() {
     }
 }
 
-/// Each setting that all must agree on.
+/// Each setting on which all processes must agree.
 #[test]
 fn other_rules_are_rejected_setting_by_setting() {
     let second = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Workers that are forked, with a mapping from before.
+//! Workers that are forked, with a mapping that existed before.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use atomic_breaker_mapped::{Config, State, breaker};
 
 use super::support::{Dir, heard, other, part, say};
 
-/// Runs `f` in that many children of this process, at once, and waits for them.
+/// Runs `f` in this many children of this process at once, and waits for them.
 fn in_forks(children: usize, f: impl Fn(usize)) {
     let pids: Vec<_> = (0..children)
         .map(|child| {
@@ -28,7 +28,7 @@ fn in_forks(children: usize, f: impl Fn(usize)) {
         .collect();
     for pid in pids {
         let mut status = 0;
-        // SAFETY: `status` is a place for the answer.
+        // SAFETY: `status` is valid for writes.
         assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
         assert_eq!(status, 0);
     }
@@ -55,7 +55,7 @@ fn failures_of_workers_that_were_forked_later_add_up_without_a_file() {
     assert_eq!(heard(other(test, &["fork"])), "7 Open");
 }
 
-/// What a process draws once was drawn before the fork, so it is the same in all of them.
+/// A process draws its number once; drawn before the fork, it is the same in all of them.
 #[test]
 fn each_forked_worker_draws_its_own_open_time() {
     const WORKERS: usize = 8;
@@ -74,7 +74,7 @@ fn each_forked_worker_draws_its_own_open_time() {
         let mut times = [[0; 4]; WORKERS];
         here.read_exact(times.as_flattened_mut()).unwrap();
         let different = BTreeSet::from(times).len();
-        // Of 50,000 possible times two are the same now and then.
+        // There are 50,000 possible times, so two are occasionally the same.
         say(if different > 5 { "different" } else { "alike" });
     }
     assert_eq!(heard(other(test, &["fork"])), "different");
@@ -124,7 +124,7 @@ fn a_fork_keeps_a_file_in_use_when_its_parent_has_closed_it() {
     }
     let dir = Dir::new();
     let path = dir.file("database");
-    // The child holds the pipe, too, so the parent is not waited for by it.
+    // The child holds the pipe, too, so closing it does not make the parent wait for the child.
     let mut parent = other(test, &[path.to_str().unwrap()]);
     parent.wait().unwrap();
     let builder = mapped::MappedBuilder::new(changed).replace_unused();
@@ -146,7 +146,7 @@ fn the_probe_of_a_fork_that_was_killed_is_presumed_lost() {
             let _probe = breaker.acquire().unwrap();
             die();
         }
-        // SAFETY: no answer is wanted.
+        // SAFETY: the status may be null.
         unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
         let begun = Instant::now();
         let probe = loop {

@@ -47,7 +47,7 @@ fn any_bits_in_the_slots_are_safe_and_searches_end() {
     for _ in 0..300 {
         let mut bytes = whole.clone();
         for byte in &mut bytes[HEADER * 8..] {
-            // Many zeros, as free slots have them.
+            // Many zeros, as in free slots.
             *byte = (dice.below(256) * dice.below(2)) as u8;
         }
         write_in_place(&path, &bytes);
@@ -61,7 +61,7 @@ fn any_bits_in_the_slots_are_safe_and_searches_end() {
             assert_eq!(shown, usize::from(hosts.get([key]).is_some()));
         }
     }
-    // The counters and the secret of the hash, too.
+    // The counters and the secret of the hash are changed, too.
     for _ in 0..300 {
         for index in (9..11).chain(16..HEADER) {
             set_word(&path, index, dice.below(u64::MAX));
@@ -81,7 +81,7 @@ fn only_keys_that_calls_find_are_shown() {
     let hosts = builder.open(&path).unwrap();
     let _ = hosts.call("a", || Err::<(), _>("down"));
     for slot in (HEADER..HEADER + 4 * 8).step_by(8) {
-        // Only free ones.
+        // Only free slots are filled.
         let words: Vec<u8> = fs::read(&path).unwrap();
         if words[slot * 8..][..8] == [0_u8; 8] {
             set_word(&path, slot, 1 << 63 | 1 << 53 | 0x3039);
@@ -94,7 +94,7 @@ fn only_keys_that_calls_find_are_shown() {
     assert_eq!(shown[0].snapshot.failures(), 1, "the one of the calls");
 }
 
-/// What nothing can prevent, and the documentation says.
+/// Nothing can prevent this, and the documentation says so.
 #[test]
 fn a_truncated_file_ends_the_process_that_touches_it() {
     let test = "hostile::a_truncated_file_ends_the_process_that_touches_it";
@@ -114,6 +114,6 @@ fn a_truncated_file_ends_the_process_that_touches_it() {
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(0).unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGBUS));
-    // It does not hinder those that come later.
+    // It does not hinder later processes.
     assert!(mapped::open(&path, Config::new()).is_ok());
 }

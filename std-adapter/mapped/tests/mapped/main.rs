@@ -1,6 +1,6 @@
 //! Breakers that processes share: files, forks, slabs, and processes that are killed.
 //!
-//! Each test plays its other processes itself: it starts this program again with the part to play in the
+//! Each test provides its other processes itself: it starts this program again, with the part to play in the
 //! environment.
 #![cfg(any(target_os = "linux", target_os = "android"))]
 

@@ -1,4 +1,4 @@
-//! The programs that users write first.
+//! Programs that users write first.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -120,7 +120,7 @@ fn a_restarted_service_finds_the_state_that_it_left() {
     assert_eq!(after.state(), State::ForcedOpen);
 }
 
-/// Where a server keeps them.
+/// A server keeps its breakers in a static.
 static DATABASE: LazyLock<MappedBreaker> =
     LazyLock::new(|| mapped::for_forks(RULES).expect("constant rules"));
 static HOSTS: LazyLock<MappedSlab> = LazyLock::new(|| {

@@ -1,4 +1,4 @@
-//! Files that are not valid any more.
+//! Files that are no longer valid.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -69,7 +69,7 @@ fn other_rules_replace_a_file_that_no_process_uses_if_asked_to() {
     assert_eq!(there.state(), State::Closed);
 }
 
-/// No mapping may lose its memory: the old file is taken away, not written over.
+/// No mapping may lose its memory: the old file is unlinked, not overwritten.
 #[test]
 fn a_process_that_uses_a_file_keeps_it_after_its_removal() {
     let dir = Dir::new();

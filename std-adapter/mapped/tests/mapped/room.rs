@@ -1,4 +1,4 @@
-//! No room for a file: an error when it is made, and never a signal later.
+//! No room for a file: an error when it is created, and never a signal later.
 
 use std::fs;
 use std::process::Stdio;

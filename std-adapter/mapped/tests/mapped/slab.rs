@@ -1,4 +1,4 @@
-//! Keys: bounded, found by all processes alike, and complete whichever process dies.
+//! Keys: bounded, found by all processes alike, and complete even if a process dies.
 
 use std::collections::BTreeMap;
 use std::process::Child;
@@ -78,7 +78,7 @@ fn a_key_that_is_too_long_passes_and_is_counted() {
     assert!(hosts.get(long).is_none());
     assert_eq!((hosts.keys(), hosts.refused()), (0, 2));
     assert!(hosts.breaker(&long[..30]).is_ok());
-    // Far longer than what a slot can say of a length.
+    // Far longer than a slot can record.
     assert!(hosts.get([b'x'; 5_000]).is_none());
 }
 
@@ -92,7 +92,7 @@ fn a_slot_stays_with_its_key_for_another_permit_of_it() {
     assert_eq!(hosts.breaker("a").unwrap().snapshot().state(), State::Open);
 }
 
-/// A process that was killed after it took a slot, before any of the key, some of it, or all but its count.
+/// A process was killed after it took a slot, before it wrote any of the key, some of it, or all but its count.
 #[test]
 fn a_slot_left_unfinished_is_completed_by_the_next_call_for_its_key() {
     let key = b"a.long.example";
@@ -156,7 +156,7 @@ fn processes_that_are_killed_while_they_take_slots_leave_each_key_one_slot() {
             child.kill().unwrap();
             child.wait().unwrap();
         }
-        // Two that survive agree about every key.
+        // The two survivors agree about every key.
         let two = [(); 2].map(|()| other(test, &[name, "survive"]));
         let _ = two.map(heard);
         let hosts = slab(200).open(&path).unwrap();

@@ -22,7 +22,7 @@ const RULES: Config = Config::new()
     .open_for(Duration::from_millis(4))
     .probe_lease(LEASE)
     .cancel_limit(Duration::from_secs(1));
-/// A lease doubles four times at most; and a machine may be busy.
+/// A lease doubles at most four times, and the machine may be busy.
 const LONGEST: Duration = Duration::from_millis(40 * 16 + 2_000);
 
 /// Makes calls that often fail, until the process is killed.
@@ -56,7 +56,7 @@ fn work(part: &[String]) -> ! {
     }
 }
 
-/// Whose probe was granted last.
+/// The process whose probe was granted last.
 fn last_granted(log: &Path) -> Option<u32> {
     let text = fs::read_to_string(log).unwrap();
     let line = text.lines().rev().find(|line| line.contains("granted"))?;
@@ -79,7 +79,7 @@ fn workers_that_are_killed_leave_one_probe_at_a_time_and_never_a_stuck_breaker()
     let (begun, mut kills) = (Instant::now(), 0);
     while begun.elapsed() < Duration::from_secs(seconds) {
         thread::sleep(Duration::from_millis(10 + dice.below(40)));
-        // Every second time the one who has the probe, as a rule.
+        // Every second time the victim is usually the process with the probe.
         let holder = last_granted(&log).filter(|_| kills % 2 == 0);
         let found = workers
             .iter()
@@ -87,7 +87,7 @@ fn workers_that_are_killed_leave_one_probe_at_a_time_and_never_a_stuck_breaker()
         let victim = found.unwrap_or(dice.below(WORKERS as u64) as usize);
         assert!(
             workers[victim].try_wait().unwrap().is_none(),
-            "one ended by itself"
+            "a worker ended by itself"
         );
         workers[victim].kill().unwrap();
         workers[victim].wait().unwrap();
@@ -95,7 +95,10 @@ fn workers_that_are_killed_leave_one_probe_at_a_time_and_never_a_stuck_breaker()
         kills += 1;
     }
     for worker in &mut workers {
-        assert!(worker.try_wait().unwrap().is_none(), "one ended by itself");
+        assert!(
+            worker.try_wait().unwrap().is_none(),
+            "a worker ended by itself"
+        );
         worker.kill().unwrap();
         worker.wait().unwrap();
     }

@@ -1,4 +1,4 @@
-//! What workers write down about their probes, and whether it holds together.
+//! What workers log about their probes, and a check that it is consistent.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -13,13 +13,13 @@ pub(crate) fn now() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is a place for the answer.
+    // SAFETY: `time` is valid for writes.
     let read = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
     assert_eq!(read, 0);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// A file that many append to, a line at a time.
+/// A file to which many processes append, a line at a time.
 pub(crate) struct Log(File);
 
 impl Log {
@@ -29,7 +29,7 @@ impl Log {
     }
 
     fn line(&mut self, line: &str) {
-        // In one piece, so that lines of different processes do not mix.
+        // Written at once, so that lines of different processes do not mix.
         self.0.write_all(line.as_bytes()).unwrap();
     }
 
@@ -65,7 +65,7 @@ pub(crate) fn probes(log: &str) -> Vec<Probe> {
                 granted: number(3),
                 reported: None,
             };
-            // One that began before and never reported: a process of the same number was killed.
+            // This probe began before and was never reported: a process with the same number was killed.
             all.extend(open.insert(pid, probe));
         } else {
             let reported = Some(number(2));
@@ -77,7 +77,7 @@ pub(crate) fn probes(log: &str) -> Vec<Probe> {
     all
 }
 
-/// How many were never reported.
+/// The number of probes that were never reported.
 pub(crate) fn lost(probes: &[Probe]) -> usize {
     probes
         .iter()
@@ -109,7 +109,7 @@ pub(crate) fn together(probes: &[Probe], lease: Duration) -> Vec<[Probe; 2]> {
     found
 }
 
-/// The log's own eyes: it must see what the storm looks for.
+/// The check of the log itself: it must find what the storm looks for.
 #[test]
 fn two_probes_at_a_time_are_seen() {
     let lease = Duration::from_millis(10);

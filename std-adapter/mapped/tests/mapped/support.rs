@@ -1,4 +1,4 @@
-//! Directories that go away, and other processes.
+//! Temporary directories, and other processes.
 
 use std::env;
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const PART: &str = "PART_OF_THE_OTHER_PROCESS";
 
-/// A directory of the test's own, in memory where there is such a place.
+/// A directory for one test, in memory if possible.
 pub(crate) struct Dir(PathBuf);
 
 impl Dir {
@@ -47,13 +47,13 @@ impl Drop for Dir {
     }
 }
 
-/// What the parent gave this process to do, if it is a child.
+/// The task that the parent gave this process, if it is a child.
 pub(crate) fn part() -> Option<Vec<String>> {
     let part = env::var(PART).ok()?;
     Some(part.split(' ').map(Into::into).collect())
 }
 
-/// This program again, with nothing to do but the named test, in the part of another process.
+/// This program again, restricted to the named test, in the part of another process.
 pub(crate) fn command(test: &str, part: &[&str]) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -67,7 +67,7 @@ pub(crate) fn other(test: &str, part: &[&str]) -> Child {
     command(test, part).spawn().unwrap()
 }
 
-/// What a child has to say, between the lines of the test harness.
+/// The output of a child, between the lines of the test harness.
 pub(crate) fn say(words: &str) -> ! {
     println!();
     println!("says {words}");
@@ -82,7 +82,7 @@ pub(crate) fn heard(child: Child) -> String {
         .into()
 }
 
-/// Until it is so, at most ten seconds.
+/// Waits until this is so, at most ten seconds.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -108,7 +108,7 @@ impl Dice {
     }
 }
 
-/// What a test does to a file by hand: the 64-bit word at an index.
+/// Manual changes of a file: the 64-bit word at an index.
 pub(crate) fn set_word(path: &Path, index: usize, value: u64) {
     let mut bytes = fs::read(path).unwrap();
     bytes[index * 8..][..8].copy_from_slice(&value.to_ne_bytes());
@@ -127,7 +127,7 @@ pub(crate) fn write_in_place(path: &Path, bytes: &[u8]) {
     file.write_all_at(bytes, 0).unwrap();
 }
 
-/// For its owner alone, as breakers make theirs.
+/// Readable by its owner alone, like those of breakers.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) {
     use std::os::unix::fs::PermissionsExt;
     fs::write(path, bytes).unwrap();

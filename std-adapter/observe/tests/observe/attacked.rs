@@ -37,7 +37,7 @@ fn nothing_is_lost_when_there_are_more_threads_than_lanes() {
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                // All have counted once before one ends.
+                // All threads have counted once before one ends.
                 breaker.call(|| Ok::<_, &str>(())).unwrap();
                 together.wait();
                 for _ in 0..99 {
@@ -69,7 +69,7 @@ fn calls_while_a_thread_is_torn_down_are_counted() {
         .build();
     for early in [false, true] {
         let end = thread::spawn(move || {
-            // The one that is touched first is dropped last.
+            // The thread-local that is touched first is dropped last.
             if early {
                 BREAKER.call(|| Ok::<_, &str>(())).unwrap();
             }
@@ -109,7 +109,7 @@ fn a_hundred_thousand_hostile_keys_get_no_more_labels_than_allowed() {
             line.starts_with("circuit_breaker_key_opened{circuit_breaker_name=\"hostile\"")
         })
         .collect();
-    // And one for `other`.
+    // One more for `other`.
     assert_eq!(opened.len(), 101);
     let sum: u64 = opened
         .iter()
@@ -171,7 +171,7 @@ impl CallsBack {
         let Some(hosts) = self.0.get().and_then(Weak::upgrade) else {
             return;
         };
-        // Of another key, so that it ends.
+        // Calls another key, so that it ends.
         hosts.command(&1_000, |host| host.state()).unwrap();
         let _ = hosts
             .acquire(2_000)
@@ -215,7 +215,7 @@ fn an_observer_may_call_its_registry() {
         assert_eq!(page.calls("re-entered", "ignored"), Some(3));
         assert_eq!(page.breakers("re-entered", "open"), Some(1));
     });
-    // Opened, and the first of two rejections; the other one when the log goes.
+    // The opening and the first of two rejections are logged; the other one when the log is dropped.
     let left_out: Vec<_> = events.iter().map(Logged::left_out).collect();
     assert_eq!(left_out, [0, 0, 1]);
 }

@@ -1,4 +1,4 @@
-//! The dashboard and what is emitted: every name in one is in the other.
+//! The dashboard and the emitted metrics: each contains every name of the other.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn emitted() -> BTreeSet<String> {
     words(&page.0)
 }
 
-/// All words that begin as ours do.
+/// All words with this crate's prefix.
 fn words(text: &str) -> BTreeSet<String> {
     text.split(|char: char| !char.is_ascii_alphanumeric() && char != '_')
         .filter(|word| word.starts_with("circuit_breaker_"))

@@ -25,7 +25,7 @@ fn calls_of_keys_without_a_slot_are_counted_too() {
     hosts.acquire("a").unwrap().report(Outcome::Ignored);
     hosts.acquire("a").unwrap().cancel();
     assert_eq!(hosts.stats().keys, 0);
-    // With a slot from here on.
+    // It has a slot from here on.
     let _ = hosts.call("a", || Err::<(), _>("no answer"));
     hosts.call("a", || Ok::<_, &str>(())).unwrap();
     let page = Page::now();
@@ -179,7 +179,7 @@ fn rejections_in_shadow_mode_are_counted_separately() {
         assert_eq!(of_key, Some(count));
         assert_eq!(page.get("rejections", "shadow", &labels[1..]), Some(count));
     }
-    // Passed, yet not admitted.
+    // Passed in shadow mode, but not admitted.
     assert_eq!(page.calls("shadow", "success"), Some(0));
 }
 

@@ -166,7 +166,7 @@ fn a_hundred_thousand_keys_that_reject_are_logged_or_counted() {
     let rejections = events
         .iter()
         .filter(|event| event.target == "atomic_breaker::rejection");
-    // An event that says only what was left out is no rejection itself.
+    // An event that only reports omitted rejections is not a rejection itself.
     let logged: u64 = rejections
         .map(|event| event.left_out() + u64::from(event.get("enforcement").is_some()))
         .sum();

@@ -78,7 +78,7 @@ fn of_the_rejections_the_first_is_logged_then_one_a_second_and_the_others_are_co
         .filter(|event| event.target == "atomic_breaker::rejection")
         .collect();
     let left_out: Vec<_> = rejections.iter().map(|event| event.left_out()).collect();
-    // At 0.1, 1.1 and 2.1 s; what is left when the log goes.
+    // At 0.1, 1.1 and 2.1 s; the rest when the log is dropped.
     assert_eq!(left_out, [0, 9, 9, 4]);
     assert_eq!(rejections[0].get("retry_in"), Some("9.9"));
     assert_eq!(rejections[0].get("enforcement"), Some("enforced"));

@@ -2,14 +2,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `support` | a subscriber and a recorder that keep what they get |
+//! | `support` | a subscriber and a recorder that keep their input |
 //! | `logs`, `keyed_logs` | events of a breaker, of a registry |
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
 //! | `jobs` | metrics and events of durable steps |
-//! | `published` | recorders that come late, are replaced, call back |
+//! | `published` | recorders that are installed late, are replaced, or call back |
 //! | `attacked` | threads that come and go, many and hostile keys, observers that panic |
 //! | `../observe_process.rs` | new keys, and the thread that publishes, in a process of their own |
-//! | `week` | what is logged and counted is what happened, in a week of virtual time |
+//! | `week` | logs and counts match the events of a week of virtual time |
 //! | `dashboard` | every name in it is emitted, and the other way round |
 #![allow(
     clippy::redundant_closure_for_method_calls,

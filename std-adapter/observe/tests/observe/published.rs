@@ -1,4 +1,4 @@
-//! Recorders that come late, are replaced, call back.
+//! Recorders that are installed late, are replaced, or call back.
 
 use std::cell::Cell;
 use std::thread;

@@ -1,4 +1,4 @@
-//! A subscriber and a recorder that keep what they get.
+//! A subscriber and a recorder that keep their input.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -14,19 +14,19 @@ use tracing::{Event, Metadata, Subscriber};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// Two failures in a row trip for ten seconds.
+/// Two consecutive failures trip it for ten seconds.
 pub(crate) const RULES: Config = Config::new()
     .consecutive_failures(2)
     .open_for(Duration::from_secs(10));
 
-/// A breaker that is counted under that name.
+/// A breaker that is counted under this name.
 pub(crate) fn counted(name: &str) -> Breaker<StdClock, NativeWord, (), Metrics> {
     Breaker::builder(RULES, StdClock)
         .observer(Metrics::new(name))
         .build()
 }
 
-/// What `publish` hands to a fresh recorder, by series.
+/// The values that `publish` passes to a fresh recorder, by series.
 #[derive(Debug)]
 pub(crate) struct Page(pub(crate) String);
 
@@ -126,7 +126,7 @@ impl Subscriber for Keeper {
     fn exit(&self, _: &Id) {}
 }
 
-/// What is logged on this thread meanwhile.
+/// The events logged on this thread meanwhile.
 pub(crate) fn logged(what: impl FnOnce()) -> Vec<Logged> {
     let keeper = Keeper::default();
     tracing::subscriber::with_default(keeper.clone(), what);

@@ -1,4 +1,4 @@
-//! What users write first, over a week of virtual time: what is logged and counted is what happened.
+//! Programs that users write first, over a week of virtual time: logs and counts match the events.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::support::{Logged, Page, SECOND, logged};
 use test_support::week::{Host, config, protects, week, week_by_hand};
 
-/// What a program saw itself.
+/// What a program observed itself.
 #[derive(Debug, Default)]
 struct Seen {
     admitted: Cell<u64>,
@@ -27,7 +27,7 @@ fn one_more(count: &Cell<u64>) {
 }
 
 impl Seen {
-    /// Of a call that may have been rejected.
+    /// The value of a call that may have been rejected.
     fn result<T, E>(&self, result: Result<T, CallError<E>>) -> Result<T, CallError<E>> {
         one_more(match result {
             Err(CallError::Rejected(_)) => &self.rejected,
@@ -44,7 +44,7 @@ impl Seen {
         answer.ok()
     }
 
-    /// Nothing is lost, neither of calls nor of rejections, and each opening ends.
+    /// Neither calls nor rejections are lost, and each opening ends.
     fn agrees(&self, name: &str, events: &[Logged]) {
         let page = Page::now();
         let calls = ["success", "failure", "slow", "ignored", "cancelled"]
@@ -83,7 +83,7 @@ fn observed<C: Clock + Copy>(name: &'static str, clock: C) -> Observed<C> {
         .build()
 }
 
-/// What is logged by a future of paused time.
+/// The events logged by a future in paused time.
 fn logged_in_paused_time(what: impl AsyncFnOnce()) -> Vec<Logged> {
     logged(|| {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -101,11 +101,11 @@ fn a_call_that_is_left_by_the_question_mark() {
         Ok(value + 1)
     };
     let events = logged(|| protects(&week_by_hand(&host, &clock, || ask().is_ok()), 70));
-    // The last rejections are stated by the transition to closed.
+    // The transition to closed states the last rejections.
     seen.agrees("week-question-mark", &events);
 }
 
-/// Cut short, calls are slow ones: they are cancelled, and trip.
+/// Calls that are cut short are slow ones: they are cancelled, and trip.
 #[test]
 fn a_timeout_around_a_call() {
     let (host, seen) = (Host::hanging(), Seen::default());

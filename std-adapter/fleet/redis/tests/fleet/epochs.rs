@@ -10,7 +10,7 @@ use atomic_breaker_fleet::contract::{
     ask, bid, failed, instance, judge, name, next, open, opened, vote,
 };
 
-/// Five periods, after each of which the server forgets.
+/// There are five periods, and the server forgets after each of them.
 async fn epochs_rise(what: &str, forget: impl AsyncFn(&Server, &RedisFleet, Period)) {
     let Some(server) = Server::start() else {
         return;

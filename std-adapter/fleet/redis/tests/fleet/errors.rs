@@ -1,4 +1,4 @@
-//! A server that does not answer, for whatever reason: it is shown, with what to do.
+//! A server that does not respond, for any reason: the error is shown, with advice.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn reaches(fleet: RedisFleet, what: impl Fn(&FleetStatus) -> bool) -> Flee
     reached.unwrap_or_else(|_| panic!("{:?}", joined.status()))
 }
 
-/// The error that is shown, of a fleet that is not connected.
+/// The error shown by a fleet that is not connected.
 async fn error_of(fleet: RedisFleet) -> String {
     let status = reaches(fleet, |status| status.last_error.is_some()).await;
     assert!(!status.is_connected && status.unanswered > 0, "{status:?}");
@@ -176,7 +176,7 @@ async fn an_address_with_the_newer_protocol() {
     reaches(at(&address), |status| status.is_connected).await;
 }
 
-/// Connections that the server has taken so far.
+/// The number of connections that the server has accepted so far.
 fn connections(server: &Server) -> u64 {
     let stats = server.command(&["INFO", "stats"]);
     let mut lines = stats.lines();
@@ -192,7 +192,8 @@ async fn a_request_that_is_given_up_late_leaves_the_next_connection_alone() {
     let fleet = server.fleet();
     open(&fleet).await;
     let before = connections(&server);
-    // Two under way on the first connection, of which one is given up, and the other one only when there is a second.
+    // Two requests are under way on the first connection. One of them is dropped at once, and the other only when there
+    // is a second connection.
     let mut early = Box::pin(fleet.read(instance(1), 5_000));
     let mut late = Box::pin(fleet.read(instance(1), 5_000));
     assert!(early.as_mut().now_or_never().is_none() && late.as_mut().now_or_never().is_none());
@@ -200,7 +201,7 @@ async fn a_request_that_is_given_up_late_leaves_the_next_connection_alone() {
     fleet.read(instance(1), 5_000).await.unwrap();
     drop(late);
     fleet.read(instance(1), 5_000).await.unwrap();
-    // One, and the connection that counts them.
+    // One connection, and the one that counts them.
     assert_eq!(connections(&server), before + 2);
 }
 

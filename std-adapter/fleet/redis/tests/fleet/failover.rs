@@ -1,4 +1,4 @@
-//! The server is killed in the midst of an outage, and a replica takes over.
+//! The server is killed in the middle of an outage, and a replica takes over.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What was measured: a line for each figure, and what it may be.
+//! Measurements: a line for each figure, with its limit.
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -7,7 +7,7 @@ use std::io::Write;
 /// Set by `tests/engines/run`: the file that collects the lines.
 const FILE: &str = "ATOMIC_BREAKER_FIGURES";
 
-/// Set by it, too, while it runs what is timed with nothing else: the limits are then those that are promised.
+/// Also set by it, while it runs the timed tests alone: the promised limits apply then.
 const ALONE: &str = "ATOMIC_BREAKER_ALONE";
 
 pub(crate) fn is_alone() -> bool {
@@ -23,7 +23,7 @@ pub(crate) fn figure(what: &str, value: impl Display, limit: impl Display) {
             .append(true)
             .open(file)
             .unwrap();
-        // At once, as other tests write to it.
+        // Written in one call, because other tests write to the file.
         file.write_all(line.as_bytes()).unwrap();
     }
 }

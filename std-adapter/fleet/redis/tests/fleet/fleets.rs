@@ -1,4 +1,4 @@
-//! One sick instance; clocks apart; what is written.
+//! One sick instance, clocks that differ, and the number of writes.
 
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,7 @@ async fn clocks_an_hour_apart_change_nothing() {
     );
 }
 
-/// Requests and records written in an outage of 5 s in which all call so often.
+/// Requests and records written in an outage of 5 s in which all instances call this often.
 async fn written(every_ms: u64) -> Option<(u64, u64, u64)> {
     let server = Server::start()?;
     let all = open_fleet(&server).await;
@@ -88,7 +88,7 @@ async fn writes_do_not_depend_on_the_rate_of_calls() {
         format_args!("{few:?} and {many:?}"),
         "requests and changes alike",
     );
-    // Two periods end within: who bids in vain may be anybody once, and a lease may be renewed once more.
+    // Two periods end within it: once, any instance may bid in vain, and a lease may be renewed once more.
     assert!(many.1 <= few.1 + 20, "{few:?} {many:?}");
     assert!(many.2 <= few.2 + 4, "{few:?} {many:?}");
 }

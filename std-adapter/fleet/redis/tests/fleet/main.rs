@@ -2,17 +2,17 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `server`, `redis_server`, `proxy` | a server of its own for each test, and what is between |
+//! | `server`, `redis_server`, `proxy` | a separate server for each test, and a proxy before it |
 //! | `process` | instances |
 //! | `epochs` | flushes, expiry, keys of others |
 //! | `readings` | an instance that has heard every change reads none of the records again |
-//! | `errors` | why the server does not answer is shown |
-//! | `outages` | a server that is stopped, killed, flushed, in the midst of an outage |
+//! | `errors` | errors of the server are shown |
+//! | `outages` | a server that is stopped, killed or flushed in the middle of an outage |
 //! | `failover` | a replica takes over |
 //! | `older` | a server that goes back to older records, and records that it has not made |
 //! | `prober` | a process that is killed while it probes |
 //! | `fleets` | one sick instance, clocks apart, what is written |
-//! | `alone` | what is timed: with tight limits where `tests/engines/run` runs it alone |
+//! | `alone` | timed tests: with tight limits when `tests/engines/run` runs them alone |
 //! | `figures` | figures, and their limits |
 
 mod alone;

@@ -1,5 +1,5 @@
-//! The server goes back to older records in the midst of an outage, as after a restart from its snapshot; and what
-//! someone else writes or publishes in its name.
+//! The server goes back to older records in the middle of an outage, as after a restart from its snapshot, and another
+//! program writes or publishes in its name.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::server::Server;
 
 const RECORDS: &str = "{test}:records";
 
-/// Ten that have had an outage, whose end the server remembers.
+/// Ten instances that have had an outage whose end the server remembers.
 async fn recovered(server: &Server) -> Vec<Process> {
     let all = open_fleet(server).await;
     returns(&all, Instant::now()).await;
@@ -55,7 +55,7 @@ async fn the_server_goes_back_to_a_period_that_has_ended() {
     trip(&all).await;
 }
 
-/// A period as the server would publish it, from now on.
+/// A period as the server would publish it, starting now.
 fn forged(server: &Server, epoch: u64) -> String {
     let time = server.command(&["TIME"]);
     let seconds: u64 = time.lines().next().unwrap().parse().unwrap();

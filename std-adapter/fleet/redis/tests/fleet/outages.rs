@@ -1,4 +1,4 @@
-//! The server is stopped, killed or flushed in the midst of an outage.
+//! The server is stopped, killed or flushed in the middle of an outage.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::process::{GRACE_MS, OPEN_MS, Process, connected, open_fleet, pause, t
 use crate::proxy::Proxy;
 use crate::server::Server;
 
-/// Everybody is closed again by the deadline and the grace, with some time for a busy machine.
+/// All instances are closed again by the deadline and the grace, with some time for a busy machine.
 pub(crate) async fn returns(all: &[Process], opened: Instant) -> Duration {
     let limit = Duration::from_millis(OPEN_MS + GRACE_MS + 500);
     let are_closed = || {

@@ -1,4 +1,4 @@
-//! A process that is killed in its probe.
+//! A process that is killed during its probe.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -23,7 +23,7 @@ impl Drop for Killed {
     }
 }
 
-/// What the process does that is started and killed.
+/// The task of the process that is started and killed.
 async fn probe(address: &str) {
     let process = Process::new(RedisFleet::new(address, "test").unwrap());
     let is_open = || process.breaker.state() == State::Open;

@@ -9,7 +9,7 @@ use atomic_breaker_registry::{Breaker, Clock, Config, State, StdClock, word::Nat
 
 use crate::server::Server;
 
-/// A clock that is ahead of the others by so many milliseconds.
+/// A clock that is ahead of the others by this many milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ahead(u32);
 
@@ -37,7 +37,7 @@ impl Process {
         Self::ahead(fleet, 0)
     }
 
-    /// Whose clock is ahead of the others by so many milliseconds.
+    /// Joins with a clock that is ahead of the others by this many milliseconds.
     pub(crate) fn ahead(fleet: RedisFleet, ms: u32) -> Self {
         let config = FleetConfig::new(3).poll(Duration::from_millis(500));
         let joined = Joined::new(fleet, config).unwrap();
@@ -53,7 +53,7 @@ impl Process {
         Self { joined, breaker }
     }
 
-    /// Whether it was made.
+    /// Makes a call, and returns whether it was admitted.
     pub(crate) fn call(&self, is_up: bool) -> bool {
         let result = if is_up { Ok(()) } else { Err(()) };
         !matches!(

@@ -1,4 +1,4 @@
-//! What is between a client and its server: goes elsewhere, takes its time, or stalls without a word.
+//! A proxy between a client and its server: it switches to another server, delays data, or stalls silently.
 
 use std::net::{Ipv4Addr, TcpListener as Listener};
 use std::time::Duration;
@@ -25,7 +25,7 @@ struct Way {
 }
 
 impl Proxy {
-    /// To the server on this port. Runs on a thread of its own.
+    /// Forwards to the server on this port, on its own thread.
     pub(crate) fn start(to: u16) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -52,17 +52,17 @@ impl Proxy {
         RedisFleet::new(&format!("redis://127.0.0.1:{}/", self.port), "test").unwrap()
     }
 
-    /// Connections that are open end; others go to this port.
+    /// Ends open connections; new ones go to this port.
     pub(crate) fn turn_to(&self, port: u16) {
         self.way.send_modify(|way| way.to = port);
     }
 
-    /// Keeps every connection, takes new ones, and hands nothing on.
+    /// Keeps every connection, accepts new ones, and forwards nothing.
     pub(crate) fn stall(&self, is_stalled: bool) {
         self.way.send_modify(|way| way.is_stalled = is_stalled);
     }
 
-    /// Hands everything on so much later, each way.
+    /// Forwards everything this much later, in both directions.
     pub(crate) fn delay(&self, delay: Duration) {
         self.way.send_modify(|way| way.delay = delay);
     }

@@ -41,7 +41,7 @@ async fn read(fleet: &RedisFleet) -> Vec<(Name, PeriodId, u32, bool)> {
     parts(fleet.read(instance(9), 60_000).await.unwrap().messages)
 }
 
-/// Something happens to one of twenty breakers; some other engine is asked for it.
+/// Something happens to one of twenty breakers, reported through another engine.
 async fn change(fleet: &RedisFleet, step: u32) {
     let name = Name::new((step % 20).to_string()).unwrap();
     let answer = fleet.ask(instance(1), &name, vote(1)).await.unwrap();
@@ -145,10 +145,10 @@ async fn records_lost_in_a_takeover_are_forgotten() {
     server.command(&["COPY", "{test}:records", "{test}:kept"]);
     change(&other, 12).await;
     assert_eq!(read(&fleet).await, read(&server.fleet()).await);
-    // No change since: all that is there was heard once.
+    // There was no change since: everything was heard once.
     server.command(&["COPY", "{test}:kept", "{test}:records", "REPLACE"]);
     assert_eq!(read(&fleet).await, read(&server.fleet()).await);
-    // And not again each time.
+    // They are not read again each time.
     let before = server.done("hscan");
     read(&fleet).await;
     assert_eq!(server.done("hscan"), before);
@@ -159,7 +159,7 @@ fn number(server: &Server, key: &str) -> u32 {
     change.split(':').next().unwrap().parse().unwrap()
 }
 
-/// How many of fifty old records are left after many changes of twenty others.
+/// The number of fifty old records that are left after many changes of twenty others.
 async fn old_records(arguments: &[&str]) -> Option<u32> {
     let server = Server::start_with(arguments)?;
     let fleet = server.fleet();

@@ -20,7 +20,7 @@ static SKIPPED: Once = Once::new();
 const REQUIRED: &str = "ATOMIC_BREAKER_NEEDS_REDIS";
 
 impl Server {
-    /// None where there is no server on this machine.
+    /// `None` if there is no server on this machine.
     pub(crate) fn start() -> Option<Self> {
         Self::start_with(&[])
     }
@@ -36,14 +36,14 @@ impl Server {
     fn of(started: io::Result<RedisServer>) -> Option<Self> {
         match started {
             Ok(server) => {
-                // One that wants a password is not asked, and sent no signal.
+                // A server that requires a password gets no command and no signal.
                 let id = server.id().unwrap_or(0);
                 Some(Self { server, id })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 assert!(std::env::var_os(REQUIRED).is_none(), "{error}");
                 SKIPPED.call_once(|| {
-                    // Not captured, as what is printed is.
+                    // Bypasses the capture of printed output.
                     let line = "skipped: needs redis-server, run tests/engines/run";
                     let _ = writeln!(io::stderr(), "{line}");
                 });

@@ -1,15 +1,14 @@
-//! The engine is gone, hangs, forgets, or is another one: in the midst of an outage.
+//! The engine is gone, hangs, forgets, or is replaced in the middle of an outage.
 
 use atomic_breaker_fleet::FleetConfig;
 use atomic_breaker_registry::State;
 
 use super::support::{GRACE_MS, Process, STEP_MS, World, rules};
 
-/// What may be left of the open time when everybody has heard of it, by steps of the test.
+/// The largest part of the open time that may be left when all instances have heard of it, in steps of the test.
 const DEADLINE_MS: u64 = 10_000 + GRACE_MS + 2 * STEP_MS;
 
-/// Everybody goes on alone: each probes once by itself, no later than the deadline and the grace, and not all at
-/// once.
+/// All instances go on alone: each probes once, no later than the deadline and the grace, and not all at once.
 async fn goes_on_alone(world: &mut World) {
     let until = DEADLINE_MS.saturating_sub(world.now_ms - 120);
     world.is_up = true;
@@ -177,7 +176,7 @@ async fn two_fleets_with_one_engine_and_other_rules_do_not_wedge() {
         world.processes.push(other);
     }
     world.settle().await;
-    // The ones that mean hours open; to the others that is 5 minutes, the most that they may be asked for.
+    // Some rules mean hours; for the others that is 5 minutes, the longest that they accept.
     for other in &world.processes[5..9] {
         for _ in 0..3 {
             other.call(false);

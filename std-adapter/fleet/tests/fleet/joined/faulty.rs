@@ -1,4 +1,4 @@
-//! Engines and keys that panic, an engine whose answers take their time, and a runtime that ends.
+//! Engines and keys that panic, an engine that responds slowly, and a runtime that ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use atomic_breaker_registry::{Breaker, KeyName, Registry, State, TokioClock, wor
 use super::keys::{idle, open_elsewhere};
 use super::support::rules;
 
-/// Panics so many times more, and hands a reading on so much later.
+/// Panics this many more times, and passes a reading on this much later.
 #[derive(Clone)]
 struct Faulty {
     engine: InProcess,
@@ -127,7 +127,7 @@ async fn a_breaker_seated_during_a_reading_follows_the_next_one_at_once() {
     let engine = Faulty::new(100);
     let joined = Joined::new(engine.clone(), FleetConfig::new(3)).unwrap();
     idle(20).await;
-    // Read already, not yet answered; and there is no breaker yet to follow it.
+    // The engine has read the records but not yet returned them, and there is no breaker yet to follow.
     open_elsewhere(&engine.engine, b"payments").await;
     idle(20).await;
     let payments = seated(&joined);

@@ -7,7 +7,7 @@ use atomic_breaker_registry::State;
 
 use super::support::{GRACE_MS, STEP_MS, World};
 
-/// From the trip until all are served again, however far the engine has fallen back: the open time, the grace,
+/// The time from the trip until all are served again, however far the engine has fallen back: the open time, the grace,
 /// and the probes that follow.
 const BACK_MS: u64 = 10_000 + 2 * GRACE_MS + 2 * STEP_MS;
 
@@ -64,7 +64,7 @@ async fn a_period_that_ended_trips_no_instance_when_the_engine_falls_back_to_it(
         world.run(STEP_MS).await;
         assert!(world.all_are(State::Closed), "{world:?}");
     }
-    // A newcomer is not told of it any more.
+    // A newcomer no longer hears of it.
     let status = world.status();
     assert!(status.is_connected && status.open == 0, "{status:?}");
     world.trip().await;
@@ -93,7 +93,7 @@ async fn a_published_period_that_no_record_knows_ends_by_itself() {
         assert!(world.all_are(State::Open), "{world:?}");
         world.run(2_000 + 2 * GRACE_MS).await;
         assert!(world.all_are(State::Closed), "{epoch}: {world:?}");
-        // Whatever epoch it had, messages count again after the next reading.
+        // Whatever its epoch, messages count again after the next reading.
         world.run(6_000).await;
         world.trip().await;
         world.idle(Duration::from_secs(1).as_millis() as u64).await;

@@ -1,4 +1,4 @@
-//! What operators do stands.
+//! Operators' commands stand.
 
 use atomic_breaker_fleet::FleetConfig;
 use atomic_breaker_registry::State;

@@ -33,7 +33,7 @@ async fn one_sick_instance_opens_no_other() {
     assert_eq!(world.count(State::Closed), 19);
 }
 
-/// A failed probe puts off the next one by a grace, and two of different instances make a longer period.
+/// A failed probe delays the next one by a grace, and two failures of different instances make a longer period.
 #[tokio::test(start_paused = true)]
 async fn each_period_has_one_probe_and_grows_when_two_have_failed_whichever_instances_probe() {
     let mut world = World::new(20, FleetConfig::new(3)).await;
@@ -111,7 +111,7 @@ async fn a_newcomer_within_an_outage_wastes_no_call() {
     let newcomer = Process::new(&world.engine, FleetConfig::new(3), rules(), 0);
     world.settle().await;
     assert!(!newcomer.call(false));
-    // And is heard no longer than all.
+    // It is heard no longer than all the others.
     world.processes.push(newcomer);
     world.idle(9_000).await;
     world.is_up = true;
@@ -148,7 +148,7 @@ async fn callers_that_come_once_a_second_share_few_probes() {
     assert!(world.all_are(State::Open), "{world:?}");
 }
 
-/// By clocks of 32 bits, which take the second one for the earlier one.
+/// With 32-bit clocks, which mistake the second outage for the earlier one.
 #[tokio::test(start_paused = true)]
 async fn two_outages_of_a_quiet_service_30_days_apart_are_both_shared() {
     let fleet = FleetConfig::new(3).poll(Duration::from_secs(3_600));

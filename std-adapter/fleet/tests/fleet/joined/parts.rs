@@ -1,4 +1,4 @@
-//! The parts: status, shadow mode, queues, ends.
+//! Status, shadow mode, queues and ends.
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_registry::State;
@@ -47,7 +47,7 @@ async fn in_shadow_mode_actions_are_counted_and_not_taken() {
 async fn a_full_queue_is_counted_and_blocks_no_call() {
     let world = World::new(1, FleetConfig::new(3)).await;
     let process = &world.processes[0];
-    // The task has no turn meanwhile.
+    // The task does not run meanwhile.
     for _ in 0..5_000 {
         process.breaker.trip();
         process.breaker.reset();

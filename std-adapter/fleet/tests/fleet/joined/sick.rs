@@ -1,4 +1,4 @@
-//! One instance whose own calls fail, or that crashes again and again, in a fleet whose resource is well.
+//! One instance whose own calls fail, or that crashes repeatedly, in a fleet whose resource is healthy.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn a_process_that_crashes_again_and_again_opens_no_other() {
             world.idle(200).await;
             assert_eq!(world.count(State::Closed), 5, "named: {named}, {world:?}");
         }
-        // Two more instances are as many as it takes.
+        // With two more instances the quorum is reached.
         trip(&world.processes[0]);
         trip(&world.processes[1]);
         world.settle().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atomic_breaker_fleet::{FleetConfig, FleetStatus, InProcess, Joined, Seat};
 use atomic_breaker_registry::{Breaker, Clock, Config, State, TokioClock, word::NativeWord};
 
-/// A clock that is ahead of the others by so many milliseconds.
+/// A clock that is ahead of the others by this many milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead(pub(super) u32);
 
@@ -28,16 +28,16 @@ pub(super) struct Process {
 pub(super) struct World {
     pub(super) engine: InProcess,
     pub(super) processes: Vec<Process>,
-    /// The server answers.
+    /// Whether the server responds.
     pub(super) is_up: bool,
-    /// Milliseconds since the beginning at which a call was made, and by whom.
+    /// When a call was made, in milliseconds since the start, and by which instance.
     pub(super) made: Vec<(u64, usize)>,
     pub(super) now_ms: u64,
 }
 
 /// The grace after an open time of 10 s.
 pub(super) const GRACE_MS: u64 = 1_000;
-/// Between two calls of a process.
+/// The time between two calls of a process.
 pub(super) const STEP_MS: u64 = 10;
 
 pub(super) fn rules() -> Config {
@@ -62,7 +62,7 @@ impl Process {
         }
     }
 
-    /// One call; whether it was made.
+    /// Makes one call, and returns whether it was admitted.
     pub(super) fn call(&self, is_up: bool) -> bool {
         let Ok(permit) = self.breaker.acquire() else {
             return false;
@@ -82,7 +82,7 @@ impl Process {
 }
 
 impl World {
-    /// So many processes that have joined, with clocks an hour apart each.
+    /// This many joined processes, whose clocks are an hour apart each.
     pub(super) async fn new(processes: u32, fleet: FleetConfig) -> Self {
         Self::with_rules(processes, fleet, rules()).await
     }
@@ -103,7 +103,7 @@ impl World {
         world
     }
 
-    /// Time for what is under way, without calls.
+    /// Lets pending work finish, without calls.
     pub(super) async fn settle(&mut self) {
         self.idle(20).await;
     }
@@ -113,7 +113,7 @@ impl World {
         self.now_ms += ms;
     }
 
-    /// All processes call, each 10 ms.
+    /// All processes call, every 10 ms.
     pub(super) async fn run(&mut self, ms: u64) {
         for _ in 0..ms / STEP_MS {
             for (number, process) in self.processes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The engine is gone, slow, or has forgotten: everybody goes on alone.
+//! The engine is gone, slow, or has forgotten: all instances go on alone.
 
 use atomic_breaker_fleet::contract::{Action, Local};
 use atomic_breaker_fleet::{Ask, Notice, Verdict};
@@ -110,7 +110,7 @@ fn a_flush_in_each_phase_neither_opens_nor_wedges() {
         assert_eq!(instance.read(None), []);
         assert_eq!(instance.run_to(60_000), [], "{:?}", instance.member);
         assert_eq!(instance.member.period(), None);
-        // What is opened next is heard.
+        // The next trip is heard.
         let actions = instance.hear(Notice::Open(period(9, 1_000)));
         assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
     }
@@ -137,7 +137,7 @@ fn an_instance_that_stood_still_for_an_hour_follows_what_the_engine_says_now() {
     sleeper.now.now_ms += hour;
     sleeper.now.is_connected = false;
     sleeper.run_to(0);
-    // Its probe fails now; the fleet has gone on long since.
+    // Its probe fails now; the fleet has moved on long since.
     sleeper.local(Local::ProbeFailed { open_ms: OPEN_MS });
     sleeper.now.is_connected = true;
     let actions = sleeper.read(Some(Notice::Closed(id(40))));

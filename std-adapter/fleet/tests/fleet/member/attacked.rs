@@ -5,7 +5,7 @@ use atomic_breaker_fleet::{Ask, Notice, PeriodId, Verdict};
 
 use super::support::{Instance, id, leased, period};
 
-/// A small generator, so that a failure repeats.
+/// A small generator, so that a failure can be repeated.
 fn dice(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -58,11 +58,11 @@ fn closed_at_51() -> Instance {
 #[test]
 fn a_reading_is_current_whatever_its_epoch() {
     let mut instance = closed_at_51();
-    // The engine was flushed, its clock set back, and those who voted since knew nothing.
+    // The engine was flushed, its clock was set back, and the later voters knew nothing.
     assert_eq!(instance.hear(Notice::Open(period(3, 1_000))), []);
     let actions = instance.read(Some(Notice::Open(period(3, 1_000))));
     assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
-    // From now on what it publishes is heard.
+    // From now on its messages are heard.
     let actions = instance.hear(Notice::Open(period(4, 1_000)));
     assert!(matches!(actions[..], [Action::Trip { .. }]), "{actions:?}");
 }
@@ -76,7 +76,7 @@ fn a_period_that_ended_is_said_to_have_ended() {
     };
     let older = Some(Notice::Open(period(50, 1_000)));
     assert_eq!(instance.read(older), [Action::Ask(ended)]);
-    // Not by an instance that is open itself: to that one it is as good as any.
+    // This does not apply to an instance that is open itself: for that one any period will do.
     let mut instance = Instance::in_period(1, period(50, 1_000));
     instance.hear(Notice::Open(period(51, 1_000)));
     instance.run_to(1);
@@ -87,7 +87,7 @@ fn a_period_that_ended_is_said_to_have_ended() {
 #[test]
 fn an_engine_that_has_fallen_back_knows_nothing_of_the_period() {
     let older = Notice::Closed(id(4));
-    // As it is read, or as it answers a bid.
+    // It is read, or returned for a bid.
     for asks in [false, true] {
         let mut instance = Instance::in_period(1, period(50, 1_000));
         instance.run_to(1_000);
@@ -100,7 +100,7 @@ fn an_engine_that_has_fallen_back_knows_nothing_of_the_period() {
         assert_eq!(instance.run_to(60_000), []);
         assert_eq!(instance.member.period(), None);
     }
-    // What was published before is no answer.
+    // Earlier messages are not a response.
     let mut instance = Instance::in_period(1, period(50, 1_000));
     assert_eq!(instance.hear(older), []);
     assert_eq!(instance.member.period(), Some(id(50)));
@@ -112,7 +112,7 @@ fn an_instance_that_failed_does_not_wait_for_a_period_that_the_engine_has_lost()
     instance.local(Local::ProbeFailed { open_ms: 2_000 });
     instance.hear(Notice::Open(period(6, 10_000)));
     instance.run_to(1);
-    // The engine falls back to the period before, in which anybody may probe.
+    // The engine falls back to the previous period, in which any instance may probe.
     instance.read(Some(Notice::Open(period(5, 0))));
     instance.run_to(1_998);
     assert!(!instance.member.wants_rejections(instance.now));
@@ -183,7 +183,7 @@ fn any_input_at_any_time_neither_wedges_nor_panics() {
                 }
             }
         }
-        // The engine is gone: nothing is asked for, nothing put off any more.
+        // The engine is gone: nothing is requested or delayed any more.
         instance.now.is_connected = false;
         instance.now.is_probing = false;
         assert_eq!(instance.run_to(600_000), [], "seed {seed}");

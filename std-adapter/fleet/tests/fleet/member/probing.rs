@@ -1,4 +1,4 @@
-//! Who probes, and what becomes of the right to.
+//! Which instance probes, and how its right to probe ends.
 
 use atomic_breaker_fleet::contract::{Action, Local};
 use atomic_breaker_fleet::{Ask, Notice, Verdict};
@@ -75,7 +75,7 @@ fn an_instance_that_failed_leaves_the_next_probe_to_others_for_its_own_open_time
     assert!(!instance.member.wants_rejections(instance.now));
     instance.run_to(1);
     assert!(instance.member.wants_rejections(instance.now));
-    // And no longer than the fleet is open.
+    // It lasts no longer than the fleet is open.
     let mut instance = Instance::probing(period(5, 0));
     instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
     instance.hear(Notice::Open(period(6, 1_000)));

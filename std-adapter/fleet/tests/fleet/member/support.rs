@@ -69,7 +69,7 @@ impl Instance {
         self.step(Input::Notice(notice))
     }
 
-    /// Everything is read, now.
+    /// Everything is read now.
     pub(super) fn read(&mut self, notice: Option<Notice>) -> Vec<Action> {
         let asked_ms = self.now.now_ms;
         self.step(Input::Read { asked_ms, notice })
@@ -97,7 +97,7 @@ impl Instance {
         })
     }
 
-    /// So many milliseconds pass; the member is notified whenever it is due.
+    /// Lets this many milliseconds pass; the member is notified whenever it is due.
     pub(super) fn run_to(&mut self, ms: u64) -> Vec<Action> {
         let end = self.now.now_ms + ms;
         let mut actions = Vec::new();
@@ -117,7 +117,7 @@ impl Instance {
         actions
     }
 
-    /// A call is rejected when a probe is allowed: the member asks for the right to it.
+    /// A call is rejected when a probe is allowed: the member bids for the right to it.
     pub(super) fn demand(&mut self) -> Ask {
         assert!(self.member.wants_rejections(self.now), "{:?}", self.member);
         assert_eq!(self.local(Local::Rejected), []);

@@ -1,4 +1,4 @@
-//! Trips, votes, and what begins and ends a period.
+//! Trips, votes, and the start and end of a period.
 
 use atomic_breaker_fleet::contract::{Action, Input, Local};
 use atomic_breaker_fleet::{Ask, Notice};
@@ -50,7 +50,7 @@ fn the_remaining_time_is_clamped_to_the_longest_of_the_rules() {
     let mut instance = Instance::new(1);
     let mut endless = period(1, u32::MAX);
     endless.open_ms = u32::MAX;
-    // 5 minutes, the most that a Retry-After may ask for, and their grace.
+    // 5 minutes, the longest `Retry-After` that is accepted, and their grace.
     let opens = for_ms(&instance.hear(Notice::Open(endless)));
     assert!((315_000..=330_000).contains(&opens), "{opens}");
 }

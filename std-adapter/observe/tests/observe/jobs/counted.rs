@@ -1,4 +1,4 @@
-//! What becomes of jobs.
+//! How jobs end.
 
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ fn a_worker_that_died_is_one_try_and_a_claim_that_is_gone_is_lost() {
         let store = FaultyStore::default();
         let steps = builder(&store, "jobs-lost").build().unwrap();
         let id = enqueue(&steps, "1", "go").await;
-        // By a worker that dies.
+        // Claimed by a worker that dies.
         store.jobs.claim("a", 9, MINUTE).await.unwrap();
         let worker = steps.work();
         pass(MINUTE + 5 * SECOND).await;
@@ -137,7 +137,7 @@ fn kinds_that_are_not_known_here_are_counted_as_other() {
         let job = of_another.job("k", &"go".to_owned()).unwrap();
         store.put(&job, None).await.unwrap();
         let worker = steps.work();
-        // Others may know it: it is parked after an hour.
+        // Other workers may know it: it is parked after an hour.
         pass(65 * 60 * SECOND).await;
         worker.stop().await;
         let page = Page::now();

@@ -1,4 +1,4 @@
-//! How many jobs there are.
+//! The number of jobs.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn jobs_are_shown_by_lane_and_by_how_they_stand() {
     run(async || {
         let store = FaultyStore::default();
         let steps = builder(&store, "jobs-shown").build().unwrap();
-        // Nobody asks for jobs of a lane that is not known here.
+        // No worker counts jobs of a lane that is not known here.
         let elsewhere =
             Workflow::new("kind2").step("x", "c", async |state: String| Ok::<_, StepError>(state));
         for (key, delay) in [("1", 0), ("2", 0), ("3", 500)] {

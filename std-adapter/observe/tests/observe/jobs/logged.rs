@@ -1,4 +1,4 @@
-//! What an operator must know.
+//! Events that operators must see.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn workflow_of_one() -> Workflow<String> {
     })
 }
 
-/// What is logged of jobs by this, in virtual time.
+/// The events about jobs logged by this future, in virtual time.
 fn events(what: impl AsyncFnOnce(FaultyStore)) -> Vec<Logged> {
     let all = logged(|| run(async || what(FaultyStore::default()).await));
     let is_ours = |event: &Logged| event.target == "atomic_breaker::steps";
@@ -59,7 +59,7 @@ fn a_job_that_is_parked_is_logged() {
         let job = of_another.job("k", &"go".to_owned()).unwrap();
         store.put(&job, None).await.unwrap();
         let worker = steps.work();
-        // Others may know it: it is parked after an hour.
+        // Other workers may know it: it is parked after an hour.
         pass(65 * 60 * SECOND).await;
         worker.stop().await;
     });

@@ -38,7 +38,7 @@ async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
 }
 
-/// Two steps, in lanes `"a"` and `"b"`; the first does what the state says.
+/// Two steps, in lanes `"a"` and `"b"`; the state tells the first one what to do.
 fn workflow() -> Workflow<String> {
     Workflow::new("kind")
         .schedule(
@@ -74,7 +74,7 @@ async fn enqueue(steps: &Steps<FaultyStore>, key: impl Into<String>, state: &str
     steps.enqueue(&workflow, key, &state).await.unwrap()
 }
 
-/// A person who can be notified, or not.
+/// A notifier that succeeds or fails.
 struct Person(bool);
 
 impl Notifier for Person {

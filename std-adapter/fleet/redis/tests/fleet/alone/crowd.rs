@@ -1,4 +1,4 @@
-//! A thousand at once.
+//! A thousand votes and subscribers at once.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ async fn a_thousand_votes_by_as_many_connections_open_exactly_once() {
         lease_ms: 1,
     };
     let name = Name::new("payments").unwrap();
-    // Each instance that has asked has a connection.
+    // Each instance that has sent a command has a connection.
     let asked = fleets
         .iter()
         .map(|fleet| fleet.ask(instance(0), &name, nothing));

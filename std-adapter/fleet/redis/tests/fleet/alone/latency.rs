@@ -1,5 +1,6 @@
-//! Calls of a thread while the engine's tasks run on another, whatever happens to the server in the midst of an
-//! outage. The same thread calls a breaker without a fleet by turns: what the machine does to one it does to the other.
+//! The latency of a thread's calls while the engine's tasks run on another, whatever happens to the server in the
+//! middle of an outage. The same thread alternates with calls to a breaker without a fleet, so that the machine affects
+//! both alike.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,9 +13,9 @@ use crate::process::{OPEN_MS, Process, connected, trip};
 use crate::proxy::Proxy;
 use crate::server::Server;
 
-/// How much more than without an engine, at the 99.9th percentile.
+/// The permitted excess over a breaker without an engine, at the 99.9th percentile.
 const MORE: Duration = Duration::from_micros(50);
-/// And no call longer than this.
+/// The longest that any call may take beyond that.
 const LONGEST: Duration = Duration::from_millis(5);
 
 /// From before the event until after the open time.
@@ -36,7 +37,7 @@ fn timed(call: impl FnOnce() -> bool) -> Duration {
     began.elapsed()
 }
 
-/// Calls both for as long as a lap takes.
+/// Calls both for the length of a lap.
 fn calls(process: &Process) -> Latencies {
     let rules = Config::new()
         .consecutive_failures(3)
@@ -66,7 +67,7 @@ fn calls(process: &Process) -> Latencies {
     all
 }
 
-/// What happens, by way of a proxy that is between.
+/// Disturbances of the server that go through a proxy.
 fn lap(happens: impl FnOnce(Server, &Proxy) -> Option<Server>) -> Option<Latencies> {
     let server = Server::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -15,7 +15,7 @@ use atomic_breaker_fleet::contract::{instance, vote};
 
 const MANY: usize = 10_000;
 
-/// How long the server was at work for each of these commands, in the mean, since the last reset.
+/// The mean time that the server spent on each of these commands since the last reset.
 fn spent(server: &Server, command: &str) -> Duration {
     let stats = server.command(&["INFO", "commandstats"]);
     let key = format!("cmdstat_{command}:");
@@ -24,19 +24,19 @@ fn spent(server: &Server, command: &str) -> Duration {
     Duration::from_secs_f64(value.unwrap().parse::<f64>().unwrap() / 1e6)
 }
 
-/// Opens so many.
+/// Opens this many breakers.
 async fn open_many(fleet: &RedisFleet, many: usize) {
     for some in 0..many / 100 {
         let votes = (0..100).map(|one| {
             let name = Name::new(format!("host-{some}-{one}.example")).unwrap();
-            // A busy machine may be late for one: it is asked again.
+            // On a busy machine one vote may be late: it is repeated.
             async move { while fleet.ask(instance(1), &name, vote(1)).await.is_err() {} }
         });
         join_all(votes).await;
     }
 }
 
-/// Everything, in as many parts as it takes.
+/// Reads everything, in as many parts as it takes.
 async fn read_all(fleet: &RedisFleet) -> (Vec<Message>, u32) {
     for parts in 1.. {
         let reading = fleet.read(instance(1), 5_000).await.unwrap();
@@ -104,7 +104,7 @@ async fn a_reading_costs_the_server_little_however_many_are_open() {
     assert!(part <= Duration::from_millis(50), "{part:?}");
 }
 
-/// In parts, each within the limit for an answer, while they change.
+/// Records are read in parts, each within the limit for a response, while they change.
 #[tokio::test]
 async fn sixty_thousand_records_are_read_within_the_limit_of_each_answer() {
     let Some(server) = Server::start() else {
@@ -143,7 +143,7 @@ async fn sixty_thousand_records_are_read_within_the_limit_of_each_answer() {
     assert_eq!(all.len(), 60_200);
 }
 
-/// Below a large quorum each vote costs as much as the one before.
+/// Below a large quorum each vote costs as much as the previous one.
 #[tokio::test]
 async fn four_thousand_votes_below_the_quorum_cost_the_server_little() {
     let Some(server) = Server::start() else {

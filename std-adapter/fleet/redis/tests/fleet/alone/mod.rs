@@ -1,4 +1,4 @@
-//! What is timed. `tests/engines/run` runs it alone, one after the other, and then with the limits that are promised;
+//! Timed tests. `tests/engines/run` runs them alone, one after the other, with the promised limits;
 //! beside other tests the limits are those of a busy machine.
 //!
 //! | file | what |
@@ -13,7 +13,7 @@ mod many;
 
 use std::time::Duration;
 
-/// Laps at most, of which one has to hold: the machine may be doing something else.
+/// The largest number of laps, of which one has to hold: the machine may be busy.
 const LAPS: usize = 3;
 
 /// Of a few laps the best one.

@@ -58,7 +58,7 @@ async fn keys_opened_elsewhere_take_no_more_than_the_slots_and_are_counted() {
     assert_eq!((status.breakers, status.open), (8, 8), "{status:?}");
     assert_eq!(status.left_alone, 12, "{status:?}");
     assert!(status.is_connected);
-    // The first are well again, and so are those that come in their place.
+    // The first keys have recovered, and so have those that take their place.
     for _ in 0..4_000 {
         for host in 0..20 {
             small.call(&host.to_string(), true);

@@ -42,7 +42,7 @@ impl Process {
         self.hosts.state(&host.to_owned())
     }
 
-    /// One call; whether it was made.
+    /// Makes one call, and returns whether it was admitted.
     fn call(&self, host: &str, is_up: bool) -> bool {
         let result = if is_up { Ok(()) } else { Err("down") };
         let called = self.hosts.call(host.to_owned(), || result);

@@ -42,7 +42,7 @@ async fn each_key_has_one_probe_in_a_period() {
         idle(10).await;
     }
     assert_eq!(probes[0], 1);
-    // One that succeeds closes all: then all call.
+    // One successful probe closes all: then all call.
     assert!(probes[1] > 100, "{}", probes[1]);
     assert_eq!(count(&all, "a.example", State::Open), 10);
     assert_eq!(count(&all, "b.example", State::Closed), 10);
@@ -81,7 +81,7 @@ async fn an_operators_command_for_a_key_stands_in_that_instance() {
     }
     idle(20).await;
     all[0].hosts.command(&host, |key| key.reset()).unwrap();
-    // Beyond some readings: it stays as it is while the period runs without calls.
+    // This is longer than several readings: it stays as it is while the period runs without calls.
     idle(30_000).await;
     assert_eq!(all[0].state("a.example"), State::Closed);
     assert_eq!(count(&all, "a.example", State::Open), 2);
@@ -165,7 +165,7 @@ async fn without_the_engine_a_day_of_trips_is_forgotten_one_by_one() {
     let engine = InProcess::new();
     let all = processes(&engine, 1).await;
     engine.cut();
-    // 64 have a slot.
+    // There are slots for 64.
     for host in 0..2_000 {
         all[0].trip(&host.to_string());
         idle(45_000).await;
