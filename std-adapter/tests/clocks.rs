@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use atomic_breaker_std::{Clock, StdClock};
 
-/// A clock that stands still for so long is broken, however busy the machine.
+/// A clock that stands still for this long is broken, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn never_goes_back_in_any_thread(clock: impl Clock + Copy + Send) {
@@ -27,15 +27,15 @@ fn never_goes_back_in_any_thread(clock: impl Clock + Copy + Send) {
 #[cfg(feature = "coarse")]
 const TICK_MS: u128 = 10;
 
-/// Counts at most what passes, but for so much by which it may lag at first, and gets on: true however late this thread
-/// is run.
+/// Counts no more than the time that passes, except for the lag with which it may start, and keeps advancing: this
+/// holds however late this thread runs.
 fn counts_milliseconds(clock: impl Clock, lag_ms: u128) {
     // A clock may move in steps: begin with one, which came after `began` was taken.
     let (first, began) = step(&clock);
     loop {
         let counted = clock.now_ms().wrapping_sub(first);
         let passed = began.elapsed();
-        // One for each rounding: that of the clock's first reading, and that of `as_millis`.
+        // Two roundings: that of the clock's first reading, and that of `as_millis`.
         assert!(
             u128::from(counted) <= passed.as_millis() + 1 + lag_ms,
             "counted {counted} ms in {passed:?}"

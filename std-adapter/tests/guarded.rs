@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use atomic_breaker_std::{Breaker, CallError, Config, Rejected, State, Wait, breaker, try_breaker};
 
-/// A port on which nobody listens.
+/// A port without a listener.
 fn closed_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// `None` if somebody else on this machine took the port meanwhile.
+/// `None` if another process on this machine took the port meanwhile.
 fn dead_port_and_back(server: &Breaker) -> Option<()> {
     let port = closed_port();
     let connects = Cell::new(0);
@@ -43,7 +43,7 @@ fn dead_port_and_back(server: &Breaker) -> Option<()> {
     server.probe_now();
     while let Err(error) = connect() {
         let wait = error.rejected().and_then(Rejected::retry_in);
-        thread::sleep(wait.expect("a listening port answers"));
+        thread::sleep(wait.expect("a listening port responds"));
     }
     assert_eq!(server.state(), State::Closed);
     Some(())
@@ -54,7 +54,7 @@ fn a_static_breaker_stops_calling_a_dead_port_and_finds_out_when_it_is_back() {
     static SERVER: Breaker = breaker(
         Config::new()
             .consecutive_failures(3)
-            // Longer than any machine halts.
+            // Longer than any machine pauses.
             .open_for(Duration::from_secs(3_600)),
     );
     while dead_port_and_back(&SERVER).is_none() {

@@ -34,7 +34,7 @@ async fn fails() -> Result<(), io::Error> {
     Err(io::Error::other("no answer"))
 }
 
-/// What everybody does with them.
+/// The usual ways to use them.
 #[tokio::test(start_paused = true)]
 async fn every_future_can_be_spawned() {
     static SERVER: OnTokio = Breaker::new(RULES, TokioClock);
@@ -99,7 +99,7 @@ async fn a_watch_wakes_sleeping_callers_when_the_breaker_closes() {
     server.force_open();
     let begin = Instant::now();
     let mut sleepers = JoinSet::new();
-    // More than are woken: the others look once a second.
+    // More than are woken: the others poll once a second.
     for _ in 0..5_000 {
         let server = Arc::clone(&server);
         sleepers.spawn(async move {
@@ -110,7 +110,7 @@ async fn a_watch_wakes_sleeping_callers_when_the_breaker_closes() {
     tokio::time::sleep(60 * SECOND).await;
     server.reset();
     let woken = sleepers.join_all().await;
-    // Spread over a second, and up to another for those who look.
+    // Spread over a second, and up to another for those that poll.
     assert!(
         woken
             .iter()
@@ -200,7 +200,7 @@ async fn a_prober_closes_as_soon_as_the_resource_responds() {
     prober.abort();
 }
 
-/// Runtimes of tests, each with a paused time of its own: the first one to ask may be far ahead.
+/// The runtimes of tests each have their own paused time: the first one to read the clock may be far ahead.
 #[test]
 fn the_clock_goes_on_in_every_paused_runtime() {
     use atomic_breaker_std::Clock;

@@ -1,5 +1,5 @@
-//! What users write first, with threads and real time: each does what its author meant, or what the
-//! documentation warns of.
+//! Programs that users write first, with threads and real time: each does what its author meant, or what the
+//! documentation warns about.
 
 use std::error::Error;
 use std::future::pending;

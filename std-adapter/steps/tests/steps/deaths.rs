@@ -19,7 +19,7 @@ fn cut(line: &FaultyStore) {
     line.set(Some(Fault::Error("cut off".to_owned())));
 }
 
-/// One step of so long, which gives back the name of its process.
+/// One step of this duration, which returns the name of its process.
 fn signed(name: &'static str, takes: Duration) -> Workflow<String> {
     let step = move |_| async move {
         sleep(takes).await;
@@ -32,7 +32,7 @@ fn signed(name: &'static str, takes: Duration) -> Workflow<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_that_comes_back_after_its_lease_changes_nothing() {
-    // The step of the first one ends while it is cut off, and after it came back.
+    // The step of the first process ends while it is cut off, and after it came back.
     for (takes, comes_back) in [(100, 110), (300, 150)] {
         let store = MemoryStore::new();
         let [one, other] = [FaultyStore::to(&store), FaultyStore::to(&store)];
@@ -95,7 +95,7 @@ fn deadly(line: &FaultyStore, deaths: &Arc<AtomicU32>) -> Workflow<u32> {
             Ok::<_, StepError>(state + 1)
         }
     };
-    // With jitter, which keeps jobs apart that died together.
+    // Jitter separates jobs that died together.
     let schedule = schedule(8).first(SECOND * 10).jitter_percent(20);
     Workflow::new("kind")
         .step_in_context("only", "a", step)
@@ -121,7 +121,7 @@ async fn a_job_that_kills_its_workers_ends_and_the_others_are_done() {
         sleep(SECOND * 1_000).await;
         assert_eq!(deaths.load(Ordering::SeqCst), process + 1);
     }
-    // In company, which is no try, and eight times.
+    // It is claimed together with others, which is not charged as a try, and eight times alone.
     let line = FaultyStore::to(&store);
     let workflow = deadly(&line, &deaths);
     let _worker = builder(&line).workflow(&workflow).build().unwrap().work();
@@ -156,14 +156,14 @@ async fn jobs_that_were_claimed_together_and_take_longer_than_their_lease_run_on
     let _one = one.work();
     sleep(SECOND).await;
     assert_eq!(ran.load(Ordering::SeqCst), 64);
-    // One that has nothing to do, and would take what is due.
+    // A worker that has nothing to do, and would take jobs that are due.
     let _other = other.work();
     sleep(LEASE * 20).await;
     let done = store.counts().await.unwrap().of(Status::Done);
     assert_eq!((done, ran.load(Ordering::SeqCst)), (64, 64));
 }
 
-/// Never has an answer.
+/// Never returns.
 struct Hangs;
 
 impl Notifier for Hangs {

@@ -1,4 +1,4 @@
-//! Programs that are cut short: a time-out around them, a drop in the middle.
+//! Programs that are cut short: a timeout around them, a drop in the middle.
 
 use std::time::Duration;
 

@@ -34,7 +34,7 @@ async fn where_jobs_are_polled_seldom_a_store_that_failed_is_asked_again_no_late
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     let store = FaultyStore::to(&memory);
-    // Twice each time, as there are two lanes.
+    // Each time twice, because there are two lanes.
     store.next(Asked::Claim, 10, Fault::Panic);
     let steps = builder(&store)
         .workflow(&workflow)

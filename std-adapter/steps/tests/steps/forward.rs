@@ -69,7 +69,7 @@ async fn a_job_that_was_kept_is_run_by_the_worker() {
     let _worker = steps.work();
     sleep(Duration::from_millis(1)).await;
     assert_eq!(store.job(id).await.unwrap().unwrap().status, Status::Done);
-    // One that comes while it works is taken up at once.
+    // A job that arrives while it works is taken up at once.
     let began = Instant::now();
     let id = steps.enqueue(&workflow, "l", &Vec::new()).await.unwrap();
     while store.job(id).await.unwrap().unwrap().status != Status::Done {

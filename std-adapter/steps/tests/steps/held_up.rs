@@ -23,7 +23,7 @@ fn breaker() -> Shared {
     Arc::new(Breaker::new(Config::new(), TokioClock))
 }
 
-/// One step, whose call goes through a breaker that its lane does not have.
+/// One step whose call goes through a breaker that its lane does not have.
 fn guarded(breaker: &Shared) -> Workflow<u32> {
     let breaker = Arc::clone(breaker);
     Workflow::new("kind").step("only", "a", move |state: u32| {
@@ -65,7 +65,7 @@ async fn a_job_rejected_within_for_a_week_is_visible_reported_and_rarely_tried()
     let job = only_job(&store.jobs).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 0));
     assert_eq!(store.jobs.history(id).await.unwrap().len(), 1);
-    // Not long after the breaker admits again it is done.
+    // It is done soon after the breaker admits calls again.
     inner.reset();
     sleep(7 * MINUTE).await;
     assert_eq!(only_job(&store.jobs).await.status, Status::Done);
@@ -91,7 +91,7 @@ async fn a_job_held_up_for_a_moment_is_soon_done_and_not_reported() {
     assert_eq!(mail.told.lock().unwrap().len(), 0);
 }
 
-/// The release before, and the next one, which has a step more.
+/// The previous release, and the next one, which has one step more.
 fn releases() -> [Workflow<u32>; 2] {
     let step = async |n: u32| Ok::<_, StepError>(n + 1);
     let of = || {
@@ -113,7 +113,7 @@ async fn in_a_rolling_deploy_no_job_is_parked_by_a_worker_that_does_not_know_its
             kept.await.unwrap();
         }
     };
-    // Kept by one that is stopped before it does the second step.
+    // Kept by a process that is stopped before it runs the second step.
     let is_new = Workflow::new("kind")
         .step("first", "elsewhere", async |n: u32| Ok::<_, StepError>(n))
         .step("second", "b", async |n: u32| Ok(n));

@@ -1,4 +1,4 @@
-//! `call_or_keep`: what succeeds, is rejected, fails, or ends.
+//! `call_or_keep`: calls that succeed, are rejected, fail, or end.
 
 use std::error::Error;
 use std::io;
@@ -215,8 +215,8 @@ async fn a_key_that_is_kept_gets_no_second_job() {
     let first = call(&steps, &workflow, "k").await;
     assert_eq!(call(&steps, &workflow, "k").await, first);
     let job = only_job(&store).await;
-    assert_eq!(job.failures, 1, "the other try is not that job's");
-    // It succeeds, and the job is there all the same.
+    assert_eq!(job.failures, 1, "the other try does not belong to that job");
+    // It succeeds, and the job still exists.
     assert!(matches!(call(&steps, &workflow, "k").await, Ran::Done(_)));
     assert_eq!(only_job(&store).await.status, Status::Waiting);
     let _worker = steps.work();

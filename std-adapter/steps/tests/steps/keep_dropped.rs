@@ -1,4 +1,4 @@
-//! `call_or_keep` whose caller goes in the middle: what it asked for is done, or kept.
+//! `call_or_keep` whose caller leaves in the middle: the call is finished, or kept.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn a_call_that_was_not_polled_has_not_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_end_after_their_caller_has_gone_are_kept_and_reported() {
-    // Dropped while it is under way, and when the answer is there but was not taken.
+    // Dropped while it is under way, and when the result is there but was not taken.
     for answered in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
         let workflow = one_step(&script);
@@ -81,7 +81,7 @@ async fn work_the_store_refused_is_kept_later_if_the_caller_has_gone() {
         .build()
         .unwrap();
     let state = "k".to_owned();
-    // Its caller knows, and may do as it likes: once more is asked of the store, and no more.
+    // The caller knows the outcome and may act on it: the store is called once more, and no more.
     let heard = steps.call_or_keep(&workflow, "k", &state).await;
     assert!(heard.is_err());
     sleep(MINUTE).await;
@@ -107,7 +107,7 @@ async fn a_process_that_ends_can_wait_for_calls_whose_callers_have_gone() {
     assert!(timeout(SECOND, call).await.is_err());
     steps.calls_ended().await;
     assert_eq!(began.elapsed(), MINUTE);
-    // Also for the store to keep what no caller heard of.
+    // The worker also waits for the store to keep calls whose caller got no result.
     let mut call = Box::pin(steps.call_or_keep(&workflow, "k", &state));
     assert!(call.as_mut().now_or_never().is_none());
     sleep(SECOND).await;
@@ -132,7 +132,11 @@ async fn a_worker_that_stops_waits_for_it_or_keeps_what_does_not_end_in_time() {
         assert_eq!(jobs.of(Status::Waiting) == 1, is_kept);
         assert_eq!(jobs.jobs.is_empty(), !is_kept);
         if is_kept {
-            assert_eq!(only_job(&store).await.failures, 0, "that was no try");
+            assert_eq!(
+                only_job(&store).await.failures,
+                0,
+                "that did not count as a try"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that are to be kept, and stores that fail or are late, clients that hang.
+//! Requests that are to be kept, stores that fail or are late, and clients that hang.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn a_client_that_hangs_is_interrupted_by_the_time_limit_of_steps() {
     assert_eq!(began.elapsed(), 30 * SECOND);
     let job = only_job(&store).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 1));
-    // A caller that waits for it hears that it is kept.
+    // A caller that waits for the request learns that it is kept.
     sleep(SECOND).await;
     kept(client.oneshot(post("/", "other", "")).await);
 }
@@ -91,7 +91,11 @@ async fn a_worker_that_stops_waits_for_a_request_or_keeps_what_does_not_end_in_t
             let jobs = store.counts().await.unwrap();
             assert_eq!(jobs.of(Status::Waiting) == 1, is_kept);
             if is_kept {
-                assert_eq!(only_job(&store).await.failures, 0, "that was no try");
+                assert_eq!(
+                    only_job(&store).await.failures,
+                    0,
+                    "that did not count as a try"
+                );
             }
             if is_heard {
                 let answer = sent.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Requests whose caller has gone: they are done, or kept.
+//! Requests whose caller has gone: they are finished, or kept.
 
 use std::time::Duration;
 
@@ -42,7 +42,11 @@ async fn a_worker_that_stops_waits_for_it_or_keeps_what_does_not_end_in_time() {
         assert_eq!(jobs.of(Status::Waiting) == 1, is_kept);
         assert_eq!(jobs.jobs.is_empty(), !is_kept);
         if is_kept {
-            assert_eq!(process.jobs().await[0].failures, 0, "that was no try");
+            assert_eq!(
+                process.jobs().await[0].failures,
+                0,
+                "that did not count as a try"
+            );
             let _worker = process.steps.work();
             sleep(SECOND * 5).await;
             assert_eq!(server.seen()[1], server.seen()[0]);
@@ -79,13 +83,13 @@ fn fails() -> Fault {
 #[tokio::test(start_paused = true)]
 async fn work_the_store_refused_is_kept_later_if_the_caller_has_gone() {
     for asked in [Asked::Put, Asked::Counts] {
-        // Dropped while it is under way, and when the answer is there but was not taken.
+        // Dropped while it is under way, and when the response is there but was not taken.
         for answered in [false, true] {
             let store = FaultyStore::default();
             store.next(asked, 9, fails());
             let server = Server::new([Say::Status(503), Say::Status(503)]);
             let (steps, client, _) = client(&store, &server, &KeepConfig::new(), 9);
-            // Its caller knows, and may do as it likes: once more is asked of the store, and no more.
+            // The caller knows the outcome and may act on it: the store is called once more, and no more.
             let heard = client.clone().oneshot(post("/", "heard", "")).await;
             assert!(heard.is_ok());
             sleep(MINUTE).await;
@@ -114,7 +118,7 @@ async fn as_many_as_are_kept_are_enough_also_if_no_caller_hears_of_it() {
     store.next(Asked::Put, 4, fails());
     for (at, key) in ["1", "2", "3", "4"].into_iter().enumerate() {
         let mut sent = Box::pin(client.clone().oneshot(post("/", key, "")));
-        // Two go on without their callers, so others do not.
+        // Two go on without their callers, so no others do.
         assert!(sent.as_mut().now_or_never().is_none() || at >= 2);
     }
     sleep(SECOND).await;

@@ -1,4 +1,4 @@
-//! Requests under way that may be kept count, too.
+//! Requests under way that may have to be kept count, too.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use test_support::faulty_store::FaultyStore;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How many requests an upstream has that hangs for so long, then fails.
+/// The number of requests at an upstream that hangs for this long, then fails.
 #[derive(Clone, Default)]
 struct Upstream {
     open: Arc<AtomicU32>,
@@ -86,7 +86,7 @@ impl Shop {
         }
     }
 
-    /// So many callers, who go after a second.
+    /// This many callers, who leave after a second.
     async fn ask_and_go(&self, keys: std::ops::Range<u32>) {
         let asks = keys.map(|key| {
             let request = post("/", &key.to_string(), "body");
@@ -132,7 +132,7 @@ async fn kept_requests_and_those_under_way_count_together() {
     shop.breaker.reset();
     shop.ask_and_go(0..10).await;
     assert_eq!(upstream.open(), 3);
-    // When those that were kept are gone there is room again, though nothing is to be kept.
+    // When the kept requests are gone there is room again, even if nothing is to be kept.
     for job in shop.store.jobs.list(&Filter::default(), 9).await.unwrap() {
         shop.store.jobs.cancel(job.id).await.unwrap();
     }
@@ -157,12 +157,12 @@ async fn one_too_many_is_kept_all_the_same_if_there_is_room_when_it_fails() {
     let response = now(three);
     let why = response.extensions().get();
     assert!(matches!(why, Some(NotKept::Full(2))), "{why:?}");
-    // A caller that stays hears of one that is kept, whatever else is under way.
+    // A caller that stays learns of a kept request, whatever else is under way.
     let jobs = shop.store.jobs.list(&Filter::default(), 9).await.unwrap();
     shop.store.jobs.cancel(jobs[0].id).await.unwrap();
     sleep(SECOND * 20).await;
     kept(shop.client.clone().oneshot(post("/", "4", "")).await);
-    // Nothing of those that were dropped stays counted.
+    // No dropped request stays counted.
     shop.store.jobs.cancel(jobs[1].id).await.unwrap();
     sleep(SECOND * 20).await;
     let first = shop.client.clone().oneshot(post("/first", "5", ""));

@@ -1,4 +1,4 @@
-//! How many requests are kept, and what else is refused.
+//! How many requests are kept, and which others are refused.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -71,7 +71,7 @@ async fn many_at_once_keep_no_more_than_that() {
     let answers = join_all(sent).await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 7);
     assert_eq!(process.jobs().await.len(), 7);
-    // Repeats of those that are kept take no room.
+    // Repeats of kept requests take no room.
     sleep(SECOND * 60).await;
     let process = Process::over(process.store.clone(), &server, &KeepConfig::new().most(8));
     process.breaker.trip();

@@ -103,7 +103,7 @@ async fn a_replay_is_the_probe_of_its_lane_and_the_others_wait_for_it() {
     sleep(SECOND * 610).await;
     assert_eq!(process.breaker.state(), State::HalfOpen);
     assert_eq!(server.seen().len(), 1);
-    // One that comes now is neither sent nor lost.
+    // A request that arrives now is neither sent nor lost.
     kept(process.send(post("/", "4", "4")).await);
     sleep(MINUTE).await;
     let bodies: Vec<Vec<u8>> = server.seen().into_iter().map(|seen| seen.body).collect();

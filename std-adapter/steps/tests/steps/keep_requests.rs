@@ -88,7 +88,7 @@ async fn a_transient_failure_is_kept_and_counts_as_the_first_try() {
         let history = process.store.history(job).await.unwrap();
         assert_eq!((history.len(), &*history[0].error), (1, error));
         let _worker = process.steps.work();
-        // A breaker that the server opened is so for ten minutes.
+        // A breaker that the server opened stays open for ten minutes.
         sleep(MINUTE * 11).await;
         assert_eq!(process.job(job).await.status, Status::Done, "{says:?}");
         let sent = server.seen();
@@ -122,7 +122,7 @@ async fn requests_that_must_not_be_kept_are_handled_as_without_the_layer() {
         );
     }
     assert!(process.jobs().await.is_empty());
-    // A closure decides in place of that.
+    // A closure decides instead.
     let all = KeepConfig::new().keep_if(|request| request.uri.path() == "/");
     let process = Process::new(&server, &all);
     process.breaker.trip();
@@ -133,12 +133,12 @@ async fn requests_that_must_not_be_kept_are_handled_as_without_the_layer() {
                 .await,
         );
     }
-    assert_eq!(process.jobs().await.len(), 2, "each has a key of its own");
+    assert_eq!(process.jobs().await.len(), 2, "each has its own key");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_callers_own_mistake_is_not_kept() {
-    // hyper-util says so of a URI that cannot be sent.
+    // hyper-util returns this for a URI that cannot be sent.
     let server = Server::new([Say::Fail("client error (UserAbsoluteUriRequired)")]);
     let process = Process::new(&server, &KeepConfig::new());
     let error = process.send(post("/", "k", "")).await.unwrap_err();
@@ -170,7 +170,7 @@ async fn one_key_for_one_destination_is_one_job() {
     );
     let other = kept(process.send(post("/ship", "order-7", "body")).await);
     assert_ne!(other, first);
-    // No caller is told that this one is kept.
+    // No caller learns that this one is kept.
     let error = process.send(post("/pay", "order-7", "another body")).await;
     let error = error.unwrap_err();
     assert!(matches!(error.not_kept(), Some(NotKept::OtherRequest(job)) if *job == first));

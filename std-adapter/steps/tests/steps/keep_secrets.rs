@@ -1,4 +1,4 @@
-//! What of a request is kept: no secrets, and the rest byte by byte.
+//! The contents of kept requests: no secrets, and everything else byte for byte.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::keep_server::{Process, Say, Server, kept, post};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// All that the store has.
+/// The whole contents of the store.
 async fn written(process: &Process) -> String {
     let mut all = String::new();
     for job in process.jobs().await {
@@ -36,7 +36,7 @@ fn with_secrets(uri: &str) -> Request<String> {
 
 #[tokio::test(start_paused = true)]
 async fn no_secret_is_written() {
-    // The texts of errors have none either: reqwest ends its own with the URL.
+    // The texts of errors contain none either: reqwest appends the URL to its own.
     let why = "error sending request for url (https://server.example/?token=SECRET)";
     let server = Server::new([Say::Fail(why), Say::Fail(why)]);
     let keep = KeepConfig::new().header("X-Tenant");

@@ -1,4 +1,4 @@
-//! A server that answers as a test says, behind a breaker and a layer that keeps requests.
+//! A server that responds as a test tells it, behind a breaker and a layer that keeps requests.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,7 +29,7 @@ pub(super) enum Say {
     Take(Duration, u16),
 }
 
-/// A request as it came.
+/// A request as it arrived.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     pub(super) line: String,
@@ -37,7 +37,7 @@ pub(super) struct Seen {
     pub(super) body: Vec<u8>,
 }
 
-/// Says 200 when its plan is over.
+/// Returns 200 when its plan is used up.
 #[derive(Clone, Default)]
 pub(super) struct Server {
     pub(super) plan: Arc<Mutex<VecDeque<Say>>>,

@@ -196,7 +196,7 @@ async fn a_lane_runs_its_jobs_in_the_order_in_which_they_came() {
             steps.workflow(&workflow).build().unwrap()
         })
         .collect();
-    // The keys say nothing of the order.
+    // The keys do not reveal the order.
     for number in 0..200_u32 {
         let key = number.reverse_bits().to_string();
         all[0].enqueue(&workflow, key, &number).await.unwrap();
@@ -237,7 +237,7 @@ async fn a_job_goes_on_in_the_only_room_of_its_lane() {
     assert_eq!(ran, Ran::Done(2));
 }
 
-/// Panics when a step is reported, and once when a breaker that was open admits a probe.
+/// Panics when a step is reported, and once when an open breaker admits a probe.
 #[derive(Default)]
 struct Mistaken(AtomicBool);
 

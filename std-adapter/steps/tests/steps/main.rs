@@ -7,22 +7,22 @@
 //! | `faults` | stores that panic or hang |
 //! | `held_up` | jobs that a breaker within the step rejects, or that no worker knows |
 //! | `parked` | jobs that no worker can run, for a while or for long |
-//! | `schedule` | when a step that failed is tried again, and when a person is told |
-//! | `observers` | what observers are notified of, and observers that panic |
+//! | `schedule` | when a failed step is tried again, and when a person is notified |
+//! | `observers` | notifications of observers, and observers that panic |
 //! | `lanes` | lanes and their breakers |
 //! | `within` | steps whose calls go through the breaker of their lane |
-//! | `keep_calls`, `keep_dropped` | what is called first and kept if it did not succeed; callers that go in the middle |
-//! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | requests that are kept, how many, what of them, and how they are sent again |
+//! | `keep_calls`, `keep_dropped` | calls that are kept if they do not succeed; callers that leave in the middle |
+//! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | kept requests: which, how many, how stored, how sent again |
 //! | `keep_in_flight` | requests under way that may be kept |
-//! | `keep_faults` | requests, and stores that fail or are late, clients that hang |
+//! | `keep_faults` | requests with stores that fail or are late, and clients that hang |
 //! | `keep_gone` | requests whose caller has gone |
 //! | `keep_clients` | a real client and a real server |
-//! | `response` | what HTTP responses say of the steps that asked for them |
+//! | `response` | how HTTP responses decide about the steps that requested them |
 //! | `room` | calls and claims in one lane |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
 //! | `words` | secrets in the words of errors |
-//! | `settings` | what makes no sense, and what it says |
+//! | `settings` | invalid settings and their errors |
 
 mod deaths;
 mod dropped;

@@ -1,4 +1,4 @@
-//! What observers are notified of, and observers that panic.
+//! Notifications of observers, and observers that panic.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use test_support::faulty_store::{self, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Keeps what it is notified of.
+/// Keeps its notifications.
 #[derive(Clone, Default)]
 struct Diary(Arc<Mutex<Vec<String>>>);
 
@@ -43,7 +43,7 @@ impl JobObserver for Diary {
     }
 }
 
-/// Asks for counts, and panics each time it is notified.
+/// Requests counts, and panics at each notification.
 struct Panics;
 
 impl JobObserver for Panics {

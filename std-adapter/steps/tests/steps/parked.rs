@@ -9,7 +9,7 @@ use super::support::{Script, builder, only_job};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// As a program that does not know its step.
+/// Behaves as a program that does not know its step.
 async fn park(store: &MemoryStore, workflow: &Workflow<Vec<String>>, key: &str) {
     let job = workflow.job(key, &Vec::new()).unwrap();
     let Put::New(_, Some(right)) = store.put(&job, Some(MINUTE)).await.unwrap() else {

@@ -1,4 +1,4 @@
-//! What HTTP responses say of the steps that asked for them.
+//! How HTTP responses decide about the steps that requested them.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ async fn a_busy_server_rests_its_lane_and_a_used_up_quota_its_job() {
     assert_eq!((job, due, breaker), (Status::Waiting, 60, State::Open));
     let (job, due, _, breaker) = after(answer(429, Some(60))).await;
     assert_eq!((job, due, breaker), (Status::Waiting, 60, State::Closed));
-    // Only with these two it says when to come again.
+    // Only these two say when to retry.
     let (job, due, ..) = after(answer(500, Some(60))).await;
     assert_eq!((job, due), (Status::Waiting, 1));
 }

@@ -1,4 +1,4 @@
-//! Room in a lane, which calls and a worker that claims jobs share.
+//! Room in a lane, which is shared by calls and by a worker that claims jobs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How many steps run at the same time, and how many did at most.
+/// How many steps run at the same time, and the highest number so far.
 #[derive(Clone, Default)]
 struct Running {
     now: Arc<AtomicU32>,
@@ -37,7 +37,7 @@ impl Running {
     }
 }
 
-/// Claims are answered after a while.
+/// Claims return after a while.
 fn slow(memory: &MemoryStore, late_claims: Duration) -> StepsBuilder<FaultyStore> {
     let store = FaultyStore::to(memory);
     store.next(Asked::Claim, u32::MAX, Fault::Late(late_claims));

@@ -1,4 +1,4 @@
-//! When a step that failed is tried again, and when a person is told.
+//! When a failed step is tried again, and when a person is notified.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -219,7 +219,7 @@ async fn a_message_that_is_never_sent_does_not_hold_up_a_worker_that_stops() {
     }
 }
 
-/// Panics so often, and tells a mailbox then.
+/// Panics this many times, and then notifies a mailbox.
 struct Mistaken(AtomicU32, Mailbox);
 
 impl Notifier for Mistaken {

@@ -1,4 +1,4 @@
-//! What makes no sense, and what it says.
+//! Invalid settings and their errors.
 
 use std::time::Duration;
 

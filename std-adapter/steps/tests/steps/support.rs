@@ -25,7 +25,7 @@ pub(super) enum Do {
     Take(Duration),
 }
 
-/// What steps did, and are to do.
+/// What steps did, and what they are to do.
 #[derive(Clone)]
 pub(super) struct Script {
     plan: Arc<Mutex<VecDeque<Do>>>,
@@ -34,7 +34,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Then they succeed.
+    /// After these, steps succeed.
     pub(super) fn new(plan: impl IntoIterator<Item = Do>) -> Self {
         Self {
             plan: Arc::new(Mutex::new(plan.into_iter().collect())),
@@ -49,7 +49,7 @@ impl Script {
         calls.iter().map(|(_, step)| step.clone()).collect()
     }
 
-    /// When, in milliseconds since the beginning.
+    /// When they ran, in milliseconds since the start.
     pub(super) fn times(&self) -> Vec<u64> {
         let calls = self.calls.lock().unwrap();
         calls.iter().map(|(at, _)| *at).collect()
@@ -93,7 +93,7 @@ impl Script {
     }
 }
 
-/// Two tries, 1 s apart, without chance.
+/// Two tries, 1 s apart, without jitter.
 pub(super) const fn schedule(tries: u32) -> Schedule {
     Schedule::new()
         .first(Duration::from_secs(1))
@@ -108,7 +108,7 @@ pub(super) fn builder<D: Store + Clone>(store: &D) -> StepsBuilder<D> {
         .lane(Lane::new("b"))
 }
 
-/// Over a store, with a mailbox for what a person is told.
+/// Works on a store, with a mailbox for notifications.
 pub(super) fn with_mailbox<S>(
     store: &MemoryStore,
     workflow: &Workflow<S>,
@@ -121,7 +121,7 @@ where
     (steps.build().unwrap(), mail)
 }
 
-/// What a job has when each step of a [`Script`] succeeded.
+/// The state of a job when each step of a [`Script`] has succeeded.
 pub(super) fn done() -> Vec<String> {
     ["first", "second", "third"].map(String::from).to_vec()
 }
@@ -134,7 +134,7 @@ pub(super) async fn only_job(store: &MemoryStore) -> Job {
     job.clone()
 }
 
-/// Keeps what it is told, and fails so often before.
+/// Keeps its notifications, and fails this many times first.
 #[derive(Clone, Default)]
 pub(super) struct Mailbox {
     pub(super) told: Arc<Mutex<Vec<Stuck>>>,

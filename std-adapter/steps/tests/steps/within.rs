@@ -18,7 +18,7 @@ fn breaker(config: Config) -> Shared {
     Arc::new(Breaker::new(config, TokioClock))
 }
 
-/// How often the step began, and what its calls did.
+/// How often the step began, and the outcomes of its calls.
 struct Calls {
     begun: Arc<AtomicU32>,
     script: Script,

@@ -1,4 +1,4 @@
-//! Secrets in the words of errors.
+//! Secrets in the texts of errors.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ async fn no_secret_is_kept_by_any_save() {
     is_clean(&store.history(right.id).await.unwrap()[0].error);
 }
 
-/// The state of another release, and one that is not JSON any more.
+/// The state of another release, and one that is no longer JSON.
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_state_is_located_but_not_shown_in_history_message_and_result() {
     for (state, says) in [
@@ -121,7 +121,7 @@ async fn an_unreadable_state_is_located_but_not_shown_in_history_message_and_res
         assert!(!history[0].error.contains("hunter2"), "{history:?}");
         worker.stop().await;
     }
-    // Done by another release, with a state of its own.
+    // Done by another release, which has its own state.
     let store = MemoryStore::new();
     let step = async |text: String| Ok::<_, StepError>(text);
     let before = Workflow::new("kind").step("only", "a", step);
@@ -171,7 +171,7 @@ fn text_without_secrets_is_unchanged() {
         assert_eq!(kept(words), left);
         assert_eq!(kept(left), left, "once is enough");
     }
-    // The end of what is kept cuts no secret in two.
+    // Truncating the text cuts no secret in two.
     let long = format!(
         "{} https://u:p@h/?key=s3cret",
         "x".repeat(LONGEST_ERROR - 12)

@@ -45,7 +45,7 @@ async fn main() {
     }
 }
 
-/// In the midst of a restart, soon.
+/// In the middle of a restart, soon.
 async fn connected(place: &str) -> PostgresStore {
     loop {
         if let Ok(store) = PostgresStore::connect(place).await {

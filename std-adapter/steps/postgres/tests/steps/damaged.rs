@@ -1,4 +1,4 @@
-//! Rows that another program has written to.
+//! Rows that another program has changed.
 
 use crate::server::Server;
 use atomic_breaker_steps::Store;
@@ -41,7 +41,7 @@ async fn damaged_rows_do_not_stop_their_lane() {
         },
     )
     .await;
-    // One that is never due keeps no worker.
+    // A job that is never due keeps no worker busy.
     for due in ["infinity", "294276-12-31"] {
         put(&store, due).await;
         let never = format!("due = '{due}'");

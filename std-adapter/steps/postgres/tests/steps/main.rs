@@ -2,9 +2,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `damaged` | rows that another program has written to |
-//! | `server`, `programs` | a server of its own |
-//! | `schemas` | tables of others, of other versions; who may not make any |
+//! | `damaged` | rows that another program has changed |
+//! | `server`, `programs` | a separate server for each test |
+//! | `schemas` | tables of other programs and versions; users who must not create any |
 //! | `sharing` | several stores on one database; transactions of the application's own |
 //! | `outages` | a server that is restarted, hangs, or is not there |
 
@@ -24,7 +24,7 @@ async fn a_store_keeps_what_stores_promise() {
     let Some(server) = Server::start().await else {
         return;
     };
-    // In a schema for each.
+    // Each test has its own schema.
     contract::check(async || {
         let schema = format!("s{:x}", fastrand::u64(..));
         let builder = PostgresStore::builder(server.config()).schema(schema);

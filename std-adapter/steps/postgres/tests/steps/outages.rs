@@ -17,7 +17,7 @@ async fn after_a_restart_one_call_fails_and_the_next_ones_do_not() {
     let store = server.store().await;
     let id = put(&store, "k").await;
     let right = claim_one(&store).await.right;
-    // What is kept is on disk, and with it all that went before.
+    // A kept job is on disk, with everything before it.
     put(&store, "l").await;
     server.stop();
     let error = store.job(id).await.unwrap_err();
@@ -38,7 +38,7 @@ async fn a_claim_that_a_crash_took_back_saves_nothing_and_its_fence_is_not_given
         put(&store, &key.to_string()).await;
         let first = claim_one(&store).await.right;
         server.restart().await;
-        // Asked through another connection, which was not cut off.
+        // Queried through another connection, which was not cut off.
         let other = server.store().await;
         let second = claim(&other, 1, LEASE).await.pop();
         let state = "1".to_owned();
@@ -85,7 +85,7 @@ async fn a_server_that_hangs_holds_no_call_longer_than_the_limit() {
         .connect()
         .await;
     let store = store.unwrap();
-    // The process of the connection, too.
+    // This includes the process of the connection.
     let processes = "SELECT pid FROM pg_stat_activity WHERE application_name = 'atomic-breaker'";
     let process: i32 = server
         .client()
@@ -131,7 +131,7 @@ async fn an_abandoned_call_leaves_no_connection_in_an_unknown_state() {
     let mut client = server.client().await;
     let transaction = client.transaction().await.unwrap();
     store.put_in(&transaction, &job("k")).await.unwrap();
-    // Waits for the transaction, as it is to be one job.
+    // Waits for the transaction, because it is to be one job.
     let same = job("k");
     let waits = store.put(&same, None);
     assert!(timeout(Duration::from_millis(100), waits).await.is_err());
@@ -147,7 +147,7 @@ async fn an_abandoned_call_leaves_no_connection_in_an_unknown_state() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_an_error_soon() {
     let began = Instant::now();
-    // No process listens on it, as none may.
+    // No process listens on this port, as it is reserved.
     let error = PostgresStore::connect("host=127.0.0.1 port=1 user=test")
         .await
         .unwrap_err();

@@ -1,4 +1,4 @@
-//! The programs of a server, and how to start them. The example `registration` does, too.
+//! The programs of a server, and how to start them. The example `registration` uses this file, too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ pub(crate) fn programs() -> Option<PathBuf> {
         .find(|folder| folder.join("initdb").is_file())
 }
 
-/// As an ordinary user: the server does not run as root.
+/// Runs as an ordinary user: the server does not run as root.
 pub(crate) fn command(program: &Path) -> Command {
     let is_root = Command::new("id").arg("-u").output();
     if is_root.is_ok_and(|id| id.stdout == b"0\n") {

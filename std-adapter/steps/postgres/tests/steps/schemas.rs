@@ -1,4 +1,4 @@
-//! Tables of others, of other versions; who may not make any.
+//! Tables of other programs and versions; users who must not create any.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use crate::server::Server;
 use test_support::stores::{LEASE, claim, put};
 
-/// What leads from each version to the next one.
+/// The migrations from each version to the next one.
 fn migrations() -> Vec<String> {
     let of = |version| {
         let name = format!("src/schema/{version}.sql");

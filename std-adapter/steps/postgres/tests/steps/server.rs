@@ -1,4 +1,4 @@
-//! A real server: on a port and in a folder of its own, ended by its handle.
+//! A real server with its own port and folder, ended by its handle.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,12 +31,12 @@ fn done(command: &mut Command) {
 }
 
 impl Server {
-    /// None, and a line that says so, where there is no server on this machine.
+    /// `None`, with a printed line, if there is no server on this machine.
     pub(crate) async fn start() -> Option<Self> {
         let Some(programs) = programs() else {
             assert!(std::env::var_os(REQUIRED).is_none(), "no PostgreSQL");
             SKIPPED.call_once(|| {
-                // Not captured, as what is printed is.
+                // Bypasses the capture of printed output.
                 let line = "skipped: needs PostgreSQL, run tests/engines/run";
                 let _ = writeln!(std::io::stderr(), "{line}");
             });
@@ -68,7 +68,7 @@ impl Server {
             if server.is_up().await {
                 return Some(server);
             }
-            // Another one has the port. The folder is still needed.
+            // Another process has the port. The folder is still needed.
             server.folder = PathBuf::new();
         }
     }
@@ -87,7 +87,7 @@ impl Server {
             .unwrap()
     }
 
-    /// Whether this very server answers.
+    /// Whether this very server responds.
     async fn is_up(&mut self) -> bool {
         let began = Instant::now();
         loop {
@@ -141,7 +141,7 @@ impl Server {
         assert!(sent.unwrap().success());
     }
 
-    /// Ends it at once, and begins again on the same port.
+    /// Ends it at once, and restarts it on the same port.
     pub(crate) async fn restart(&mut self) {
         self.stop();
         self.restart_stopped().await;
@@ -149,10 +149,10 @@ impl Server {
 
     pub(crate) async fn restart_stopped(&mut self) {
         self.child = Self::spawn(&self.folder, self.port);
-        assert!(self.is_up().await, "it does not come back");
+        assert!(self.is_up().await, "the server does not come back");
     }
 
-    /// Connections are cut off; what was answered is kept.
+    /// Connections are cut off; committed data is kept.
     pub(crate) fn stop(&mut self) {
         self.signal("QUIT");
         self.child.wait().unwrap();

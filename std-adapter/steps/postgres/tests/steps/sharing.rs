@@ -1,4 +1,4 @@
-//! Several stores on one database; transactions of the application's own.
+//! Several stores on one database; the application's own transactions.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ async fn jobs_held_by_another_transaction_do_not_delay_the_rest() {
     transaction.execute(lock, &[&first.get()]).await.unwrap();
     let claimed = store.claim("a", 9, LEASE).await.unwrap();
     assert_eq!(test_support::stores::keys(&claimed.jobs), ["second"]);
-    // Asked again in a while, and not at once for as long as it is held.
+    // It is claimed again in a while, and not immediately for as long as it is held.
     assert!(claimed.next_due.unwrap() > LEASE / 2);
     transaction.rollback().await.unwrap();
     assert_eq!(claim_one(&store).await.right.id, first);
@@ -124,7 +124,7 @@ async fn a_time_that_cannot_be_kept_is_named_and_nothing_is_saved() {
     let saves = [back(Duration::ZERO), back(Duration::MAX)];
     store.save(&saves).await.unwrap_err();
     let job = store.job(right.id).await.unwrap().unwrap();
-    assert_eq!(job.status, Status::Running, "wholly or not at all");
+    assert_eq!(job.status, Status::Running, "entirely or not at all");
     let due_in = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
     assert!(save(&store, right, Change::Back { due_in }).await.is_held);
     let forever = Duration::MAX;
@@ -137,7 +137,7 @@ async fn no_plan_reads_more_than_it_needs() {
         return;
     };
     let store = server.store().await;
-    // Never analysed: the planner knows nothing of them.
+    // Never analysed: the planner has no statistics about them.
     let client = server.client().await;
     let many = "INSERT INTO atomic_breaker.job (kind, key, step, lane, state, status, due)
                 SELECT 'kind', i::text, 'first', CASE WHEN i % 10 = 0 THEN 'a' ELSE 'open' END, '0', 'waiting', now()

@@ -1,4 +1,4 @@
-//! Rows that another program has written to.
+//! Rows that another program has changed.
 
 use crate::connection;
 use crate::folder::Folder;

@@ -1,4 +1,4 @@
-//! Files of others, of other versions, that cannot be opened or written.
+//! Files of other programs and versions, and files that cannot be opened or written.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ fn error_of(folder: &Folder) -> String {
     error
 }
 
-/// What leads from each version to the next one.
+/// The migrations from each version to the next one.
 fn migrations() -> Vec<String> {
     let of = |version| {
         let name = format!("src/schema/{version}.sql");
@@ -136,7 +136,7 @@ fn a_folder_that_is_not_there_is_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_can_only_be_read_is_named() {
-    // Even for those who may write to everything.
+    // This applies even to users who may write to everything.
     let words = SqliteStore::open("/proc/version").unwrap_err().to_string();
     assert!(words.contains("/proc/version"), "{words}");
 }

@@ -1,4 +1,4 @@
-//! A disk that is full, and has room again: a file system of its own, in memory.
+//! A disk that is full and then has room again: a separate file system in memory.
 
 use std::fs::File;
 use std::io::Write;
@@ -109,7 +109,7 @@ async fn within(folder: &Path) {
         .unwrap_err()
         .to_string();
     assert!(error.contains("other.db"), "{error}");
-    // It ends, and that cannot be saved before its lease is over.
+    // The job ends, and that cannot be saved before its lease is over.
     may_end.notify_one();
     sleep(Duration::from_secs(3)).await;
     let job = store.job(first).await.unwrap().unwrap();

@@ -2,8 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `damaged` | rows that another program has written to |
-//! | `files` | files of others, of other versions, that cannot be opened or written |
+//! | `damaged` | rows that another program has changed |
+//! | `files` | files of other programs and versions, and files that cannot be opened or written |
 //! | `full` | a disk that is full, and has room again |
 //! | `sharing` | several stores on one file; transactions of the application's own |
 //! | `folder` | a folder for the files of a test |
@@ -25,7 +25,7 @@ use test_support::stores::{LEASE, claim, put};
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_in_a_file_keeps_what_stores_promise() {
     let folders = RefCell::new(Vec::new());
-    // In files, as those in memory are the same code.
+    // In files, because those in memory use the same code.
     contract::check(async || {
         let folder = Folder::new();
         let store = folder.store();
@@ -35,7 +35,7 @@ async fn a_store_in_a_file_keeps_what_stores_promise() {
     .await;
 }
 
-/// The application's own.
+/// The application's own table.
 fn connection(folder: &Folder) -> Connection {
     Connection::open(folder.path()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Several stores on one file; transactions of the application's own.
+//! Several stores on one file; the application's own transactions.
 
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ async fn a_failing_call_does_not_affect_others_in_its_batch() {
     let error = store.save(&saves).await.unwrap_err();
     assert!(error.to_string().contains("not this one"), "{error}");
     let job = store.job(claimed[0].right.id).await.unwrap().unwrap();
-    assert_eq!(job.status, Status::Running, "wholly or not at all");
+    assert_eq!(job.status, Status::Running, "entirely or not at all");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
