@@ -65,7 +65,7 @@ async fn main(spawner: Spawner) {
         info!("started by power, or for the first time");
     }
     let watchdog = Watchdog::new(board.WATCHDOG);
-    // The call that hung did not come to report it. Nothing else here can hang.
+    // The call that hung never reported its failure. Nothing else here can hang.
     if let Some(ResetReason::TimedOut) = watchdog.reset_reason() {
         SENSOR.trip();
     }
@@ -95,7 +95,7 @@ async fn measure(bus: I2c<'static, I2C0, Blocking>) {
     }
 }
 
-/// Lights while the sensor is given up.
+/// Lit while the breaker is not closed.
 #[embassy_executor::task]
 async fn lamp(mut led: Output<'static>) {
     let mut changes = STATE.receiver().expect("the only one");

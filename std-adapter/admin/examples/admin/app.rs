@@ -19,7 +19,7 @@ const RULES: Config = Config::new()
     .exponential(2, Duration::from_secs(30))
     .jitter_percent(20);
 
-/// What is called: hosts, and a database.
+/// The called resources: hosts, and a database.
 pub(crate) struct Service {
     pub(crate) timeline: Timeline,
     pub(crate) hosts: Arc<Registry<Arc<str>, StdClock, (), Recorder>>,
@@ -53,7 +53,7 @@ pub(crate) fn router(service: &Service) -> Result<Router, Box<dyn Error>> {
     Ok(Router::new().nest_service("/breakers", admin))
 }
 
-/// In place of what a service has: sessions, tokens, certificates. Here alice's password is `secret`.
+/// Stands for the sessions, tokens or certificates of a real service. Here alice's password is `secret`.
 async fn authenticate(mut request: Request, next: Next) -> Response {
     let given = request.headers().get(AUTHORIZATION);
     if given.is_none_or(|given| given != "Basic YWxpY2U6c2VjcmV0") {

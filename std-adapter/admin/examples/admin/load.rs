@@ -1,4 +1,4 @@
-//! Hosts that fail now and then, and calls to them.
+//! Hosts that fail occasionally, and calls to them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::app::Service;
 
-/// A host, and for how many seconds of how many it fails, with which words.
+/// A host, how many seconds of each period it fails, the period in seconds, and the text of its error.
 const HOSTS: [(&str, u64, u64, &str); 5] = [
     ("accounts.example", 0, 1, ""),
     ("images.example", 60, 60, "connection refused"),

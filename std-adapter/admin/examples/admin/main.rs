@@ -11,7 +11,7 @@
 //! | file | what |
 //! |---|---|
 //! | `app` | **the router: authentication around the admin; read this first** |
-//! | `load` | hosts that fail now and then, and calls to them |
+//! |  hosts that fail now and then, and calls to them| hosts that fail now and then, and calls to them |
 
 mod app;
 mod load;
@@ -74,7 +74,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What an operator's script would send, as alice.
+/// A request as an operator's script would send it, as alice.
 async fn ask(
     service: SocketAddr,
     method: &str,

@@ -1,13 +1,13 @@
-//! Who calls next.
+//! Which instance calls next.
 
 pub(crate) struct Load {
     state: u64,
-    /// The share of all calls that instances up to this one make.
+    /// The cumulative share of all calls, up to and including each instance.
     up_to: Vec<f64>,
 }
 
 impl Load {
-    /// Evenly, or by the law of Zipf: the n-th instance calls 1/n as often as the first.
+    /// Evenly, or following Zipf's law: the n-th instance calls 1/n as often as the first.
     pub(crate) fn new(instances: u32, zipf: bool) -> Self {
         let mut sum = 0.0;
         let mut up_to = Vec::new();

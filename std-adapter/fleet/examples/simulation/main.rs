@@ -6,9 +6,9 @@
 //! cargo run --release -p atomic-breaker-fleet --features contract --example simulation [PICTURE.svg]
 //! ```
 //!
-//! The picture is `target/fleet.svg`, unless told otherwise. Idealised: the engine never fails and answers within 2 ms,
-//! its messages reach all within 20 ms, calls take no time, and each instance makes one at a time. The readings that
-//! instances make from time to time are left out.
+//! The picture is `target/fleet.svg` by default. The model is idealised: the engine never fails and responds within
+//! 2 ms, its messages reach all within 20 ms, calls take no time, and each instance makes one at a time. The readings
+//! that instances make from time to time are left out.
 
 mod load;
 #[path = "../../../http/examples/outage/paint.rs"]
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// When the last call is rejected depends on where in an open time the server returns.
+/// The time of the last rejection depends on where in an open time the server returns.
 fn outages() {
     println!("500 instances, outages of 60 s to 96 s: back after, on average and at most");
     for quorum in [None, Some(1), Some(3)] {

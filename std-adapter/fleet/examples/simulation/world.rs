@@ -11,15 +11,15 @@ use atomic_breaker_registry::{Breaker, Config, ManualClock};
 
 use crate::load::Load;
 
-/// Of so many instances, one call each millisecond.
+/// This many instances make one call each millisecond in total.
 const PER_CALL: usize = 1_000;
 pub(crate) const FAILS_MS: u64 = 5_000;
-/// How long the server is down, unless told otherwise.
+/// How long the server is down by default.
 pub(crate) const DOWN_MS: u64 = 60_000;
 pub(crate) const BACK_MS: u64 = FAILS_MS + DOWN_MS;
-/// From the return to the end.
+/// From the server's return to the end.
 const CALM_MS: u64 = 40_000;
-/// From an instance to the engine or back, at most; a message to all takes up to ten times as long.
+/// The longest time from an instance to the engine or back; a message to all takes up to ten times as long.
 const WAY_MS: u64 = 2;
 
 pub(crate) struct World {
@@ -28,7 +28,7 @@ pub(crate) struct World {
     instances: Vec<Instance>,
     ledger: Ledger,
     name: Name,
-    /// What arrives when.
+    /// Messages, and when they arrive.
     arrivals: BTreeMap<u64, Vec<(usize, Input)>>,
     due: BTreeSet<(u64, usize)>,
     told: Told,
@@ -51,7 +51,7 @@ pub(crate) struct Told {
     pub(crate) requests: u64,
     /// From the server's return until the last rejection.
     pub(crate) back_ms: u64,
-    /// The calls wasted up to a time, each 100 ms from the first one.
+    /// The number of calls wasted up to a time, every 100 ms from the first one.
     pub(crate) so_far: Vec<(u64, u32)>,
 }
 
@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// The way there counts with the way back: the engine is asked at once and answers later.
+    /// The delays of both directions are added: the engine is called at once and its response arrives later.
     fn ask(&mut self, load: &mut Load, who: usize, ask: Ask) {
         self.told.requests += 1;
         self.told.votes += u64::from(matches!(ask, Ask::Vote { .. }));

@@ -12,17 +12,17 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
 
-/// How a host is.
+/// The state of a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mood {
     Works,
-    /// Answers 500.
+    /// Responds with 500.
     Fails,
-    /// Takes requests and never answers.
+    /// Accepts requests and never responds.
     Hangs,
 }
 
-/// How it is, and how many requests have reached it.
+/// Its state, and how many requests have reached it.
 type Shared = Arc<Mutex<(Mood, u32)>>;
 
 /// A host, until the program ends.

@@ -1,11 +1,11 @@
-//! An HTTP client, the one of hyper-util, through `ClientGuard`.
+//! hyper-util's HTTP client behind `ClientGuard`.
 //!
 //! ```console
 //! cargo run -p atomic-breaker-http --example client
 //! ```
 //!
 //! Starts three hosts on this machine: one works, one fails every request until it is repaired, one takes requests and
-//! never answers. Sends requests to all of them, prints what becomes of each, and a table of the hosts. Takes about
+//! never responds. Sends requests to all of them, prints the result of each, and a table of the hosts. Takes about
 //! two seconds.
 //!
 //! | file | what |
@@ -55,8 +55,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     ];
     println!("{}\n", GUARD.config());
 
-    // Few idle connections, and not for long: a host may lose its side of them unseen. Over HTTP/2, keep-alive pings as
-    // well: `http2_keep_alive_interval`.
+    // Few idle connections, and not for long: a host may lose its side of them without notice. Over HTTP/2, keep-alive
+    // pings as well: `http2_keep_alive_interval`.
     let hyper = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(30))
@@ -95,7 +95,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// One request, and a line about what became of it.
+/// Sends one request, and prints a line about its result.
 async fn ask<S, B>(client: &S, host: &Host)
 where
     S: Service<Request<String>, Response = Response<B>, Error: Display> + Clone,
@@ -111,12 +111,12 @@ where
     println!("  {time:>4} ms, {tries} sent: {text}");
 }
 
-/// What a status page would show.
+/// The contents of a status page.
 fn table(hosts: &[(&str, Host)]) {
     println!("\n| host | breaker | requests that reached it | last failure |");
     println!("|---|---|---:|---|");
     for (name, host) in hosts {
-        // A host that works takes no room among them.
+        // A healthy host takes no space among them.
         let entry = GUARD.hosts().entry(&host.origin());
         let state = GUARD.hosts().state(&host.origin());
         let failure = entry.and_then(|entry| entry.last_failure);

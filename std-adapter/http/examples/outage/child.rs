@@ -1,4 +1,4 @@
-//! This program once more, as a child process: what both sides need.
+//! This program once more, as a child process: code for both sides.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -60,8 +60,8 @@ impl Drop for Process {
     }
 }
 
-/// The child's side: hands over the parent's lines, and ends the process when the parent ends, however that
-/// ends: it holds the other end of the standard input.
+/// The child's side: passes on the parent's lines, and ends the process when the parent ends for any reason: it holds
+/// the other end of the standard input.
 pub(crate) fn serve_parent(mut told: impl FnMut(&str)) -> ! {
     for line in io::stdin().lines().map_while(Result::ok) {
         told(&line);
@@ -69,8 +69,8 @@ pub(crate) fn serve_parent(mut told: impl FnMut(&str)) -> ! {
     std::process::exit(0)
 }
 
-/// Listens at the port, and waits a little for it: while nobody listened there, a caller on this
-/// machine may by chance have been given it for its own end of a connection.
+/// Listens on the port, after a short wait if necessary: while it was free, a caller on this machine may by chance have
+/// been given it for its own end of a connection.
 pub(crate) fn listen(port: u16) -> io::Result<TcpListener> {
     let mut tries = 50;
     loop {

@@ -1,4 +1,4 @@
-//! What counts, of one run of a TCP scene.
+//! The figures of one run of a TCP scene.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ impl Figures {
     }
 }
 
-/// Answered before a slow server would have.
+/// Answered sooner than by a slow server.
 fn is_good(call: &Call) -> bool {
     call.outcome == Outcome::Answered && call.took < SLOW
 }

@@ -18,22 +18,22 @@ pub(crate) static GRADUALLY: Guard = Guard::new(GRADUAL);
 const RULES: Config = Config::new()
     // Five in a row are no accident, and with eight threads they come at once.
     .consecutive_failures(5)
-    // Short, as a call costs little: a wrong guess is put right soon. Doubled while probes fail, so
-    // that a long outage is probed less and less, up to twice a second.
+    // Short, because a call costs little and a wrong guess is soon corrected. Doubled while probes fail, so that a long
+    // outage is probed less and less, down to twice a second.
     .open_for(Duration::from_millis(125))
     .exponential(2, Duration::from_millis(500))
-    // Other processes that lost the same server do not come back in step with this one.
+    // Other processes that lost the same server do not return in lockstep with this one.
     .jitter_percent(20)
-    // An answer that takes this long is no good to our callers, and a sign of overload.
+    // A response that takes this long is useless to our callers, and a sign of overload.
     .slow_call(Duration::from_millis(100))
-    // Longer than the longest call: connecting and reading time out before.
+    // Longer than the longest call: connecting and reading time out sooner.
     .probe_lease(Duration::from_secs(1));
 
 /// The same for a server that needs time to warm up: first a tenth of the calls, all of them after two
 /// seconds.
 const GRADUAL: Config = RULES.gradual_return(10, Duration::from_secs(2));
 
-/// A breaker that writes down what it does.
+/// A breaker that records its transitions.
 pub(crate) struct Guard(Breaker<StdClock, NativeWord, (), History>);
 
 impl Guard {
@@ -63,7 +63,7 @@ impl Guard {
     }
 }
 
-/// Writes down every transition and when it happened.
+/// Records every transition and its time.
 struct History(Mutex<Vec<(Instant, Transition)>>);
 
 impl History {

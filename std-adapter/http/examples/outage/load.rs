@@ -1,4 +1,4 @@
-//! The threads that call, and what they write down.
+//! The threads that call, and their records.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,7 +16,7 @@ use super::scene::Scene;
 use super::server::{MESSAGE, Server};
 
 const THREADS: u32 = 8;
-/// Each thread calls this often, unless the call before takes longer.
+/// Each thread calls this often, unless the previous call takes longer.
 const PACE: Duration = Duration::from_millis(20);
 const CONNECT: Duration = Duration::from_millis(250);
 const READ: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ pub(crate) enum Outcome {
 /// A call as the caller saw it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// Since the begin of the run.
+    /// Since the start of the run.
     pub(crate) began: Duration,
     pub(crate) took: Duration,
     pub(crate) outcome: Outcome,
@@ -46,11 +46,11 @@ pub(crate) struct Run {
     pub(crate) calls: Vec<Call>,
     /// How often the server broke down under its load.
     pub(crate) breakdowns: usize,
-    /// What the breaker did, if there was one, and when since the begin of the run.
+    /// The transitions of the breaker, if there was one, and their times since the start of the run.
     pub(crate) history: Option<Vec<(Duration, Transition)>>,
 }
 
-/// One call to the server: connect, ask, wait for the answer.
+/// One call to the server: connect, send, wait for the response.
 pub(crate) fn call(address: SocketAddr) -> io::Result<()> {
     let mut connection = TcpStream::connect_timeout(&address, CONNECT)?;
     connection.set_nodelay(true)?;
@@ -137,7 +137,7 @@ pub(crate) fn run(
     })
 }
 
-/// Lets happen to the server what the scene says; how often it broke down.
+/// Applies the events of the scene to the server, and returns how often it broke down.
 fn play(
     scene: &Scene<Mode>,
     server: Server,
@@ -150,7 +150,7 @@ fn play(
     let mut next = scene.timeline.iter().skip(1).peekable();
     while begin.elapsed() < scene.end {
         if let Some((_, mode)) = next.next_if(|(from, _)| *from <= begin.elapsed()) {
-            // Nobody listens until the next one does.
+            // The port is free until the next server listens.
             breakdowns += server.take().map_or(0, Server::kill);
             if *mode != Mode::Killed {
                 server = Some(Server::start(*mode, port)?);
@@ -162,7 +162,7 @@ fn play(
     Ok(breakdowns + server.take().map_or(0, Server::kill))
 }
 
-/// What is shown while a scene is played.
+/// The progress that is shown while a scene is played.
 struct Shown {
     name: &'static str,
     scene: &'static Scene<Mode>,

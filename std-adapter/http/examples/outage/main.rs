@@ -15,19 +15,19 @@
 //! same client behind `ClientGuard`.
 //!
 //! Takes about 50 seconds and ends with tables, texts and two pictures: `PICTURE.svg` and `PICTURE-http.svg`,
-//! unless told otherwise `target/outage.svg` and `target/outage-http.svg`.
+//! by default `target/outage.svg` and `target/outage-http.svg`.
 //!
 //! | file | what |
 //! |---|---|
 //! | `guard` | **the breakers of the TCP server, and how a call goes through them: read this first** |
-//! | `scenario` | what happens to the TCP server, and when |
+//! | `scenario` | the events of the TCP server and their times |
 //! | `server` | its process |
-//! | `load` | the threads that call, and what they write down |
-//! | `figures` | what counts, of one run |
+//! | `load` | the threads that call, and their records |
+//! | `figures` | the figures of one run |
 //! | `report` | the tables and the text |
 //! | `picture` | the timelines |
 //! | `http` | **the third scene; its `guard` is the client behind the preset** |
-//! | `scene`, `child`, `warmth`, `progress`, `table`, `paint` | what all scenes share |
+//! | `scene`, `child`, `warmth`, `progress`, `table`, `paint` | code shared by all scenes |
 
 mod child;
 mod figures;

@@ -1,4 +1,4 @@
-//! What pictures are made of: headings, legends, modes of a server, calls, states of a breaker.
+//! Parts of pictures: headings, legends, modes of a server, calls, states of a breaker.
 
 use std::error::Error;
 use std::time::Duration;
@@ -26,10 +26,10 @@ pub(crate) const LEFT: i32 = 64;
 /// About the width of a letter.
 const LETTER: usize = 7;
 
-/// What is counted of calls, or a breaker can be in.
+/// A kind of calls, or a state of a breaker.
 pub(crate) type Kind = (&'static str, RGBColor);
 
-/// What a breaker can be in.
+/// The states of a breaker.
 pub(crate) const STATES: [Kind; 4] = [
     ("closed", GOOD),
     ("open", FAILED),
@@ -71,7 +71,7 @@ pub(crate) fn legend(area: &Area<'_>, words: &str, entries: &[Kind]) -> Drawn {
 pub(crate) type Chart<'a> =
     ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// A mode of the server: from when until when, its color and its name.
+/// A mode of the server: its start and end, its color and its name.
 pub(crate) type Shade = (Duration, Duration, RGBColor, &'static str);
 
 pub(crate) fn backdrop(
@@ -117,7 +117,7 @@ pub(crate) struct Counts<const N: usize> {
 }
 
 impl<const N: usize> Counts<N> {
-    /// Of calls that began before the end: when, and of which kind. Counted for each `width` of time.
+    /// Calls that began before the end: when, and of which kind. They are counted for each `width` of time.
     pub(crate) fn of(
         calls: impl Iterator<Item = (Duration, usize)>,
         width: Duration,

@@ -22,7 +22,7 @@ const PANEL: u32 = 250;
 const GUARDED: u32 = 284;
 const MARGIN: i32 = 10;
 
-/// What is counted, from the bottom of a bar to its top.
+/// The kinds of calls, from the bottom of a bar to its top.
 const KINDS: [Kind; 4] = [
     ("answered in good time", GOOD),
     ("answered late", LATE),

@@ -1,9 +1,9 @@
-//! What is to be seen while a scene is played.
+//! The progress that is shown while a scene is played.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A line that is drawn over again on a terminal, one line after the other elsewhere.
+/// A line that is redrawn on a terminal; elsewhere each update is a new line.
 pub(crate) struct Progress {
     is_terminal: bool,
     last: Instant,

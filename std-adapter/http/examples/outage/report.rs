@@ -11,7 +11,7 @@ fn table(runs: &[Run; 2]) -> Table<Figures> {
     Table::new(names, runs.each_ref().map(Figures::of))
 }
 
-/// What a breaker did, or the beginning of it.
+/// A transition of a breaker, or the prefix of it.
 fn history(run: &Run) -> String {
     const MOST: usize = 20;
     let mut text = format!("\nWhat the breaker did ({}):\n", run.name);
@@ -55,7 +55,7 @@ pub(crate) fn of_outage(runs: &[Run; 2]) -> String {
     table.text + &history(&runs[1]) + &text
 }
 
-/// What a newcomer should see in the table, said with its numbers.
+/// Explains the table to newcomers, with its numbers.
 fn outage_in_words([a, b]: &[Figures; 2]) -> String {
     let answered_slowly = |figures: &Figures| figures.answered - figures.in_time;
     format!(

@@ -1,4 +1,4 @@
-//! What happens to the TCP server, and when: two scenes.
+//! The events of the TCP server and their times: two scenes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,12 +12,11 @@ pub(crate) enum Mode {
     Healthy,
     /// There is no server.
     Killed,
-    /// Accepts connections and never answers.
+    /// Accepts connections and never responds.
     Hanging,
-    /// Answers late.
+    /// Responds late.
     Slow,
-    /// Has just come up: each answer warms it. Asked for more than it can bear, it breaks down for a
-    /// while and is cold again.
+    /// Has just started: each response warms it. When overloaded, it breaks down for a while and is cold again.
     Cold,
 }
 
@@ -63,7 +62,7 @@ impl FromStr for Mode {
     }
 }
 
-/// The server dies in each way there is, and works again.
+/// The server dies in each possible way, and works again.
 pub(crate) const OUTAGE: Scene<Mode> = Scene {
     timeline: &[
         (ms(0), Mode::Healthy),
@@ -85,5 +84,5 @@ pub(crate) const COLD_START: Scene<Mode> = Scene {
     end: ms(5_500),
 };
 
-/// How late a slow server answers.
+/// The delay of a slow server.
 pub(crate) const SLOW: Duration = ms(150);

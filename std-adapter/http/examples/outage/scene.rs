@@ -1,8 +1,8 @@
-//! A course of events.
+//! A sequence of events.
 
 use std::time::Duration;
 
-/// What happens, by its modes, and when.
+/// The events, as modes, and their times.
 pub(crate) struct Scene<M: 'static> {
     /// The modes in order, and from when on each holds.
     pub(crate) timeline: &'static [(Duration, M)],
@@ -21,7 +21,7 @@ impl<M: Copy> Scene<M> {
         begun.map_or(self.timeline[0].1, |(_, mode)| *mode)
     }
 
-    /// Each mode with its begin and end.
+    /// Each mode with its start and end.
     pub(crate) fn modes(&self) -> impl Iterator<Item = (Duration, Duration, M)> {
         let ends = self.timeline.iter().skip(1).map(|(from, _)| *from);
         let ends = ends.chain([self.end]);
@@ -31,7 +31,7 @@ impl<M: Copy> Scene<M> {
             .map(|((from, mode), until)| (*from, until, *mode))
     }
 
-    /// When the last mode begins: the server answers again.
+    /// When the last mode begins: the server is back.
     pub(crate) fn recovery(&self) -> Duration {
         self.timeline.last().map_or(self.end, |(from, _)| *from)
     }

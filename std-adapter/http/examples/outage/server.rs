@@ -12,10 +12,10 @@ use super::warmth::{Strength, Warmth};
 /// The argument that makes this program the server.
 pub(crate) const ARGUMENT: &str = "serve";
 
-/// What a caller sends, and gets back.
+/// The message that a caller sends and gets back.
 pub(crate) const MESSAGE: [u8; 4] = *b"ping";
 
-/// Answers every connection's message with the same message, as the mode says. Ends with its parent.
+/// Returns every connection's message, as the mode says. Ends with its parent.
 pub(crate) fn serve(mode: Mode, port: u16) -> io::Result<()> {
     let listener = listen(port)?;
     println!("{}", listener.local_addr()?.port());
@@ -26,7 +26,7 @@ pub(crate) fn serve(mode: Mode, port: u16) -> io::Result<()> {
         match (mode, connection) {
             (_, Err(_)) => {}
             (Mode::Hanging, Ok(connection)) => kept.push(connection),
-            // Closed without an answer.
+            // Closed without a response.
             (Mode::Cold, Ok(_)) if !bears_one_more(&mut warmth) => {}
             (mode, Ok(connection)) => {
                 thread::spawn(move || answer(connection, mode));
@@ -46,7 +46,7 @@ fn answer(mut connection: TcpStream, mode: Mode) -> io::Result<()> {
     connection.write_all(&message)
 }
 
-/// How much a server can bear that has just come up.
+/// How much a server can bear that has just started.
 const STRENGTH: Strength = Strength {
     period: Duration::from_millis(100),
     at_first: 8,
@@ -83,7 +83,7 @@ impl Server {
         })
     }
 
-    /// Ends it; how often it broke down under its load.
+    /// Ends it; returns how often it broke down under its load.
     pub(crate) fn kill(self) -> usize {
         let lines = self.process.kill();
         lines.iter().filter(|line| *line == BROKE_DOWN).count()

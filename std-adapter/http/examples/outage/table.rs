@@ -1,4 +1,4 @@
-//! Figures side by side, and how they are written.
+//! Figures side by side, and their formats.
 
 use std::time::Duration;
 

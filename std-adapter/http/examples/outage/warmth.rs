@@ -1,26 +1,26 @@
-//! How much a server can bear that has just come up.
+//! How much a server can bear that has just started.
 
 use std::time::{Duration, Instant};
 
-/// What a cold server is like.
+/// The properties of a cold server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strength {
     /// Calls are counted again after this time.
     pub(crate) period: Duration,
     /// Calls that it bears within a period while it is cold.
     pub(crate) at_first: u32,
-    /// So many answers, which fill its caches, and it bears one call more.
+    /// After this many responses, which fill its caches, it bears one call more.
     pub(crate) answers_for_one_more: u32,
     /// How long it is broken down.
     pub(crate) down: Duration,
 }
 
-/// Asked for more than it can bear, it breaks down for a while and is cold again.
+/// When overloaded, it breaks down for a while and is cold again.
 #[derive(Debug)]
 pub(crate) struct Warmth {
     strength: Strength,
     answered: u32,
-    /// When this period began, and what was asked for in it.
+    /// The start of this period, and the calls in it.
     period: (Instant, u32),
     /// Broken down until then.
     down_until: Option<Instant>,
@@ -38,7 +38,7 @@ impl Warmth {
         }
     }
 
-    /// Calls that it can answer within a period.
+    /// Calls that it can serve within a period.
     const fn bearable(&self) -> u32 {
         self.strength.at_first + self.answered / self.strength.answers_for_one_more
     }

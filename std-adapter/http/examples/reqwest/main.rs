@@ -1,16 +1,16 @@
-//! A service on axum that asks two others by reqwest, through `ClientGuard`.
+//! A service on axum that calls two others with reqwest, behind `ClientGuard`.
 //!
 //! ```console
 //! cargo run -p atomic-breaker-http --features reqwest --example reqwest
 //! ```
 //!
-//! Starts two hosts on this machine, and the service before them, whose page is made of the answers of both. One of
+//! Starts two hosts on this machine, and the service before them, whose page combines the responses of both. One of
 //! them fails, and the page goes on without it; then it works again. Takes about two seconds.
 //!
 //! | file | what |
 //! |---|---|
 //! | `main` | the service and its user |
-//! | `page` | **the guarded client, and a page that does without: read this first** |
+//! | `page` | **the guarded client, and a page that can do without a host: read this first** |
 //! | `../client/hosts` | the hosts, which count what reaches them |
 
 #[path = "../client/hosts.rs"]

@@ -1,4 +1,4 @@
-//! A page that is made of the answers of two hosts.
+//! A page that combines the responses of two hosts.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -47,8 +47,8 @@ impl Page {
         // The limits end with the head; this one is for bodies that hang.
         let reqwest = reqwest::Client::builder()
             .read_timeout(Duration::from_millis(200))
-            // Few idle connections, and not for long: a host may lose its side of them unseen. Over HTTP/2, with
-            // reqwest's feature of that name, keep-alive pings as well: `http2_keep_alive_interval`.
+            // Few idle connections, and not for long: a host may lose its side of them without notice. Over HTTP/2,
+            // with reqwest's feature of that name, keep-alive pings as well: `http2_keep_alive_interval`.
             .pool_idle_timeout(Duration::from_secs(30))
             .pool_max_idle_per_host(8)
             .no_proxy()
@@ -79,7 +79,7 @@ pub(crate) fn routes(page: Page) -> Router {
     Router::new().route("/", get(show)).with_state(page)
 }
 
-/// Without items there is no page; reviews can be done without.
+/// Without items there is no page, but reviews are optional.
 async fn show(State(page): State<Page>) -> Result<String, (StatusCode, String)> {
     let (items, reviews) = tokio::join!(page.get(&page.items), page.get(&page.reviews));
     let items = items.map_err(|error| (StatusCode::BAD_GATEWAY, error.to_string()))?;

@@ -28,7 +28,7 @@ pub(crate) fn routes(hosts: Arc<Hosts>) -> Router {
         .with_state(Service { hosts, client })
 }
 
-/// What the host answers, or why not.
+/// The host's response, or the reason why there is none.
 async fn call(State(service): State<Service>, Path(name): Path<String>) -> Response {
     let Some(host) = service.hosts.get(&name) else {
         return (StatusCode::NOT_FOUND, "no such host").into_response();
@@ -42,7 +42,7 @@ async fn call(State(service): State<Service>, Path(name): Path<String>) -> Respo
     }
 }
 
-/// Passes on how long it makes sense to wait, if anybody knows.
+/// Passes on how long callers should wait, if that is known.
 fn unavailable(rejected: Rejected) -> Response {
     let text = rejected.to_string();
     match rejected.retry_in() {

@@ -1,4 +1,4 @@
-//! The call to a host: with a time-out inside the breaker, and with what counts as a failure.
+//! The call to a host, with a timeout inside the breaker, and the classification of failures.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use tokio::time::timeout;
 
 use super::hosts::Host;
 
-/// For one call to a host. Shorter than the patience of those who ask this service.
+/// For one call to a host. Shorter than the patience of this service's callers.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// More than any host answers.
+/// Larger than any host's response.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Keeps connections to all hosts.
@@ -48,7 +48,7 @@ impl Client {
         host.breaker.call_async_with(classify, call).await
     }
 
-    /// A call to anybody, without a breaker: any answer is one.
+    /// A call without a breaker: any response is a success.
     pub(crate) async fn get(&self, url: &str) -> Result<Response<Bytes>, Error> {
         let request = Request::get(url).body(Body::empty()).map_err(broken)?;
         let (parts, body) = self.0.request(request).await.map_err(broken)?.into_parts();
@@ -61,7 +61,8 @@ impl Client {
 fn classify<T>(result: &Result<T, Error>) -> Outcome {
     match result {
         Err(Error::Status(_, Some(time))) => Failure::retry_after(*time).into(),
-        // It answered: the mistake is in the request. Not so a time-out (408), nor too many requests (429).
+        // The host responded: the mistake is in the request. Exceptions are a timeout (408) and too many requests
+        // (429).
         Err(Error::Status(status, None))
             if status.is_redirection()
                 || status.is_client_error() && !matches!(status.as_u16(), 408 | 429) =>
@@ -81,11 +82,11 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 /// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum Error {
-    /// The host did not answer in time.
+    /// The host did not respond in time.
     TimedOut,
-    /// The host answered that it does not work, and for how long, where it says so.
+    /// The host reported a failure, and for how long it will last, if it says so.
     Status(StatusCode, Option<Duration>),
-    /// The connection or the answer was broken.
+    /// The connection or the response was broken.
     Broken(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -93,7 +94,7 @@ fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::Broken(error.into())
 }
 
-/// So that a time-out is an error of the call: `timeout(..).await??`.
+/// Makes a timeout an error of the call: `timeout(..).await??`.
 impl From<Elapsed> for Error {
     fn from(_: Elapsed) -> Self {
         Self::TimedOut

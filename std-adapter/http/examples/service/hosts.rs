@@ -15,11 +15,11 @@ const RULES: Config = Config::new()
     .exponential(2, Duration::from_secs(30))
     .jitter_percent(20);
 
-/// A breaker with an observer that has a name can stand in a map; one with a closure has a type that
-/// cannot be written down.
+/// A breaker with a named observer type can be stored in a map; one with a closure has a type that cannot be written
+/// down.
 pub(crate) type HostBreaker = Breaker<StdClock, NativeWord, (), Log>;
 
-/// Where a host is, and the breaker before it.
+/// The address of a host, and the breaker before it.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) address: SocketAddr,
@@ -46,7 +46,7 @@ impl Hosts {
         self.0.get(name)
     }
 
-    /// Of all breakers, each taken with one load.
+    /// The states of all breakers, each taken with one load.
     pub(crate) fn status(&self) -> BTreeMap<&'static str, Snapshot> {
         let snapshot = |(name, host): (&&'static str, &Host)| (*name, host.breaker.snapshot());
         self.0.iter().map(snapshot).collect()

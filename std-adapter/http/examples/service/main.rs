@@ -5,13 +5,13 @@
 //! ```
 //!
 //! Starts two hosts and the service before them on this machine, and asks the service for both while
-//! one of them works, hangs, is overloaded and works again. Prints what the service answers and a log
+//! one of them works, hangs, is overloaded and works again. Prints the service's responses and a log
 //! line per transition, ends with the status page, and takes about five seconds.
 //!
 //! | file | what |
 //! |---|---|
 //! | `hosts` | **the map of breakers, their rules, their log: read this first** |
-//! | `client` | the guarded call: the time-out inside, and what counts as a failure |
+//! | `client` | the guarded call: the timeout inside, and the classification of failures |
 //! | `api` | the routes of the service: a call to a host, and the status of all |
 //! | `upstream` | a host that can be told to fail |
 
@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 return Err("a healthy host must not suffer from another".into());
             }
         }
-        // As a patient user: back when the breaker lets a call through.
+        // Like a patient user: comes back when the breaker lets a call through.
         let rest = hosts
             .get("accounts")
             .and_then(|host| host.breaker.snapshot().retry_in());

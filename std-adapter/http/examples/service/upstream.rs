@@ -14,17 +14,17 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-/// How a host is.
+/// The state of a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mood {
     Healthy,
-    /// Takes calls and does not answer.
+    /// Accepts calls and does not respond.
     Hanging,
     /// Asks to be left alone for a second.
     Overloaded,
 }
 
-/// How it is, and how many calls have reached it.
+/// Its state, and how many calls have reached it.
 type Shared = Arc<Mutex<(Mood, u32)>>;
 
 /// A host at a free port of this machine.

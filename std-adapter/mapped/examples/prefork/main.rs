@@ -1,5 +1,5 @@
-//! A server of four worker processes, whose database goes away for a while: each worker with a breaker of its own,
-//! then all with one in a file. Meanwhile workers are killed and replaced. Ends by itself after about four seconds.
+//! A server of four worker processes, whose database goes away for a while: first each worker has its own breaker,
+//! then all share one in a file. Meanwhile workers are killed and replaced. Ends by itself after about four seconds.
 //!
 //! ```console
 //! cargo run -p atomic-breaker-mapped --example prefork

@@ -19,7 +19,7 @@ const RULES: Config = Config::new()
     .open_for(Duration::from_millis(100))
     .probe_lease(Duration::from_millis(200));
 
-/// Where the files of the example are.
+/// The directory of the example's files.
 struct Place(PathBuf);
 
 impl Place {
@@ -27,12 +27,12 @@ impl Place {
         self.0.join("database")
     }
 
-    /// The database is down for as long as this is there.
+    /// The database is down as long as this file exists.
     fn down(&self) -> PathBuf {
         self.0.join("down")
     }
 
-    /// A byte for each call that the database could not answer.
+    /// A byte for each call that failed at the database.
     fn wasted(&self) -> PathBuf {
         self.0.join("wasted")
     }
@@ -57,7 +57,7 @@ pub(crate) fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Serves requests until the parent ends it, or takes the directory away.
+/// Serves requests until the parent ends it, or removes the directory.
 fn work(breaker: &impl AnyBreaker, place: &Place) -> Result<(), Failure> {
     let mut wasted = OpenOptions::new().append(true).open(place.wasted())?;
     while place.0.exists() {

@@ -1,10 +1,10 @@
-//! A Raspberry Pi Pico that reports a temperature every minute by a radio, and loses no reading while the radio is
-//! down, the board is reset or the power fails.
+//! A Raspberry Pi Pico that sends a temperature every minute by radio, and loses no reading while the radio is
+//! down, the board is reset, or the power fails.
 //!
 //! A radio module on UART0 (TX = GP0, RX = GP1) that takes a number, a length and the bytes, and answers with `+` when
-//! they have arrived. Without one nothing answers: after three failures it is left alone for a while, and readings wait
-//! in the last 64 KiB of the flash, for about two days; then the oldest are dropped. Connect it, and they arrive
-//! in order. Press reset meanwhile: the numbers go on.
+//! they have arrived. Without a module nothing responds: after three failures it is left alone for a while, and
+//! readings wait in the last 64 KiB of the flash, for about two days; then the oldest are dropped. Connect it, and they
+//! arrive in order. Press reset meanwhile: the numbers go on.
 //!
 //! With a debug probe and [probe-rs](https://probe.rs): `cargo run --release --bin radio` in this folder.
 #![no_std]
@@ -33,9 +33,9 @@ bind_interrupts!(struct Interrupts {
 });
 
 const FLASH_SIZE: usize = 2048 * 1024;
-/// Behind the program: `memory.x` leaves it out.
+/// Behind the program: `memory.x` excludes it.
 const JOURNAL: core::ops::Range<u32> = 0x1F_0000..0x20_0000;
-/// The longest that the module takes to say whether something has arrived.
+/// The longest time that the module takes to confirm or deny arrival.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 type Storage = Flash<'static, FLASH, flash::Async, FLASH_SIZE>;
@@ -56,7 +56,7 @@ static RADIO: Breaker<EmbassyClock, &AtomicU32, (), DefmtLog> = Breaker::builder
 /// The radio module.
 struct Module(Uart<'static, uart::Async>);
 
-/// It did not arrive, as far as the module knows.
+/// It did not arrive, as far as the module can tell.
 struct NotArrived;
 
 impl From<uart::Error> for NotArrived {
@@ -98,7 +98,7 @@ async fn main(_spawner: Spawner) {
 
     let flash: Storage = Flash::new(board.FLASH, board.DMA_CH2, Interrupts);
     let config = JournalConfig::new().when_full(WhenFull::DropOldest);
-    // What else may stand there is for a person to look at: the log says what was found.
+    // Other contents need a person to look at them: the log says what was found.
     let mut journal = unwrap!(Journal::<Storage, 16>::open(flash, JOURNAL, config).await);
     info!(
         "{} readings wait, the next is {}",

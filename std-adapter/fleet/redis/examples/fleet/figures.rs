@@ -1,4 +1,4 @@
-//! What counts, of one run.
+//! The figures of one run.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ pub(crate) struct Figures {
     pub(crate) tried: usize,
     pub(crate) answered: usize,
     pub(crate) wasted: usize,
-    /// From the trip that makes the quorum until the last instance was open.
+    /// From the trip that completes the quorum until the last instance was open.
     pub(crate) protected: Option<Duration>,
     pub(crate) periods: usize,
     pub(crate) probes: usize,
     pub(crate) requests: u64,
-    /// From the server's return until the last call that was rejected.
+    /// From the server's return until the last rejected call.
     pub(crate) back: Duration,
 }
 

@@ -24,11 +24,11 @@ use crate::scene::{END, QUORUM, call_every};
 /// The argument that makes this program an instance.
 pub(crate) const ARGUMENT: &str = "instance";
 
-/// What is said when it has joined, and when all was said.
+/// The lines that it prints when it has joined, and at the end.
 pub(crate) const READY: &str = "ready";
 pub(crate) const DONE: &str = "done";
 
-/// Five failures in a row open it, at first for a second.
+/// Five consecutive failures open it, at first for a second.
 const RULES: Config = Config::new()
     .consecutive_failures(5)
     .open_for(Duration::from_secs(1))
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     let beginning = beginning().await?;
     let log = Log::new(beginning);
     let guard = guard(fleet.as_ref(), &log)?;
-    // Each at a moment of its own.
+    // Each instance starts at a different moment.
     let every = call_every(number);
     let mut next = Instant::now() + every * (number * 7 % 50) / 50;
     while since(beginning) < END {
@@ -90,7 +90,7 @@ pub(crate) async fn run(
         say(&entry.line())?;
     }
     say(DONE)?;
-    // Until the parent ends it.
+    // Runs until the parent ends it.
     std::future::pending().await
 }
 
@@ -116,7 +116,7 @@ async fn ask(upstream: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// The parent says when it was. Without a parent this process ends.
+/// The parent sends the time. Without a parent this process ends.
 async fn beginning() -> Result<SystemTime, Box<dyn Error>> {
     let (tell, told) = oneshot::channel();
     let mut tell = Some(tell);

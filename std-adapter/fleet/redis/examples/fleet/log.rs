@@ -1,8 +1,8 @@
-//! What an instance writes down: a line for each call and each change of its breaker.
+//! The log of an instance: a line for each call and each change of its breaker.
 
 use std::time::{Duration, SystemTime};
 
-/// When, since the beginning of the scene, and what.
+/// The time since the start of the scene, and the event.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) at: Duration,
@@ -16,9 +16,9 @@ pub(crate) enum What {
     ProbeAnswered,
     ProbeFailed,
     Rejected,
-    /// The breaker opened, or its open time was put off.
+    /// The breaker opened, or its open time was extended.
     Opened,
-    /// It is neither open nor half-open any more.
+    /// It is no longer open or half-open.
     Closed,
 }
 
@@ -32,7 +32,8 @@ const NAMES: [(What, &str); 7] = [
     (What::Closed, "closed"),
 ];
 
-/// All processes are on one machine: its clock tells when the scene began. If it is set meanwhile, the run is void.
+/// All processes are on one machine: its clock tells when the scene began. If the clock is set meanwhile, the run is
+/// invalid.
 pub(crate) fn since(beginning: SystemTime) -> Duration {
     beginning.elapsed().unwrap_or_default()
 }
@@ -55,7 +56,7 @@ impl Entry {
 }
 
 impl What {
-    /// A call that the server did not answer.
+    /// A call to which the server did not respond.
     pub(crate) const fn is_wasted(self) -> bool {
         matches!(self, Self::Failed | Self::ProbeFailed)
     }

@@ -1,4 +1,4 @@
-//! Fifty processes call a server that dies and comes back: each with a breaker of its own, then as a fleet by a real
+//! Fifty processes call a server that dies and comes back: each with its own breaker, then as a fleet through a real
 //! Redis.
 //!
 //! ```console
@@ -6,17 +6,17 @@
 //! ```
 //!
 //! Needs `redis-server`, which it starts and ends; everything else is this program once more, as child processes. All of
-//! it listens on the loopback only. Takes about 45 seconds and ends with a table and a picture, unless told otherwise
+//! it listens on the loopback only. Takes about 45 seconds and ends with a table and a picture, by default
 //! `target/fleet-redis.svg`.
 //!
 //! | file | what |
 //! |---|---|
 //! | `instance` | **a process with its breaker in the fleet: read this first** |
-//! | `scene` | what happens, and when |
+//! | `scene` | the events and their times |
 //! | `upstream` | the server that dies |
 //! | `redis_server` | the engine |
-//! | `log` | what an instance writes down |
-//! | `figures`, `report`, `picture` | what counts, the table, the picture |
+//! | `log` | the log of an instance |
+//! | `figures`, `report`, `picture` | the figures, the table, the picture |
 //! | `child`, `paint`, `progress`, `table` | shared with the example `outage` |
 
 #[path = "../../../../http/examples/outage/child.rs"]
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn play(path: &Path) -> Result<(), Box<dyn Error>> {
-    // What is missing is noticed before the scenes are played.
+    // Missing programs are noticed before the scenes are played.
     let redis = RedisServer::start_with(&[]).map_err(|error| error.to_string())?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)

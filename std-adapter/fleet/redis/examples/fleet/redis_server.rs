@@ -1,4 +1,4 @@
-//! A real Redis: on a port of its own, in a folder of its own, without persistence, ended by its handle.
+//! A real Redis with its own port and folder, without persistence, ended by its handle.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub(crate) struct RedisServer {
-    /// A shell that waits for the server, and ends it when its own input ends: however this process does.
+    /// A shell that waits for the server, and ends it when its own input ends, however this process does.
     shell: Child,
     folder: PathBuf,
     pub(crate) port: u16,
@@ -21,7 +21,7 @@ const SHELL: &str = r#"
 "#;
 
 impl RedisServer {
-    /// With arguments of its own, on a free port.
+    /// Starts it with additional arguments, on a free port.
     pub(crate) fn start_with(arguments: &[&str]) -> io::Result<Self> {
         let mut tries = 20;
         loop {
@@ -61,7 +61,7 @@ impl RedisServer {
             port,
         };
         let began = Instant::now();
-        // Another program's server may answer there.
+        // The server of another program may respond there.
         while !server.answers()? {
             if let Some(status) = server.shell.try_wait()? {
                 let words = format!("no server on port {port}: {status}");
@@ -75,10 +75,10 @@ impl RedisServer {
         Ok(server)
     }
 
-    /// Known by the folder that no other server has.
+    /// It is identified by its folder, which no other server has.
     fn answers(&self) -> io::Result<bool> {
         let folder = self.command(&["CONFIG", "GET", "dir"])?;
-        // One that wants a password cannot be asked.
+        // A server that requires a password cannot be queried.
         let is_ours = folder
             .lines()
             .any(|line| line.trim() == self.folder.to_string_lossy());
@@ -100,7 +100,7 @@ impl RedisServer {
         id.ok_or_else(|| io::Error::other("redis-server does not say who it is"))
     }
 
-    /// What Redis's own client answers to a command.
+    /// The output of Redis's own client for a command.
     pub(crate) fn command(&self, words: &[&str]) -> io::Result<String> {
         let done = Command::new("redis-cli")
             .args(["-p", &self.port.to_string()])
@@ -111,7 +111,7 @@ impl RedisServer {
         Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
     }
 
-    /// How many commands of this kind it has done, those within scripts included.
+    /// How many commands of this kind it has executed, including those within scripts.
     pub(crate) fn done(&self, command: &str) -> io::Result<u64> {
         let stats = self.command(&["INFO", "commandstats"])?;
         let key = format!("cmdstat_{command}:calls=");

@@ -1,4 +1,4 @@
-//! What happens, and when.
+//! The events and their times.
 
 use std::collections::HashSet;
 use std::error::Error;
@@ -25,7 +25,7 @@ const DIES: Duration = Duration::from_secs(2);
 const RETURNS: Duration = Duration::from_secs(12);
 pub(crate) const END: Duration = Duration::from_secs(18);
 
-/// The first instance calls most, the n-th 1/n as often.
+/// The first instance calls most often, the n-th 1/n as often.
 pub(crate) fn call_every(number: u32) -> Duration {
     Duration::from_millis(10) * (number + 1)
 }
@@ -34,11 +34,11 @@ pub(crate) struct Run {
     pub(crate) is_fleet: bool,
     pub(crate) died: Duration,
     pub(crate) returned: Duration,
-    /// Of each instance.
+    /// The log of each instance.
     pub(crate) logs: Vec<Vec<Entry>>,
     /// Periods for which the fleet opened.
     pub(crate) periods: usize,
-    /// Requests to Redis between the beginning and the end.
+    /// Requests to Redis between the start and the end.
     pub(crate) requests: u64,
 }
 
@@ -121,7 +121,7 @@ fn requests(redis: &RedisServer) -> io::Result<u64> {
     kinds.iter().map(|kind| redis.done(kind)).sum()
 }
 
-/// Hears what the engine publishes.
+/// Receives the engine's messages.
 struct Listener {
     _runtime: Runtime,
     periods: Arc<Mutex<HashSet<PeriodId>>>,

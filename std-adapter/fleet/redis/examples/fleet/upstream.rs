@@ -1,4 +1,4 @@
-//! The server that dies: answers every connection's byte with the same byte.
+//! The server that dies: it returns every byte that a connection sends.
 
 use std::io::{self, Read, Write};
 use std::thread;
@@ -9,7 +9,7 @@ use crate::child::{Process, listen, serve_parent};
 /// The argument that makes this program the server.
 pub(crate) const ARGUMENT: &str = "upstream";
 
-/// Says its port. Ends with its parent.
+/// Prints its port. Ends with its parent.
 pub(crate) fn serve(port: u16) -> io::Result<()> {
     let listener = listen(port)?;
     println!("{}", listener.local_addr()?.port());

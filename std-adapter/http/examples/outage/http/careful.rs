@@ -1,4 +1,4 @@
-//! The client without a breaker, as careful people write it: a time limit for each try, and some tries with
+//! The client without a breaker, as careful people write it: a time limit for each try, and several tries with
 //! exponential pauses and jitter.
 
 use std::net::SocketAddr;
@@ -48,14 +48,14 @@ impl Caller for Careful {
     }
 }
 
-/// What is tried again.
+/// Which results are retried.
 fn is_failure(status: StatusCode) -> bool {
     status.is_server_error()
         || status == StatusCode::REQUEST_TIMEOUT
         || status == StatusCode::TOO_MANY_REQUESTS
 }
 
-/// What a response is for the caller, once its body has come.
+/// The result of a response for the caller, once its body has arrived.
 pub(crate) async fn judge<B>(response: Response<B>) -> Outcome
 where
     B: http_body_util::BodyExt<Data = Bytes> + Send + 'static,

@@ -1,4 +1,4 @@
-//! How a host is doing, and what it has counted.
+//! The condition of a host, and its counts.
 
 use std::fmt;
 use std::io;
@@ -18,18 +18,18 @@ pub(crate) enum Answer {
     Down,
     /// Down, and says for how many seconds.
     DownFor(u64),
-    /// Beyond the quota, for so many seconds.
+    /// Beyond the quota, for this many seconds.
     LimitedFor(u64),
     Hang,
 }
 
-/// What a host has counted.
+/// The counts of a host.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) requests: usize,
-    /// Those that it could not answer.
+    /// Requests that it could not serve.
     pub(crate) unable: usize,
-    /// Those that came before a `Retry-After` of the host was over.
+    /// Requests before a `Retry-After` of the host had elapsed.
     pub(crate) early: usize,
     pub(crate) breakdowns: usize,
 }
@@ -42,9 +42,9 @@ pub(crate) struct Condition {
 struct Inner {
     counts: Counts,
     warmth: Warmth,
-    /// Answered of the quota.
+    /// How much of the quota is used.
     used: u32,
-    /// When the `Retry-After` is over that was sent last.
+    /// When the last `Retry-After` ends.
     closed_until: Duration,
 }
 
@@ -61,7 +61,7 @@ impl Condition {
         }
     }
 
-    /// A request has come at a time of the scene.
+    /// A request has arrived at a time of the scene.
     pub(crate) fn receive(&self, now: Duration) -> Answer {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.counts.requests += 1;
@@ -115,12 +115,12 @@ impl Inner {
     }
 }
 
-/// As a header says it: whole ones, none too few.
+/// The value of the header: whole seconds, rounded up.
 fn seconds(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
-/// How they come from the child.
+/// The encoding of the counts from the child.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

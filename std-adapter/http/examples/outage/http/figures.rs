@@ -1,4 +1,4 @@
-//! What counts, of one run.
+//! The figures of one run.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(crate) struct Figures {
     pub(crate) turned_away: usize,
     /// Half of all calls took less, and 99 of 100.
     pub(crate) all: (Duration, Duration),
-    /// The same of calls to the host that works.
+    /// The same for calls to the healthy host.
     pub(crate) works: (Duration, Duration),
     pub(crate) breakdowns: usize,
     /// Calls that were rejected after their host had recovered.
@@ -25,7 +25,7 @@ pub(crate) struct Figures {
     pub(crate) hosts: Vec<HostFigures>,
 }
 
-/// What counts of one host.
+/// The figures of one host.
 pub(crate) struct HostFigures {
     pub(crate) begun: usize,
     pub(crate) answered: usize,
@@ -82,8 +82,8 @@ fn is_rejected_late(call: &Call) -> bool {
     call.outcome == Outcome::Rejected && call.arrived >= recovery
 }
 
-/// From the recovery of a host to the end of the last half second in which more than one of twenty calls to it
-/// got no answer in good time.
+/// From the recovery of a host to the end of the last half second in which more than one of twenty calls to it got no
+/// timely response.
 fn recovered(recovery: Duration, calls: &[&Call]) -> Option<Duration> {
     let half = ms(500);
     let starts = (0_u32..).map(|n| recovery + half * n / 4);

@@ -40,8 +40,8 @@ const PLAN: ClientConfig = ClientConfig::new()
 static GUARD: LazyLock<ClientGuard> =
     LazyLock::new(|| ClientGuard::with(PLAN, StdClock, &HISTORY).expect("settings that fit"));
 
-/// How the traffic of the host that is cold after a restart comes back: so many percent of it at first, all of it
-/// after this time.
+/// How the traffic of the host that is cold after a restart returns: this percentage at first, all of it after this
+/// time.
 pub(crate) const RETURN_FIRST: u32 = 10;
 pub(crate) const RETURN: Duration = Duration::from_secs(3);
 
@@ -92,7 +92,7 @@ fn origin(host: SocketAddr) -> Origin {
 
 static HISTORY: History = History(Mutex::new(Vec::new()));
 
-/// Writes down every transition and when it happened.
+/// Records every transition and its time.
 pub(crate) struct History(Mutex<Vec<(Instant, Origin, Transition)>>);
 
 impl History {

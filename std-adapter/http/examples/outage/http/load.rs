@@ -1,4 +1,4 @@
-//! The gateway: calls that begin at a fixed rate, callers that are not many, and what is written down.
+//! The gateway: calls that begin at a fixed rate, a limited number of callers, and their records.
 
 use std::io;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ pub(crate) enum Outcome {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) host: usize,
-    /// Since the begin of the run.
+    /// Since the start of the run.
     pub(crate) arrived: Duration,
     pub(crate) took: Duration,
     pub(crate) outcome: Outcome,
@@ -47,7 +47,7 @@ pub(crate) trait Caller: Clone + Send + Sync + 'static {
         None
     }
 
-    /// What the breaker of a host did, if there is one, in the order of time.
+    /// The transitions of the breaker of a host, if there is one, in the order of time.
     fn history(&self, _host: SocketAddr) -> Option<Vec<(std::time::Instant, Transition)>> {
         None
     }
@@ -57,9 +57,9 @@ pub(crate) trait Caller: Clone + Send + Sync + 'static {
 pub(crate) struct Run {
     pub(crate) name: &'static str,
     pub(crate) calls: Vec<Call>,
-    /// Of each host, by itself.
+    /// The records of each host.
     pub(crate) counts: Vec<Counts>,
-    /// What the breaker of each host did, if there was one, and when since the begin of the run.
+    /// The transitions of the breaker of each host, if there was one, and their times since the start of the run.
     pub(crate) histories: Vec<Option<Vec<(Duration, Transition)>>>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn url(host: SocketAddr) -> Uri {
     format!("http://{host}/").parse().expect("an address")
 }
 
-/// What all calls share.
+/// The state that all calls share.
 struct Gateway<C> {
     client: C,
     addresses: Vec<SocketAddr>,
@@ -98,7 +98,7 @@ impl<C: Caller> Gateway<C> {
     }
 }
 
-/// Plays the scene before a client.
+/// Plays the scene with a client.
 pub(crate) fn run<C: Caller>(
     name: &'static str,
     client: impl FnOnce(&[SocketAddr]) -> C,
@@ -130,7 +130,7 @@ pub(crate) fn run<C: Caller>(
     })
 }
 
-/// Lets calls arrive until the end, whatever becomes of them; when it began.
+/// Starts calls until the end, whatever their results; returns when it began.
 async fn play<C: Caller>(name: &str, gateway: &Arc<Gateway<C>>) -> io::Result<Instant> {
     let mut shown = Shown {
         name,
@@ -141,7 +141,7 @@ async fn play<C: Caller>(name: &str, gateway: &Arc<Gateway<C>>) -> io::Result<In
     let mut arrivals = interval(EVERY);
     let begin = arrivals.tick().await;
     for host in ORDER.into_iter().cycle() {
-        // Calls that are late, as this machine was busy, arrive together.
+        // Calls that are late because this machine was busy arrive together.
         let arrived = arrivals.tick().await;
         if arrived - begin >= END {
             break;
@@ -155,7 +155,7 @@ async fn play<C: Caller>(name: &str, gateway: &Arc<Gateway<C>>) -> io::Result<In
     Ok(begin)
 }
 
-/// What is shown while the scene is played.
+/// The progress that is shown while the scene is played.
 struct Shown<'a> {
     name: &'a str,
     calls: usize,

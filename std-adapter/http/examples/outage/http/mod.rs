@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `guard` | **the client behind `ClientGuard`: read this first** |
 //! | `careful` | the client without |
-//! | `scenario` | what happens to the hosts, and when; the rates and the limits |
-//! | `server`, `condition` | the hosts, a child process, and what they count |
+//! | `scenario` | the events of the hosts; the rates and the limits |
+//! | `server`, `condition` | the hosts, a child process, and their counts |
 //! | `load` | the gateway: calls that begin at a fixed rate |
-//! | `figures`, `report`, `picture` | what counts; the table and the text; the timelines |
+//! | `figures`, `report`, `picture` | the figures; the table and the text; the timelines |
 
 mod careful;
 mod condition;

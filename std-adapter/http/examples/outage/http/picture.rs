@@ -29,7 +29,7 @@ const BAND: u32 = 20;
 const AXIS: u32 = 22;
 const MARGIN: i32 = 10;
 
-/// What is counted, from the bottom of a bar to its top.
+/// The kinds of calls, from the bottom of a bar to its top.
 const KINDS: [Kind; 5] = [
     ("answered in good time", GOOD),
     ("answered late", LATE),

@@ -10,7 +10,7 @@ use super::scenario::{
 };
 use crate::table::{Table, chosen, latency, or_never, times};
 
-/// What will be seen, and by which figures.
+/// The results to look for, with their figures.
 pub(crate) fn intro() -> String {
     let a_second = 1_000 / EVERY.as_millis() as usize;
     let cold_a_second = a_second / ORDER.len();
@@ -105,7 +105,7 @@ fn by_host(
     }
 }
 
-/// What a newcomer should see in the table, said with its numbers.
+/// Explains the table to newcomers, with its numbers.
 fn in_words([a, b]: &[Figures; 2]) -> String {
     let unable = |figures: &Figures| figures.sum(|counts| counts.unable);
     let early = |figures: &Figures| figures.sum(|counts| counts.early);

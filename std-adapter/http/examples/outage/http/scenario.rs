@@ -1,4 +1,4 @@
-//! What happens to the hosts, and when; and how they are called.
+//! The events of the hosts and their times, and how the hosts are called.
 
 use std::time::Duration;
 
@@ -9,19 +9,20 @@ use crate::warmth::Strength;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Healthy,
-    /// Answers 500.
+    /// Responds with 500.
     Failing,
-    /// Answers 503, with a `Retry-After` until it is over.
+    /// Responds with 503, and a `Retry-After` until the outage is over.
     Restarting,
-    /// Takes requests and never answers.
+    /// Accepts requests and never responds.
     Hanging,
-    /// Answers [`QUOTA`] requests, then 429 with a `Retry-After` of [`CLOSED`] until that is over, and so on.
+    /// Serves [`QUOTA`] requests, then responds with 429 and a `Retry-After` of [`CLOSED`] until that has elapsed, and
+    /// so on.
     Limited,
-    /// Has just come up, and bears little at first. Broken down it answers 503.
+    /// Has just started, and can bear little at first. When overloaded it responds with 503.
     Cold,
 }
 
-/// What is called.
+/// The hosts that are called.
 pub(crate) struct Host {
     pub(crate) name: &'static str,
     pub(crate) scene: Scene<Mode>,
@@ -29,7 +30,7 @@ pub(crate) struct Host {
 
 pub(crate) const END: Duration = ms(12_000);
 
-/// All trouble begins and ends together, as where a network or a store that hosts share is out of order.
+/// All trouble begins and ends together, as if a shared network or store were out of order.
 pub(crate) const TROUBLE: Duration = ms(1_500);
 pub(crate) const RECOVERY: Duration = ms(6_500);
 
@@ -81,13 +82,13 @@ pub(crate) const LIMITS: usize = 2;
 pub(crate) const HANGS: usize = 3;
 pub(crate) const COLD: usize = 4;
 
-/// How long a healthy host works for an answer.
+/// How long a healthy host takes for a response.
 pub(crate) const WORK: Duration = ms(10);
 
 pub(crate) const QUOTA: u32 = 20;
 pub(crate) const CLOSED: Duration = ms(2_000);
 
-/// Bears less than half of its calls at first.
+/// It can bear less than half of its calls at first.
 pub(crate) const STRENGTH: Strength = Strength {
     period: ms(500),
     at_first: 8,
@@ -95,10 +96,10 @@ pub(crate) const STRENGTH: Strength = Strength {
     down: ms(500),
 };
 
-/// A call begins this often, whatever became of those before.
+/// A call begins this often, whatever the results of the previous ones.
 pub(crate) const EVERY: Duration = ms(4);
 
-/// Where the calls go, in turn: every other one to the host that works.
+/// The targets of the calls, in turn: every other one goes to the healthy host.
 pub(crate) const ORDER: [usize; 8] = [WORKS, FAILS, WORKS, LIMITS, WORKS, HANGS, WORKS, COLD];
 
 /// Calls that may be under way at the same time.
@@ -107,5 +108,5 @@ pub(crate) const CALLERS: usize = 64;
 /// How long a call waits for its turn while all callers are busy; then it is turned away.
 pub(crate) const PATIENCE: Duration = ms(250);
 
-/// An answer within this time is one in good time.
+/// A response within this time is timely.
 pub(crate) const GOOD: Duration = ms(100);

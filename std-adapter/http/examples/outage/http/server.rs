@@ -22,10 +22,10 @@ use crate::child::{Process, serve_parent};
 /// The argument that makes this program the hosts.
 pub(crate) const ARGUMENT: &str = "serve-http";
 
-/// From when on time counts; all hosts are healthy before.
+/// The origin of the scene's time; all hosts are healthy before.
 static BEGIN: OnceLock<Instant> = OnceLock::new();
 
-/// Serves until the parent ends. Its lines: `begin` begins the scene, `count` asks for what the hosts counted.
+/// Serves until the parent ends. Its lines: `begin` starts the scene, `count` requests the hosts' counts.
 pub(crate) fn serve() -> io::Result<()> {
     let runtime = Runtime::new()?;
     let mut ports = Vec::new();
@@ -96,7 +96,7 @@ impl Server {
         self.process.line().map(drop)
     }
 
-    /// What each host counted.
+    /// The counts of each host.
     pub(crate) fn counts(&mut self) -> io::Result<Vec<Counts>> {
         self.process.tell("count")?;
         let counts = HOSTS.iter().map(|_| self.process.line()?.parse());

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Starts two servers on this machine. One works all the time; the other works, fails, hangs and works again. Asks each of
-//! them six times each time, and prints the answers: the healthy one is served throughout. Takes about a second.
+//! them six times in each state, and prints the responses: the healthy one is served throughout. Takes about a second.
 //!
 //! | file | what |
 //! |---|---|
@@ -58,7 +58,7 @@ fn client(
     > + Clone,
 > {
     let channel = Channel::builder(url.clone())
-        // Notices a connection that takes requests and never answers again, and ends it.
+        // Detects a connection that accepts requests and never responds again, and ends it.
         .http2_keep_alive_interval(Duration::from_secs(10))
         .keep_alive_timeout(Duration::from_secs(5))
         .keep_alive_while_idle(true)
@@ -66,10 +66,10 @@ fn client(
     // A caller whose own `set_timeout` passes says nothing about the host.
     let per_host = GrpcLimits::new(PerHost::new(&*HOSTS));
     let channel = ServiceBuilder::new()
-        // tonic takes a `Status` for what it is; another error would be UNKNOWN.
+        // tonic recognises a `Status`; another error would be UNKNOWN.
         .map_err(status)
         .layer(BreakerLayer::new(per_host).report(GRPC))
-        // Inside, so that a server that hangs fails.
+        // Inside, so that a call to a server that hangs fails.
         .layer(TimeLimitLayer::new(Duration::from_millis(100)))
         .service(channel);
     HealthClient::with_origin(channel, url)
@@ -112,10 +112,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What the caller of a method sees.
+/// The result that the caller of a method sees.
 fn status(error: ServiceError<Timed<transport::Error>>) -> Status {
     match error {
-        // A mistake in this program, and no outage.
+        // A mistake in this program, not an outage.
         ServiceError::Rejected(rejection) if rejection.is_without_key() => {
             Status::internal(rejection.to_string())
         }

@@ -13,17 +13,17 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-/// How it is.
+/// Its state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mood {
     Works,
-    /// Answers `UNAVAILABLE`, with the HTTP status 200.
+    /// Responds with `UNAVAILABLE`, and the HTTP status 200.
     Fails,
-    /// Takes calls and never answers.
+    /// Accepts calls and never responds.
     Hangs,
 }
 
-/// How it is, and how many calls have reached it.
+/// Its state, and how many calls have reached it.
 type Shared = Arc<Mutex<(Mood, u32)>>;
 
 /// A server at a free port of this machine, until the program ends.

@@ -40,7 +40,7 @@ impl FileStore {
         Self(Arc::new(Mutex::new(path.into())))
     }
 
-    /// Done entirely, or not at all.
+    /// Executed entirely, or not at all.
     async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Jobs, i64) -> Fallible<T> + Send + 'static,

@@ -1,4 +1,5 @@
-//! Starts services and workers, has the services misbehave, kills workers at random, and asks until all is done.
+//! Starts services and workers, makes the services misbehave, kills workers at random, and sends requests until all is
+//! done.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -21,15 +22,15 @@ const LIMIT_MS: u64 = 90_000;
 
 pub(crate) struct Chaos {
     pub(crate) folder: PathBuf,
-    /// Where the database is, for the workers.
+    /// The location of the database, for the workers.
     pub(crate) place: String,
-    /// Of the clock of all diaries, after 1970.
+    /// The origin of the clock of all diaries, after 1970.
     pub(crate) begin_us: u64,
     pub(crate) diary: Diary,
 }
 
 impl Chaos {
-    /// Until all registrations have ended. Those that were answered before are not asked for again.
+    /// Runs until all registrations have ended. Those that have a result are not requested again.
     pub(crate) async fn run(
         &self,
         store: &impl Store,
@@ -70,7 +71,7 @@ impl Chaos {
                 asked.insert(number, worker.id);
                 worker.process.tell(&number.to_string()).await;
             }
-            // A database that is busy for the moment is asked again.
+            // A database that is busy at the moment is called again.
             let counts = store.counts().await.unwrap_or_default();
             if ended(&counts) == REGISTRATIONS && asked.is_empty() {
                 break;
@@ -81,7 +82,7 @@ impl Chaos {
                 let killed = std::mem::replace(&mut workers[fastrand::usize(..WORKERS)], fresh);
                 killed.process.kill().await?;
                 self.diary.note(&format!("killed {}", killed.id))?;
-                // Its users ask again.
+                // Its users try again.
                 to_ask.extend(
                     asked
                         .extract_if(|_, id| *id == killed.id)
@@ -110,7 +111,7 @@ impl Chaos {
     }
 }
 
-/// How many registrations will not change any more.
+/// How many registrations have reached their final state.
 pub(crate) fn ended(counts: &Counts) -> u64 {
     let ended = Status::ALL.into_iter().filter(|status| status.is_final());
     ended.map(|status| counts.of(status)).sum()

@@ -25,7 +25,7 @@ impl Process {
         Ok(Self { child, input })
     }
 
-    /// To one that was killed nothing can be said.
+    /// A process that was killed gets no message.
     pub(crate) async fn tell(&mut self, line: &str) {
         let _ = self.input.write_all(format!("{line}\n").as_bytes()).await;
     }
@@ -38,7 +38,7 @@ impl Process {
 pub(crate) struct Service {
     pub(crate) name: &'static str,
     pub(crate) port: u16,
-    /// None while it is dead.
+    /// `None` while it is dead.
     pub(crate) process: Option<Process>,
     pub(crate) mood: Mood,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Worker {
 }
 
 impl Chaos {
-    /// With port 0 at a free one.
+    /// Port 0 selects a free one.
     pub(crate) async fn service(
         &self,
         name: &'static str,

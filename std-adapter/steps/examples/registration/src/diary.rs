@@ -1,4 +1,4 @@
-//! What each process writes down, for the table and the picture: a line for whatever it does.
+//! The diary of each process, for the table and the picture: a line for each of its actions.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,21 +12,21 @@ use atomic_breaker_steps::{
     StoreError,
 };
 
-/// A file of a process.
+/// The file of a process.
 #[derive(Clone)]
 pub(crate) struct Diary {
     file: Arc<File>,
     begin_us: u64,
 }
 
-/// Of the system's clock, which all processes share; one that is set meanwhile spoils the picture and nothing else.
+/// The system's clock, which all processes share; setting it meanwhile spoils the picture and nothing else.
 pub(crate) fn unix_us() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_micros() as u64)
 }
 
 impl Diary {
-    /// Its times count from so many microseconds after 1970.
+    /// Its times start this many microseconds after 1970.
     pub(crate) fn open(path: &Path, begin_us: u64) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Self {
@@ -43,7 +43,7 @@ impl Diary {
         self.note_at(self.now_us(), what)
     }
 
-    /// In one write: whoever is killed leaves whole lines, but for the last.
+    /// Written at once: a process that is killed leaves whole lines, except possibly the last.
     fn note_at(&self, at: u64, what: &str) -> io::Result<()> {
         let line = format!("{at} {} {what} .\n", std::process::id());
         (&*self.file).write_all(line.as_bytes())
@@ -55,7 +55,7 @@ impl Diary {
     }
 }
 
-/// What the breaker of a lane did.
+/// The transitions of a lane's breaker.
 pub(crate) struct LaneDiary {
     lane: &'static str,
     diary: Diary,
@@ -81,7 +81,7 @@ impl Observer for LaneDiary {
     }
 }
 
-/// A store that writes down who claims what, and what is saved.
+/// A store that records claims and saves.
 pub(crate) struct WithDiary<S>(pub(crate) S, pub(crate) Diary);
 
 /// Names of steps have spaces.
@@ -114,7 +114,7 @@ impl<S: Store> Store for WithDiary<S> {
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        // Before somebody else can claim what is saved.
+        // Before another process can claim the saved job.
         let at = self.1.now_us();
         let all = self.0.save(saves).await?;
         for (save, _) in saves.iter().zip(&all).filter(|(_, saved)| saved.is_held) {

@@ -1,4 +1,4 @@
-//! What all processes wrote down, as one.
+//! The diaries of all processes, merged.
 
 use std::io;
 use std::path::Path;
@@ -11,14 +11,14 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// If this is what it is about: the other words.
+    /// The remaining words, if the line is about this event.
     pub(crate) fn is(&self, what: &str) -> Option<&[String]> {
         let (first, rest) = self.words.split_first()?;
         (first == what).then_some(rest)
     }
 }
 
-/// All diaries of a folder as one, in the order of time.
+/// All diaries of a folder, merged in the order of time.
 pub(crate) fn read(folder: &Path) -> io::Result<Vec<Event>> {
     let mut events = Vec::new();
     for entry in std::fs::read_dir(folder)? {

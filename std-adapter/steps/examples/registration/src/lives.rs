@@ -25,7 +25,7 @@ pub(crate) enum Doing {
     Lost,
 }
 
-/// What a job did, from when until when.
+/// An activity of a job, with its start and end.
 #[derive(Default)]
 pub(crate) struct Life {
     pub(crate) spans: Vec<(u64, u64, Doing)>,
@@ -33,7 +33,7 @@ pub(crate) struct Life {
     pub(crate) end: Option<(u64, String)>,
 }
 
-/// What is counted.
+/// The counts.
 #[derive(Default)]
 pub(crate) struct Lives {
     pub(crate) by_job: BTreeMap<u64, Life>,
@@ -122,7 +122,7 @@ impl Lives {
         let doing = match what {
             "waits" | "next" => Some(Doing::Waits),
             "claimed" | "goes-on" => step.map(Doing::Step),
-            // Taken up by a worker that knows that another one was killed.
+            // Taken up by a worker that learned that another one was killed.
             "found" => Some(Doing::Lost),
             "again" | "back" | "held-up" => Some(Doing::Pauses),
             "done" | "dead" | "parked" | "cancelled" => None,

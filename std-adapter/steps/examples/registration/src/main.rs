@@ -11,17 +11,17 @@
 //! | argument | |
 //! |---|---|
 //! | `--fresh` | forgets what an earlier run has left |
-//! | `--postgres` | in PostgreSQL in place of SQLite: a server of its own, which it starts and ends |
+//! | `--postgres` | PostgreSQL instead of SQLite: a separate server, which it starts and ends |
 //! | `--postgres=ADDRESS` | the one at this address, in a schema of its own |
 //! | `PICTURE.svg` | the picture, otherwise in the folder of the run |
 //!
 //! | file | what |
 //! |---|---|
-//! | `registration` | **the workflow, and all else that an application writes: read this first** |
+//! | `registration` | **the workflow, and the rest of an application's code: read this first** |
 //! | `worker` | a process of the application |
-//! | `service` | a service, told to misbehave |
-//! | `scene`, `chaos`, `crew` | what happens when; who asks and kills; the child processes |
-//! | `diary`, `events`, `lives` | what each process writes down, put together |
+//! | `service` | a service that can be told to misbehave |
+//! | `scene`, `chaos`, `crew` | the events; requests and kills; the child processes |
+//! | `diary`, `events`, `lives` | the diaries of all processes, merged |
 //! | `report`, `picture` | the table and the picture |
 //! | `place`, `postgres` | where the database is |
 //! | `child`, `paint`, `progress` | shared with the example `outage` |
@@ -142,7 +142,7 @@ async fn play(
     Ok(())
 }
 
-/// Whose users have had their answer.
+/// Jobs whose users have received their result.
 fn answered(events: &[events::Event]) -> Vec<u64> {
     let answers = events.iter().filter_map(|event| event.is("answered"));
     answers

@@ -142,7 +142,7 @@ fn label(area: &Area<'_>, words: &str, right: i32, middle: i32) -> Drawn {
     Ok(area.draw_text(words, &style, (right, middle))?)
 }
 
-/// How a service was, over time.
+/// The moods of a service over time.
 fn band(area: &Area<'_>, axis: &Axis, events: &[Event], name: &str, top: i32) -> Drawn {
     label(area, name, LEFT - 8, top + BAND / 2)?;
     let told = events.iter().filter_map(|event| match event.is("mood")? {
@@ -150,7 +150,7 @@ fn band(area: &Area<'_>, axis: &Axis, events: &[Event], name: &str, top: i32) ->
         _ => None,
     });
     let mut moods: Vec<_> = std::iter::once((0, Mood::Well)).chain(told).collect();
-    // One that was so before the program was killed is told again.
+    // A mood from before the program was killed is reported again.
     moods.dedup_by_key(|(_, mood)| *mood);
     let ends = moods.iter().skip(1).map(|(at, _)| *at).chain([axis.end_us]);
     for ((from, mood), until) in moods.iter().zip(ends) {

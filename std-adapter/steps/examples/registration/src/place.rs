@@ -1,4 +1,4 @@
-//! Where the database is, and what the command line says of it.
+//! The location of the database, and the options on the command line.
 
 use std::error::Error;
 use std::fmt;
@@ -66,7 +66,7 @@ pub(crate) async fn postgres(address: &str) -> Result<PostgresStore, Box<dyn Err
 /// The command line.
 pub(crate) struct Settings {
     is_fresh: bool,
-    /// The address of a server, empty for one of its own.
+    /// The address of a server, empty for a separate one.
     postgres: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) picture: PathBuf,
@@ -104,7 +104,7 @@ impl Settings {
         })
     }
 
-    /// The place, and what must be held as long as it is used.
+    /// The place, and the handle that must be held as long as it is used.
     pub(crate) async fn open(&self) -> Result<((File, Option<Server>), Place), Box<dyn Error>> {
         let folder = self.folder.display();
         std::fs::create_dir_all(&self.folder).map_err(|error| format!("{folder}: {error}"))?;
@@ -139,7 +139,7 @@ impl Settings {
     }
 }
 
-/// One that was killed just now may need a moment to be gone.
+/// A server that was killed just now may need a moment to end.
 async fn lock(path: &Path) -> Result<File, Box<dyn Error>> {
     let file = File::create(path)?;
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! A PostgreSQL of its own: Debian's programs, a folder that stays, and a server that ends with this process.
+//! A separate PostgreSQL: Debian's programs, a folder that stays, and a server that ends with this process.
 
 use std::error::Error;
 use std::net::{Ipv4Addr, TcpListener};
@@ -26,7 +26,7 @@ const SHELL: &str = r#"
 "#;
 
 impl Server {
-    /// Over the database in this folder, which is made if it is not there.
+    /// Starts a server on the database in this folder, which is created if it does not exist.
     pub(crate) async fn start(folder: &Path) -> Result<Self, Box<dyn Error>> {
         let programs = programs().ok_or(
             "no PostgreSQL on this machine: install the package `postgresql`, or give the address of a running one, \
@@ -35,7 +35,7 @@ impl Server {
         if !folder.exists() {
             make(&programs, folder)?;
         }
-        // Whoever was killed before has left one that is about to end.
+        // A killed run may have left a server that is about to end.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
             .port();
@@ -60,7 +60,7 @@ impl Server {
     }
 }
 
-/// Elsewhere first, so that what is there is whole, also if this process is killed.
+/// Created elsewhere first, so that the folder is complete even if this process is killed.
 fn make(programs: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
     let name = |ending: &str| format!("{}-{ending}", folder.display());
     for left in std::fs::read_dir(folder.parent().ok_or("a folder without a parent")?)?.flatten() {

@@ -1,4 +1,4 @@
-//! A registration: five steps over three services, and what a request for one does.
+//! A registration: five steps over three services, and the handling of a request for one.
 
 use std::error::Error;
 use std::sync::{Arc, LazyLock};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::diary::{Diary, LaneDiary};
 
-/// What is known of it so far: kept with the step that is next, in one write.
+/// The data known so far: kept with the next step, in one write.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Registration {
     pub(crate) address: String,
@@ -60,10 +60,10 @@ async fn tell_crm(user: Registration, job: StepContext) -> Step {
     Ok(user)
 }
 
-/// What a step gives back: the state for the next one, or why not.
+/// The result of a step: the state for the next one, or an error.
 type Step = Result<Registration, StepError>;
 
-/// A step may run again though it had succeeded, so the service is told what it can know the request by.
+/// A step may run again although it had succeeded, so the service gets a key by which it recognises the request.
 async fn ask(
     service: &str,
     what: &str,
@@ -76,7 +76,7 @@ async fn ask(
         .header("idempotency-key", &job.key);
     let answer = request.body(body.to_owned()).send().await?;
     if answer.status() == StatusCode::UNPROCESSABLE_ENTITY {
-        // With what a person will want to know.
+        // With the details that a person will want to know.
         return Err(StepError::end(answer.text().await?));
     }
     step_result(&ANSWERS, &answer)?;
@@ -106,7 +106,7 @@ const RULES: Config = Config::new()
     .exponential(2, Duration::from_secs(2))
     .jitter_percent(20);
 
-/// What each process of the application makes once. Any number of them may share the store.
+/// Created once by each process of the application. Any number of processes may share the store.
 pub(crate) fn steps<D: Store>(
     store: D,
     registrations: &Workflow<Registration>,
@@ -133,8 +133,8 @@ fn lane(service: &'static str, diary: &Diary) -> Lane {
         .guarded(Arc::new(breaker.build()))
 }
 
-/// What a request for a registration does: at best its user has the answer at once. Whoever got no answer asks again:
-/// of the same key there is one job.
+/// Handles a request for a registration: at best its user gets the result at once. A user without a response asks
+/// again: there is one job per key.
 pub(crate) async fn register<D: Store>(
     steps: &Steps<D>,
     registrations: &Workflow<Registration>,
@@ -148,7 +148,7 @@ pub(crate) async fn register<D: Store>(
     })
 }
 
-/// Tells a person of registrations that do not go forward; here by a line in the diary.
+/// Notifies a person of registrations that are stuck; here with a line in the diary.
 struct Person(Diary);
 
 impl Notifier for Person {

@@ -1,4 +1,4 @@
-//! The table, and whether all went well.
+//! The table, and whether everything went well.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,13 +12,13 @@ use super::service;
 
 pub(crate) struct Report {
     pub(crate) text: String,
-    /// What must not be.
+    /// Conditions that must not occur.
     pub(crate) is_wrong: bool,
 }
 
 /// From all that was written down.
 ///
-/// How jobs ended is asked of the store: a worker that is killed after it has saved does not note that.
+/// The ends of jobs are read from the store: a worker that is killed after it has saved does not note that.
 pub(crate) fn of(
     folder: &Path,
     events: &[Event],

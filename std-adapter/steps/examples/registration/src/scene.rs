@@ -1,4 +1,4 @@
-//! What happens to the services, and who registers.
+//! The events of the services, and the registrations.
 
 use super::registration::Registration;
 use super::service::Mood::{self, Busy, Dead, Hangs, Slow, Well};
@@ -6,12 +6,12 @@ use super::service::Mood::{self, Busy, Dead, Hangs, Slow, Well};
 /// How many register.
 pub(crate) const REGISTRATIONS: u64 = 48;
 
-/// When the one with this number does, in milliseconds.
+/// When the user with this number registers, in milliseconds.
 pub(crate) const fn begins_ms(number: u64) -> u64 {
     (number - 1) * 500
 }
 
-/// Two of three wait for their answer; the third is kept for whoever works.
+/// Two of three users wait for the result; the third request is kept for the workers.
 pub(crate) const fn is_at_once(number: u64) -> bool {
     !number.is_multiple_of(3)
 }
@@ -35,7 +35,7 @@ pub(crate) fn key(number: u64) -> String {
     format!("user-{number}")
 }
 
-/// Moods, and from when on, in milliseconds.
+/// Moods and their start times, in milliseconds.
 pub(crate) type Timeline = &'static [(u64, Mood)];
 
 pub(crate) const SERVICES: [(&str, Timeline); 3] = [

@@ -1,4 +1,4 @@
-//! A service that answers by HTTP: this program once more, as a child process. It can be told to misbehave, and is killed.
+//! A service over HTTP: this program once more, as a child process. It can be told to misbehave, and is killed.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -26,11 +26,11 @@ pub(crate) const ARGUMENT: &str = "serve";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
     Well,
-    /// Does what it is asked for, and answers when nobody waits any more.
+    /// Does the work, and responds when the caller no longer waits.
     Slow,
     /// 503 with `Retry-After`.
     Busy,
-    /// Never answers.
+    /// Never responds.
     Hangs,
     /// There is no process.
     Dead,
@@ -54,7 +54,7 @@ impl Mood {
     }
 }
 
-/// What it did, by what was asked and the key: kept in a file, and there again after it was killed.
+/// The completed work, by action and key: kept in a file, and loaded again after a kill.
 struct Effects {
     done: HashMap<String, usize>,
     file: File,
@@ -70,7 +70,7 @@ impl Effects {
         Ok(Self { done, file })
     }
 
-    /// The receipt of what was done; known requests are not done again.
+    /// The receipt of the work; known requests are not done again.
     fn receipt(&mut self, what: String) -> io::Result<usize> {
         let known = self.done.get(&what).copied();
         let word = if known.is_some() { "again" } else { "did" };
@@ -89,7 +89,7 @@ pub(crate) struct Effect {
 
 pub(crate) fn read(path: &Path) -> io::Result<Vec<Effect>> {
     let text = std::fs::read_to_string(path)?;
-    // The last one may have been cut off.
+    // The last line may have been cut off.
     let whole = text.lines().filter_map(|line| line.strip_suffix(" ."));
     let effects = whole.filter_map(|line| {
         let (word, what) = line.split_once(' ')?;
@@ -133,7 +133,7 @@ pub(crate) async fn serve(port: u16, effects: &Path) -> Result<(), Box<dyn Error
     Ok(axum::serve(listener, app).await?)
 }
 
-/// While nobody listens there, a caller on this machine may by chance have the port for its own end of a connection.
+/// While the port is free, a caller on this machine may by chance have it for its own end of a connection.
 async fn listen(port: u16) -> io::Result<TcpListener> {
     let mut tries = 100;
     loop {

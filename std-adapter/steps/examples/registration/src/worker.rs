@@ -13,7 +13,7 @@ use super::scene;
 /// The argument that makes this program a worker.
 pub(crate) const ARGUMENT: &str = "work";
 
-/// A line on its input is a request, one on its output an answer. Works until it is killed, or its parent ends.
+/// A line on its input is a request, one on its output a result. Works until it is killed, or its parent ends.
 pub(crate) async fn work(store: impl Store, diary: Diary) -> Result<(), Box<dyn Error>> {
     let registrations = workflow();
     let steps = steps(WithDiary(store, diary.clone()), &registrations, &diary)?;
@@ -27,7 +27,7 @@ pub(crate) async fn work(store: impl Store, diary: Diary) -> Result<(), Box<dyn 
             println!("{number} {answer}");
         });
     }
-    // What runs may end, and the rest goes to others at once.
+    // Running steps may end, and the rest goes to others at once.
     worker.stop_within(Duration::from_secs(1)).await;
     Ok(())
 }
