@@ -280,7 +280,51 @@ macro_rules! on {
 on!(wide, bits_64, atomic_breaker::word::AtomicU64);
 on!(narrow, bits_32, atomic_breaker::word::AtomicU32);
 
+/// The ratio over a sliding time, which servers use. Its clock has a type of its own: with the one of the others, their
+/// code would be shared with it, and their counts would be other ones.
+mod sliding {
+    use super::*;
+
+    use atomic_breaker_sliding::{Ratio, SlidingBreaker, SlidingRatio};
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now_ms(&self) -> u32 {
+            0
+        }
+    }
+
+    static BREAKER: SlidingBreaker<Still> = Breaker::builder(
+        RULES.failure_ratio(Ratio::percent(50).within(Duration::from_secs(10))),
+        Still,
+    )
+    .const_tally(SlidingRatio::by(Still))
+    .build();
+
+    /// The thread has its shard, and the slice of time is running.
+    fn counting() -> &'static SlidingBreaker<Still> {
+        BREAKER.acquire().map(succeed).unwrap();
+        &BREAKER
+    }
+
+    #[library_benchmark]
+    #[bench::once(counting())]
+    fn closed_permit(breaker: &'static SlidingBreaker<Still>) -> bool {
+        breaker.acquire().map(succeed).is_ok()
+    }
+
+    #[library_benchmark]
+    #[bench::once(counting())]
+    fn failure(breaker: &'static SlidingBreaker<Still>) -> bool {
+        breaker.acquire().map(fail).is_ok()
+    }
+
+    library_benchmark_group!(name = sliding_ratio, benchmarks = [closed_permit, failure]);
+}
+
 use narrow::bits_32;
+use sliding::sliding_ratio;
 use wide::bits_64;
 
-main!(library_benchmark_groups = [bits_64, bits_32]);
+main!(library_benchmark_groups = [bits_64, bits_32, sliding_ratio]);

@@ -67,7 +67,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             self.has_tally() && seen.is_closed_and_clear() && seen.is_same_epoch(ticket.granted);
         if is_all {
             // Only a failure can trip.
-            let _ = self.record(machine, &mut None, Circuit::of_valid(seen), None);
+            let _ = self.record_in(machine, Circuit::of_valid(seen), None);
         }
         is_all
     }
@@ -204,11 +204,19 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if !self.has_tally() || !circuit.counts_failures() || failure == Some(0) {
             return Verdict::Keep;
         }
-        *verdict.get_or_insert_with(|| {
-            let epoch = circuit.epoch() as u16;
-            let call = Call { epoch, failure };
-            self.tally.record(call, machine.config.ratio)
-        })
+        *verdict.get_or_insert_with(|| self.record_in(machine, circuit, failure))
+    }
+
+    #[inline]
+    fn record_in(
+        &self,
+        machine: Machine<'_, W::Bits>,
+        circuit: Circuit<W::Bits>,
+        failure: Option<u16>,
+    ) -> Verdict {
+        let epoch = circuit.epoch() as u16;
+        let call = Call { epoch, failure };
+        self.tally.record(call, machine.config.ratio)
     }
 
     #[inline]
