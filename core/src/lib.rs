@@ -42,7 +42,8 @@
 //! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`] |
 //! | share it between programs | [`Breaker::shared`] |
 //!
-//! The life cycle is drawn in [`state`].
+//! The life cycle is drawn in [`state`]. How to choose settings, where timeouts belong, retries, tests and all adapters are
+//! the subject of the [guide](pages::guide); what a call costs is measured in [performance](pages::performance).
 //!
 #![doc = include_str!("../limits.md")]
 #![cfg_attr(
@@ -76,6 +77,8 @@ mod machine;
 mod number;
 pub mod observer;
 pub mod outcome;
+#[cfg(all(doc, not(doctest)))]
+pub mod pages;
 mod permit;
 mod present;
 mod report;

@@ -15,8 +15,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tests::random::Random;
+
+/// Threads that let each other run lose their turn to other programs as well: on a busy machine a test would take many
+/// times as long, so that it ends with fewer rounds there.
+const LONGEST: Duration = Duration::from_secs(6);
+const FEWEST: u64 = 20;
 
 /// Repeats rounds: runs `work` on the other threads at once, and `meanwhile` on this one; then, when all have
 /// come to rest, `audit`. A panic of any of them ends the rounds and is passed on.
@@ -51,7 +57,12 @@ fn rounds(
                 }
             });
         }
-        for _ in 0..rounds {
+        let begun = Instant::now();
+        for round in 0..rounds {
+            if round >= FEWEST && begun.elapsed() >= LONGEST {
+                println!("{round} of {rounds} rounds: the machine is busy");
+                break;
+            }
             barrier.wait();
             keep(catch_unwind(AssertUnwindSafe(&meanwhile)));
             barrier.wait();

@@ -1,0 +1,51 @@
+//! Pages about the whole family of packages. Links to files lead to the repository.
+
+// Of two definitions of a link the first one holds, so that these replace the relative ones at the end of each page.
+macro_rules! file {
+    ($path:literal) => {
+        concat!(
+            "[",
+            $path,
+            "]: ",
+            env!("CARGO_PKG_REPOSITORY"),
+            "/blob/main/",
+            $path
+        )
+    };
+}
+macro_rules! picture {
+    ($path:literal) => {
+        concat!(
+            "[",
+            $path,
+            "]: ",
+            env!("CARGO_PKG_REPOSITORY"),
+            "/raw/main/",
+            $path
+        )
+    };
+}
+
+#[doc = file!("core/src/config/rules.rs")]
+#[doc = file!("core/src/permit/mod.rs")]
+#[doc = file!("docs/admin.md")]
+#[doc = file!("docs/observability.md")]
+#[doc = file!("embassy-adapter/examples/rp2040/src/main.rs")]
+#[doc = file!("std-adapter/http/examples/client/main.rs")]
+#[doc = file!("std-adapter/http/examples/reqwest/page.rs")]
+#[doc = file!("std-adapter/http/examples/service/main.rs")]
+#[doc = file!("std-adapter/http/examples/tonic/src/main.rs")]
+#[doc = file!("std-adapter/mapped/examples/prefork/server.rs")]
+#[doc = file!("std-adapter/registry/src/registry.rs")]
+#[doc = file!("tests/examples/library.rs")]
+#[doc = ""]
+#[doc = include_str!("../guide.md")]
+pub mod guide {}
+
+#[doc = file!("benches/locked")]
+#[doc = file!("benches/src/lib.rs")]
+#[doc = picture!("docs/contention.svg")]
+#[doc = picture!("docs/peers.svg")]
+#[doc = ""]
+#[doc = include_str!("../performance.md")]
+pub mod performance {}
