@@ -1,0 +1,161 @@
+//! What the pages point at is there: files, headings, packages, programs, tests.
+
+mod links;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use links::{anchors, definitions, targets};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .into()
+}
+
+/// Files below a folder that are part of the project, and whose names end like this.
+fn files(folder: &Path, end: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        let name = entry.file_name().into_string().unwrap();
+        if kind.is_dir() && name != "target" && name != ".git" {
+            files(&path, end, found);
+        } else if kind.is_file() && name.ends_with(end) {
+            found.push(path);
+        }
+    }
+}
+
+fn pages() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    files(&root(), ".md", &mut found);
+    assert!(found.len() > 20, "{found:?}");
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    found.into_iter().map(read).collect()
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().display().to_string()
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for (page, text) in pages() {
+        for target in targets(&text).chain(definitions(&text)) {
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            count += 1;
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => page.clone(),
+                _ => page.parent().unwrap().join(file),
+            };
+            let is_there = path.exists()
+                && (anchor.is_empty() || {
+                    let text = fs::read_to_string(&path).unwrap();
+                    anchors(&text).any(|found| found == anchor)
+                });
+            if !is_there {
+                faults.push(format!("{}: {target}", shown(&page)));
+            }
+        }
+    }
+    assert!(count > 100, "{count} links");
+    assert!(
+        faults.is_empty(),
+        "these lead nowhere:\n{}",
+        faults.join("\n")
+    );
+}
+
+/// Folders of the packages by name.
+fn packages() -> BTreeMap<String, PathBuf> {
+    let mut manifests = Vec::new();
+    files(&root(), "Cargo.toml", &mut manifests);
+    let named = manifests.iter().filter_map(|path| {
+        let text = fs::read_to_string(path).unwrap();
+        let (_, package) = text.split_once("[package]")?;
+        let name = package.split('"').nth(1)?;
+        Some((name.into(), path.parent()?.into()))
+    });
+    named.collect()
+}
+
+/// Whether a package has this example, program, bench or test: `kind` is the folder of each.
+fn has(package: &Path, kind: &str, name: &str) -> bool {
+    let places = [
+        format!("{kind}/{name}.rs"),
+        format!("{kind}/{name}/main.rs"),
+    ];
+    let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+    places.iter().any(|place| package.join(place).exists())
+        || manifest.contains(&format!("name = \"{name}\""))
+}
+
+/// What is wrong with a command of cargo, if anything.
+fn fault(command: &str, packages: &BTreeMap<String, PathBuf>) -> Option<String> {
+    let words: Vec<_> = command.split_whitespace().collect();
+    let after = |option: &str| {
+        let at = words.iter().position(|word| *word == option)?;
+        words.get(at + 1).copied()
+    };
+    let mut package = root();
+    if let Some(manifest) = after("--manifest-path") {
+        package = root().join(manifest).parent()?.into();
+        if !package.exists() {
+            return Some(format!("no {manifest}"));
+        }
+    }
+    if let Some(name) = after("-p") {
+        let Some(folder) = packages.get(name) else {
+            return Some(format!("no package `{name}`"));
+        };
+        package.clone_from(folder);
+    }
+    let kinds = [
+        ("--example", "examples"),
+        ("--bin", "src/bin"),
+        ("--bench", "benches"),
+        ("--test", "tests"),
+    ];
+    kinds.iter().find_map(|(option, kind)| {
+        let name = after(option)?;
+        (!has(&package, kind, name)).then(|| format!("no {option} `{name}`"))
+    })
+}
+
+#[test]
+fn every_command_names_what_exists() {
+    let packages = packages();
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for (page, text) in pages() {
+        for line in text.lines() {
+            for start in ["cargo run ", "cargo test ", "cargo bench ", "cargo add "] {
+                for (at, _) in line.match_indices(start) {
+                    count += 1;
+                    let command = line[at..].split(['`', '|', '#']).next().unwrap();
+                    let added = command.strip_prefix("cargo add ").and_then(|rest| {
+                        let name = rest.split_whitespace().next()?;
+                        (name.starts_with("atomic-breaker") && !packages.contains_key(name))
+                            .then(|| format!("no package `{name}`"))
+                    });
+                    if let Some(fault) = added.or_else(|| fault(command, &packages)) {
+                        faults.push(format!("{}: {command}: {fault}", shown(&page)));
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 30, "{count} commands");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
