@@ -68,16 +68,7 @@
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
 //! | limit, wait, retry, ping with tokio's timer | `BreakerExt`, feature `tokio` |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] |
-//! | know why it opened; try it without rejecting calls; trip on calls that pile up | package `atomic-breaker-resource` |
-//! | trip on the failure ratio within a sliding time window | package `atomic-breaker-sliding` |
-//! | a breaker per host, shard or tenant | package `atomic-breaker-registry` |
-//! | guard a client or server that is a tower `Service`; retry with a budget | package `atomic-breaker-tower` |
-//! | guard an HTTP or gRPC client: hyper, reqwest, tonic | package `atomic-breaker-http` |
-//! | write logs and metrics | package `atomic-breaker-observe` |
-//! | see and control breakers in a browser, or through JSON | package `atomic-breaker-admin` |
-//! | share breakers between processes on one machine | package `atomic-breaker-mapped` |
-//! | share what each instance learns | package `atomic-breaker-fleet` |
-//! | do rejected work later | package `atomic-breaker-steps` |
+//! | anything else: a breaker per host, tower, HTTP, logs, metrics, a page, processes and fleets | one of the packages around this one, which its README lists |
 //!
 //! | module | contents |
 //! |---|---|
@@ -179,7 +170,7 @@ pub type Breaker<
 ///
 /// # Panics
 /// When the configuration does not fit the word. In a `static` or `const` that is a compile error; for
-/// configurations that are not known to be right there is [`try_breaker`].
+/// configurations that are not known to be right there is [`Breaker::try_new`](atomic_breaker::Breaker::try_new).
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, breaker};
@@ -189,14 +180,6 @@ pub type Breaker<
 /// ```
 pub const fn breaker(config: Config) -> Breaker {
     Breaker::new(config, StdClock)
-}
-
-/// [`breaker`] for configurations that are not known to be right.
-///
-/// # Errors
-/// [`ConfigError`] says which setting does not fit the word, and what to do.
-pub fn try_breaker(config: Config) -> Result<Breaker, ConfigError> {
-    Breaker::try_new(config, StdClock)
 }
 
 /// A [`Breaker`] whose rules can be [replaced](atomic_breaker::Breaker::set_config) while it is in use. The parameters
@@ -209,7 +192,7 @@ pub type AdjustableBreaker<C = StdClock, W = word::NativeWord, T = (), O = ()> =
 ///
 /// # Panics
 /// When the configuration does not fit the word. In a `static` or `const` that is a compile error; for
-/// configurations that are not known to be right there is [`try_adjustable_breaker`].
+/// configurations that are not known to be right there is [`Builder::try_build_adjustable`].
 ///
 /// ```
 /// use atomic_breaker_std::{AdjustableBreaker, Config, adjustable_breaker};
@@ -226,12 +209,4 @@ pub type AdjustableBreaker<C = StdClock, W = word::NativeWord, T = (), O = ()> =
 /// ```
 pub const fn adjustable_breaker(config: Config) -> AdjustableBreaker {
     Breaker::builder(config, StdClock).build_adjustable(KeptRules::new())
-}
-
-/// [`adjustable_breaker`] for configurations that are not known to be right.
-///
-/// # Errors
-/// [`ConfigError`] says which setting does not fit the word, and what to do.
-pub fn try_adjustable_breaker(config: Config) -> Result<AdjustableBreaker, ConfigError> {
-    Breaker::builder(config, StdClock).try_build_adjustable(KeptRules::new())
 }

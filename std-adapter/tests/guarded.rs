@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, CallError, Config, Rejected, State, Wait, breaker, try_breaker};
+use atomic_breaker_std::{Breaker, CallError, Config, Rejected, State, StdClock, Wait, breaker};
 
 /// A port without a listener.
 fn closed_port() -> u16 {
@@ -76,7 +76,7 @@ fn an_open_time_is_over_when_the_rejection_said_it_would_be() {
 
 #[test]
 fn a_configuration_from_outside_is_rejected_with_a_reason() {
-    let error = try_breaker(Config::new().probes(0)).unwrap_err();
+    let error = Breaker::try_new(Config::new().probes(0), StdClock).unwrap_err();
     assert!(error.to_string().contains("set at least 1"), "{error}");
-    assert!(try_breaker(Config::new()).is_ok());
+    assert!(Breaker::try_new(Config::new(), StdClock).is_ok());
 }

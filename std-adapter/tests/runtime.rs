@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use atomic_breaker_std::{
     Breaker, BreakerExt, CallError, Config, Permit, Prober, Retry, State, StateWatch, Timed,
-    TokioClock, word::NativeWord,
+    TokioClock, TokioTimer, wait, word::NativeWord,
 };
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -243,9 +243,8 @@ async fn an_operation_that_changes_what_it_captures_is_tried_again() {
 
     let mut connection = Connection(Vec::new());
     let ignored = |_: &Result<usize, io::Error>| atomic_breaker_std::Outcome::Ignored;
-    let sent = breaker
-        .retry_mut_with(Retry::new(), ignored, async || connection.send(7).await)
-        .await;
+    let operation = async || connection.send(7).await;
+    let sent = wait::retry_with(&breaker, TokioTimer, Retry::new(), ignored, operation).await;
     assert!(sent.is_err());
     assert_eq!(connection.0, [7], "only a failure is tried again");
 }

@@ -1,11 +1,4 @@
 //! Permits of any breaker: one that stands alone, one with more around it, or one of many.
-//!
-//! | file | contents |
-//! |---|---|
-//! | `any` | [`AnyPermit`]: the right to one call of any kind of breaker |
-//! | `admit`, `report` | where the permit of a request comes from, and how the response ends it |
-//! | `rejection` | what a rejected caller learns |
-//! | `call` | a call whose permit may outlive it |
 
 mod admit;
 mod any;

@@ -138,7 +138,7 @@ pub trait BreakerExt: AnyBreaker + Sized {
     }
 
     /// [`retry`](Self::retry) for an operation that mutates its captures: [`wait::retry`]. Its future is not known to
-    /// be `Send`, so await it where it is created, or spawn it on a `LocalSet`.
+    /// be `Send`, so await it where it is created, or spawn it on a `LocalSet`. With a classifier: [`wait::retry_with`].
     ///
     /// ```
     /// use atomic_breaker_std::{Breaker, BreakerExt, Config, Retry, breaker};
@@ -162,20 +162,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
         operation: impl AsyncFnMut() -> Result<V, E>,
     ) -> impl Future<Output = Result<V, CallError<E>>> {
         wait::retry(self, TokioTimer, policy, operation)
-    }
-
-    /// [`retry_with`](Self::retry_with) for an operation that mutates its captures, like
-    /// [`retry_mut`](Self::retry_mut).
-    ///
-    /// # Errors
-    /// See [`retry`](Self::retry).
-    fn retry_mut_with<V, E>(
-        &self,
-        policy: Retry,
-        classify: impl Classify<V, E>,
-        operation: impl AsyncFnMut() -> Result<V, E>,
-    ) -> impl Future<Output = Result<V, CallError<E>>> {
-        wait::retry_with(self, TokioTimer, policy, classify, operation)
     }
 
     /// Runs forever and pings the resource while the breaker is open: [`Prober::run_fn`]. Run it in a task of its own.

@@ -1,4 +1,4 @@
-//! Features that use tokio's timer, and the code shared by waiting for a resource and for a key.
+//! What tokio's timer adds.
 
 mod clock;
 mod ext;

@@ -7,9 +7,7 @@ use atomic_breaker::{
     Adjust, Adjustable, Breaker, Cause, Config, LastCalls, LaterRules, ManualClock, Ratio, Rules,
     SetConfigError, State, Wait,
 };
-use atomic_breaker_std::{
-    AdjustableBreaker, KeptRules, adjustable_breaker, try_adjustable_breaker,
-};
+use atomic_breaker_std::{AdjustableBreaker, KeptRules, adjustable_breaker};
 use tests::words::Counting;
 
 use super::support::{AnyWord, Fine, NoClock, checked, fail, ms, on_both_words, rules};
@@ -102,7 +100,7 @@ fn an_adjustable_breaker_is_checked_when_it_is_built() {
     let build = |config| Breaker::builder(config, &clock).try_build_adjustable(KeptRules::new());
     assert!(build(ratio).unwrap_err().to_string().contains("last_calls"));
     assert!(build(rules()).is_ok());
-    assert!(try_adjustable_breaker(rules().probes(0)).is_err());
+    assert!(build(rules().probes(0)).is_err());
     let panic = std::panic::catch_unwind(|| adjustable_breaker(Config::new().probes(0)));
     assert!(panic.is_err());
 }
