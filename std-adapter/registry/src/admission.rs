@@ -1,19 +1,22 @@
 //! Admits the calls of a key.
 
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hash};
-use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::{
-    Breaker, Clock, Config, Observer, Outcome, Rejected, Rules, Tally, Transition, word::AtomicU64,
+    Breaker, Clock, Config, Observer, OnTransition, Outcome, Rejected, Rules, State, Tally,
+    Transition, word::AtomicU64,
 };
 
-use super::explained::{Kept, Keyed};
-use super::granted::Granted;
+use super::keyed::Keyed;
 use super::named::Wanted;
+use super::permit::{Granted, Kind};
 use super::rules::Ruleset;
 use super::slot::Slot;
 use super::{KeyedObserver, Registry, WhenFull};
+use crate::insertion::COME_BACK_IN;
 use crate::parts::OnDrop;
 use crate::registry::Place;
 use atomic_breaker_resource::Rejection;
@@ -24,13 +27,8 @@ pub type KeyBreaker<'a, K, C, T, O> = OfSlot<'a, C, T, Keyed<'a, K, O>>;
 /// The breaker of a slot, put together for a moment.
 pub(super) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
     /// The breaker of a slot, put together for a moment.
     #[inline]
@@ -54,57 +52,66 @@ where
         Some((place, self.slots.get(place.slot())?))
     }
 
-    /// The permit of a call, except for key and handle.
+    /// The permit of a call, except for key and handle, if nothing stands in the way. Everything else is left to
+    /// [`admit`](Self::admit), whose result lies in memory: where the two meet, each field would be written and read back.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "what is granted is written where it stays"
-    )]
-    pub(super) fn admit(&self, key: &K) -> Result<Granted, Rejection> {
+    #[expect(clippy::inline_always, reason = "what is granted stays in registers")]
+    pub(super) fn admit_at_once(&self, key: &K) -> Result<Granted, Pending> {
         let Some((place, slot)) = self.find(key) else {
             let ruleset = self.rules_of_absent(key);
-            return if ruleset.is_eager {
-                self.admit_step_by_step(key)
+            let is_full = || self.when_full != WhenFull::Pass && self.is_known_to_be_full();
+            return if ruleset.is_eager || is_full() {
+                Err(Pending::Absent)
             } else {
-                self.admit_absent(key, ruleset)
+                Ok(self.absent(ruleset))
             };
         };
-        if self.observer.is_listening() {
-            // Keeps what happens until it is known whose slot it was. While the breaker is closed, which is the usual
-            // case, nothing happens.
-            let kept = Kept::default();
-            let granted = acquired(place, &self.breaker(slot, &kept));
-            return match granted {
-                Ok(granted) if kept.is_empty() && self.is_still(place, slot) => Ok(granted),
-                _ => self
-                    .settle(key, place, slot, &kept, granted)
-                    .unwrap_or_else(|| self.admit_step_by_step(key)),
-            };
+        // Keeps the transition until it is known whose slot it was. While the breaker is closed, which is the usual case,
+        // there is none.
+        let made = Cell::new(None);
+        let note = OnTransition(|transition: &Transition| made.set(Some(*transition)));
+        match acquired(place, &self.breaker(slot, note)) {
+            Ok(granted) if made.get().is_none() && self.is_still(place, slot) => Ok(granted),
+            granted => Err(Pending::Found {
+                place,
+                granted,
+                made: made.get(),
+            }),
         }
-        let granted = acquired(place, &self.breaker(slot, ()));
-        if self.is_still(place, slot) {
-            return granted.or_else(|rejected| self.reject(key, slot, rejected));
-        }
-        self.give_back(slot, granted);
-        self.admit_step_by_step(key)
     }
 
-    /// Looks up a slot again if it has just changed hands; a call to which that happens again and again passes.
+    /// The permit of a call for which something stands in the way. `random` decides whether a rejection is enforced. A
+    /// call whose slot changes hands again and again passes.
+    #[cold]
     #[inline(never)]
-    fn admit_step_by_step(&self, key: &K) -> Result<Granted, Rejection> {
+    pub(super) fn admit(
+        &self,
+        key: &K,
+        mut pending: Pending,
+        random: impl Fn() -> u32,
+    ) -> Result<Granted, Rejection> {
         for _ in 0..MOST_LOOK_UPS {
-            let Some((place, slot)) = self.find(key) else {
-                let ruleset = self.rules_of_absent(key);
-                if ruleset.is_eager && self.insert(key).is_some() {
-                    continue;
+            match pending {
+                Pending::Found {
+                    place,
+                    granted,
+                    made,
+                } => {
+                    if let Some(end) = self.settle(key, place, granted, made, &random) {
+                        return end;
+                    }
                 }
-                return self.admit_absent(key, ruleset);
-            };
-            let kept = Kept::default();
-            let granted = acquired(place, &self.breaker(slot, &kept));
-            let settled = self.settle(key, place, slot, &kept, granted);
-            if let Some(granted) = settled {
-                return granted;
+                Pending::Absent => {
+                    let ruleset = self.rules_of_absent(key);
+                    if !ruleset.is_eager || self.insert(key).is_none() {
+                        return self.admit_absent(key, ruleset, &random);
+                    }
+                }
+            }
+            // The slot has just changed hands, or is new.
+            match self.admit_at_once(key) {
+                Ok(granted) => return Ok(granted),
+                Err(next) => pending = next,
             }
         }
         Ok(Granted::UNGUARDED)
@@ -123,130 +130,151 @@ where
         slot.turn.is_still(place.turn(), &slot.word)
     }
 
-    /// Gives back a grant from a slot that is not the caller's. It is not cancelled, because a probe that was held up
-    /// would count as failed.
-    fn give_back(&self, slot: &Slot<K, T>, granted: Result<Granted, Rejected>) {
-        if let Ok(granted) = granted {
-            self.breaker(slot, ())
-                .resume(granted.token())
-                .report(Outcome::Ignored);
-        }
-    }
-
-    /// Notifies of what was kept. Returns `None` if the slot does not belong to the caller's key; what it granted is
-    /// then given back. (If the word was corrupt and was replaced, a rejected call makes a transition, too.)
-    #[cold]
+    /// Notifies of the transition that was made. Returns `None` if the slot does not belong to the caller's key; what it
+    /// granted is then given back. (If the word was corrupt and was replaced, a rejected call makes a transition, too.)
     fn settle(
         &self,
         key: &K,
         place: Place,
-        slot: &Slot<K, T>,
-        kept: &Kept,
         granted: Result<Granted, Rejected>,
+        made: Option<Transition>,
+        random: impl Fn() -> u32,
     ) -> Option<Result<Granted, Rejection>> {
-        // There is no permit yet that would give its slot back if the observer panics.
-        let unless_granted = OnDrop::new(|| self.give_back(slot, granted));
+        let slot = &self.slots[place.slot()];
+        // There is no permit yet that would give its slot back if the observer panics. It is not cancelled, because a
+        // probe that was held up would count as failed.
+        let unless_granted = OnDrop::new(|| {
+            if let Ok(granted) = granted {
+                let breaker = self.breaker(slot, ());
+                breaker.resume(granted.token()).report(Outcome::Ignored);
+            }
+        });
         if !self.is_still(place, slot) {
             drop(unless_granted);
-            if let Some(transition) = kept.transition.get() {
-                self.notify_owner(key, place, slot, &transition);
+            if let Some(made) = made {
+                let owner = self.owner_of(&made, place, slot);
+                self.notify_changed(owner.as_deref().unwrap_or(key), slot, &made);
             }
             return None;
         }
-        if let Some(transition) = kept.transition.get() {
-            self.notify(key, slot, &transition);
+        if let Some(made) = made {
+            self.notify_changed(key, slot, &made);
         }
         unless_granted.disarm();
-        Some(granted.or_else(|rejected| self.reject(key, slot, rejected)))
+        Some(granted.or_else(|rejected| self.reject(key, slot, rejected, random)))
     }
 
-    fn notify(&self, key: &K, slot: &Slot<K, T>, transition: &Transition) {
-        let breaker = self.breaker(slot, ());
-        self.observer.changed(key, transition, breaker.present());
-    }
-
-    /// Notifies of a transition in a slot that has changed hands: it belongs to the key that had the slot, or to the
-    /// one that has it now.
-    fn notify_owner(&self, key: &K, place: Place, slot: &Slot<K, T>, transition: &Transition) {
-        let present = {
-            let _places = self.places();
-            let born = Breaker::over(
-                AtomicU64::new(slot.born.load(Ordering::Relaxed)),
-                Config::new(),
-                &self.clock,
-            );
-            let since_birth = transition.epoch.wrapping_sub(born.snapshot().epoch()) % 512;
-            let is_next = slot.turn.get() == place.turn().wrapping_add(1);
-            (since_birth < 256 || !is_next)
-                .then(|| slot.key.load_full())
-                .flatten()
-        };
-        match present {
-            Some(present) => self.notify(&present, slot, transition),
-            None => self.notify(key, slot, transition),
+    fn notify_changed(&self, key: &K, slot: &Slot<K, T>, made: &Transition) {
+        if self.observer.is_listening() {
+            let breaker = self.breaker(slot, ());
+            self.observer.changed(key, made, breaker.present());
         }
+    }
+
+    /// To whom a transition in a slot that has changed hands belongs: to the key that has the slot now, which is
+    /// returned, or to the one that had it.
+    fn owner_of(&self, made: &Transition, place: Place, slot: &Slot<K, T>) -> Option<Arc<K>> {
+        let _places = self.places();
+        let born = AtomicU64::new(slot.born.load(Ordering::Relaxed));
+        let born = Breaker::over(born, Config::new(), &self.clock).snapshot();
+        let since_birth = made.epoch.wrapping_sub(born.epoch()) % 512;
+        let is_next = slot.turn.get() == place.turn().wrapping_add(1);
+        let key = slot.key.load_full();
+        key.filter(|_| since_birth < 256 || !is_next)
     }
 
     /// Rejects the call, or lets it pass in shadow mode, and notifies the observer accordingly.
-    #[cold]
-    pub(super) fn reject(
+    fn reject(
         &self,
         key: &K,
         slot: &Slot<K, T>,
         rejected: Rejected,
+        random: impl Fn() -> u32,
     ) -> Result<Granted, Rejection> {
-        if self.is_enforced(key, rejected) {
-            Err(Rejection::new(
-                rejected,
-                slot.last_failure
-                    .of_rejection(&self.breaker(slot, ()), rejected),
-            ))
-        } else {
-            Ok(Granted::UNGUARDED)
+        if !self.is_enforced(key, rejected, random) {
+            return Ok(Granted::UNGUARDED);
         }
+        let breaker = self.breaker(slot, ());
+        let last_failure = slot.last_failure.of_rejection(&breaker, rejected);
+        Err(Rejection::new(rejected, last_failure))
     }
 
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
     #[inline]
-    fn admit_absent(&self, key: &K, ruleset: &Ruleset) -> Result<Granted, Rejection> {
-        if self.when_full != WhenFull::Pass && self.is_known_to_be_full() {
-            return self.admit_when_full(key);
-        }
-        let is_measured = ruleset.slow_call_ms.is_some();
+    fn absent(&self, ruleset: &Ruleset) -> Granted {
         // 0 is treated as 1 millisecond, as it is when a breaker admits a call.
-        let started_ms =
-            is_measured.then(|| NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN));
-        // A counter: shows whether any key got a slot since.
-        let inserted = self.newest();
-        Ok(Granted::absent(inserted, started_ms))
+        let start = |_| self.clock.now_ms().max(1);
+        Granted {
+            kind: Kind::Absent,
+            started_ms: ruleset.slow_call_ms.map_or(0, start),
+            place: Place::NONE,
+            // A counter: shows whether any key got a slot since.
+            bits: self.newest(),
+        }
     }
 
-    /// Whether a call without a slot that began then took too long.
-    #[inline]
-    pub(super) fn was_slow(&self, key: &K, started_ms: Option<NonZeroU32>) -> bool {
-        started_ms.is_some_and(|started_ms| {
-            let took_ms = self.clock.now_ms().wrapping_sub(started_ms.get());
-            let limit_ms = self.rules_of_absent(key).slow_call_ms;
-            // More than half the range: the clock stepped back.
-            took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
-        })
+    fn admit_absent(
+        &self,
+        key: &K,
+        ruleset: &Ruleset,
+        random: impl Fn() -> u32,
+    ) -> Result<Granted, Rejection> {
+        if self.when_full == WhenFull::Pass || !self.is_known_to_be_full() {
+            return Ok(self.absent(ruleset));
+        }
+        self.count_unguarded();
+        if self.when_full == WhenFull::Share {
+            let slot = &self.slots[self.capacity()];
+            return acquired(self.shared(), &self.breaker(slot, ()))
+                .or_else(|rejected| self.reject(key, slot, rejected, random));
+        }
+        let rejected = Rejected::new(State::Open, COME_BACK_IN);
+        if self.is_enforced(key, rejected, random) {
+            return Err(rejected.into());
+        }
+        Ok(Granted::UNGUARDED)
     }
+
+    /// The slot shared by the keys that got none.
+    pub(super) fn shared(&self) -> Place {
+        Place::new(self.capacity() as u32, 0)
+    }
+}
+
+/// A call that is not simply admitted.
+#[derive(Clone, Copy)]
+pub(super) enum Pending {
+    /// What the slot of the key has said, and the transition that this caused.
+    Found {
+        place: Place,
+        granted: Result<Granted, Rejected>,
+        made: Option<Transition>,
+    },
+    /// The key has no slot, and should get one, or there is none.
+    Absent,
 }
 
 /// How often a key is looked up if its slot changes hands each time.
 const MOST_LOOK_UPS: u32 = 16;
 
 #[inline]
-pub(super) fn acquired<C, T, P>(
-    place: Place,
-    breaker: &OfSlot<'_, C, T, P>,
-) -> Result<Granted, Rejected>
+fn acquired<C, T, P>(place: Place, breaker: &OfSlot<'_, C, T, P>) -> Result<Granted, Rejected>
 where
     C: Clock,
     T: Tally,
     P: Observer,
 {
     let permit = breaker.acquire()?;
-    let is_probe = permit.is_probe();
-    Ok(Granted::admitted(place, is_probe, permit.into_token()))
+    let kind = if permit.is_probe() {
+        Kind::Probe
+    } else {
+        Kind::Admitted
+    };
+    let (bits, started_ms) = permit.into_token().into_raw();
+    Ok(Granted {
+        kind,
+        started_ms,
+        place,
+        bits,
+    })
 }

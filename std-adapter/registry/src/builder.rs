@@ -1,7 +1,6 @@
 //! Builds a registry.
 
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::marker::PhantomData;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
@@ -10,7 +9,6 @@ use atomic_breaker::{Clock, Config, Tally, Transition};
 use super::cap::Cap;
 use super::classes::RulesBy;
 use super::error::check_capacity;
-use super::insertion::Places;
 use super::named::AsHashed;
 use super::rules::{RuleTable, Ruleset};
 use super::slot::Slot;
@@ -30,15 +28,15 @@ pub enum WhenFull {
     Reject,
 }
 
-/// The parts of a [`Registry`].
+/// The parts of a [`Registry`]. `T` is a function that creates the memory of calls of a slot.
 #[must_use]
 #[derive(Clone, Debug)]
-pub struct RegistryBuilder<K, C = StdClock, T = (), O = (), S = RandomState> {
+pub struct RegistryBuilder<K, C = StdClock, T = fn(), O = (), S = RandomState> {
     settings: Settings<K>,
     clock: C,
+    tally: T,
     observer: O,
     hasher: S,
-    _of: PhantomData<fn(K) -> T>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,18 +57,24 @@ impl<K> RegistryBuilder<K> {
             when_full: WhenFull::Pass,
             max_shut_out: None,
         };
-        settings.with(StdClock, (), RandomState::new())
+        settings.with(StdClock, || (), (), RandomState::new())
     }
 }
 
 impl<K> Settings<K> {
-    fn with<C, T, O, S>(self, clock: C, observer: O, hasher: S) -> RegistryBuilder<K, C, T, O, S> {
+    fn with<C, T, O, S>(
+        self,
+        clock: C,
+        tally: T,
+        observer: O,
+        hasher: S,
+    ) -> RegistryBuilder<K, C, T, O, S> {
         RegistryBuilder {
             settings: self,
             clock,
+            tally,
             observer,
             hasher,
-            _of: PhantomData,
         }
     }
 }
@@ -175,17 +179,41 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
 
     /// Sets the source of the time.
     pub fn clock<D: Clock>(self, clock: D) -> RegistryBuilder<K, D, T, O, S> {
-        self.settings.with(clock, self.observer, self.hasher)
+        self.settings
+            .with(clock, self.tally, self.observer, self.hasher)
     }
 
-    /// A memory of calls per slot, for rules such as a failure ratio: `.tally::<LastCalls>()`.
-    pub fn tally<U: Tally + Default>(self) -> RegistryBuilder<K, C, U, O, S> {
-        self.settings.with(self.clock, self.observer, self.hasher)
+    /// Sets a function that creates a memory of calls, which runs once for each slot: for rules such as a failure ratio.
+    ///
+    /// ```
+    /// use atomic_breaker_registry::{Config, LastCalls, ManualClock, Ratio, Registry};
+    /// use atomic_breaker_sliding::SlidingRatio;
+    /// use std::time::Duration;
+    ///
+    /// static CLOCK: ManualClock = ManualClock::new();
+    ///
+    /// let half = Ratio::percent(50);
+    /// let hosts = Registry::<u32>::builder(Config::new().failure_ratio(half.of_last(20)))
+    ///     .tally(LastCalls::new)
+    ///     .build()?;
+    /// // A memory with a clock takes that of the registry.
+    /// let lately = half.within(Duration::from_secs(10));
+    /// let tenants = Registry::<u32>::builder(Config::new().failure_ratio(lately))
+    ///     .clock(&CLOCK)
+    ///     .tally(|| SlidingRatio::<_, 1>::by(&CLOCK))
+    ///     .build()?;
+    /// # let _ = (hosts, tenants);
+    /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
+    /// ```
+    pub fn tally<U: Tally, F: FnMut() -> U>(self, tally: F) -> RegistryBuilder<K, C, F, O, S> {
+        self.settings
+            .with(self.clock, tally, self.observer, self.hasher)
     }
 
     /// Sets the observer that is notified of what happens: a [`KeyedObserver`](super::KeyedObserver).
     pub fn observer<P>(self, observer: P) -> RegistryBuilder<K, C, T, P, S> {
-        self.settings.with(self.clock, observer, self.hasher)
+        self.settings
+            .with(self.clock, self.tally, observer, self.hasher)
     }
 
     /// Sets a closure that is notified of transitions.
@@ -199,57 +227,23 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// Sets how keys are hashed: [`RandomState`] unless set, which prevents an attacker who can choose keys from
     /// causing collisions.
     pub fn hasher<H: BuildHasher>(self, hasher: H) -> RegistryBuilder<K, C, T, O, H> {
-        self.settings.with(self.clock, self.observer, hasher)
+        self.settings
+            .with(self.clock, self.tally, self.observer, hasher)
     }
-}
 
-impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S>
-where
-    K: Hash + Eq,
-    C: Clock,
-    T: Tally + Default,
-    S: BuildHasher,
-{
     /// Builds the registry.
     ///
     /// # Errors
     /// [`RegistryError`] says which setting does not fit, and what to do.
-    pub fn build(self) -> Result<Registry<K, C, T, O, S>, RegistryError> {
-        self.build_with(T::default)
-    }
-}
-
-impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S>
-where
-    K: Hash + Eq,
-    C: Clock,
-    S: BuildHasher,
-{
-    /// [`build`](Self::build) with memories of calls that `tally` creates, one for each slot: for memories that need
-    /// more than a default, such as the registry's own clock.
-    ///
-    /// ```
-    /// use atomic_breaker_registry::{Config, ManualClock, Ratio, Registry};
-    /// use atomic_breaker_sliding::SlidingRatio;
-    /// use std::time::Duration;
-    ///
-    /// static CLOCK: ManualClock = ManualClock::new();
-    ///
-    /// let ratio = Ratio::percent(50).within(Duration::from_secs(10));
-    /// let tenants = Registry::<u32>::builder(Config::new().failure_ratio(ratio))
-    ///     .clock(&CLOCK)
-    ///     .build_with(|| SlidingRatio::<_, 1>::by(&CLOCK))?;
-    /// # let _ = tenants;
-    /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// See [`build`](Self::build).
-    pub fn build_with<U: Tally>(
-        self,
-        mut tally: impl FnMut() -> U,
-    ) -> Result<Registry<K, C, U, O, S>, RegistryError> {
-        let settings = self.settings;
+    pub fn build<U>(self) -> Result<Registry<K, C, U, O, S>, RegistryError>
+    where
+        K: Hash + Eq,
+        C: Clock,
+        T: FnMut() -> U,
+        U: Tally,
+        S: BuildHasher,
+    {
+        let (settings, mut tally) = (self.settings, self.tally);
         check_capacity(settings.capacity)?;
         let cap = settings
             .max_shut_out
@@ -272,7 +266,7 @@ where
                 .hasher(AsHashed::default())
                 .build(),
             hasher: self.hasher,
-            places: Mutex::new(Places::new()),
+            places: Mutex::default(),
             full_until_ms: AtomicU32::new(0),
             when_full: settings.when_full,
             table,

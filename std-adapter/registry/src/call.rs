@@ -9,13 +9,8 @@ use super::{KeyedObserver, KeyedPermit, Registry};
 use crate::parts::{run, run_async};
 use atomic_breaker_resource::{Rejection, Report, ServiceError};
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
     /// Asks for the right to one call of a key. From an `Arc`, [`KeyedPermit::acquire`] gives an owned one.
     ///

@@ -3,9 +3,9 @@
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
 
-use atomic_breaker::{Breaker, Clock, Rejected, State, Tally};
+use atomic_breaker::{Clock, Rejected, State, Tally};
 
-use super::insertion::{At, MOST_LOOKS, Untouched};
+use super::insertion::{At, MOST_LOOKS};
 use super::slot::Slot;
 use super::{KeyedObserver, Registry, RegistryError};
 
@@ -58,18 +58,18 @@ impl Cap {
 /// The amount for a key all of whose calls are rejected.
 const KEY: u64 = 100;
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
     /// Whether a rejection is enforced; notifies the observer of it.
-    pub(super) fn is_enforced(&self, key: &K, rejected: Rejected) -> bool {
+    pub(super) fn is_enforced(
+        &self,
+        key: &K,
+        rejected: Rejected,
+        random: impl Fn() -> u32,
+    ) -> bool {
         let mut drawn = None;
-        let mut random = || *drawn.get_or_insert_with(|| self.clock.random());
+        let mut random = || *drawn.get_or_insert_with(&random);
         let is_enforced = self.enforcement.is_enforced(&mut random)
             && match &self.cap {
                 Some(cap) if rejected.state() != State::ForcedOpen => {
@@ -103,7 +103,7 @@ where
             return;
         }
         // The lock is held for this statement only.
-        let in_use = self.places().fresh();
+        let in_use = self.places().fresh;
         let slots = &self.slots[..in_use];
         let blocks = in_use.div_ceil(MOST_LOOKS).max(1);
         let block = cap.next.fetch_add(1, Ordering::Relaxed) % blocks;
@@ -116,9 +116,7 @@ where
     /// The share of a key's calls that its breaker itself rejects, in hundredths. A breaker whose next call would be a
     /// probe rejects no calls, even if no one calls it any more.
     fn shut_out(&self, slot: &Slot<K, T>, now: At) -> u32 {
-        let rules = &self.rules_of(slot).rules;
-        let breaker = Breaker::from_parts(&slot.word, rules, now, Untouched(&slot.tally), ());
-        let snapshot = breaker.snapshot();
+        let snapshot = self.snapshot_at(slot, now);
         match snapshot.state() {
             State::Open | State::HalfOpen if !snapshot.is_due() => KEY as u32,
             State::Returning => KEY as u32 - u32::from(snapshot.returning_percent().unwrap_or(100)),

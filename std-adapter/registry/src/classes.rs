@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU16;
 
@@ -15,47 +15,14 @@ use super::rules::{RuleTable, Ruleset};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Class(pub(super) u8);
 
-impl Class {
-    /// The class of all keys whose own class was not listed.
-    pub(super) const COMMON: Self = Self(0);
-}
-
-/// User code that returns the class of a key.
-trait Classify<K>: Send + Sync {
-    /// The index of a key's class.
-    fn index_of(&self, key: &K) -> Option<usize>;
-
-    /// The index of a class.
-    fn position(&self, class: &dyn Any) -> Option<usize>;
-}
-
-/// If it panics, the panic reaches the caller before anything has changed.
-type Classifier<K> = AssertUnwindSafe<Arc<dyn Classify<K>>>;
-
-struct Listed<Q, F> {
-    classes: Box<[Q]>,
-    class_of: F,
-}
-
-impl<K, Q, F> Classify<K> for Listed<Q, F>
-where
-    Q: PartialEq + Send + Sync + 'static,
-    F: Fn(&K) -> Q + Send + Sync,
-{
-    fn index_of(&self, key: &K) -> Option<usize> {
-        let class = (self.class_of)(key);
-        self.classes.iter().position(|listed| *listed == class)
-    }
-
-    fn position(&self, class: &dyn Any) -> Option<usize> {
-        let class: &Q = class.downcast_ref()?;
-        self.classes.iter().position(|listed| listed == class)
-    }
-}
+/// Finds the index of something in the list of classes: code of the user.
+type IndexOf<A> = Arc<dyn Fn(&A) -> Option<usize> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 /// Rules by class, as they were passed to the builder.
+#[derive(Clone)]
 pub(super) struct RulesBy<K> {
-    classify: Classifier<K>,
+    of_key: IndexOf<K>,
+    of_class: IndexOf<dyn Any>,
     configs: Vec<Config>,
     /// The index of a class that had already been listed.
     repeated: Option<usize>,
@@ -70,11 +37,14 @@ impl<K> RulesBy<K> {
         let (classes, configs): (Vec<Q>, Vec<Config>) = rules.into_iter().unzip();
         let is_repeated = |&index: &usize| classes[..index].contains(&classes[index]);
         let repeated = (0..classes.len()).find(is_repeated);
+        // If they panic, the panic reaches the caller before anything has changed.
+        let listed = Arc::new(AssertUnwindSafe(classes));
+        let class_of = AssertUnwindSafe(class_of);
+        let position = move |class: &Q| listed.iter().position(|listed| listed == class);
+        let position_of = position.clone();
         Self {
-            classify: AssertUnwindSafe(Arc::new(Listed {
-                classes: classes.into(),
-                class_of,
-            })),
+            of_key: Arc::new(move |key| position(&class_of(key))),
+            of_class: Arc::new(move |class| position_of(class.downcast_ref()?)),
             configs,
             repeated,
         }
@@ -100,18 +70,9 @@ impl<K> RulesBy<K> {
         });
         Ok(Classes {
             rules: checked.collect::<Result<_, _>>()?,
-            classify: self.classify,
+            of_key: self.of_key,
+            of_class: self.of_class,
         })
-    }
-}
-
-impl<K> Clone for RulesBy<K> {
-    fn clone(&self) -> Self {
-        Self {
-            classify: AssertUnwindSafe(Arc::clone(&self.classify)),
-            configs: self.configs.clone(),
-            repeated: self.repeated,
-        }
     }
 }
 
@@ -123,21 +84,22 @@ impl<K> fmt::Debug for RulesBy<K> {
 
 /// Rules by class, as a registry has them.
 pub(super) struct Classes<K> {
-    classify: Classifier<K>,
+    of_key: IndexOf<K>,
+    of_class: IndexOf<dyn Any>,
     rules: Box<[AtomicU16]>,
 }
 
 impl<K> Classes<K> {
     /// The class of a key. Must not run under the lock of the registry, because this is user code.
     pub(super) fn of(&self, key: &K) -> Class {
-        let index = self.classify.index_of(key);
+        let index = (self.of_key)(key);
         // In range: the number of classes was checked when the registry was built.
-        index.map_or(Class::COMMON, |index| Class(index as u8 + 1))
+        index.map_or(Class::default(), |index| Class(index as u8 + 1))
     }
 
     /// Where the rules of a class are, if it was listed.
     pub(super) fn find(&self, class: &dyn Any) -> Option<&AtomicU16> {
-        self.rules.get(self.classify.position(class)?)
+        self.rules.get((self.of_class)(class)?)
     }
 
     /// Where the rules of a class are, if they are not the common ones.

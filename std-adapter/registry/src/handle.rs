@@ -1,15 +1,15 @@
 //! Handles that lead to a registry.
 
 use std::hash::{BuildHasher, Hash};
-use std::sync::Arc;
+use std::ops::Deref;
 
 use atomic_breaker::{Clock, Tally};
 
 use super::{KeyedObserver, Registry};
 
-/// A handle that always leads to the same [`Registry`]: a reference or an `Arc`.
-#[expect(clippy::type_complexity, reason = "all the parts of a registry")]
-pub trait AnyRegistry {
+/// A handle that always leads to the same [`Registry`]: a reference, an `Arc`, or a type of your own that dereferences to
+/// one.
+pub trait AnyRegistry: Deref<Target = RegistryOf<Self>> {
     /// Its keys.
     type Key: Hash + Eq + Clone;
     /// Its clock.
@@ -20,15 +20,20 @@ pub trait AnyRegistry {
     type Observer: KeyedObserver<Self::Key>;
     /// Its hasher.
     type Hasher: BuildHasher;
-
-    /// The registry itself.
-    fn as_registry(
-        &self,
-    ) -> &Registry<Self::Key, Self::Clock, Self::Tally, Self::Observer, Self::Hasher>;
 }
 
-impl<K, C, T, O, S> AnyRegistry for Registry<K, C, T, O, S>
+/// The registry to which a handle leads.
+pub type RegistryOf<H> = Registry<
+    <H as AnyRegistry>::Key,
+    <H as AnyRegistry>::Clock,
+    <H as AnyRegistry>::Tally,
+    <H as AnyRegistry>::Observer,
+    <H as AnyRegistry>::Hasher,
+>;
+
+impl<H, K, C, T, O, S> AnyRegistry for H
 where
+    H: Deref<Target = Registry<K, C, T, O, S>>,
     K: Hash + Eq + Clone,
     C: Clock,
     T: Tally,
@@ -40,30 +45,4 @@ where
     type Tally = T;
     type Observer = O;
     type Hasher = S;
-
-    #[inline]
-    fn as_registry(&self) -> &Self {
-        self
-    }
 }
-
-macro_rules! forward_registry {
-    ($($pointer:ty),*) => {$(
-        impl<R: AnyRegistry> AnyRegistry for $pointer {
-            type Key = R::Key;
-            type Clock = R::Clock;
-            type Tally = R::Tally;
-            type Observer = R::Observer;
-            type Hasher = R::Hasher;
-
-            #[inline]
-            fn as_registry(
-                &self,
-            ) -> &Registry<Self::Key, Self::Clock, Self::Tally, Self::Observer, Self::Hasher> {
-                (**self).as_registry()
-            }
-        }
-    )*};
-}
-
-forward_registry!(&R, Arc<R>);

@@ -10,9 +10,7 @@ use atomic_breaker::Failure;
 
 use super::error::check_capacity;
 use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
-use atomic_breaker_resource::{
-    Admit, AdmitShared, Counted, CountsCalls, InFlightPermit, Rejection,
-};
+use atomic_breaker_resource::{Admit, AdmitShared, CountsCalls, InFlightPermit, Rejection};
 
 /// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first
 /// of its calls has timed out, and the others are not affected. Wraps a [`ByKey`](super::ByKey) or, for hosts, a
@@ -42,19 +40,17 @@ use atomic_breaker_resource::{
 /// # drop(hanging);
 /// ```
 ///
-/// The call that would be one too many trips the breaker and is rejected; probes are not limited, because the breaker
-/// bounds them itself. Calls that hang keep counting until they end, so give them a time limit. A call ends when its
-/// permit is reported or dropped: where that happens at the end of a body, responses that are still being read count as
-/// well.
+/// The call that would be one too many trips the breaker of its key and is rejected, as [there](crate::InFlightLimit). A
+/// call ends when its permit is reported or dropped: where that happens at the end of a body, responses that are still
+/// being read count as well.
 ///
 /// Never more than the limit are in flight, except for probes, calls that pass in shadow mode or because the registry
-/// is full, and keys for which there is no [room](Self::for_keys). Each call is counted before it is decided on, so if
-/// several begin at the same time and together exceed the limit, all of them may be rejected. A call writes to a word
-/// that is shared by all threads with calls of its key.
+/// is full, and keys for which there is no [room](Self::for_keys). A call writes to a word that is shared by all threads
+/// with calls of its key.
 #[derive(Debug)]
 pub struct InFlightByKey<A> {
     admit: A,
-    counts: InFlightCounts,
+    counts: Arc<InFlightCounts>,
 }
 
 /// Unless set, as many as a registry has slots.
@@ -72,7 +68,7 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
         );
         Self {
             admit,
-            counts: InFlightCounts::new(KEYS, limit),
+            counts: Arc::new(InFlightCounts::new(KEYS, limit)),
         }
     }
 
@@ -88,7 +84,7 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
             check_capacity(keys).is_ok(),
             "calls in flight are counted for 1 to 16,777,216 keys at a time"
         );
-        self.counts = InFlightCounts::new(keys, self.counts.most());
+        self.counts = Arc::new(InFlightCounts::new(keys, self.counts.most));
         self
     }
 
@@ -103,46 +99,24 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
     }
 }
 
-impl<A> CountsCalls for InFlightByKey<A> {
-    fn most(&self) -> u32 {
-        self.counts.most()
-    }
-
-    fn end(&self, place: usize) {
-        self.counts.end(place);
-    }
-}
-
-fn admit<Q, H, A, R>(limit: H, request: &Q) -> Result<InFlightPermit<H, KeyedPermit<R>>, Rejection>
-where
-    Q: ?Sized,
-    H: Deref<Target = InFlightByKey<A>>,
-    A: Admit<Q, Permit = KeyedPermit<R>>,
-    R: AnyRegistry,
-{
-    let permit = limit.admit.admit(request)?;
-    let begun = limit.counts.begin(permit.key());
-    limited(limit, begun, permit)
-}
-
 impl<Q, A, R> AdmitShared<Q> for InFlightByKey<A>
 where
     Q: ?Sized,
-    A: KeyedAdmit<Registry = R> + Admit<Q, Permit = KeyedPermit<R>>,
-    R: AnyRegistry,
+    A: Admit<Q, Permit = KeyedPermit<R>>,
+    R: AnyRegistry + Clone,
 {
     type ByRef<'a>
-        = InFlightPermit<&'a Self, KeyedPermit<R>>
+        = InFlightPermit<&'a InFlightCounts, A::Permit>
     where
         Self: 'a;
-    type ByArc = InFlightPermit<Arc<Self>, KeyedPermit<R>>;
+    type ByArc = InFlightPermit<Arc<InFlightCounts>, A::Permit>;
 
     fn admit_by_ref<'a>(&'a self, request: &Q) -> Result<Self::ByRef<'a>, Rejection> {
-        admit(self, request)
+        InFlightCounts::limit(&*self.counts, self.admit.admit(request)?)
     }
 
     fn admit_by_arc(self: &Arc<Self>, request: &Q) -> Result<Self::ByArc, Rejection> {
-        admit(Arc::clone(self), request)
+        InFlightCounts::limit(Arc::clone(&self.counts), self.admit.admit(request)?)
     }
 }
 
@@ -192,7 +166,7 @@ impl InFlightCounts {
     }
 
     /// Counts a call of a key. Returns where, if there is room, and whether it is one too many.
-    pub(super) fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
+    fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
         let (row, tag) = self.row_of(key);
         let words = &self.rows[row].0;
         loop {
@@ -236,10 +210,12 @@ impl InFlightCounts {
     ) -> Result<InFlightPermit<L, KeyedPermit<H>>, Rejection>
     where
         L: Deref<Target = Self>,
-        H: AnyRegistry,
+        H: AnyRegistry + Clone,
     {
         let begun = counts.begin(permit.key());
-        limited(counts, begun, permit)
+        InFlightPermit::limited(counts, begun, permit, |_, permit, why| {
+            permit.ask_again(Failure::tripping().into(), || why)
+        })
     }
 
     /// Adds up all words of a key: two calls that begin at the same moment may have taken one each.
@@ -270,20 +246,4 @@ impl fmt::Debug for InFlightCounts {
             .field("words", &(self.rows.len() * WORDS))
             .finish_non_exhaustive()
     }
-}
-
-/// Limits a call of a key that was admitted, and counted as [`begin`](InFlightCounts::begin) says.
-pub(super) fn limited<L, H>(
-    limit: L,
-    (place, is_too_many): (Option<usize>, bool),
-    permit: KeyedPermit<H>,
-) -> Result<InFlightPermit<L, KeyedPermit<H>>, Rejection>
-where
-    L: Deref<Target: CountsCalls>,
-    H: AnyRegistry,
-{
-    let counted = Counted::new(limit, place);
-    InFlightPermit::limited(counted, permit, is_too_many, |_, permit, why| {
-        permit.ask_again(Failure::tripping().into(), || why)
-    })
 }

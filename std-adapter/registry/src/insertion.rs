@@ -3,12 +3,9 @@
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use atomic_breaker::{
-    Breaker, Clock, Ratio, Snapshot, State, Tally,
-    tally::{Call, Verdict},
-    word::AtomicU64,
-};
+use atomic_breaker::{Breaker, Clock, Snapshot, State, Tally};
 
 use super::classes::Class;
 use super::named::{Named, Wanted};
@@ -19,30 +16,14 @@ use crate::parts::OnDrop;
 use crate::registry::Place;
 
 /// Which slots are free, and where the search for a victim goes on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Slots below this one have been given away at least once.
-    fresh: usize,
+    /// How many slots have been given away at least once; they are the first ones.
+    pub(super) fresh: usize,
     /// A slot that was taken from its key and has no new key yet.
     spare: Option<usize>,
     walk: Walk,
     stays: Stays,
-}
-
-impl Places {
-    pub(super) fn new() -> Self {
-        Self {
-            fresh: 0,
-            spare: None,
-            walk: Walk::new(),
-            stays: Stays::new(),
-        }
-    }
-
-    /// How many slots have been given away at least once; they are the first ones.
-    pub(super) const fn fresh(&self) -> usize {
-        self.fresh
-    }
 }
 
 /// How many keys that may be forgotten are compared.
@@ -50,6 +31,9 @@ const CANDIDATES: usize = 16;
 
 /// The most slots that one search looks at, because it holds the lock.
 pub(super) const MOST_LOOKS: usize = 1_024;
+
+/// How long a rejected caller should wait; the search for room is repeated at least this often.
+pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
 
 /// What a slot is worth to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,13 +49,8 @@ enum Worth {
     Kept,
 }
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
     pub(super) fn places(&self) -> MutexGuard<'_, Places> {
         // The work done under the lock leaves the data consistent, even if code of a key, the clock or a tally panics.
@@ -187,19 +166,23 @@ where
             return Worth::Kept;
         }
         let ruleset = self.rules_of(slot);
-        // A copy of the word, which is retired to find out whether the slot's own word can be.
-        let word = AtomicU64::new(self.breaker(slot, ()).to_bits());
-        let copy = Breaker::from_parts(&word, &ruleset.rules, now, Untouched(&slot.tally), ());
-        let snapshot = copy.snapshot();
+        let snapshot = self.snapshot_at(slot, now);
         match snapshot.state() {
             State::Closed if snapshot.failures() > 0 => Worth::Little,
             // A tally remembers something against it.
             State::Closed if ruleset.is_eager && slot.has_failed() => Worth::Little,
             State::Closed => Worth::Nothing,
             State::Open if !is_long_over(&snapshot, now) => Worth::Kept,
-            _ if copy.retire() => Worth::Some,
+            State::ForcedOpen | State::Disabled => Worth::Kept,
+            _ if snapshot.wait().is_none() => Worth::Some,
             _ => Worth::Kept,
         }
+    }
+
+    /// What the breaker of a slot says at a time that was read before.
+    pub(super) fn snapshot_at(&self, slot: &Slot<K, T>, now: At) -> Snapshot {
+        let rules = &self.rules_of(slot).rules;
+        Breaker::from_parts(&slot.word, rules, now, &slot.tally, ()).snapshot()
     }
 
     /// Takes the slot from its key, unless the key has opened meanwhile.
@@ -225,6 +208,60 @@ where
         self.evicted.fetch_add(1, Ordering::Relaxed);
         true
     }
+
+    pub(super) fn count_unguarded(&self) {
+        // A counter on which nothing else depends.
+        self.unguarded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether no slot was available recently, and none is available now.
+    #[inline]
+    pub(super) fn is_known_to_be_full(&self) -> bool {
+        self.full_until_ms.load(Ordering::Relaxed) != 0 && !self.has_room_again()
+    }
+
+    #[cold]
+    fn has_room_again(&self) -> bool {
+        if self.is_noted_as_full() {
+            return false;
+        }
+        let mut places = self.places();
+        // Another thread may have found that out while this one waited.
+        if self.is_noted_as_full() {
+            return false;
+        }
+        if self.has_room(&mut places) {
+            self.full_until_ms.store(0, Ordering::Relaxed);
+            return true;
+        }
+        self.note_full();
+        false
+    }
+
+    /// Whether a search for a slot has just found none.
+    pub(super) fn is_noted_as_full(&self) -> bool {
+        let until_ms = self.full_until_ms.load(Ordering::Relaxed);
+        until_ms != 0 && self.is_ahead(until_ms, self.clock.now_ms())
+    }
+
+    /// Whether a recently set time is still ahead.
+    pub(super) fn is_ahead(&self, until_ms: u32, now_ms: u32) -> bool {
+        // Further ahead than was set: it has passed, perhaps long ago, or the clock stepped back.
+        (1..=self.step_ms()).contains(&until_ms.wrapping_sub(now_ms))
+    }
+
+    /// Prevents another search for a slot for a moment.
+    pub(super) fn note_full(&self) {
+        let until_ms = self.clock.now_ms().wrapping_add(self.step_ms());
+        self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
+    }
+
+    /// How long a look at some of the slots stays valid, such as a search that found no slot: at most a tenth of a
+    /// second, and short enough for all slots to be looked at within a second.
+    pub(super) fn step_ms(&self) -> u32 {
+        let share = 1_000 * MOST_LOOKS / self.capacity();
+        share.clamp(1, 100) as u32
+    }
 }
 
 /// Whether the open time has been over for as long as it lasted.
@@ -237,7 +274,7 @@ fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
     snapshot.is_due() && since_ms >= 2 * open_for.as_millis()
 }
 
-/// The time of a search: read once.
+/// A time that is read once for several slots.
 #[derive(Clone, Copy)]
 pub(super) struct At(pub(super) u32);
 
@@ -245,27 +282,4 @@ impl Clock for At {
     fn now_ms(&self) -> u32 {
         self.0
     }
-}
-
-/// A tally for a copy of the word: it leaves the real one unchanged.
-pub(super) struct Untouched<'a, T>(pub(super) &'a T);
-
-impl<T: Tally> Tally for Untouched<'_, T> {
-    fn max_calls(&self) -> u32 {
-        self.0.max_calls()
-    }
-
-    fn max_within_ms(&self) -> u32 {
-        self.0.max_within_ms()
-    }
-
-    fn has_rule(&self) -> bool {
-        self.0.has_rule()
-    }
-
-    fn record(&self, _: Call, _: Option<Ratio>) -> Verdict {
-        Verdict::Keep
-    }
-
-    fn clear(&self) {}
 }

@@ -1,5 +1,6 @@
 //! Observers of what happens to the keys of a registry.
 
+use std::iter::once;
 use std::sync::Arc;
 
 use atomic_breaker::{Outcome, Present, Rejected, Transition};
@@ -73,94 +74,82 @@ impl<K> KeyedObserver<K> for () {
     }
 }
 
-/// The methods of an observer that passes all notifications on; `$to` says to whom.
-macro_rules! pass_on {
-    ($self:ident, $to:ident) => {
-        fn transition(&$self, key: &K, transition: &Transition) {
-            $to!($self, transition(key, transition));
-        }
-
-        fn changed(&$self, key: &K, transition: &Transition, present: Present<'_>) {
-            $to!($self, changed(key, transition, present));
-        }
-
-        fn opened(&$self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
-            $to!($self, opened(key, transition, present, last_failure));
-        }
-
-        fn rejected(&$self, key: &K, rejected: Rejected) {
-            $to!($self, rejected(key, rejected));
-        }
-
-        fn would_reject(&$self, key: &K, rejected: Rejected) {
-            $to!($self, would_reject(key, rejected));
-        }
-
-        #[inline]
-        fn outcome(&$self, key: &K, outcome: Outcome) {
-            $to!($self, outcome(key, outcome));
-        }
-
-        #[inline]
-        fn cancelled(&$self, key: &K) {
-            $to!($self, cancelled(key));
-        }
-    };
-}
-
-macro_rules! to_both {
-    ($pair:ident, $($call:tt)*) => {
-        let (first, second) = $pair;
-        first.$($call)*;
-        second.$($call)*;
-    };
-}
-
-macro_rules! to_pointee {
-    ($pointer:ident, $($call:tt)*) => {
-        (**$pointer).$($call)*;
-    };
-}
-
-macro_rules! to_some {
-    ($option:ident, $($call:tt)*) => {
-        if let Some(observer) = $option {
-            observer.$($call)*;
-        }
-    };
-}
-
-impl<K, A: KeyedObserver<K>, B: KeyedObserver<K>> KeyedObserver<K> for (A, B) {
-    #[inline]
-    fn is_listening(&self) -> bool {
-        self.0.is_listening() || self.1.is_listening()
-    }
-
-    pass_on!(self, to_both);
-}
-
-macro_rules! forward_pointer {
-    ($($pointer:ty),*) => {$(
-        impl<K, O: KeyedObserver<K> + ?Sized> KeyedObserver<K> for $pointer {
+/// Observers that consist of others: of those over which each `$part` iterates.
+macro_rules! forward_observer {
+    ($([$($generics:tt)*] $whole:ty: |$it:ident| $($part:expr),+;)*) => {$(
+        impl<K, $($generics)*> KeyedObserver<K> for $whole {
             #[inline]
             fn is_listening(&self) -> bool {
-                (**self).is_listening()
+                let $it = self;
+                $($part.any(|observer| observer.is_listening()))||+
             }
 
-            pass_on!(self, to_pointee);
+            fn transition(&self, key: &K, transition: &Transition) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.transition(key, transition);
+                })+
+            }
+
+            fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.changed(key, transition, present);
+                })+
+            }
+
+            fn opened(
+                &self,
+                key: &K,
+                transition: &Transition,
+                present: Present<'_>,
+                last_failure: &str,
+            ) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.opened(key, transition, present, last_failure);
+                })+
+            }
+
+            fn rejected(&self, key: &K, rejected: Rejected) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.rejected(key, rejected);
+                })+
+            }
+
+            fn would_reject(&self, key: &K, rejected: Rejected) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.would_reject(key, rejected);
+                })+
+            }
+
+            #[inline]
+            fn outcome(&self, key: &K, outcome: Outcome) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.outcome(key, outcome);
+                })+
+            }
+
+            #[inline]
+            fn cancelled(&self, key: &K) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.cancelled(key);
+                })+
+            }
         }
     )*};
 }
 
-forward_pointer!(&O, Arc<O>, Box<O>);
-
-impl<K, O: KeyedObserver<K>> KeyedObserver<K> for Option<O> {
-    #[inline]
-    fn is_listening(&self) -> bool {
-        self.as_ref().is_some_and(KeyedObserver::is_listening)
-    }
-
-    pass_on!(self, to_some);
+forward_observer! {
+    [O: KeyedObserver<K>] Option<O>: |it| it.iter();
+    [A: KeyedObserver<K>, B: KeyedObserver<K>] (A, B): |it| once(&it.0), once(&it.1);
+    [O: KeyedObserver<K> + ?Sized] &O: |it| once(&**it);
+    [O: KeyedObserver<K> + ?Sized] Box<O>: |it| once(&**it);
+    [O: KeyedObserver<K> + ?Sized] Arc<O>: |it| once(&**it);
 }
 
 /// A closure that is notified of transitions.

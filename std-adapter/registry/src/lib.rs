@@ -9,12 +9,12 @@
 //! | `rules`, `classes` | the rules of keys, replaceable at run time; rules chosen by a function of the key |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
 //! | `handle`, `call` | handles that lead to a registry; calls of a key |
-//! | `granted`, `admission`, `permit`, `report`, `absent` | admitting a call of a key; its permit; what changes when it ends, including where the key had no slot when it began |
-//! | `full`, `cap` | when no slot is available; when too many keys are shut out |
-//! | `insertion`, `walk` | which keys get a slot, and which lose it; the order in which slots are looked at, and which keys stay longer |
+//! | `admission`, `permit`, `report` | admitting a call of a key; its permit; what changes when it ends, including where the key had no slot when it began |
+//! | `cap` | when too many keys are shut out |
+//! | `insertion`, `walk` | which keys get a slot, and which lose it, or that none is available; the order in which slots are looked at, and which keys stay longer |
 //! | `named`, `key_name` | keys with their hashes; keys that can be read back from their text |
 //! | `operation`, `set_config` | what an operator sees and does; replacing rules |
-//! | `keyed_observer`, `explained` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
+//! | `keyed_observer`, `keyed` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
 //! | `waiting` (`tokio`) | waiting for a key, and retrying |
 //! | `by_key` | one breaker per key of a request, for layers |
 //! | `in_flight` | a limit on the calls in flight of each key, which trips the breaker |
@@ -25,7 +25,6 @@
 #[cfg(not(target_has_atomic = "64"))]
 compile_error!("atomic-breaker-registry needs 64-bit atomics, which this target does not have");
 
-mod absent;
 mod admission;
 mod builder;
 mod by_key;
@@ -33,13 +32,11 @@ mod call;
 mod cap;
 mod classes;
 mod error;
-mod explained;
-mod full;
-mod granted;
 mod handle;
 mod in_flight;
 mod insertion;
 mod key_name;
+mod keyed;
 mod keyed_observer;
 mod named;
 mod operation;
@@ -60,10 +57,10 @@ pub use atomic_breaker_resource::*;
 pub use builder::{RegistryBuilder, WhenFull};
 pub use by_key::{ByKey, KeyedAdmit};
 pub use error::RegistryError;
-pub use explained::Keyed;
-pub use handle::AnyRegistry;
+pub use handle::{AnyRegistry, RegistryOf};
 pub use in_flight::{InFlightByKey, InFlightCounts};
 pub use key_name::KeyName;
+pub use keyed::Keyed;
 pub use keyed_observer::{KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use atomic_breaker::{Clock, Snapshot, Tally};
 
 use super::admission::KeyBreaker;
-use super::explained::Keyed;
+use super::keyed::Keyed;
 use super::slot::Slot;
 use super::{KeyedObserver, Registry, RegistryError};
 use crate::parts::OnDrop;
@@ -41,36 +41,26 @@ pub struct RegistryStats {
     pub unguarded: u64,
 }
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
-    /// Returns all keys that have a slot, with their current states. Each entry is consistent in itself; keys may
-    /// change while others are being read.
-    pub fn entries(&self) -> Vec<Entry<K>> {
-        self.iter_entries().collect()
-    }
-
-    /// [`entries`](Self::entries), one after another: each key is read when its turn comes. Keys that get a slot
-    /// meanwhile are missing, and no key appears twice. Calls of keys do not wait for this.
+    /// Returns all keys that have a slot, one after another: each is read when its turn comes, and each entry is
+    /// consistent in itself. Keys that get a slot meanwhile are missing, and no key appears twice. Calls of keys do not
+    /// wait for this.
     ///
     /// ```
     /// use atomic_breaker_registry::{Config, Registry, State};
     ///
     /// let hosts = Registry::new(Config::new().consecutive_failures(1))?;
     /// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
-    /// assert_eq!(hosts.iter_entries().filter(|host| host.snapshot.state() == State::Open).count(), 1);
+    /// assert_eq!(hosts.entries().filter(|host| host.snapshot.state() == State::Open).count(), 1);
     /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
     /// ```
-    pub fn iter_entries(&self) -> impl Iterator<Item = Entry<K>> {
+    pub fn entries(&self) -> impl Iterator<Item = Entry<K>> {
         // Slots that were never given away need not be looked at; a key that gets one meanwhile may already have been
         // seen in another slot.
         let places = self.places();
-        let (slots, newest) = (&self.slots[..places.fresh()], self.newest());
+        let (slots, newest) = (&self.slots[..places.fresh], self.newest());
         drop(places);
         slots
             .iter()
@@ -93,7 +83,7 @@ where
             let entry = Entry {
                 snapshot: self.breaker(slot, ()).snapshot(),
                 last_failure: slot.last_failure.get(),
-                has_own_rules: slot.choice().own().is_some(),
+                has_own_rules: slot.own_rules().is_some(),
                 key: Arc::clone(&key),
             };
             // Within one turn the slot first belongs to the key that is being evicted, then to the next.

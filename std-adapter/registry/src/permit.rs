@@ -1,12 +1,58 @@
-//! The right to one call of a key.
+//! The right to one call of a key, and what was granted to the call.
 
 use std::fmt;
 
-use atomic_breaker::{Failure, Outcome, Transition};
+use atomic_breaker::{Clock, Failure, Outcome, Token, Transition};
 
-use super::AnyRegistry;
-use super::granted::{Granted, Kind};
+use super::{AnyRegistry, RegistryOf};
+use crate::registry::Place;
 use atomic_breaker_resource::{AnyPermit, Rejection, parts::Begun};
+
+/// What was granted to a call of a key.
+///
+/// Flat, because it is moved at each step of a call: the fields of an enum are moved in pieces that do not
+/// match the preceding writes, and the processor stalls on each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Granted {
+    pub(super) kind: Kind,
+    /// 0 if the call is not measured.
+    pub(super) started_ms: u32,
+    /// Used by [`Admitted`](Kind::Admitted) and [`Probe`](Kind::Probe).
+    pub(super) place: Place,
+    /// The word when it was granted; for [`Absent`](Kind::Absent), how many keys had got a slot.
+    pub(super) bits: u64,
+}
+
+/// What granted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Kind {
+    /// By the breaker of a slot.
+    Admitted,
+    /// By the breaker of a slot, as a probe.
+    Probe,
+    /// The key has no slot.
+    Absent,
+    /// The call should have been rejected, and is not reported.
+    Unguarded,
+    /// Already reported.
+    Ended,
+}
+
+impl Granted {
+    pub(super) const UNGUARDED: Self = Self {
+        kind: Kind::Unguarded,
+        started_ms: 0,
+        place: Place::NONE,
+        bits: 0,
+    };
+
+    /// The token of an admitted call or a probe.
+    #[inline]
+    pub(super) const fn token(self) -> Token<u64> {
+        Token::from_raw(self.bits, self.started_ms)
+    }
+}
 
 /// The right to one call of a key. Dropping it cancels it. `H` leads to the registry: a reference or an `Arc`.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
@@ -29,8 +75,23 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         reason = "a permit that is handed through memory costs more than all else here"
     )]
     pub fn acquire(handle: H, key: H::Key) -> Result<Self, Rejection> {
+        Self::acquire_by(handle, key, |registry| registry.clock.random())
+    }
+
+    /// [`acquire`](Self::acquire) with another source of the random number that decides whether a rejection is enforced.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as above")]
+    pub(super) fn acquire_by(
+        handle: H,
+        key: H::Key,
+        random: impl Fn(&RegistryOf<H>) -> u32,
+    ) -> Result<Self, Rejection> {
         let begun = Begun::now();
-        let granted = handle.as_registry().admit(&key)?;
+        let registry = &*handle;
+        let granted = match registry.admit_at_once(&key) {
+            Ok(granted) => granted,
+            Err(pending) => registry.admit(&key, pending, || random(registry))?,
+        };
         Ok(Self {
             handle,
             key,
@@ -38,18 +99,6 @@ impl<H: AnyRegistry> KeyedPermit<H> {
             begun,
             fails_when_dropped: false,
         })
-    }
-
-    /// The permit of a call that should have been rejected, but passes.
-    #[cfg(feature = "tokio")]
-    pub(super) fn unguarded(handle: H, key: H::Key) -> Self {
-        Self {
-            handle,
-            key,
-            granted: Granted::UNGUARDED,
-            begun: Begun::now(),
-            fails_when_dropped: false,
-        }
     }
 
     /// Makes the permit count as failed if it is dropped without a report, like
@@ -74,30 +123,25 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         mut self,
         outcome: Outcome,
         why: impl FnOnce() -> String,
-    ) -> Result<Self, Rejection> {
-        self.end(outcome, Some(why));
-        self.begun = Begun::now();
-        self.granted = self.handle.as_registry().admit(&self.key)?;
-        Ok(self)
+    ) -> Result<Self, Rejection>
+    where
+        H: Clone,
+    {
+        self.end(Some(outcome), Some(why));
+        Self::acquire(self.handle.clone(), self.key.clone())
     }
 
+    /// Reports the outcome, or that the call was cancelled.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     fn end(
         &mut self,
-        outcome: Outcome,
+        outcome: Option<Outcome>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        let granted = self.take();
-        let registry = self.handle.as_registry();
-        registry.report(&self.key, granted, outcome, why)
-    }
-
-    #[inline]
-    const fn take(&mut self) -> Granted {
         let granted = self.granted;
         self.granted.kind = Kind::Ended;
-        granted
+        self.handle.report(&self.key, granted, outcome, why)
     }
 }
 
@@ -105,7 +149,7 @@ impl<H: AnyRegistry> AnyPermit for KeyedPermit<H> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     fn report(mut self, outcome: Outcome) -> Option<Transition> {
-        self.end(outcome, None::<fn() -> String>)
+        self.end(Some(outcome), None::<fn() -> String>)
     }
 
     #[inline]
@@ -114,20 +158,12 @@ impl<H: AnyRegistry> AnyPermit for KeyedPermit<H> {
         outcome: Outcome,
         why: impl FnOnce() -> String,
     ) -> Option<Transition> {
-        self.end(outcome, Some(why))
+        self.end(Some(outcome), Some(why))
     }
 
-    fn report_shared(
-        mut self,
-        outcome: Outcome,
-        why: impl FnOnce() -> String,
-    ) -> Option<Transition> {
-        let counts = !self.is_admitted()
-            || self
-                .handle
-                .as_registry()
-                .counts_shared(&self.key, self.begun);
-        self.end(if counts { outcome } else { Outcome::Ignored }, Some(why))
+    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        let counts = !self.is_admitted() || self.handle.counts_shared(&self.key, self.begun);
+        self.report_because(if counts { outcome } else { Outcome::Ignored }, why)
     }
 
     fn is_probe(&self) -> bool {
@@ -142,14 +178,9 @@ impl<H: AnyRegistry> AnyPermit for KeyedPermit<H> {
 impl<H: AnyRegistry> Drop for KeyedPermit<H> {
     #[inline]
     fn drop(&mut self) {
-        if self.granted.kind == Kind::Ended {
-            return;
-        }
-        if self.fails_when_dropped {
-            self.end(Failure::new().into(), None::<fn() -> String>);
-        } else {
-            let granted = self.take();
-            self.handle.as_registry().cancel(&self.key, granted);
+        if self.granted.kind != Kind::Ended {
+            let outcome = self.fails_when_dropped.then(|| Failure::new().into());
+            self.end(outcome, None::<fn() -> String>);
         }
     }
 }

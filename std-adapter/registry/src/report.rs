@@ -1,38 +1,33 @@
-//! What changes when a call of a key is reported.
+//! What changes when a call of a key ends, including where the key had no slot when it began.
 
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hash};
-use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use atomic_breaker::{Clock, Failure, Outcome, State, Tally, Token, Transition};
+use atomic_breaker::{Clock, Failure, Outcome, Present, State, Tally, Token, Transition};
 
-use super::explained::{Explained, Keyed, Words};
-use super::granted::{Granted, Kind};
+use super::keyed::{Explained, Keyed};
+use super::permit::{Granted, Kind};
 use super::slot::Slot;
-use super::{KeyedObserver, Registry};
+use super::{KeyedObserver, Registry, WhenFull};
 use crate::registry::Place;
-use crate::words::too_slow;
+use crate::words::{too_slow, without_secrets};
+use atomic_breaker_resource::parts::Begun;
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
+    /// Reports the outcome, or that the call was cancelled.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     pub(super) fn report(
         &self,
         key: &K,
         granted: Granted,
-        outcome: Outcome,
+        outcome: Option<Outcome>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        // The words about a response do not say how long it took.
-        let why = why.filter(|_| outcome != Outcome::Success);
         match granted.kind {
             Kind::Admitted | Kind::Probe => {
                 let place = granted.place;
@@ -44,26 +39,15 @@ where
                 // A success causes no transition if the call was not measured and was granted when no probes were in
                 // flight.
                 let is_plain = granted.kind == Kind::Admitted
-                    && granted.started_ms.is_none()
-                    && outcome == Outcome::Success;
-                if self.observer.is_listening() && !is_plain {
+                    && granted.started_ms == 0
+                    && outcome == Some(Outcome::Success);
+                if !is_plain {
                     return self.report_observed(key, place, granted.token(), outcome, why);
                 }
-                let made = self
-                    .breaker(slot, ())
-                    .resume(granted.token())
-                    .report(outcome);
-                if !is_plain {
-                    self.note(slot, granted.token(), outcome);
-                }
-                self.notify_outcome(key, outcome);
-                let made = made?;
-                // Not passed by reference: the grant would then have to be in memory on every other path, too.
-                let started_ms = granted.started_ms;
-                let took = move || self.too_slow(slot, started_ms);
-                let words = Words::new(why, slow_if_success(outcome, &took));
-                self.explain(place, slot, &made, &words);
-                Some(made)
+                let breaker = self.breaker(slot, ());
+                let made = breaker.resume(granted.token()).report(Outcome::Success);
+                self.notify(key, outcome);
+                made
             }
             Kind::Absent => self.report_absent(key, granted, outcome, why),
             Kind::Unguarded | Kind::Ended => None,
@@ -73,165 +57,184 @@ where
     /// Reports an admitted call or a probe. The grant is passed in registers: behind a pointer it would first have to
     /// be written to memory on every other path, too.
     #[inline(never)]
-    pub(super) fn report_observed(
+    fn report_observed(
         &self,
         key: &K,
         place: Place,
         token: Token<u64>,
-        outcome: Outcome,
+        outcome: Option<Outcome>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let slot = &self.slots[place.slot()];
         let (granted, started_ms) = token.into_raw();
-        let took = || self.too_slow(slot, NonZeroU32::new(started_ms));
-        let words = Words::new(why, slow_if_success(outcome, &took));
-        let breaker = self.breaker(slot, self.observer_of(key, place, &words));
-        let made = breaker
-            .resume(Token::from_raw(granted, started_ms))
-            .report(outcome);
-        self.note(slot, Token::from_raw(granted, started_ms), outcome);
-        let made = made?;
-        self.explain(place, slot, &made, &words);
-        Some(made)
-    }
-
-    /// Notes that a key has failed, if it has.
-    #[inline]
-    fn note(&self, slot: &Slot<K, T>, token: Token<u64>, outcome: Outcome) {
-        let (granted, started_ms) = token.into_raw();
-        // A measured success may have been too slow, which shows in the word.
+        let why = Cell::new(why);
+        let explain = |made: &Transition, present: Present<'_>| {
+            if made.to != State::Open {
+                return None;
+            }
+            let words = match outcome {
+                // Only a success that took too long opens a breaker, and the words about a response do not say so.
+                Some(Outcome::Success) => Some(self.too_slow(slot, started_ms)),
+                Some(_) => why.take().map(|why| without_secrets(&why())),
+                None => Some("hung until it was cancelled".to_owned()),
+            };
+            slot.last_failure.set(made, present, words.as_deref());
+            // The slot may have changed hands meanwhile, and words of one key must not appear under another.
+            if !self.is_still(place, slot) {
+                slot.last_failure.clear();
+            }
+            words
+        };
+        let observer = Explained {
+            keyed: Keyed {
+                key,
+                observer: &self.observer,
+            },
+            explain,
+            is_shared: place.slot() == self.capacity(),
+        };
+        let breaker = self.breaker(slot, observer);
+        let permit = breaker.resume(Token::from_raw(granted, started_ms));
+        let made = match outcome {
+            Some(outcome) => permit.report(outcome),
+            None => permit.cancel(),
+        };
+        // A measured call may have been too slow, which shows in the word.
+        let has_changed = || started_ms != 0 && slot.word.load(Ordering::Relaxed) != granted;
         let has_failed = match outcome {
-            Outcome::Failure(_) => true,
-            Outcome::Success => started_ms != 0 && slot.word.load(Ordering::Relaxed) != granted,
-            Outcome::Ignored => false,
+            Some(Outcome::Failure(_)) => true,
+            Some(Outcome::Success) => has_changed(),
+            Some(Outcome::Ignored) => false,
+            None => made.is_some() || has_changed(),
         };
         if has_failed {
             slot.note_failure(self.newest());
+        }
+        made
+    }
+
+    /// A call whose key had no slot when it began. It changes something only if it has failed, was slow, or succeeded and
+    /// the key has got a slot since; then it is reported as if it had been admitted when the key got the slot.
+    #[inline]
+    fn report_absent(
+        &self,
+        key: &K,
+        granted: Granted,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let counts = match outcome {
+            Some(Outcome::Failure(failure)) => failure.weight() > 0 || failure.is_tripping(),
+            Some(Outcome::Ignored) => false,
+            Some(Outcome::Success) | None => self.was_slow(key, granted.started_ms),
+        };
+        // A counter: unchanged if no key got a slot since.
+        let may_clear = outcome == Some(Outcome::Success) && self.newest() != granted.bits;
+        if counts || may_clear {
+            self.report_as_born(key, counts, granted.started_ms, outcome, why)
+        } else {
+            self.notify(key, outcome);
+            None
+        }
+    }
+
+    #[cold]
+    fn report_as_born(
+        &self,
+        key: &K,
+        counts: bool,
+        started_ms: u32,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let found = if counts {
+            self.insert(key)
+        } else {
+            self.find(key)
+        };
+        let place = match found {
+            Some((place, _)) => Some(place),
+            None if counts && self.when_full == WhenFull::Share => Some(self.shared()),
+            None => None,
+        };
+        let born = place.and_then(|place| Some((place, self.as_born(place, started_ms)?)));
+        let Some((place, token)) = born else {
+            self.notify_uncounted(key, started_ms, outcome);
+            return None;
+        };
+        self.report_observed(key, place, token, outcome, why)
+    }
+
+    /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
+    /// the call was never granted a probe slot, so it has none to give back.
+    fn as_born(&self, place: Place, started_ms: u32) -> Option<Token<u64>> {
+        let slot = &self.slots[place.slot()];
+        let breaker = self.breaker(slot, ());
+        let is_shared = place.slot() == self.capacity();
+        // The shared breaker was never assigned to a key, so its current word is used.
+        let granted = if is_shared {
+            breaker.to_bits()
+        } else {
+            slot.born.load(Ordering::Relaxed)
+        };
+        if !self.is_still(place, slot) {
+            return None;
+        }
+        let permit = breaker.resume(Token::from_raw(granted, started_ms));
+        let (is_probe, token) = (permit.is_probe(), permit.into_token());
+        (!is_probe).then_some(token)
+    }
+
+    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot
+    /// gets one, as with any failure; if none is available, the failure counts nowhere anyway.
+    #[cold]
+    pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
+        match self.insert(key) {
+            // If the slot changes hands meanwhile, one failure is lost, of a key that no longer has a slot.
+            Some((_, slot)) => slot.shared_failure.is_first(begun),
+            None => true,
         }
     }
 
     /// Notifies of a call that concerns no breaker.
     #[inline]
-    pub(super) fn notify_outcome(&self, key: &K, outcome: Outcome) {
+    fn notify(&self, key: &K, outcome: Option<Outcome>) {
         if self.observer.is_listening() {
-            self.observer.outcome(key, outcome);
+            match outcome {
+                Some(outcome) => self.observer.outcome(key, outcome),
+                None => self.observer.cancelled(key),
+            }
         }
     }
 
     /// Notifies of a call that reaches no breaker, which would otherwise say whether it was slow; here the rules of
     /// keys without a slot do.
     #[cold]
-    pub(super) fn notify_uncounted(
-        &self,
-        key: &K,
-        started_ms: Option<NonZeroU32>,
-        outcome: Outcome,
-    ) {
-        let is_slow = outcome == Outcome::Success && self.was_slow(key, started_ms);
+    fn notify_uncounted(&self, key: &K, started_ms: u32, outcome: Option<Outcome>) {
+        let is_slow = outcome == Some(Outcome::Success) && self.was_slow(key, started_ms);
         let outcome = if is_slow {
-            Failure::slow().into()
+            Some(Failure::slow().into())
         } else {
             outcome
         };
-        self.notify_outcome(key, outcome);
+        self.notify(key, outcome);
     }
 
+    /// Whether a call without a slot that began then took too long.
     #[inline]
-    pub(super) fn notify_cancelled(&self, key: &K) {
-        if self.observer.is_listening() {
-            self.observer.cancelled(key);
-        }
-    }
-
-    #[inline]
-    pub(super) fn cancel(&self, key: &K, granted: Granted) {
-        match granted.kind {
-            Kind::Admitted | Kind::Probe => {
-                let place = granted.place;
-                let slot = &self.slots[place.slot()];
-                if !self.is_still(place, slot) {
-                    self.notify_cancelled(key);
-                    return;
-                }
-                self.cancel_observed(key, place, granted.token());
-            }
-            Kind::Absent => self.cancel_absent(key, granted.started_ms),
-            Kind::Unguarded | Kind::Ended => {}
-        }
-    }
-
-    #[inline]
-    pub(super) fn cancel_observed(&self, key: &K, place: Place, token: Token<u64>) {
-        let slot = &self.slots[place.slot()];
-        let (granted, started_ms) = token.into_raw();
-        let words = Words::new(Some(hung), None);
-        let breaker = self.breaker(slot, self.observer_of(key, place, &words));
-        let made = breaker
-            .resume(Token::from_raw(granted, started_ms))
-            .cancel();
-        // Treated as a success, because it may have been too slow.
-        self.note(slot, Token::from_raw(granted, started_ms), Outcome::Success);
-        if let Some(made) = made {
-            slot.note_failure(self.newest());
-            self.explain(place, slot, &made, &words);
+    fn was_slow(&self, key: &K, started_ms: u32) -> bool {
+        started_ms != 0 && {
+            let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
+            let limit_ms = self.rules_of_absent(key).slow_call_ms;
+            // More than half the range: the clock stepped back.
+            took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
         }
     }
 
     #[cold]
-    fn too_slow(&self, slot: &Slot<K, T>, started_ms: Option<NonZeroU32>) -> String {
+    fn too_slow(&self, slot: &Slot<K, T>, started_ms: u32) -> String {
         let limit_ms = self.rules_of(slot).slow_call_ms;
         let limit = limit_ms.map(|ms| Duration::from_millis(ms.into()));
-        too_slow(
-            started_ms.map_or(0, NonZeroU32::get),
-            self.clock.now_ms(),
-            limit,
-        )
+        too_slow(started_ms, self.clock.now_ms(), limit)
     }
-
-    /// For keys that share a slot only outcomes are reported: the transitions of that slot belong to no key.
-    #[inline]
-    fn observer_of<'a, F: FnOnce() -> String>(
-        &'a self,
-        key: &'a K,
-        place: Place,
-        words: &'a Words<'a, F>,
-    ) -> Explained<'a, K, O, F> {
-        Explained {
-            keyed: Keyed {
-                key,
-                observer: &self.observer,
-            },
-            words,
-            is_shared: place.slot() == self.capacity(),
-        }
-    }
-
-    /// Keeps the words of a failure that opened a breaker, or forgets older ones.
-    fn explain(
-        &self,
-        place: Place,
-        slot: &Slot<K, T>,
-        made: &Transition,
-        words: &Words<'_, impl FnOnce() -> String>,
-    ) {
-        if made.to != State::Open {
-            return;
-        }
-        let breaker = self.breaker(slot, ());
-        slot.last_failure
-            .set_for(made, breaker.present(), words.take());
-        // The slot may have changed hands meanwhile, and words of one key must not appear under another.
-        if !self.is_still(place, slot) {
-            slot.last_failure.clear();
-        }
-    }
-}
-
-#[inline]
-fn slow_if_success(outcome: Outcome, slow: &dyn Fn() -> String) -> Option<&dyn Fn() -> String> {
-    (outcome == Outcome::Success).then_some(slow)
-}
-
-fn hung() -> String {
-    "hung until it was cancelled".to_owned()
 }

@@ -5,10 +5,9 @@ use std::sync::atomic::Ordering;
 use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally, word::AtomicU64};
 
 use super::classes::Class;
-use super::slot::{Choice, Slot};
+use super::slot::Slot;
 use super::{Registry, RegistryError};
-use crate::parts::{Table, TableFull};
-pub(super) use atomic_breaker_resource::parts::RuleId;
+use crate::parts::{RuleId, Table};
 
 /// Rules, and their consequences for a registry.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,27 +41,38 @@ impl Ruleset {
 
 /// All rules that were ever set, each stored once, so that they can be borrowed without reference counting.
 #[derive(Debug)]
-pub(super) struct RuleTable(Table<Ruleset>);
+pub(super) struct RuleTable {
+    /// The rules that the registry was built with. They have the id 0 and are found without a look into the table,
+    /// because most registries have no others.
+    first: Ruleset,
+    later: Table<Ruleset>,
+}
 
 impl RuleTable {
-    /// A table with the first rules, which have index 0.
-    pub(super) fn new(first: Ruleset) -> Self {
-        let table = Self(Table::new());
-        // The table is empty, so there is room.
-        let _ = table.insert(first);
-        table
+    pub(super) const fn new(first: Ruleset) -> Self {
+        Self {
+            first,
+            later: Table::new(),
+        }
     }
 
-    /// Rules that were set.
+    /// Rules that were set. The rules themselves are published by the table, so ids are passed on with relaxed ordering.
     #[inline]
     pub(super) fn get(&self, id: RuleId) -> &Ruleset {
-        self.0.get(id)
+        match id.checked_sub(1) {
+            None => &self.first,
+            Some(index) => self.later.get(index),
+        }
     }
 
-    /// The index of the rules, which are added if they are new.
+    /// The id of the rules, which are added if they are new.
     pub(super) fn insert(&self, ruleset: Ruleset) -> Result<RuleId, RegistryError> {
-        let inserted = self.0.insert(ruleset);
-        inserted.map_err(|TableFull| RegistryError::TooManyRules)
+        if ruleset == self.first {
+            return Ok(0);
+        }
+        let index = self.later.insert(ruleset).ok();
+        let id = index.and_then(|index| index.checked_add(1));
+        id.ok_or(RegistryError::TooManyRules)
     }
 }
 
@@ -70,12 +80,9 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
     /// The rules of a slot: its own, those of its class, or the common ones.
     #[inline]
     pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> &Ruleset {
-        match slot.choice() {
-            Choice::COMMON => self.common(),
-            choice => match choice.own() {
-                Some(id) => self.table.get(id),
-                None => self.rules_of_class(choice.class()),
-            },
+        match slot.own_rules() {
+            Some(id) => self.table.get(id),
+            None => self.rules_of_class(slot.class()),
         }
     }
 
@@ -89,10 +96,10 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
         }
     }
 
-    pub(super) fn rules_of_class(&self, class: Class) -> &Ruleset {
+    #[inline]
+    fn rules_of_class(&self, class: Class) -> &Ruleset {
         let classes = self.classes.as_ref();
         match classes.and_then(|classes| classes.rules(class)) {
-            // The rules themselves are published by the table.
             Some(rules) => self.table.get(rules.load(Ordering::Relaxed)),
             None => self.common(),
         }
@@ -101,7 +108,6 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
     /// The rules of all keys that have no others.
     #[inline]
     pub(super) fn common(&self) -> &Ruleset {
-        // The rules themselves are published by the table.
         self.table.get(self.rules.load(Ordering::Relaxed))
     }
 }

@@ -10,13 +10,8 @@ use super::classes::Class;
 use super::rules::Ruleset;
 use super::{KeyedObserver, Registry, RegistryError};
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
     /// Whether these rules could be set; nothing changes.
     ///
@@ -104,9 +99,7 @@ where
         let Some((_, slot)) = self.find(key) else {
             return false;
         };
-        let had_some = slot.choice().own().is_some();
-        slot.set_own_rules(None);
-        had_some
+        slot.set_own_rules(None)
     }
 
     /// Replaces the rules of a class that was listed in [`rules_by`](super::RegistryBuilder::rules_by), just as
@@ -159,6 +152,6 @@ where
     /// The class of a key. Must not be called under the lock of the registry, because this runs user code.
     pub(super) fn class_of(&self, key: &K) -> Class {
         let classes = self.classes.as_ref();
-        classes.map_or(Class::COMMON, |classes| classes.of(key))
+        classes.map_or(Class::default(), |classes| classes.of(key))
     }
 }

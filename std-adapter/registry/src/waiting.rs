@@ -4,24 +4,17 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
 use atomic_breaker::{
-    AnyError, Classify, Clock, Rejected, Snapshot, State, Tally,
+    AnyError, Classify, Clock, Snapshot, State, Tally,
     wait::{Awaited, Retry, TimeLimit, Timed},
 };
 
-use super::full::COME_BACK_IN;
+use super::insertion::COME_BACK_IN;
 use super::{AnyRegistry, KeyedObserver, KeyedPermit, Registry, WhenFull};
 use crate::registry::Place;
-use atomic_breaker_resource::{
-    Admit, Enforcement, Rejection, ServiceError, parts, parts::Entrance,
-};
+use atomic_breaker_resource::{Enforcement, Rejection, ServiceError, parts, parts::Entrance};
 
-impl<K, C, T, O, S> Registry<K, C, T, O, S>
-where
-    K: Hash + Eq + Clone,
-    C: Clock,
-    T: Tally,
-    O: KeyedObserver<K>,
-    S: BuildHasher,
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
 {
     /// [`Resource::acquire_when_ready`](crate::Resource::acquire_when_ready) for a key. Callers that wait for a key are
     /// not woken: if it closes early, they notice within a second, and then arrive spread over up to another second.
@@ -82,7 +75,15 @@ where
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        parts::retry(Way::new(self, key), policy, classify, operation)
+        parts::retry(
+            Way {
+                registry: self,
+                key,
+            },
+            policy,
+            classify,
+            operation,
+        )
     }
 
     /// [`Resource::call_timeout`](crate::Resource::call_timeout) for a key: [`call_async`](Self::call_async) with a time
@@ -91,17 +92,18 @@ where
     /// # Errors
     /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
     /// with the operation's own error.
-    pub fn call_timeout<V, E, F>(
+    pub async fn call_timeout<V, E, F>(
         &self,
         key: K,
         limit: impl Into<TimeLimit>,
         operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<V, ServiceError<Timed<E>>>>
+    ) -> Result<V, ServiceError<Timed<E>>>
     where
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        parts::call_timeout(Way::new(self, key), limit.into(), operation)
+        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        parts::run_within(permit, limit.into(), operation).await
     }
 
     /// The snapshot for a key without a slot.
@@ -119,7 +121,8 @@ where
 impl<H: AnyRegistry + Clone> KeyedPermit<H> {
     /// [`Registry::acquire_when_ready`] for a permit that owns its handle to the registry.
     pub async fn acquire_when_ready(handle: H, key: H::Key) -> Self {
-        parts::acquire_when_ready(Way::new(handle, key)).await
+        let registry = handle;
+        parts::acquire_when_ready(Way { registry, key }).await
     }
 }
 
@@ -129,32 +132,18 @@ struct Way<H: AnyRegistry> {
     key: H::Key,
 }
 
-impl<H: AnyRegistry> Way<H> {
-    const fn new(registry: H, key: H::Key) -> Self {
-        Self { registry, key }
-    }
-}
-
-impl<H: AnyRegistry + Clone> Admit<()> for Way<H> {
-    type Permit = KeyedPermit<H>;
-
-    fn admit(&self, (): &()) -> Result<Self::Permit, Rejection> {
-        KeyedPermit::acquire(self.registry.clone(), self.key.clone())
-    }
-}
-
 impl<H: AnyRegistry> Awaited for Way<H> {
     /// The place of the key, and its word.
     type Seen = Option<(Place, u64)>;
 
     fn look(&self) -> Self::Seen {
-        let registry = self.registry.as_registry();
+        let registry = &*self.registry;
         let (place, slot) = registry.find(&self.key)?;
         Some((place, registry.breaker(slot, ()).look()))
     }
 
     fn has_changed_since(&self, seen: Self::Seen) -> bool {
-        let registry = self.registry.as_registry();
+        let registry = &*self.registry;
         match (seen, registry.find(&self.key)) {
             (Some((place, bits)), Some((now, slot))) => {
                 now != place || registry.breaker(slot, ()).has_changed_since(bits)
@@ -165,18 +154,19 @@ impl<H: AnyRegistry> Awaited for Way<H> {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let registry = self.registry.as_registry();
+        let registry = &*self.registry;
         registry
             .entry(&self.key)
             .map_or_else(|| registry.snapshot_of_absent(), |entry| entry.snapshot)
     }
 
     fn entropy(&self) -> u32 {
-        self.registry.as_registry().clock().entropy()
+        self.registry.clock.entropy()
     }
 }
 
 impl<H: AnyRegistry + Clone> Entrance for Way<H> {
+    type Permit = KeyedPermit<H>;
     type Awaited = Self;
 
     fn awaited(&self) -> &Self {
@@ -184,36 +174,14 @@ impl<H: AnyRegistry + Clone> Entrance for Way<H> {
     }
 
     fn enforcement(&self) -> &Enforcement {
-        self.registry.as_registry().enforcement()
+        &self.registry.enforcement
     }
 
     fn random(&self) -> u32 {
-        self.registry.as_registry().clock().random()
+        self.registry.clock.random()
     }
 
-    fn pass(&self, rejected: Rejected) -> Self::Permit {
-        let registry = self.registry.as_registry();
-        if registry.find(&self.key).is_none() {
-            registry.count_unguarded();
-        }
-        let observer = registry.observer();
-        if observer.is_listening() {
-            observer.would_reject(&self.key, rejected);
-        }
-        KeyedPermit::unguarded(self.registry.clone(), self.key.clone())
-    }
-
-    fn reject(&self, rejected: Rejected) -> Rejection {
-        let registry = self.registry.as_registry();
-        let observer = registry.observer();
-        if observer.is_listening() {
-            observer.rejected(&self.key, rejected);
-        }
-        let last_failure = registry.find(&self.key).and_then(|(place, slot)| {
-            let breaker = registry.breaker(slot, ());
-            let failure = slot.last_failure.of_rejection(&breaker, rejected);
-            failure.filter(|_| registry.is_still(place, slot))
-        });
-        Rejection::new(rejected, last_failure)
+    fn admit(&self, random: impl Fn() -> u32) -> Result<Self::Permit, Rejection> {
+        KeyedPermit::acquire_by(self.registry.clone(), self.key.clone(), |_| random())
     }
 }

@@ -13,8 +13,8 @@ pub(super) struct Walk {
     random: u64,
 }
 
-impl Walk {
-    pub(super) fn new() -> Self {
+impl Default for Walk {
+    fn default() -> Self {
         Self {
             next: 0,
             stride: 1,
@@ -23,7 +23,9 @@ impl Walk {
             random: RandomState::new().hash_one(0) | 1,
         }
     }
+}
 
+impl Walk {
     /// The next of that many slots.
     pub(super) fn step(&mut self, slots: usize) -> usize {
         if self.left == 0 {
@@ -60,16 +62,12 @@ impl Walk {
 /// Lets one key in 16 stay longer than its last failure says: for as many further insertions as there are slots, half
 /// of these for twice as many, and so on. So a rarely called key, among any number of other failing keys, still has its
 /// failures counted at its next call, after some tries. An attacker who can choose keys cannot predict it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Stays(RandomState);
 
 impl Stays {
     /// The most doublings of the capacity in the length of a stay.
     const MOST_DOUBLINGS: u32 = 10;
-
-    pub(super) fn new() -> Self {
-        Self(RandomState::new())
-    }
 
     /// By how many insertions the last failure of the key with this number is counted as later.
     pub(super) fn of(&self, number: u64, slots: usize) -> u64 {
@@ -94,7 +92,7 @@ mod tests {
     #[test]
     fn each_slot_comes_once_in_a_round() {
         for slots in (1..70).chain([1_000, 1_024, 4_096]) {
-            let mut walk = Walk::new();
+            let mut walk = Walk::default();
             for _ in 0..3 {
                 let mut seen = vec![false; slots];
                 for _ in 0..slots {

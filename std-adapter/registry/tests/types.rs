@@ -69,7 +69,7 @@ fn service() -> Result<Service, RegistryError> {
         shards: Arc::new(Registry::new(config)?),
         tenants: &TENANTS,
         ratios: Registry::builder(config.failure_ratio(ratio))
-            .tally()
+            .tally(SlidingRatio::default)
             .build()?,
         observed: Registry::builder(config).observer(notify).build()?,
         closure: Registry::builder(config)
@@ -90,7 +90,7 @@ fn every_part_can_be_a_field() {
         borrowed: service.by_tenant.admit(&Request { tenant: 1 }).unwrap(),
         owned: KeyedPermit::acquire(Arc::clone(&service.shards), shard).unwrap(),
         limited: service.limited.admit(&Request { tenant: 2 }).unwrap(),
-        entries: service.tenants.entries(),
+        entries: service.tenants.entries().collect(),
         stats: service.tenants.stats(),
     };
     calls.borrowed.report(Outcome::Success);

@@ -4,10 +4,9 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::OnceLock;
 use std::task::Waker;
-use std::time::Duration;
 
 use atomic_breaker::{
-    Classify, Failure, Outcome, Rejected, Snapshot, State, Wait,
+    Classify, Failure, Outcome, Snapshot, State,
     wait::{Awaited, Retry, TimeLimit, Timed, Tried, Tries, admitted},
 };
 use tokio::time::timeout;
@@ -15,10 +14,12 @@ use tokio::time::timeout;
 use crate::Enforcement;
 use crate::TokioTimer;
 use crate::parts::run_async;
-use crate::{Admit, AnyPermit, Rejection, Report, ServiceError, call_reported};
+use crate::{AnyPermit, Rejection, Report, ServiceError};
 
 /// Leads to permits, and shows what a caller would get whose rejection is enforced.
-pub trait Entrance: Admit<()> {
+pub trait Entrance {
+    /// The right to one call.
+    type Permit: AnyPermit;
     /// What a waiting caller looks at.
     type Awaited: Awaited;
 
@@ -31,11 +32,11 @@ pub trait Entrance: Admit<()> {
     /// A random number, spread evenly over all its values.
     fn random(&self) -> u32;
 
-    /// Lets a call pass that should have been rejected.
-    fn pass(&self, rejected: Rejected) -> Self::Permit;
-
-    /// Rejects a call.
-    fn reject(&self, rejected: Rejected) -> Rejection;
+    /// Asks for a permit. `random` decides whether a rejection is enforced.
+    ///
+    /// # Errors
+    /// [`Rejection`] says how long to wait.
+    fn admit(&self, random: impl Fn() -> u32) -> Result<Self::Permit, Rejection>;
 }
 
 /// One waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
@@ -54,28 +55,12 @@ impl<E: Entrance> Caller<E> {
         }
     }
 
-    fn is_enforced(&self) -> bool {
-        let die = || *self.die.get_or_init(|| self.entrance.random());
-        self.entrance.enforcement().is_enforced(die)
+    fn die(&self) -> u32 {
+        *self.die.get_or_init(|| self.entrance.random())
     }
 
-    /// Asks for a permit. If only a share is enforced, `admit` would roll dice of its own; while traffic returns, the
-    /// breaker rolls first.
     fn enter(&self) -> Result<E::Permit, Rejection> {
-        let (is_enforced, rejected) = match self.entrance.enforcement().percent() {
-            0 | 100 => return self.entrance.admit(&()),
-            _ => (
-                self.is_enforced(),
-                rejected(&self.entrance.awaited().snapshot()),
-            ),
-        };
-        match rejected {
-            Some(rejected) if !is_enforced => Ok(self.entrance.pass(rejected)),
-            Some(rejected) if rejected.state() != State::Returning => {
-                Err(self.entrance.reject(rejected))
-            }
-            _ => self.entrance.admit(&()),
-        }
+        self.entrance.admit(|| self.die())
     }
 
     async fn call<V, X, F>(
@@ -120,7 +105,8 @@ impl<E: Entrance> Awaited for Caller<E> {
     /// A caller whose rejection is not enforced has nothing to wait for.
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.entrance.awaited().snapshot();
-        if snapshot.wait().is_some() && !self.is_enforced() {
+        let enforcement = self.entrance.enforcement();
+        if snapshot.wait().is_some() && !enforcement.is_enforced(|| self.die()) {
             return Snapshot::new(State::Disabled);
         }
         snapshot
@@ -133,15 +119,6 @@ impl<E: Entrance> Awaited for Caller<E> {
     fn entropy(&self) -> u32 {
         self.entrance.awaited().entropy()
     }
-}
-
-/// The rejection that a caller would get.
-fn rejected(snapshot: &Snapshot) -> Option<Rejected> {
-    let time = match snapshot.wait()? {
-        Wait::For(time) | Wait::AtMost(time) => time,
-        Wait::UntilReleased => Duration::ZERO,
-    };
-    Some(Rejected::new(snapshot.state(), time))
 }
 
 /// Reports the outcome from a classifier, with the words of the error.
@@ -198,34 +175,28 @@ where
     }
 }
 
-/// Makes a call that takes no longer than the limit.
+/// Runs an operation with its permit, for no longer than the limit.
 ///
 /// # Errors
-/// [`ServiceError::Rejected`] if no call was made; [`Timed::TimedOut`], or the operation's own error.
-pub async fn call_timeout<A, V, X, F>(
-    admit: A,
+/// [`ServiceError::Failed`] with [`Timed::TimedOut`], or with the operation's own error.
+pub async fn run_within<P, V, X, F>(
+    permit: P,
     limit: TimeLimit,
     operation: impl FnOnce() -> F,
 ) -> Result<V, ServiceError<Timed<X>>>
 where
-    A: Admit<()>,
+    P: AnyPermit,
     X: fmt::Display,
     F: Future<Output = Result<V, X>>,
 {
-    call_reported(admit, &InTime(limit), || within(limit, operation)).await
-}
-
-async fn within<V, X, F>(limit: TimeLimit, operation: impl FnOnce() -> F) -> Result<V, Timed<X>>
-where
-    F: Future<Output = Result<V, X>>,
-{
-    match limit.limit() {
+    let limited = async || match limit.limit() {
         None => operation().await.map_err(Timed::Failed),
         Some(time) => match timeout(time, operation()).await {
             Ok(result) => result.map_err(Timed::Failed),
             Err(_) => Err(Timed::TimedOut),
         },
-    }
+    };
+    run_async(permit, &InTime(limit), limited).await
 }
 
 /// Reports errors, and calls that took too long.

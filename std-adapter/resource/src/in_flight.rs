@@ -119,13 +119,6 @@ pub struct Counted<H: Deref<Target: CountsCalls>> {
     place: Option<usize>,
 }
 
-impl<H: Deref<Target: CountsCalls>> Counted<H> {
-    /// A call that was counted at this place, if there was room to count it.
-    pub const fn new(limit: H, place: Option<usize>) -> Self {
-        Self { limit, place }
-    }
-}
-
 impl<H: Deref<Target: CountsCalls>> Drop for Counted<H> {
     fn drop(&mut self) {
         if let Some(place) = self.place {
@@ -134,8 +127,8 @@ impl<H: Deref<Target: CountsCalls>> Drop for Counted<H> {
     }
 }
 
-/// The right to one call, which is counted while it is in flight, by an [`InFlightLimit`] or an `InFlightByKey`, to
-/// which `H` leads.
+/// The right to one call, which is counted while it is in flight, by an [`InFlightLimit`] or an `InFlightByKey`; `H` leads
+/// to the counts.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct InFlightPermit<H: Deref<Target: CountsCalls>, P> {
     // Dropped in this order, so that anything that learns of the call's end no longer finds it counted.
@@ -144,18 +137,19 @@ pub struct InFlightPermit<H: Deref<Target: CountsCalls>, P> {
 }
 
 impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
-    /// The permit of a call that was admitted and counted. If it is one too many, `trip` reports that with the words it
-    /// is given, and asks for another permit, which is rejected by the breaker that has just opened, unless calls pass
-    /// in shadow mode.
+    /// The permit of a call that was admitted, and counted at this place, if there was room. If it is one too many, `trip`
+    /// reports that with the words it is given, and asks for another permit, which is rejected by the breaker that has
+    /// just opened, unless calls pass in shadow mode.
     ///
     /// # Errors
     /// The rejection by the breaker that has just opened.
     pub fn limited(
-        counted: Counted<H>,
+        limit: H,
+        (place, is_too_many): (Option<usize>, bool),
         permit: P,
-        is_too_many: bool,
         trip: impl FnOnce(&H, P, String) -> Result<P, Rejection>,
     ) -> Result<Self, Rejection> {
+        let counted = Counted { limit, place };
         // Probes are bounded by the breaker. A call that passes in shadow mode has already been decided on.
         let permit = if is_too_many && !permit.is_probe() && permit.is_admitted() {
             let why = format!("{} calls in flight", counted.limit.most());
@@ -218,9 +212,8 @@ where
 {
     let permit = limit.admit.admit(request)?;
     let place = thread_number() % PLACES;
-    let is_too_many = limit.begin(place);
-    let counted = Counted::new(limit, Some(place));
-    InFlightPermit::limited(counted, permit, is_too_many, |limit, permit, why| {
+    let begun = (Some(place), limit.begin(place));
+    InFlightPermit::limited(limit, begun, permit, |limit, permit, why| {
         permit.report_because(Failure::tripping().into(), || why);
         limit.admit.admit(request)
     })

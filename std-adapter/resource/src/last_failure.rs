@@ -16,8 +16,7 @@ pub struct LastFailureCell(ArcSwapOption<Kept>);
 /// The information kept about the last transition that was explained.
 #[derive(Debug)]
 struct Kept {
-    /// The transition, if it is known.
-    made: Option<Transition>,
+    made: Transition,
     /// `None` if there were no words.
     failure: Option<Arc<LastFailure>>,
 }
@@ -41,40 +40,24 @@ impl LastFailureCell {
     ) -> Option<Arc<LastFailure>> {
         let kept = self.0.load();
         let kept = kept.as_ref()?;
-        let is_why = |made: &Transition| explains(made, breaker, rejected.state());
-        let failure = kept.failure.as_ref()?;
-        kept.made
-            .as_ref()
-            .is_none_or(is_why)
-            .then(|| Arc::clone(failure))
+        let is_why = || explains(&kept.made, breaker, rejected.state());
+        kept.failure.clone().filter(|_| is_why())
     }
 
-    /// Replaces the failure with this one, of which at most 256 bytes are kept, without anything that [may be
-    /// secret](words::without_secrets).
-    pub fn set(&self, text: &str) {
-        self.0.store(Some(Arc::new(Kept {
-            made: None,
-            failure: Some(Arc::new(words::failure(text))),
-        })));
-    }
-
-    /// Keeps the words of the failure that caused a transition, or forgets older ones if there are none. Words that
-    /// explain a transition closer to the current word stay.
-    pub fn set_for(&self, made: &Transition, present: Present<'_>, text: Option<String>) {
+    /// Keeps the [words](words::failure) of the failure that caused a transition, or forgets older ones if there are none.
+    /// Words that explain a transition closer to the current word stay.
+    pub fn set(&self, made: &Transition, present: Present<'_>, text: Option<&str>) {
         let next = Arc::new(Kept {
-            made: Some(*made),
-            failure: text.map(|text| Arc::new(words::failure(&text))),
+            made: *made,
+            failure: text.map(|text| Arc::new(words::failure(text))),
         });
         // The word is read again each time another thread was faster, just as other code reads it under a lock.
         self.0.rcu(|kept| {
-            let is_nearer = |kept: &Kept| {
-                let before = kept.made.as_ref();
-                before.is_none_or(|before| present.is_nearer(made, before))
-            };
-            match kept {
-                Some(kept) if !is_nearer(kept) => Some(Arc::clone(kept)),
-                _ => Some(Arc::clone(&next)),
-            }
+            let kept = kept.as_ref();
+            Arc::clone(
+                kept.filter(|kept| !present.is_nearer(made, &kept.made))
+                    .unwrap_or(&next),
+            )
         });
     }
 

@@ -34,7 +34,7 @@ pub use one::{AnyResource, Resource, ResourcePermit};
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {
     #[cfg(feature = "tokio")]
-    pub use crate::admitted::{Entrance, acquire_when_ready, call_timeout, retry};
+    pub use crate::admitted::{Entrance, acquire_when_ready, retry, run_within};
     pub use crate::loss::{Begun, SharedFailure};
     pub use atomic_breaker_std::parts::*;
 }

@@ -1,35 +1,19 @@
 //! Failures that several calls share.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use number::{Atomic, Number};
-
-/// 64 bits never wrap.
-#[cfg(target_has_atomic = "64")]
-mod number {
-    pub(super) type Number = u64;
-    pub(super) type Atomic = std::sync::atomic::AtomicU64;
-}
-
-/// Without 64-bit atomics, on a few old 32-bit processors, the numbers wrap. This matters to a resource that had no
-/// shared failure while 2³¹ were counted for others, which is a thousand a second for 24 days: then as many further
-/// ones do not count for it. Its other failures do.
-#[cfg(not(target_has_atomic = "64"))]
-mod number {
-    pub(super) type Number = u32;
-    pub(super) type Atomic = std::sync::atomic::AtomicU32;
-}
-
-/// How many shared failures were counted, for all resources together.
-static COUNTED: Atomic = Atomic::new(0);
+/// How many shared failures were counted, for all resources together. 64 bits never wrap. On 32-bit processors this matters
+/// to a resource that had no shared failure while 2³¹ were counted for others, which is a thousand a second for 24 days:
+/// then as many further ones do not count for it. Its other failures do.
+static COUNTED: AtomicUsize = AtomicUsize::new(0);
 
 /// When a call began, as the number of shared failures counted before it.
 #[derive(Clone, Copy, Debug)]
-pub struct Begun(Number);
+pub struct Begun(usize);
 
 impl Begun {
-    #[inline]
     /// A call that begins now.
+    #[inline]
     pub fn now() -> Self {
         Self(COUNTED.load(Ordering::Relaxed))
     }
@@ -41,12 +25,12 @@ impl Begun {
 /// Measured in events, not in time, so it does not matter how late a call notices. Nothing else is ordered by it; a
 /// thread that reads an old number treats a call as older than it is, and counts one failure less.
 #[derive(Debug, Default)]
-pub struct SharedFailure(Atomic);
+pub struct SharedFailure(AtomicUsize);
 
 impl SharedFailure {
     /// None was counted yet.
     pub const fn new() -> Self {
-        Self(Atomic::new(0))
+        Self(AtomicUsize::new(0))
     }
 
     /// Whether a call that began then is the first to report; the others that were under way no longer are.
@@ -55,7 +39,7 @@ impl SharedFailure {
         let mut last = self.0.load(Ordering::Relaxed);
         loop {
             // The call began before it: the two are less than half the range apart.
-            if begun.0.wrapping_sub(last) > Number::MAX / 2 {
+            if begun.0.wrapping_sub(last) > usize::MAX / 2 {
                 return false;
             }
             let next = COUNTED.fetch_add(1, Ordering::Relaxed).wrapping_add(1);

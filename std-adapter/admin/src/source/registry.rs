@@ -17,7 +17,7 @@ impl<H: AnyRegistry<Key: fmt::Display>> OfRegistry<H> {
     fn find(&self, key: Option<&str>) -> Result<Arc<H::Key>, Problem> {
         let missing = || Problem::bad_request("a key is missing: name one of the registry's");
         let wanted = key.ok_or_else(missing)?;
-        let entries = self.0.as_registry().iter_entries();
+        let entries = self.0.entries();
         let mut found = entries.filter(|entry| text::of_key(&entry.key) == wanted);
         let first = found.next().ok_or_else(absent)?;
         if found.any(|other| *other.key != *first.key) {
@@ -37,7 +37,7 @@ fn absent() -> Problem {
 
 impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
     fn head(&self) -> Head {
-        let registry = self.0.as_registry();
+        let registry = &self.0;
         let stats = registry.stats();
         Head {
             kind: "registry",
@@ -54,7 +54,7 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen)) {
-        for entry in self.0.as_registry().iter_entries() {
+        for entry in self.0.entries() {
             let seen = Seen {
                 snapshot: entry.snapshot,
                 last_failure: entry.last_failure,
@@ -66,15 +66,12 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
 
     fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
         let key = self.find(key)?;
-        let done = self
-            .0
-            .as_registry()
-            .command_if_present(&key, |breaker| command(breaker));
+        let done = self.0.command_if_present(&key, |breaker| command(breaker));
         done.ok_or_else(absent)
     }
 
     fn rules(&self, key: Option<&str>) -> Result<Config, Problem> {
-        let registry = self.0.as_registry();
+        let registry = &self.0;
         match key {
             Some(_) => Ok(registry.config_of(&*self.find(key)?)),
             None => Ok(registry.config()),
@@ -82,7 +79,7 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
     }
 
     fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
-        let registry = self.0.as_registry();
+        let registry = &self.0;
         registry
             .check_config(rules)
             .map_err(|error| not_set(&error))?;
@@ -100,12 +97,12 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
     }
 
     fn clear_rules(&self, key: Option<&str>, dry: bool) -> Result<(Config, bool), Problem> {
-        let (registry, key) = (self.0.as_registry(), self.find(key)?);
+        let (registry, key) = (&self.0, self.find(key)?);
         let left = registry.config_without_own(&*key);
         Ok((left, !dry && registry.clear_config_of(&*key)))
     }
 
     fn enforcement(&self) -> Option<&Enforcement> {
-        Some(self.0.as_registry().enforcement())
+        Some(self.0.enforcement())
     }
 }

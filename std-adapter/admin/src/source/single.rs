@@ -63,12 +63,9 @@ impl<H> OfSingle<H> {
     {
         Self {
             handle,
-            parts: |it| {
-                let it = it.as_resource();
-                Parts {
-                    beside: Some((it.last_failure(), it.enforcement())),
-                    ..Parts::of(it.breaker().as_breaker())
-                }
+            parts: |it| Parts {
+                beside: Some((it.last_failure(), it.enforcement())),
+                ..Parts::of(it.breaker().as_breaker())
             },
         }
     }

@@ -90,7 +90,7 @@ impl<K: Hash + Eq> Seats<K> {
         let seats = self.clone();
         self.0.queue.send(Event::Registry {
             name: self.0.registry.clone(),
-            capacity: registry.as_registry().capacity(),
+            capacity: registry.capacity(),
             find: Box::new(move |name| seats.find(&registry, name)),
         })
     }
@@ -179,19 +179,19 @@ where
     K: Hash + Eq + Clone + Send + Sync,
 {
     fn rules(&self) -> Config {
-        let registry = self.registry.as_registry();
+        let registry = &self.registry;
         let own = registry.command_if_present(&self.key, |breaker| *breaker.config());
         own.unwrap_or_else(|| registry.config())
     }
 
     fn is_probing(&self) -> bool {
-        let registry = self.registry.as_registry();
+        let registry = &self.registry;
         let entry = registry.entry(&self.key);
         entry.is_some_and(|entry| is_probing(&entry.snapshot))
     }
 
     fn transitions_since(&self, made: &Transition) -> u16 {
-        let registry = self.registry.as_registry();
+        let registry = &self.registry;
         let since =
             registry.command_if_present(&self.key, |breaker| breaker.transitions_since(made));
         // Without a slot there is no later transition.
@@ -200,7 +200,7 @@ where
 
     fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom> {
         let _ours = Ours::begin();
-        let registry = self.registry.as_registry();
+        let registry = &self.registry;
         // Only what opens needs a slot.
         if matches!(action, Action::Trip { .. }) {
             let made = registry.command(&self.key, |breaker| action.apply_to(breaker));

@@ -120,7 +120,8 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
             .capacity(config.capacity)
             .clock(clock.clone())
             .observer(observer)
-            .build_with(|| SlidingRatio::by(clock.clone()))?;
+            .tally(|| SlidingRatio::by(clock.clone()))
+            .build()?;
         Ok(Self {
             rooms: Rooms::new(places, config.outliving),
             in_flight: config

@@ -6,9 +6,8 @@ use atomic_breaker::Clock;
 
 use http::Request;
 
-use super::guard::SomeObserver;
 use super::{ClientGuard, Ending, Hosts};
-use crate::{AnyBudget, AnyRegistry, BudgetOf, InFlightCounts, Origin, RetryBudgets, SlidingRatio};
+use crate::{AnyBudget, BudgetOf, InFlightCounts, Origin, RetryBudgets};
 
 /// A handle that leads to a [`ClientGuard`]: a `&'static` reference or an `Arc`.
 pub trait AnyClientGuard: Deref<Target = ClientGuard<Self::Clock, Self::Ending>> + Clone {
@@ -32,15 +31,11 @@ where
 #[derive(Clone, Debug)]
 pub struct HostsOf<H>(pub(super) H);
 
-impl<H: AnyClientGuard> AnyRegistry for HostsOf<H> {
-    type Key = Origin;
-    type Clock = H::Clock;
-    type Tally = SlidingRatio<H::Clock, 1>;
-    type Observer = SomeObserver;
-    type Hasher = std::hash::RandomState;
+impl<H: AnyClientGuard> Deref for HostsOf<H> {
+    type Target = Hosts<H::Clock>;
 
     #[inline]
-    fn as_registry(&self) -> &Hosts<H::Clock> {
+    fn deref(&self) -> &Hosts<H::Clock> {
         self.0.hosts()
     }
 }

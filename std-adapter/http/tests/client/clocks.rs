@@ -60,7 +60,8 @@ fn memories_of_a_registry_may_have_its_clock() {
     static HOSTS: LazyLock<Registry<u32, Shared, SlidingRatio<Shared, 1>>> = LazyLock::new(|| {
         Registry::builder(Config::new().tally_only().failure_ratio(ratio()))
             .clock(Shared(&CLOCK))
-            .build_with(|| SlidingRatio::by(Shared(&CLOCK)))
+            .tally(|| SlidingRatio::by(Shared(&CLOCK)))
+            .build()
             .unwrap()
     });
     for _ in 0..100 {

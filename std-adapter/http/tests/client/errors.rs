@@ -131,7 +131,7 @@ async fn a_request_that_names_no_host_is_rejected_with_what_to_do_and_shares_no_
     assert!(rejection.is_without_key());
     assert_eq!(rejection.retry_in(), None);
     assert!(error.to_string().contains("with_origin"), "{error}");
-    assert_eq!(guard.hosts().entries().len(), 0);
+    assert_eq!(guard.hosts().entries().count(), 0);
 
     // Below, a layer that puts the host in front of each path.
     let hosted = server.url("");

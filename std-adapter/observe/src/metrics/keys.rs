@@ -74,14 +74,15 @@ impl Metrics<Keys> {
     /// has lost its slot is no longer shown. Without this there are no such gauges. Ends when the registry is dropped.
     pub fn watch<R>(&self, registry: &Arc<R>)
     where
-        R: AnyRegistry<Key: Hash> + Send + Sync + 'static,
+        Arc<R>: AnyRegistry<Key: Hash>,
+        R: Send + Sync + 'static,
     {
         let (weak, keys) = (Arc::downgrade(registry), Arc::downgrade(&self.0.labelled));
         self.0.meter.watch(Watch {
             of: Arc::as_ptr(registry).addr(),
             look: Box::new(move |seen| {
                 let both = weak.upgrade().zip(keys.upgrade());
-                both.map(|(registry, keys)| look(&*registry, &keys, seen))
+                both.map(|(registry, keys)| look(&registry, &keys, seen))
                     .is_some()
             }),
         });
@@ -90,13 +91,14 @@ impl Metrics<Keys> {
     /// [`watch`](Self::watch) for a registry in a `static`, or a leaked one.
     pub fn watch_static<R>(&self, registry: &'static R)
     where
-        R: AnyRegistry<Key: Hash> + Sync,
+        &'static R: AnyRegistry<Key: Hash>,
+        R: Sync,
     {
         let keys = Arc::clone(&self.0.labelled);
         self.0.meter.watch(Watch {
             of: std::ptr::from_ref(registry).addr(),
             look: Box::new(move |seen| {
-                look(registry, &keys, seen);
+                look(&registry, &keys, seen);
                 true
             }),
         });
@@ -104,9 +106,9 @@ impl Metrics<Keys> {
 }
 
 /// Adds the current state of a registry.
-fn look<R: AnyRegistry<Key: Hash>>(registry: &R, keys: &ByHash<Arc<OfKey>>, seen: &mut Seen) {
+fn look(registry: &impl AnyRegistry<Key: Hash>, keys: &ByHash<Arc<OfKey>>, seen: &mut Seen) {
     let keys_now = keys.pin();
-    for entry in registry.as_registry().entries() {
+    for entry in registry.entries() {
         let state = entry.snapshot.state();
         *seen.states.entry(state_name(state)).or_default() += 1;
         if !matches!(state, State::Closed | State::Disabled) {

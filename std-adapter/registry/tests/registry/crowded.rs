@@ -224,7 +224,7 @@ fn healthy_keys_do_not_erase_the_tally_of_a_failing_one() {
     let keys = Registry::<u32>::builder(half)
         .clock(&clock)
         .capacity(64)
-        .tally::<LastCalls>()
+        .tally(LastCalls::new)
         .build()
         .unwrap();
     let mut others = 1..;
@@ -265,7 +265,7 @@ fn a_key_that_changes_slots_during_listing_is_not_listed_twice() {
             fail(&keys, key);
             succeed(&keys, key);
         }
-        let mut listed = keys.iter_entries();
+        let mut listed = keys.entries();
         let first = *listed.next().unwrap().key;
         // It loses its slot, and comes back in either.
         for key in [100, first] {

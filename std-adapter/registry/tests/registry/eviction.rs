@@ -111,7 +111,7 @@ fn without_room_further_keys_can_share_a_breaker() {
     fail(&keys, 8);
     fail(&keys, 9);
     assert!(!succeed(&keys, 10), "the failures add up");
-    assert_eq!(keys.entries().len(), 1);
+    assert_eq!(keys.entries().count(), 1);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn keys_that_work_take_no_slot() {
         drop(keys.acquire(key).unwrap());
         keys.acquire(key).unwrap().report(Outcome::Ignored);
     }
-    assert_eq!((keys.stats().keys, keys.entries().len()), (0, 0));
+    assert_eq!((keys.stats().keys, keys.entries().count()), (0, 0));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn rules_that_remember_calls_take_a_slot_from_the_first_call_on() {
         .failure_ratio(Ratio::percent(50).of_last(10));
     let keys = Registry::<u32>::builder(half)
         .clock(&clock)
-        .tally::<LastCalls>()
+        .tally(LastCalls::new)
         .build()
         .unwrap();
     for _ in 0..3 {

@@ -174,7 +174,7 @@ impl Reentering {
             let _ = keys.set_config_of(&(key + 2), RULES.consecutive_failures(7));
             keys.set_config(RULES.consecutive_failures(3)).unwrap();
             let _ = (
-                keys.entries(),
+                keys.entries().count(),
                 keys.stats(),
                 keys.clear_config_of(&(key + 2)),
             );

@@ -104,7 +104,7 @@ fn a_panic_in_a_key_takes_no_slot_from_other_keys() {
                 );
                 assert!(keys.acquire(Key(key)).is_err());
             }
-            let mut listed: Vec<_> = keys.iter_entries().map(|entry| entry.key.0).collect();
+            let mut listed: Vec<_> = keys.entries().map(|entry| entry.key.0).collect();
             listed.sort_unstable();
             assert_eq!((listed.len(), &listed[..2]), (4, &[1, 2][..]), "{listed:?}");
         }

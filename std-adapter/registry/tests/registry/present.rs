@@ -59,20 +59,20 @@ fn entries_come_one_by_one_and_are_those_that_have_a_slot() {
         .capacity(1_000)
         .build()
         .unwrap();
-    assert_eq!(hosts.iter_entries().count(), 0);
+    assert_eq!(hosts.entries().count(), 0);
     for key in 0..5 {
         fail(&hosts, key);
     }
-    let mut keys: Vec<_> = hosts.iter_entries().map(|entry| *entry.key).collect();
+    let mut keys: Vec<_> = hosts.entries().map(|entry| *entry.key).collect();
     keys.sort_unstable();
     assert_eq!(keys, [0, 1, 2, 3, 4]);
     // Others come while it is under way.
-    for entry in hosts.iter_entries() {
+    for entry in hosts.entries() {
         hosts
             .command(&(*entry.key + 100), |host| host.trip())
             .unwrap();
     }
-    assert_eq!(hosts.iter_entries().count(), 10);
+    assert_eq!(hosts.entries().count(), 10);
 }
 
 #[test]

@@ -132,7 +132,6 @@ fn run(capacity: usize, keys: u64, requests: u64) {
     });
     let entries: HashMap<_, _> = registry
         .entries()
-        .into_iter()
         .map(|entry| (*entry.key, entry.snapshot))
         .collect();
     assert!(entries.len() <= capacity);

@@ -19,7 +19,7 @@ fn a_call_keeps_the_text_of_the_failure_that_opened_it() {
         let _ = keys.call(1, || Err::<(), _>(format!("failure {number}")));
     }
     assert_eq!(words(&keys).as_deref(), Some("failure 1"));
-    let entry = keys.entries().remove(0);
+    let entry = keys.entries().next().unwrap();
     assert_eq!(&*entry.last_failure.unwrap().text, "failure 1");
 }
 

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use atomic_breaker::{
-    AnyBreaker, BitsOf, Clock, Failure, Outcome, Rejected, State, Token, Transition,
-};
+use atomic_breaker::{AnyBreaker, BitsOf, Clock, Failure, Outcome, State, Token, Transition};
 
 use super::AnyResource;
 use crate::loss::Begun;
@@ -24,46 +22,38 @@ pub struct ResourcePermit<H: AnyResource> {
 }
 
 impl<H: AnyResource> ResourcePermit<H> {
-    /// Asks for the right to one call.
+    /// [`Resource::acquire`](super::Resource::acquire) for a permit that owns its handle to the resource.
     ///
     /// # Errors
     /// [`Rejection`] says how long to wait, and why the breaker opened.
     #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejection> {
+        Self::acquire_by(handle, |breaker| breaker.as_breaker().clock().random())
+    }
+
+    /// [`acquire`](Self::acquire) with another source of the random number that decides whether a rejection is enforced.
+    #[inline]
+    pub(super) fn acquire_by(
+        handle: H,
+        random: impl FnOnce(&H::Breaker) -> u32,
+    ) -> Result<Self, Rejection> {
         let begun = Begun::now();
-        let admitted = handle.as_resource().breaker.as_breaker().acquire();
+        let admitted = handle.breaker.as_breaker().acquire();
         let admitted = admitted.map(|permit| (permit.is_probe(), permit.into_token()));
-        match admitted {
-            Ok((is_probe, token)) => Ok(Self {
-                handle,
-                token: Some(token),
-                begun,
-                is_probe,
-                fails_when_dropped: false,
-            }),
-            Err(rejected) => Self::reject(handle, rejected, begun),
-        }
-    }
-
-    #[cold]
-    fn reject(handle: H, rejected: Rejected, begun: Begun) -> Result<Self, Rejection> {
-        let resource = handle.as_resource();
-        let random = || resource.breaker.as_breaker().clock().random();
-        if resource.enforcement.is_enforced(random) {
-            return Err(resource.rejection(rejected));
-        }
-        Ok(Self::unguarded(handle, begun))
-    }
-
-    /// The permit of a call that should have been rejected, but passes.
-    pub(super) const fn unguarded(handle: H, begun: Begun) -> Self {
-        Self {
+        let (is_probe, token) = match admitted {
+            Ok((is_probe, token)) => (is_probe, Some(token)),
+            Err(rejected) => {
+                handle.reject(rejected, random)?;
+                (false, None)
+            }
+        };
+        Ok(Self {
             handle,
-            token: None,
+            token,
             begun,
-            is_probe: false,
+            is_probe,
             fails_when_dropped: false,
-        }
+        })
     }
 
     /// Makes the permit count as failed if it is dropped without a report: for code that returns early with `?`, and
@@ -95,46 +85,45 @@ impl<H: AnyResource> ResourcePermit<H> {
     }
 
     fn breaker(&self) -> &H::Breaker {
-        &self.handle.as_resource().breaker
+        &self.handle.breaker
     }
 
-    /// Reports once, and keeps the words if that opens the breaker. If there are no words it keeps none, because those
-    /// of an earlier failure would be wrong.
+    /// Reports the outcome, or that the call was cancelled, once, and keeps the words if that opens the breaker. If there
+    /// are no words it keeps none, because those of an earlier failure would be wrong.
     #[inline]
     fn end(
         &mut self,
-        outcome: Outcome,
+        outcome: Option<Outcome>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let (bits, started_ms) = self.token.take()?.into_raw();
         let breaker = self.breaker().as_breaker();
         let permit = breaker.resume(Token::from_raw(bits, started_ms));
-        let made = permit.report(outcome)?;
+        let made = match outcome {
+            Some(outcome) => permit.report(outcome),
+            None => permit.cancel(),
+        }?;
         if made.to == State::Open {
             let words = match outcome {
                 // Only a success that took too long opens the breaker.
-                Outcome::Success => {
+                Some(Outcome::Success) => {
                     let limit = breaker.config().get_slow_call();
                     Some(too_slow(started_ms, breaker.clock().now_ms(), limit))
                 }
-                _ => why.map(|why| why()),
+                Some(_) => why.map(|why| why()),
+                None => Some("a call hung until it was cancelled".to_owned()),
             };
-            self.explain(&made, words);
+            let last_failure = &self.handle.last_failure;
+            last_failure.set(&made, breaker.present(), words.as_deref());
         }
         Some(made)
-    }
-
-    /// Keeps the words of the failure that opened the breaker, or forgets older ones.
-    fn explain(&self, made: &Transition, words: Option<String>) {
-        let last_failure = &self.handle.as_resource().last_failure;
-        last_failure.set_for(made, self.breaker().as_breaker().present(), words);
     }
 }
 
 impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
     #[inline]
     fn report(mut self, outcome: Outcome) -> Option<Transition> {
-        self.end(outcome, None::<fn() -> String>)
+        self.end(Some(outcome), None::<fn() -> String>)
     }
 
     #[inline]
@@ -143,11 +132,11 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
         outcome: Outcome,
         why: impl FnOnce() -> String,
     ) -> Option<Transition> {
-        self.end(outcome, Some(why))
+        self.end(Some(outcome), Some(why))
     }
 
     fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        let shared_failure = &self.handle.as_resource().shared_failure;
+        let shared_failure = &self.handle.shared_failure;
         if self.token.is_some() && !shared_failure.is_first(self.begun) {
             return self.report(Outcome::Ignored);
         }
@@ -178,19 +167,8 @@ impl<H: AnyResource> AnyPermit for ResourcePermit<H> {
 impl<H: AnyResource> Drop for ResourcePermit<H> {
     #[inline]
     fn drop(&mut self) {
-        if self.fails_when_dropped {
-            self.end(Failure::new().into(), None::<fn() -> String>);
-            return;
-        }
-        let Some(token) = self.token.take() else {
-            return;
-        };
-        // A call that hung until its caller gave up may open the breaker.
-        let made = self.breaker().as_breaker().resume(token).cancel();
-        if let Some(made) = made.filter(|made| made.to == State::Open) {
-            let failure = "a call hung until it was cancelled";
-            self.explain(&made, Some(failure.to_owned()));
-        }
+        let outcome = self.fails_when_dropped.then(|| Failure::new().into());
+        self.end(outcome, None::<fn() -> String>);
     }
 }
 

@@ -5,6 +5,7 @@ mod held;
 mod wait;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use atomic_breaker::{AnyBreaker, AnyError, Rejected};
@@ -119,11 +120,15 @@ impl<B: AnyBreaker> Resource<B> {
         ResourcePermit::acquire(self)
     }
 
-    /// The rejection of a call, with the failure that is the reason.
-    fn rejection(&self, rejected: Rejected) -> Rejection {
+    /// Rejects a call, with the failure that is the reason, or lets it pass in shadow mode.
+    #[cold]
+    fn reject(&self, rejected: Rejected, random: impl FnOnce(&B) -> u32) -> Result<(), Rejection> {
+        if !self.enforcement.is_enforced(|| random(&self.breaker)) {
+            return Ok(());
+        }
         let breaker = self.breaker.as_breaker();
         let last_failure = self.last_failure.of_rejection(breaker, rejected);
-        Rejection::new(rejected, last_failure)
+        Err(Rejection::new(rejected, last_failure))
     }
 
     /// Runs an operation unless the breaker rejects it. `Err` is a failure of weight 1, whose text is kept if it
@@ -168,38 +173,16 @@ impl<B: AnyBreaker> Resource<B> {
     }
 }
 
-/// A handle that always leads to the same [`Resource`]: a reference or an `Arc`.
-pub trait AnyResource {
+/// A handle that always leads to the same [`Resource`]: a reference, an `Arc`, or a type of your own that dereferences to
+/// one.
+pub trait AnyResource: Deref<Target = Resource<Self::Breaker>> {
     /// The breaker within.
     type Breaker: AnyBreaker;
-
-    /// The resource itself.
-    fn as_resource(&self) -> &Resource<Self::Breaker>;
 }
 
-impl<B: AnyBreaker> AnyResource for Resource<B> {
+impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> AnyResource for H {
     type Breaker = B;
-
-    #[inline]
-    fn as_resource(&self) -> &Self {
-        self
-    }
 }
-
-macro_rules! forward_resource {
-    ($($pointer:ty),*) => {$(
-        impl<R: AnyResource> AnyResource for $pointer {
-            type Breaker = R::Breaker;
-
-            #[inline]
-            fn as_resource(&self) -> &Resource<R::Breaker> {
-                (**self).as_resource()
-            }
-        }
-    )*};
-}
-
-forward_resource!(&R, Arc<R>);
 
 impl<Q: ?Sized, B: AnyBreaker> AdmitShared<Q> for Resource<B> {
     type ByRef<'a>

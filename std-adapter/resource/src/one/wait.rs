@@ -3,14 +3,13 @@
 use std::fmt;
 
 use atomic_breaker::{
-    AnyBreaker, AnyError, Classify, Clock, Observer, Rejected,
+    AnyBreaker, AnyError, Classify, Clock,
     wait::{Retry, TimeLimit, Timed},
 };
 
 use super::{AnyResource, Resource, ResourcePermit};
 use crate::admitted::{self, Entrance};
-use crate::loss::Begun;
-use crate::{Admit, Enforcement, Rejection, ServiceError};
+use crate::{Enforcement, Rejection, ServiceError};
 
 impl<B: AnyBreaker> Resource<B> {
     /// Sleeps until the breaker admits the caller, as described in [`wait`](crate::wait); a
@@ -100,16 +99,17 @@ impl<B: AnyBreaker> Resource<B> {
     /// # Errors
     /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
     /// with the operation's own error.
-    pub fn call_timeout<V, E, F>(
+    pub async fn call_timeout<V, E, F>(
         &self,
         limit: impl Into<TimeLimit>,
         operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<V, ServiceError<Timed<E>>>>
+    ) -> Result<V, ServiceError<Timed<E>>>
     where
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        admitted::call_timeout(self, limit.into(), operation)
+        let permit = self.acquire().map_err(ServiceError::Rejected)?;
+        admitted::run_within(permit, limit.into(), operation).await
     }
 }
 
@@ -123,37 +123,23 @@ impl<H: AnyResource + Clone> ResourcePermit<H> {
 /// The way to a resource, for a waiting caller.
 struct Way<H>(H);
 
-impl<H: AnyResource + Clone> Admit<()> for Way<H> {
-    type Permit = ResourcePermit<H>;
-
-    fn admit(&self, (): &()) -> Result<Self::Permit, Rejection> {
-        ResourcePermit::acquire(self.0.clone())
-    }
-}
-
 impl<H: AnyResource + Clone> Entrance for Way<H> {
+    type Permit = ResourcePermit<H>;
     type Awaited = H::Breaker;
 
     fn awaited(&self) -> &H::Breaker {
-        &self.0.as_resource().breaker
+        &self.0.breaker
     }
 
     fn enforcement(&self) -> &Enforcement {
-        &self.0.as_resource().enforcement
+        &self.0.enforcement
     }
 
     fn random(&self) -> u32 {
         self.awaited().as_breaker().clock().random()
     }
 
-    fn pass(&self, rejected: Rejected) -> Self::Permit {
-        // The same as for any call that passes in shadow mode.
-        self.awaited().as_breaker().observer().rejected(rejected);
-        ResourcePermit::unguarded(self.0.clone(), Begun::now())
-    }
-
-    fn reject(&self, rejected: Rejected) -> Rejection {
-        self.awaited().as_breaker().observer().rejected(rejected);
-        self.0.as_resource().rejection(rejected)
+    fn admit(&self, random: impl Fn() -> u32) -> Result<Self::Permit, Rejection> {
+        ResourcePermit::acquire_by(self.0.clone(), |_| random())
     }
 }

@@ -145,7 +145,7 @@ fn a_registry_behaves_like_an_unbounded_map_that_forgets_healthy_keys() {
     for step in 0..steps {
         world.step();
         if step % 1_000 == 0 {
-            let listed = hosts.entries();
+            let listed: Vec<_> = hosts.entries().collect();
             assert_eq!(listed.len(), world.lives.len());
             for entry in listed {
                 let life = &world.lives[&entry.key.0];

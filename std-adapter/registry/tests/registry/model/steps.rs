@@ -163,6 +163,6 @@ impl<'a> World<'a> {
         let open =
             (10_000..10_000 + CAPACITY).filter(|&key| self.hosts.state(&Key(key)) == State::Open);
         assert_eq!(open.count(), CAPACITY as usize);
-        assert_eq!(self.hosts.entries().len(), CAPACITY as usize);
+        assert_eq!(self.hosts.entries().count(), CAPACITY as usize);
     }
 }

@@ -223,7 +223,8 @@ impl Stack for Layers {
     }
 
     fn describe(&self) -> String {
-        format!("{:?} by {:?}", self.keys.entries(), self.config)
+        let keys: Vec<_> = self.keys.entries().collect();
+        format!("{keys:?} by {:?}", self.config)
     }
 }
 

@@ -181,7 +181,8 @@ impl<F: Full, const KEYS: u64> Stack for Keyed<F, KEYS> {
     }
 
     fn describe(&self) -> String {
-        format!("{:?} by {:?}", self.keys.entries(), self.configs)
+        let keys: Vec<_> = self.keys.entries().collect();
+        format!("{keys:?} by {:?}", self.configs)
     }
 }
 
