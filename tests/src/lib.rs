@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `tests/contract/` | each behaviour and its edges |
+//! | `contract/`, a package of its own | each behaviour and its edges |
 //! | `tests/explored/` | every reachable state of small configurations, across every wrap, against the reference |
 //! | `tests/sequences/` | long random histories, random words and random clocks, against the reference |
 //! | `tests/races/` | every interleaving of two or three callers, with loom |
