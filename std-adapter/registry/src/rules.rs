@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally, word::AtomicU64};
 
-use super::classes::Class;
+use super::classes::{Class, Classes};
 use super::slot::Slot;
 use super::{Registry, RegistryError};
 use crate::parts::{RuleId, Table};
@@ -80,9 +80,10 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
     /// The rules of a slot: its own, those of its class, or the common ones.
     #[inline]
     pub(super) fn rules_of(&self, slot: &Slot<K, T>) -> &Ruleset {
-        match slot.own_rules() {
-            Some(id) => self.table.get(id),
-            None => self.rules_of_class(slot.class()),
+        match (slot.own_rules(), &self.classes) {
+            (Some(id), _) => self.table.get(id),
+            (None, Some(classes)) => self.rules_of_class(classes, slot.class()),
+            (None, None) => self.common(),
         }
     }
 
@@ -92,14 +93,12 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
     pub(super) fn rules_of_absent(&self, key: &K) -> &Ruleset {
         match &self.classes {
             None => self.common(),
-            Some(classes) => self.rules_of_class(classes.of(key)),
+            Some(classes) => self.rules_of_class(classes, classes.of(key)),
         }
     }
 
-    #[inline]
-    fn rules_of_class(&self, class: Class) -> &Ruleset {
-        let classes = self.classes.as_ref();
-        match classes.and_then(|classes| classes.rules(class)) {
+    fn rules_of_class(&self, classes: &Classes<K>, class: Class) -> &Ruleset {
+        match classes.rules(class) {
             Some(rules) => self.table.get(rules.load(Ordering::Relaxed)),
             None => self.common(),
         }
