@@ -43,29 +43,16 @@ pub trait KeyName: fmt::Display + Sized {
     fn from_name(name: &str) -> Option<Self>;
 }
 
-macro_rules! text {
-    ($($of:ty),*) => {$(
+macro_rules! named {
+    ($($of:ty),*; |$name:ident| $key:expr) => {$(
         impl KeyName for $of {
-            fn from_name(name: &str) -> Option<Self> {
-                Some(name.into())
+            fn from_name($name: &str) -> Option<Self> {
+                $key
             }
         }
     )*};
 }
 
-text!(String, Box<str>, Arc<str>);
-
-macro_rules! parsed {
-    ($($of:ty),*) => {$(
-        impl KeyName for $of {
-            fn from_name(name: &str) -> Option<Self> {
-                name.parse().ok()
-            }
-        }
-    )*};
-}
-
-parsed!(
-    u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize
-);
-parsed!(IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr);
+named!(String, Box<str>, Arc<str>; |name| Some(name.into()));
+named!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize; |name| name.parse().ok());
+named!(IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr; |name| name.parse().ok());
