@@ -1,8 +1,8 @@
 //! Processes that have joined a fleet and use the hosts of a guarded client or the keys of a registry.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_http::{ClientConfig, ClientGuard, Registry, RequestError, State, TokioClock};
@@ -36,6 +36,23 @@ fn request() -> Request<()> {
     Request::get("http://a.example/").body(()).unwrap()
 }
 
+/// Each sends a request; returns whether all were answered.
+async fn all_are_answered<C>(clients: impl IntoIterator<Item = C>) -> bool
+where
+    C: Service<Request<()>, Response = Response<u32>, Error = RequestError<io::Error>>,
+{
+    let asked = clients.into_iter().map(|client| client.oneshot(request()));
+    join_all(asked).await.iter().all(Result::is_ok)
+}
+
+/// Processes of which some are replaced, with their clients.
+type Changing<C> = Mutex<[(Joined, C); 3]>;
+
+fn clients<C: Clone>(fleet: &Changing<C>) -> [C; 3] {
+    let fleet = fleet.lock().unwrap();
+    fleet.each_ref().map(|(_, client)| client.clone())
+}
+
 fn join(engine: &InProcess) -> Joined {
     Joined::new(engine.clone(), FleetConfig::new(2)).unwrap()
 }
@@ -49,12 +66,7 @@ async fn hosts_of_guarded_clients() {
         .map(|fleet| client(fleet, host.clone()))
         .collect();
     sleep(SECOND).await;
-    let ask = || async {
-        let asked = clients
-            .iter()
-            .map(|client| client.clone().oneshot(request()));
-        join_all(asked).await.iter().all(Result::is_ok)
-    };
+    let ask = || all_are_answered(clients.clone());
     let seen = week(&host, ask).await;
     // Three instances without a fleet would waste 390. Here there are two probes per period, because a longer period
     // takes two witnesses.
@@ -79,7 +91,7 @@ async fn processes_that_come_and_go() {
         let client = client(&fleet, host.clone());
         (fleet, client)
     };
-    let fleet = std::sync::Mutex::new([process(), process(), process()]);
+    let fleet = Mutex::new([process(), process(), process()]);
     let number = AtomicU32::new(0);
     let ask = || {
         let number = number.fetch_add(1, Relaxed);
@@ -87,15 +99,7 @@ async fn processes_that_come_and_go() {
             let mut fleet = fleet.lock().unwrap();
             fleet[number as usize / 1_000 % 3] = process();
         }
-        let clients = fleet
-            .lock()
-            .unwrap()
-            .each_ref()
-            .map(|(_, client)| client.clone());
-        async {
-            let asked = clients.into_iter().map(|client| client.oneshot(request()));
-            join_all(asked).await.iter().all(Result::is_ok)
-        }
+        all_are_answered(clients(&fleet))
     };
     let seen = week(&host, ask).await;
     protects(&seen, 260);
@@ -111,8 +115,8 @@ async fn processes_that_start_again_while_their_engine_falls_back() {
         let client = client(&fleet, host.clone());
         (fleet, client)
     };
-    let fleet = std::sync::Mutex::new([0, 1, 2].map(process));
-    let (number, older) = (AtomicU32::new(0), std::sync::Mutex::new(engine.replica()));
+    let fleet = Mutex::new([0, 1, 2].map(process));
+    let (number, older) = (AtomicU32::new(0), Mutex::new(engine.replica()));
     let ask = || {
         let number = number.fetch_add(1, Relaxed);
         if number % 700 == 699 {
@@ -126,15 +130,7 @@ async fn processes_that_start_again_while_their_engine_falls_back() {
             800 => engine.fail_over(older.lock().unwrap().clone()),
             _ => {}
         }
-        let clients = fleet
-            .lock()
-            .unwrap()
-            .each_ref()
-            .map(|(_, client)| client.clone());
-        async {
-            let asked = clients.into_iter().map(|client| client.oneshot(request()));
-            join_all(asked).await.iter().all(Result::is_ok)
-        }
+        all_are_answered(clients(&fleet))
     };
     let seen = week(&host, ask).await;
     protects(&seen, 260);
