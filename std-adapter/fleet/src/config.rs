@@ -1,10 +1,10 @@
 //! The settings of a fleet.
 
-use std::error::Error;
-use std::fmt;
+use std::borrow::Cow;
 use std::time::Duration;
 
-use super::InstanceId;
+use super::error::FleetError;
+use super::name::InstanceId;
 
 /// The settings of a fleet, the same in all its instances, and the name of this one. Durations are kept in
 /// milliseconds, rounded up.
@@ -25,10 +25,10 @@ use super::InstanceId;
 #[must_use]
 pub struct FleetConfig {
     pub(super) quorum: u32,
-    pub(super) window_ms: u64,
+    pub(super) window_ms: u32,
     pub(super) grace_percent: u32,
-    pub(super) limit_ms: u64,
-    pub(super) poll_ms: u64,
+    pub(super) limit_ms: u32,
+    pub(super) poll_ms: u32,
     pub(super) is_shadow: bool,
     pub(super) instance: Option<InstanceId>,
 }
@@ -105,63 +105,44 @@ impl FleetConfig {
     /// Whether the settings are valid. Code that takes a configuration should check it.
     ///
     /// # Errors
-    /// [`JoinError`] says which setting is invalid, and what to do.
-    pub const fn check(&self) -> Result<(), JoinError> {
-        Err(JoinError(if self.quorum == 0 {
+    /// [`FleetError`] says which setting is invalid, and what to do.
+    pub const fn check(&self) -> Result<(), FleetError> {
+        Err(FleetError(Cow::Borrowed(if self.quorum == 0 {
             "a quorum of 0 instances: set at least 1"
         } else if !within(self.window_ms, 1, 24 * 60 * 60 * 1_000) {
             "a window for votes outside of 1 ms to a day: set one within"
-        } else if !within(self.grace_percent as u64, 1, 100) {
+        } else if !within(self.grace_percent, 1, 100) {
             "a grace outside of 1 to 100 percent: set one within"
         } else if !within(self.limit_ms, 1, 60_000) {
             "a limit for the engine outside of 1 ms to a minute: set one within"
         } else if !within(self.poll_ms, 1, 60 * 60 * 1_000) {
             "a poll outside of 1 ms to an hour: set one within"
-        } else if self.has_no_name() {
+        } else if matches!(self.instance, Some(id) if id.get() == InstanceId::named("").get()) {
             "an instance with an empty name: give it one of its own, or none for that of its machine"
         } else if self.poll_ms < self.limit_ms {
             "a poll more often than the limit for an answer: set a longer poll, or a shorter limit"
         } else {
             return Ok(());
-        }))
-    }
-
-    const fn has_no_name(&self) -> bool {
-        match self.instance {
-            Some(id) => id.get() == InstanceId::named("").get(),
-            None => false,
-        }
+        })))
     }
 
     /// The grace after a period of `open_ms` milliseconds.
     pub(super) fn grace_ms(&self, open_ms: u32) -> u64 {
         let share = u64::from(open_ms) * u64::from(self.grace_percent) / 100;
-        share.max(4 * self.limit_ms)
+        share.max(4 * u64::from(self.limit_ms))
     }
 }
 
-const fn within(number: u64, least: u64, most: u64) -> bool {
+const fn within(number: u32, least: u32, most: u32) -> bool {
     least <= number && number <= most
 }
 
-const fn ms(time: Duration) -> u64 {
+const fn ms(time: Duration) -> u32 {
     let ms = time.as_nanos().div_ceil(1_000_000);
     // Beyond every limit that is checked.
-    if ms > u64::MAX as u128 {
-        u64::MAX
+    if ms > u32::MAX as u128 {
+        u32::MAX
     } else {
-        ms as u64
+        ms as u32
     }
 }
-
-/// Why a process cannot join a fleet, and what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JoinError(pub(super) &'static str);
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl Error for JoinError {}

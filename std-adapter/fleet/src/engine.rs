@@ -1,10 +1,6 @@
 //! What an engine must do.
 
-use std::error::Error;
-use std::fmt;
-use std::sync::Arc;
-
-use super::{Answer, Ask, InstanceId, Message, Name, Reading};
+use super::{Answer, Ask, FleetError, InstanceId, Message, Name, Reading};
 
 /// Where the instances of a fleet meet: a shared engine such as Redis. The feature `contract` has the reference that
 /// defines what each request does, and the test that an engine must pass. An engine handles one request at a time,
@@ -19,30 +15,30 @@ pub trait Fleet: Send + Sync + 'static {
     /// Handles a request of one instance about one breaker.
     ///
     /// # Errors
-    /// [`EngineError`] when there is no answer; the request may have been done or not.
+    /// [`FleetError`] when there is no answer; the request may have been done or not.
     fn ask(
         &self,
         from: InstanceId,
         name: &Name,
         ask: Ask,
-    ) -> impl Future<Output = Result<Answer, EngineError>> + Send;
+    ) -> impl Future<Output = Result<Answer, FleetError>> + Send;
 
     /// Reads everything that is known, or says that there is [more](Reading::more) to come. It is also a sign of life:
     /// an instance that reads once every `every_ms` counts as living, for three times that long.
     ///
     /// # Errors
-    /// [`EngineError`] when there is no answer.
+    /// [`FleetError`] when there is no answer.
     fn read(
         &self,
         from: InstanceId,
         every_ms: u32,
-    ) -> impl Future<Output = Result<Reading, EngineError>> + Send;
+    ) -> impl Future<Output = Result<Reading, FleetError>> + Send;
 
     /// Subscribes. Everything published after this has returned is received, unless the connection is lost.
     ///
     /// # Errors
-    /// [`EngineError`] when no connection can be made.
-    fn subscribe(&self) -> impl Future<Output = Result<Self::Messages, EngineError>> + Send;
+    /// [`FleetError`] when no connection can be made.
+    fn subscribe(&self) -> impl Future<Output = Result<Self::Messages, FleetError>> + Send;
 }
 
 /// A subscription.
@@ -50,25 +46,6 @@ pub trait Messages: Send + 'static {
     /// The next message. The future may be dropped while it waits, and this called again.
     ///
     /// # Errors
-    /// [`EngineError`] when the subscription has ended or missed a message: subscribe again, then read.
-    fn next(&mut self) -> impl Future<Output = Result<Message, EngineError>> + Send;
+    /// [`FleetError`] when the subscription has ended or missed a message: subscribe again, then read.
+    fn next(&mut self) -> impl Future<Output = Result<Message, FleetError>> + Send;
 }
-
-/// Why an engine did not answer, in words. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EngineError(Arc<str>);
-
-impl EngineError {
-    /// An error in the words of the engine's client.
-    pub fn new(why: impl fmt::Display) -> Self {
-        Self(why.to_string().into())
-    }
-}
-
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for EngineError {}

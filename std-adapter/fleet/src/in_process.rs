@@ -7,7 +7,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use crate::ledger::Ledger;
-use crate::{Answer, Ask, EngineError, Fleet, InstanceId, Message, Messages, Name, Reading};
+use crate::{Answer, Ask, Fleet, FleetError, InstanceId, Message, Messages, Name, Reading};
 
 /// How many messages a subscriber may lag behind.
 const BACKLOG: usize = 4_096;
@@ -73,7 +73,7 @@ impl InProcess {
     }
 
     /// Waits while the engine hangs; fails if the connection is cut, or was cut meanwhile.
-    async fn reach(&self) -> Result<(), EngineError> {
+    async fn reach(&self) -> Result<(), FleetError> {
         let mut link = self.0.link.subscribe();
         let cuts = link.borrow().cuts;
         match link.wait_for(|link| link.is_cut || !link.hangs).await {
@@ -81,7 +81,7 @@ impl InProcess {
                 self.0.requests.fetch_add(1, Ordering::SeqCst);
                 link.check(cuts)
             }
-            Err(gone) => Err(EngineError::new(gone)),
+            Err(gone) => Err(FleetError::new(gone)),
         }
     }
 }
@@ -145,9 +145,9 @@ impl InProcess {
 }
 
 impl Link {
-    fn check(self, cuts: u32) -> Result<(), EngineError> {
+    fn check(self, cuts: u32) -> Result<(), FleetError> {
         if self.is_cut || self.cuts != cuts {
-            Err(EngineError::new("the connection was cut"))
+            Err(FleetError::new("the connection was cut"))
         } else {
             Ok(())
         }
@@ -163,7 +163,7 @@ impl Default for InProcess {
 impl Fleet for InProcess {
     type Messages = InProcessMessages;
 
-    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
+    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, FleetError> {
         self.reach().await?;
         let mut ledger = self.ledger();
         let (answer, notice) = ledger.ask(self.now_ms(), fastrand::u64(..), from, name, ask);
@@ -175,12 +175,12 @@ impl Fleet for InProcess {
         Ok(answer)
     }
 
-    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
+    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, FleetError> {
         self.reach().await?;
         Ok(self.ledger().read(self.now_ms(), from, every_ms))
     }
 
-    async fn subscribe(&self) -> Result<InProcessMessages, EngineError> {
+    async fn subscribe(&self) -> Result<InProcessMessages, FleetError> {
         self.reach().await?;
         let link = self.0.link.subscribe();
         let cuts = link.borrow().cuts;
@@ -201,15 +201,15 @@ pub struct InProcessMessages {
 }
 
 impl Messages for InProcessMessages {
-    async fn next(&mut self) -> Result<Message, EngineError> {
+    async fn next(&mut self) -> Result<Message, FleetError> {
         loop {
             let link = *self.link.borrow_and_update();
             link.check(self.cuts)?;
             tokio::select! {
                 biased;
-                changed = self.link.changed() => changed.map_err(EngineError::new)?,
+                changed = self.link.changed() => changed.map_err(FleetError::new)?,
                 message = self.published.recv(), if !link.hangs => {
-                    return message.map_err(EngineError::new);
+                    return message.map_err(FleetError::new);
                 }
             }
         }

@@ -12,7 +12,7 @@
 //! | file | what |
 //! |---|---|
 //! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
-//! | `config`, `name` | [`FleetConfig`]: the settings; [`Name`], [`InstanceId`] |
+//! | `config`, `name`, `error` | [`FleetConfig`]: the settings; [`Name`], [`InstanceId`]; [`FleetError`] |
 //! | `member` | the protocol of one breaker in one instance, pure |
 //! | `message` | what instances and the engine tell each other |
 //! | `engine` | [`Fleet`]: what an engine must be able to do |
@@ -28,6 +28,7 @@ mod config;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod engine;
+mod error;
 mod in_process;
 mod joined;
 #[cfg_attr(not(feature = "contract"), allow(unreachable_pub))]
@@ -37,12 +38,13 @@ mod member;
 mod message;
 mod name;
 
-pub use config::{FleetConfig, JoinError};
-pub use engine::{EngineError, Fleet, Messages};
+pub use config::FleetConfig;
+pub use engine::{Fleet, Messages};
+pub use error::FleetError;
 pub use in_process::{InProcess, InProcessMessages};
 pub use joined::{FleetStatus, Joined, Seat, Seats};
 pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
-pub use name::{InstanceId, Name, NameError};
+pub use name::{InstanceId, Name};
 
 /// The page on fleets, whose code is compiled and run.
 #[cfg(all(doctest, feature = "contract"))]

@@ -1,9 +1,10 @@
 //! Names of breakers and instances.
 
 use std::borrow::Borrow;
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+
+use super::error::FleetError;
 
 /// The longest name, in bytes.
 const LONGEST: usize = 255;
@@ -19,7 +20,7 @@ pub(super) const SEPARATOR: u8 = b'/';
 /// let payments = Name::new("payments")?;
 /// assert_eq!(payments.as_bytes(), b"payments");
 /// assert!(Name::new("").is_err());
-/// # Ok::<(), atomic_breaker_fleet::NameError>(())
+/// # Ok::<(), atomic_breaker_fleet::FleetError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<[u8]>);
@@ -28,29 +29,34 @@ impl Name {
     /// A name.
     ///
     /// # Errors
-    /// [`NameError`] if it is empty or longer than 255 bytes.
-    pub fn new(name: impl AsRef<[u8]>) -> Result<Self, NameError> {
+    /// [`FleetError`] if it is empty or longer than 255 bytes.
+    pub fn new(name: impl AsRef<[u8]>) -> Result<Self, FleetError> {
         let bytes = name.as_ref();
-        if (1..=LONGEST).contains(&bytes.len()) {
-            Ok(Self(bytes.into()))
-        } else {
-            Err(NameError::Length(bytes.len()))
+        match bytes.len() {
+            0 => Err(FleetError::new(
+                "a breaker in a fleet needs a name: give it 1 to 255 bytes",
+            )),
+            1..=LONGEST => Ok(Self(bytes.into())),
+            long => Err(FleetError::new(format_args!(
+                "a name of {long} bytes is too long for a fleet: give it 1 to {LONGEST} bytes, such as a hash of it"
+            ))),
         }
     }
 
     /// The name of a registry: those of its keys begin with it and a slash.
-    pub(super) fn of_registry(name: &[u8]) -> Result<Self, NameError> {
+    pub(super) fn of_registry(name: &[u8]) -> Result<Self, FleetError> {
         if name.contains(&SEPARATOR) {
-            return Err(NameError::Slash);
+            return Err(FleetError::new(
+                "a slash stands between the name of a registry and that of its key: give the registry a name without one",
+            ));
         }
         Self::new(name)
     }
 
     /// The name of the registry, if this may be the name of a key.
     pub(super) fn registry(&self) -> Option<&[u8]> {
-        let mut parts = self.0.splitn(2, |&byte| byte == SEPARATOR);
-        let registry = parts.next()?;
-        parts.next().map(|_| registry)
+        let slash = self.0.iter().position(|&byte| byte == SEPARATOR)?;
+        Some(&self.0[..slash])
     }
 
     /// Its bytes.
@@ -78,35 +84,6 @@ impl fmt::Display for Name {
         write!(f, "{}", self.0.escape_ascii())
     }
 }
-
-/// What is wrong with a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NameError {
-    /// It has so many bytes: none, or more than 255.
-    Length(usize),
-    /// That of a registry has a slash.
-    Slash,
-}
-
-impl fmt::Display for NameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length(0) => {
-                f.write_str("a breaker in a fleet needs a name: give it 1 to 255 bytes")
-            }
-            Self::Length(long) => write!(
-                f,
-                "a name of {long} bytes is too long for a fleet: give it 1 to {LONGEST} bytes, such as a hash of it"
-            ),
-            Self::Slash => f.write_str(
-                "a slash stands between the name of a registry and that of its key: give the registry a name without one",
-            ),
-        }
-    }
-}
-
-impl Error for NameError {}
 
 /// One instance of a fleet: a process, or its stand-in in a test. Two that are alive must have different ids: votes
 /// under one id count once, and both would probe at the same time. A process that is started again must keep its id:

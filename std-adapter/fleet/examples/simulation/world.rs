@@ -142,8 +142,7 @@ impl World {
             is_connected: true,
             is_probing: seen.probes_in_flight() > 0 || seen.successes() > 0,
         };
-        let mut actions = Vec::new();
-        member.step(now, input, &mut actions);
+        let actions = member.step(now, input);
         let due = member.due_ms().map(|due| due.max(self.now + 1));
         if let Some(before) = instance.due {
             self.due.remove(&(before, who));

@@ -13,12 +13,7 @@ pub(crate) struct Connection {
     connects: Arc<tokio::sync::Mutex<()>>,
 }
 
-#[derive(Default)]
-struct Current {
-    connection: Option<MultiplexedConnection>,
-    /// How many there have been: tells this one from those before it.
-    number: u64,
-}
+type Current = Option<Arc<MultiplexedConnection>>;
 
 impl Connection {
     pub(crate) fn new(client: Client) -> Self {
@@ -38,24 +33,17 @@ impl Connection {
     /// is dropped for all requests, so that one that hangs is not used again.
     pub(crate) async fn get(&self) -> RedisResult<InUse<'_>> {
         let _mine = self.connects.lock().await;
-        let kept = {
-            let current = self.current();
-            let connection = current.connection.clone();
-            connection.map(|connection| (connection, current.number))
-        };
-        let (connection, number) = if let Some(kept) = kept {
-            kept
-        } else {
-            let connection = self.client.get_multiplexed_async_connection().await?;
-            let mut current = self.current();
-            current.number += 1;
-            current.connection = Some(connection.clone());
-            (connection, current.number)
+        let kept = self.current().clone();
+        let connection = match kept {
+            Some(kept) => kept,
+            None => {
+                let new = self.client.get_multiplexed_async_connection().await?;
+                Arc::clone(self.current().insert(Arc::new(new)))
+            }
         };
         Ok(InUse {
             of: self,
             connection,
-            number,
             is_answered: false,
         })
     }
@@ -63,12 +51,15 @@ impl Connection {
 
 pub(crate) struct InUse<'a> {
     of: &'a Connection,
-    pub(crate) connection: MultiplexedConnection,
-    number: u64,
+    connection: Arc<MultiplexedConnection>,
     is_answered: bool,
 }
 
 impl InUse<'_> {
+    pub(crate) fn connection(&self) -> MultiplexedConnection {
+        MultiplexedConnection::clone(&self.connection)
+    }
+
     pub(crate) fn answered(mut self) {
         self.is_answered = true;
     }
@@ -76,13 +67,10 @@ impl InUse<'_> {
 
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
-        if self.is_answered {
-            return;
-        }
-        let mut current = self.of.current();
-        // Others may have reconnected already.
-        if current.number == self.number {
-            current.connection = None;
+        if !self.is_answered {
+            // Unless others have reconnected already.
+            let is_mine = |current: &mut _| Arc::ptr_eq(current, &self.connection);
+            self.of.current().take_if(is_mine);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is wrong, and what to do.
 
-use atomic_breaker_fleet::EngineError;
+use atomic_breaker_fleet::FleetError;
 use redis::{ErrorKind, RedisError, RedisResult};
 
 const PASSWORD: &str = "put the password into the address, as redis://:password@host/";
@@ -9,14 +9,14 @@ const RIGHTS: &str = "the user needs keys and channels of {prefix}:*, and +@scri
                       +del +pexpire +pttl +time +ping";
 
 /// The server refused the subscription; the client does not say why.
-pub(crate) fn not_subscribed() -> EngineError {
-    EngineError::new(format_args!("no subscription: {RIGHTS}"))
+pub(crate) fn not_subscribed() -> FleetError {
+    FleetError::new(format_args!("no subscription: {RIGHTS}"))
 }
 
-pub(crate) fn explained<T>(answer: RedisResult<T>) -> Result<T, EngineError> {
+pub(crate) fn explained<T>(answer: RedisResult<T>) -> Result<T, FleetError> {
     answer.map_err(|error| match advice(&error) {
-        Some(advice) => EngineError::new(format_args!("{error}: {advice}")),
-        None => EngineError::new(error),
+        Some(advice) => FleetError::new(format_args!("{error}: {advice}")),
+        None => FleetError::new(error),
     })
 }
 

@@ -1,7 +1,7 @@
 -- What atomic_breaker_fleet::Ledger does, as one script, on the server's clock.
 -- KEYS: the records of the fleet, the votes for this breaker, when each of these voters tripped, the living
 -- instances.
--- ARGV: what is asked, by which instance, the name of the breaker, the channel, a random number, and the rest of the
+-- ARGV: which instance asks, the name of the breaker, the channel, a random number, what is asked, and the rest of the
 -- request.
 --
 -- Among the records, which have names, the field without a name says which change was the last: its number, and the
@@ -11,7 +11,7 @@ local KEEP = 600000
 local LEAD = 31536000000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local what, from, name, channel, random = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local from, name, channel, random, what = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 -- Doubles are exact up to 2^53; marks are text.
 local function text(number)

@@ -1,23 +1,6 @@
 //! [Fleets](atomic_breaker_fleet) of circuit breakers, connected through Redis 7: instances learn from one another's
 //! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on alone.
 //!
-//! ```no_run
-//! use atomic_breaker_fleet::{FleetConfig, Joined};
-//! use atomic_breaker_redis::RedisFleet;
-//! use atomic_breaker_std::{Breaker, Config, StdClock};
-//! use std::sync::Arc;
-//!
-//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let engine = RedisFleet::new("redis://127.0.0.1/", "shop")?;
-//! let fleet = Joined::new(engine, FleetConfig::new(3))?;
-//!
-//! let seat = fleet.seat("payments")?;
-//! let payments = Breaker::builder(Config::new(), StdClock).observer(seat.clone()).build();
-//! let payments = Arc::new(payments);
-//! seat.take(Arc::clone(&payments));
-//! # Ok(()) }
-//! ```
-//!
 //! One script handles each request, on the server's clock; all keys of a fleet share a hash tag, so they are on one
 //! node of a cluster. Keys expire.
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
@@ -33,16 +16,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_fleet::{
-    Answer, Ask, EngineError, Fleet, InstanceId, Name, PeriodId, Reading, Verdict,
-};
+use atomic_breaker_fleet::{Answer, Ask, Fleet, FleetError, InstanceId, Name, Reading, Verdict};
 use connection::Connection;
 use explain::explained;
 pub use messages::RedisMessages;
 use mirror::{Mirror, Scan};
 use redis::{
-    Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, RedisResult, Script,
-    ScriptInvocation,
+    Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, Script, ScriptInvocation,
 };
 use text::{Change, Record};
 
@@ -53,6 +33,15 @@ type Field = (Vec<u8>, Vec<u8>);
 const PART: u32 = 2_000;
 
 /// A fleet that meets in Redis. Clones are the same fleet.
+///
+/// ```no_run
+/// use atomic_breaker_fleet::{FleetConfig, Joined};
+/// use atomic_breaker_redis::RedisFleet;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let fleet = Joined::new(RedisFleet::new("redis://127.0.0.1/", "shop")?, FleetConfig::new(3))?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct RedisFleet {
     connection: Connection,
@@ -74,16 +63,22 @@ impl RedisFleet {
     /// 64 ASCII letters, digits, `-`, `_`, `.` or `:`.
     ///
     /// # Errors
-    /// [`EngineError`] says what is wrong with the address or the prefix.
-    pub fn new(address: &str, prefix: &str) -> Result<Self, EngineError> {
+    /// [`FleetError`] says what is wrong with the address or the prefix.
+    pub fn new(address: &str, prefix: &str) -> Result<Self, FleetError> {
         let is_right = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_right) {
-            return Err(EngineError::new(
+            return Err(FleetError::new(
                 "the prefix of a fleet has 1 to 64 ASCII letters, digits, '-', '_', '.' or ':'",
             ));
         }
-        let client = client(address)
-            .map_err(|error| EngineError::new(format_args!("not an address of Redis: {error}")))?;
+        // RESP2, whatever the address says: only there can a refused subscription be told from a successful one.
+        let client = address.into_connection_info().and_then(|info| {
+            let settings = info.redis_settings().clone();
+            let settings = settings.set_protocol(ProtocolVersion::RESP2);
+            Client::open(info.set_redis_settings(settings))
+        });
+        let client = client
+            .map_err(|error| FleetError::new(format_args!("not an address of Redis: {error}")))?;
         let prefix = format!("{{{prefix}}}");
         Ok(Self {
             connection: Connection::new(client),
@@ -99,7 +94,7 @@ impl RedisFleet {
     }
 
     /// The script with the arguments that every request has.
-    fn request(&self, what: &str, from: InstanceId, name: &[u8]) -> ScriptInvocation<'_> {
+    fn request(&self, from: InstanceId, name: &[u8]) -> ScriptInvocation<'_> {
         let of_name = |what| [self.prefix.as_bytes(), what, name].concat();
         let mut request = self.script.prepare_invoke();
         request
@@ -107,7 +102,6 @@ impl RedisFleet {
             .key(of_name(b":votes:".as_slice()))
             .key(of_name(b":trips:"))
             .key(format!("{}:living", self.prefix))
-            .arg(what)
             .arg(from.to_string())
             .arg(name)
             .arg(&self.channel)
@@ -118,17 +112,17 @@ impl RedisFleet {
     async fn invoke<T: FromRedisValue>(
         &self,
         request: &ScriptInvocation<'_>,
-    ) -> Result<T, EngineError> {
-        let mut used = explained(self.connection.get().await)?;
-        let answer = explained(request.invoke_async(&mut used.connection).await)?;
+    ) -> Result<T, FleetError> {
+        let used = explained(self.connection.get().await)?;
+        let answer = explained(request.invoke_async(&mut used.connection()).await)?;
         used.answered();
         Ok(answer)
     }
 
     /// Reads the next part of the records, as a change up to `change` was missed. Returns whether that was the last
     /// part.
-    async fn read_records(&self, change: Change) -> Result<bool, EngineError> {
-        let mut reading = self.mirror.scan().await;
+    async fn read_records(&self, change: Change) -> Result<bool, FleetError> {
+        let mut reading = self.mirror.scan.lock().await;
         let scan = reading.get_or_insert_with(|| {
             self.mirror.forget();
             Scan {
@@ -137,13 +131,13 @@ impl RedisFleet {
                 records: HashMap::new(),
             }
         });
-        let mut used = explained(self.connection.get().await)?;
+        let used = explained(self.connection.get().await)?;
         let part = redis::cmd("HSCAN")
             .arg(self.records())
             .arg(scan.cursor)
             .arg("COUNT")
             .arg(PART)
-            .query_async(&mut used.connection)
+            .query_async(&mut used.connection())
             .await;
         let (cursor, part): (u64, Vec<Field>) = explained(part)?;
         used.answered();
@@ -181,13 +175,8 @@ impl fmt::Debug for RedisFleet {
 impl Fleet for RedisFleet {
     type Messages = RedisMessages;
 
-    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
-        let what = match ask {
-            Ask::Vote { .. } => "vote",
-            Ask::Bid { .. } => "bid",
-            Ask::Verdict { .. } => "verdict",
-        };
-        let mut request = self.request(what, from, name.as_bytes());
+    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, FleetError> {
+        let mut request = self.request(from, name.as_bytes());
         match ask {
             Ask::Vote {
                 quorum,
@@ -196,19 +185,24 @@ impl Fleet for RedisFleet {
                 open_ms,
                 known,
             } => {
-                request.arg(quorum).arg(window_ms).arg(age_ms);
+                request.arg("vote").arg(quorum).arg(window_ms).arg(age_ms);
                 // A higher one was forged: the script ignores it.
                 request.arg(open_ms).arg(known.min(text::LAST_EPOCH));
             }
             Ask::Bid { id, lease_ms } => {
-                of_period(&mut request, id)?.arg(lease_ms);
+                request.arg("bid").arg(id.epoch).arg(text::mark(id.mark));
+                request.arg(lease_ms);
             }
             Ask::Verdict { id, verdict } => {
                 let (open_ms, pause_ms) = match verdict {
                     Verdict::Healthy => (0, 0),
                     Verdict::Failed { open_ms, pause_ms } => (open_ms.max(1), pause_ms),
                 };
-                of_period(&mut request, id)?.arg(open_ms).arg(pause_ms);
+                request
+                    .arg("verdict")
+                    .arg(id.epoch)
+                    .arg(text::mark(id.mark));
+                request.arg(open_ms).arg(pause_ms);
             }
         }
         let (done, votes, now, packed): (bool, u32, u64, Vec<u8>) = self.invoke(&request).await?;
@@ -220,10 +214,10 @@ impl Fleet for RedisFleet {
     }
 
     /// The records themselves are read only if a change to them was not heard, or if the server has lost one that was.
-    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
+    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, FleetError> {
         let heard = self.mirror.heard();
-        let mut request = self.request("read", from, b"");
-        request.arg(every_ms);
+        let mut request = self.request(from, b"");
+        request.arg("read").arg(every_ms);
         let (living, now, change): (u32, u64, Vec<u8>) = self.invoke(&request).await?;
         match Change::parse(&change) {
             Some(change) if change.number >= heard && self.mirror.has(change).await => {}
@@ -245,34 +239,14 @@ impl Fleet for RedisFleet {
         })
     }
 
-    async fn subscribe(&self) -> Result<RedisMessages, EngineError> {
+    async fn subscribe(&self) -> Result<RedisMessages, FleetError> {
         // Changes to what was read before may have been missed.
-        *self.mirror.scan().await = None;
+        *self.mirror.scan.lock().await = None;
         let mut pubsub = explained(self.connection.client.get_async_pubsub().await)?;
         explained(pubsub.subscribe(&self.channel).await)?;
         let (sink, stream) = pubsub.split();
         RedisMessages::new(sink, stream, self.mirror.clone()).await
     }
-}
-
-/// RESP2, whatever the address says: only there can a refused subscription be told from a successful one.
-fn client(address: &str) -> RedisResult<Client> {
-    let info = address.into_connection_info()?;
-    let settings = info.redis_settings().clone();
-    let settings = settings.set_protocol(ProtocolVersion::RESP2);
-    Client::open(info.set_redis_settings(settings))
-}
-
-/// Only epochs that the script's numbers hold exactly.
-fn of_period<'a, 'b>(
-    request: &'a mut ScriptInvocation<'b>,
-    id: PeriodId,
-) -> Result<&'a mut ScriptInvocation<'b>, EngineError> {
-    if id.epoch >= text::LAST_EPOCH {
-        let why = "an epoch of 2^53 or more: no engine gives such a one";
-        return Err(EngineError::new(why));
-    }
-    Ok(request.arg(id.epoch).arg(text::mark(id.mark)))
 }
 
 /// The front page, whose code is compiled.

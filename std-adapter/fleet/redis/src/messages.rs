@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_fleet::{EngineError, Message, Messages};
+use atomic_breaker_fleet::{FleetError, Message, Messages};
 use futures_util::StreamExt;
 use redis::Value;
 use redis::aio::{PubSubSink, PubSubStream};
@@ -30,7 +30,7 @@ impl RedisMessages {
         mut sink: PubSubSink,
         stream: PubSubStream,
         mirror: Mirror,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, FleetError> {
         match explained(sink.ping().await)? {
             Value::ServerError(error) => explained(Err(error.into())),
             Value::SimpleString(_) => Err(not_subscribed()),
@@ -44,16 +44,16 @@ impl RedisMessages {
 }
 
 impl Messages for RedisMessages {
-    async fn next(&mut self) -> Result<Message, EngineError> {
+    async fn next(&mut self) -> Result<Message, FleetError> {
         loop {
             let Ok(next) = timeout(SILENCE, self.stream.next()).await else {
                 // A connection that was cut off without notice is silent, too.
                 let pong = timeout(SILENCE, self.sink.ping::<Value>()).await;
-                let pong = pong.map_err(|_| EngineError::new("the subscription is silent"))?;
+                let pong = pong.map_err(|_| FleetError::new("the subscription is silent"))?;
                 explained(pong)?;
                 continue;
             };
-            let message = next.ok_or_else(|| EngineError::new("the subscription has ended"))?;
+            let message = next.ok_or_else(|| FleetError::new("the subscription has ended"))?;
             // Messages that others publish there are ignored.
             if let Some(published) = Published::parse(message.get_payload_bytes()) {
                 let message = published.message();

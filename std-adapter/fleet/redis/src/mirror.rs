@@ -1,7 +1,7 @@
 //! What the server keeps, as far as it was heard: a process that has heard every change need not read the records.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::{Message, Name};
@@ -29,11 +29,9 @@ pub(crate) struct Scan {
 /// Clones share one mirror.
 #[derive(Clone)]
 pub(crate) struct Mirror {
-    state: Arc<Mutex<State>>,
-    /// Held while a part of the records is being read.
-    scan: Arc<tokio::sync::Mutex<Option<Scan>>>,
-    /// The number of the last change that was heard.
-    number: watch::Sender<u64>,
+    state: watch::Sender<State>,
+    /// What has been read of the records so far. Held while a part of them is being read.
+    pub(crate) scan: Arc<tokio::sync::Mutex<Option<Scan>>>,
 }
 
 #[derive(Default)]
@@ -49,74 +47,59 @@ struct State {
 impl Mirror {
     pub(crate) fn new() -> Self {
         Self {
-            state: Arc::default(),
+            state: watch::Sender::new(State::default()),
             scan: Arc::default(),
-            number: watch::Sender::new(0),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // No code under the lock panics.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn hear(&self, published: Published) {
-        let mut state = self.state();
-        state.hear(published);
-        self.number.send_replace(state.number());
+        self.state.send_modify(|state| state.hear(published));
     }
 
     /// The number of the last change that was heard; 0 if something was missed.
     pub(crate) fn heard(&self) -> u64 {
-        self.state().number()
+        self.state.borrow().number()
     }
 
     /// Whether everything up to this change has been heard, or will be within a moment.
     pub(crate) async fn has(&self, change: Change) -> bool {
-        let mut number = self.number.subscribe();
-        if self.state().is_behind(change) {
-            let heard = number.wait_for(|number| *number >= change.number);
-            let _in_time = timeout(ON_THE_WAY, heard).await;
-        }
-        self.state().chain.contains(&change)
-    }
-
-    /// What has been read of the records so far, for reading the next part.
-    pub(crate) async fn scan(&self) -> tokio::sync::MutexGuard<'_, Option<Scan>> {
-        self.scan.lock().await
+        let mut state = self.state.subscribe();
+        let heard = state.wait_for(|state| !state.is_behind(change));
+        let _in_time = timeout(ON_THE_WAY, heard).await;
+        self.state.borrow().chain.contains(&change)
     }
 
     /// The records will be read: what is heard from now on may be newer.
     pub(crate) fn forget(&self) {
-        self.state().chain.clear();
+        self.state.send_modify(|state| state.chain.clear());
     }
 
     /// All records were read, as they were after this change.
     pub(crate) fn replace(&self, change: Change, records: HashMap<Name, Record>) {
-        let mut state = self.state();
-        let since = std::mem::take(&mut state.since);
-        // Unless another reading has brought them already, and more was heard since.
-        if !state.chain.contains(&change) {
-            state.records = records;
-            state.chain = VecDeque::from([change]);
-        }
-        for published in since {
-            if state.is_next(&published) {
-                state.apply(published);
+        self.state.send_modify(|state| {
+            // Unless another reading has brought them already, and more was heard since.
+            if !state.chain.contains(&change) {
+                state.records = records;
+                state.chain = VecDeque::from([change]);
             }
-        }
-        self.number.send_replace(state.number());
+            for published in std::mem::take(&mut state.since) {
+                if state.is_next(&published) {
+                    state.apply(published);
+                }
+            }
+        });
     }
 
     /// The server has no records.
     pub(crate) fn clear(&self) {
-        *self.state() = State::default();
+        self.state.send_replace(State::default());
     }
 
     /// All records that have not expired at this time on the server's clock.
     pub(crate) fn messages(&self, now: u64) -> Vec<Message> {
-        let mut state = self.state();
-        state.records.retain(|_, record| !record.has_expired(now));
+        self.state
+            .send_modify(|state| state.records.retain(|_, record| !record.has_expired(now)));
+        let state = self.state.borrow();
         let messages = state.records.iter().map(|(name, record)| Message {
             name: name.clone(),
             notice: record.notice(now),

@@ -1,5 +1,7 @@
 //! What the script says, as text.
 
+use std::str::FromStr;
+
 use atomic_breaker_fleet::{Message, Name, Notice, Period, PeriodId};
 
 /// Beyond it the script's numbers are not exact.
@@ -38,24 +40,20 @@ pub(crate) struct Published {
 
 impl Record {
     pub(crate) fn parse(packed: &[u8]) -> Option<Self> {
-        let mut parts = str::from_utf8(packed).ok()?.split(':');
+        let mut parts = packed.split(|&byte| byte == b':');
         let record = Self {
             id: PeriodId {
-                epoch: parts
-                    .next()?
-                    .parse()
-                    .ok()
-                    .filter(|&epoch| epoch < LAST_EPOCH)?,
-                mark: u64::from_str_radix(parts.next()?, 16).ok()?,
+                epoch: number(parts.next()?).filter(|&epoch| epoch < LAST_EPOCH)?,
+                mark: hex(parts.next()?)?,
             },
-            is_open: parts.next()? == "1",
-            ends: parts.next()?.parse().ok()?,
-            open_ms: parts.next()?.parse().ok()?,
-            trips: parts.next()?.parse().ok()?,
+            is_open: parts.next()? == b"1",
+            ends: number(parts.next()?)?,
+            open_ms: number(parts.next()?)?,
+            trips: number(parts.next()?)?,
             // After the holder of the lease, and before the doubt.
-            lease_until: parts.nth(1)?.parse().ok()?,
-            lease_ms: parts.next()?.parse().ok()?,
-            expires: parts.nth(2)?.parse().ok()?,
+            lease_until: number(parts.nth(1)?)?,
+            lease_ms: number(parts.next()?)?,
+            expires: number(parts.nth(2)?)?,
         };
         parts.next().is_none().then_some(record)
     }
@@ -70,16 +68,13 @@ impl Record {
             return Notice::Closed(self.id);
         }
         let left = |until: u64| u32::try_from(until.saturating_sub(now)).unwrap_or(u32::MAX);
-        let leased_ms = left(self.lease_until);
         Notice::Open(Period {
             id: self.id,
             remaining_ms: left(self.ends).min(self.open_ms),
             // A lease with more time left than it was granted for has lapsed.
-            leased_ms: if leased_ms <= self.lease_ms {
-                leased_ms
-            } else {
-                0
-            },
+            leased_ms: Some(left(self.lease_until))
+                .filter(|&left| left <= self.lease_ms)
+                .unwrap_or(0),
             open_ms: self.open_ms,
             trips: self.trips,
         })
@@ -88,10 +83,10 @@ impl Record {
 
 impl Change {
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        let (number, mark) = str::from_utf8(text).ok()?.split_once(':')?;
+        let mut parts = text.splitn(2, |&byte| byte == b':');
         Some(Self {
-            number: number.parse().ok()?,
-            mark: u64::from_str_radix(mark, 16).ok()?,
+            number: number(parts.next()?)?,
+            mark: hex(parts.next()?)?,
         })
     }
 }
@@ -100,12 +95,10 @@ impl Published {
     /// The parts are separated by bars; the name, which may have any bytes, is last.
     pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
         let mut parts = payload.splitn(5, |&byte| byte == b'|');
-        let before = parts.next()?;
         Some(Self {
-            before: if before.is_empty() {
-                None
-            } else {
-                Some(Change::parse(before)?)
+            before: match parts.next()? {
+                [] => None,
+                before => Some(Change::parse(before)?),
             },
             change: Change::parse(parts.next()?)?,
             now: number(parts.next()?)?,
@@ -122,8 +115,12 @@ impl Published {
     }
 }
 
-pub(crate) fn number(text: &[u8]) -> Option<u64> {
+fn number<T: FromStr>(text: &[u8]) -> Option<T> {
     str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn hex(text: &[u8]) -> Option<u64> {
+    u64::from_str_radix(str::from_utf8(text).ok()?, 16).ok()
 }
 
 pub(crate) fn mark(mark: u64) -> String {

@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker::Transition;
+use atomic_breaker_registry::RegistryError;
 
-use super::seat::Find;
-use super::steer::{NoRoom, Steer};
+use super::FleetStatus;
+use super::steer::{Find, Steer, ours};
 use crate::member::{Action, Context, Ended, Input, Member};
 use crate::{Ask, FleetConfig, Name};
 
@@ -24,18 +25,11 @@ struct Follower {
 /// A registry whose keys may follow.
 struct Registry {
     find: Find,
-    capacity: usize,
-    following: usize,
+    /// How many more of them: only as many as have a slot.
+    room: usize,
 }
 
-impl Registry {
-    /// Only as many keys follow as have a slot.
-    const fn has_room(&self) -> bool {
-        self.following < self.capacity
-    }
-}
-
-/// For how many keys that are no longer followed the ended periods are remembered.
+/// For how many breakers that are no longer followed the ended periods are remembered.
 const REMEMBERED: usize = 4_096;
 
 pub(super) struct Followers {
@@ -43,18 +37,12 @@ pub(super) struct Followers {
     all: HashMap<Name, Follower>,
     due: BTreeSet<(u64, Name)>,
     registries: HashMap<Name, Registry>,
-    /// The ended periods of keys that were followed, and the order of those keys.
+    /// The ended periods of breakers that were followed, and the order of these.
     ended: HashMap<Name, Ended>,
     ended_order: VecDeque<Name>,
-    /// How many the fleet holds open.
-    pub(super) open: usize,
-    /// How often a key could not follow.
-    pub(super) left_alone: u64,
-    /// How often something was withheld in shadow mode.
-    pub(super) withheld: u64,
     /// When idle ones were last looked for.
     swept_ms: u64,
-    actions: Vec<Action>,
+    pub(super) status: FleetStatus,
 }
 
 impl Followers {
@@ -66,16 +54,9 @@ impl Followers {
             registries: HashMap::new(),
             ended: HashMap::new(),
             ended_order: VecDeque::new(),
-            open: 0,
-            left_alone: 0,
-            withheld: 0,
             swept_ms: 0,
-            actions: Vec::new(),
+            status: FleetStatus::default(),
         }
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.all.len()
     }
 
     pub(super) fn all(&self) -> Vec<Name> {
@@ -87,28 +68,20 @@ impl Followers {
         wanted.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Steer>) {
-        self.insert(name, breaker, None);
-    }
-
-    pub(super) fn join_registry(&mut self, name: Name, capacity: usize, find: Find) {
+    pub(super) fn join_registry(&mut self, name: Name, find: Find, room: usize) {
         // From now on its keys follow through the new one.
         for key in self.names(|follower| follower.registry.as_ref() == Some(&name)) {
             self.forget(&key);
         }
-        let registry = Registry {
-            find,
-            capacity,
-            following: 0,
-        };
-        self.registries.insert(name, registry);
+        self.registries.insert(name, Registry { find, room });
     }
 
-    fn insert(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {
+    pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {
         self.forget(&name);
         let mut member = Member::new(&self.config, &breaker.rules(), fastrand::u64(..));
         if let Some(ended) = self.ended.get(&name) {
-            member.remember(*ended);
+            // An engine that falls back to one of these periods trips nothing here.
+            member.ended = *ended;
         }
         let follower = Follower {
             breaker,
@@ -118,27 +91,25 @@ impl Followers {
             registry,
         };
         self.all.insert(name, follower);
+        self.status.breakers = self.all.len();
     }
 
     fn forget(&mut self, name: &Name) {
         let Some(before) = self.all.remove(name) else {
             return;
         };
+        before.breaker.arm(false);
+        self.status.breakers = self.all.len();
+        self.status.open -= usize::from(before.member.period().is_some());
         if let Some(due) = before.due {
             self.due.remove(&(due, name.clone()));
         }
-        self.open -= usize::from(before.member.period().is_some());
-        if let Some(registry) = before
-            .registry
-            .and_then(|name| self.registries.get_mut(&name))
-        {
-            registry.following -= 1;
-            self.remember(name, *before.member.ended());
+        let registry = before.registry.and_then(|of| self.registries.get_mut(&of));
+        if let Some(registry) = registry {
+            registry.room += 1;
         }
-    }
-
-    fn remember(&mut self, name: &Name, ended: Ended) {
-        if ended.is_empty() || self.ended.insert(name.clone(), ended).is_some() {
+        let ended = before.member.ended;
+        if ended == Ended::default() || self.ended.insert(name.clone(), ended).is_some() {
             return;
         }
         self.ended_order.push_back(name.clone());
@@ -153,35 +124,31 @@ impl Followers {
         if self.all.contains_key(name) {
             return true;
         }
-        let known = name.registry();
-        let Some((of, registry)) = known.and_then(|of| self.registries.get_key_value(of)) else {
+        let of = name.registry();
+        let Some((of, registry)) = of.and_then(|of| self.registries.get_key_value(of)) else {
             return false;
         };
-        let of = of.clone();
+        let (of, is_full) = (of.clone(), registry.room == 0);
         // The bytes come from other instances: a user's key type that panics on some of them yields no key.
         let found = catch_unwind(AssertUnwindSafe(|| (registry.find)(name)));
         let Some(key) = found.ok().flatten() else {
             return false;
         };
-        if !registry.has_room() && now_ms >= self.swept_ms + self.config.poll_ms {
-            self.forget_idle(now_ms);
+        if is_full && now_ms >= self.swept_ms + u64::from(self.config.poll_ms) {
+            self.swept_ms = now_ms;
+            for name in self.names(|follower| follower.is_idle(now_ms)) {
+                self.forget(&name);
+            }
         }
-        let registry = self.registries.get_mut(&of);
-        let Some(registry) = registry.filter(|registry| registry.has_room()) else {
-            self.left_alone += 1;
-            return false;
-        };
-        registry.following += 1;
-        self.insert(name.clone(), key, Some(of));
+        match self.registries.get_mut(&of) {
+            Some(registry) if registry.room > 0 => registry.room -= 1,
+            _ => {
+                self.status.left_alone += 1;
+                return false;
+            }
+        }
+        self.join(name.clone(), key, Some(of));
         true
-    }
-
-    /// Forgets keys of which nothing need be remembered.
-    fn forget_idle(&mut self, now_ms: u64) {
-        self.swept_ms = now_ms;
-        for name in self.names(|follower| follower.is_idle(now_ms)) {
-            self.forget(&name);
-        }
     }
 
     /// Everything was read: forgets a key that is idle here, once the engine no longer has it open.
@@ -192,8 +159,8 @@ impl Followers {
         }
     }
 
-    pub(super) fn first_due(&self) -> Option<(u64, Name)> {
-        self.due.first().cloned()
+    pub(super) fn first_due(&self) -> Option<&(u64, Name)> {
+        self.due.first()
     }
 
     /// Whether a transition reported now happened before the fleet's last one, by the word's own count, as clocks wrap.
@@ -224,36 +191,29 @@ impl Followers {
             is_connected,
             is_probing: follower.breaker.is_probing(),
         };
-        let was_open = follower.member.period().is_some();
-        let mut actions = std::mem::take(&mut self.actions);
-        follower.member.step(now, input, &mut actions);
-        self.open += usize::from(follower.member.period().is_some());
-        self.open -= usize::from(was_open);
+        self.status.open -= usize::from(follower.member.period().is_some());
+        let actions = follower.member.step(now, input);
+        self.status.open += usize::from(follower.member.period().is_some());
         // Not again within this millisecond, whatever it says.
         let due = follower.member.due_ms().map(|due| due.max(now_ms + 1));
-        if due != follower.due {
-            if let Some(before) = follower.due {
-                self.due.remove(&(before, name.clone()));
-            }
-            if let Some(due) = due {
-                self.due.insert((due, name.clone()));
-            }
-            follower.due = due;
+        let before = std::mem::replace(&mut follower.due, due);
+        if before != due {
+            before.map(|before| self.due.remove(&(before, name.clone())));
+            self.due.extend(due.map(|due| (due, name.clone())));
         }
         let mut has_room = true;
-        for action in actions.drain(..) {
+        for action in actions {
             if let Action::Ask(ask) = action {
                 asks.push(ask);
             } else if self.config.is_shadow {
-                self.withheld += 1;
+                self.status.withheld += 1;
             } else {
                 has_room &= follower.act(action).is_ok();
             }
         }
         follower.breaker.arm(follower.member.wants_rejections(now));
-        self.actions = actions;
         if !has_room {
-            self.left_alone += 1;
+            self.status.left_alone += 1;
             self.forget(name);
         }
         asks
@@ -266,12 +226,9 @@ impl Follower {
         self.registry.is_some() && self.member.is_idle(now_ms)
     }
 
-    /// A user's observer that panics stops nothing here.
-    fn act(&mut self, action: Action) -> Result<(), NoRoom> {
-        let breaker = &self.breaker;
-        if let Ok(made) = catch_unwind(AssertUnwindSafe(|| breaker.act(action))) {
-            self.last = made?.or(self.last);
-        }
+    fn act(&mut self, action: Action) -> Result<(), RegistryError> {
+        let made = ours(|| self.breaker.act(action)).transpose()?.flatten();
+        self.last = made.or(self.last);
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
-//! Requests under way: bounded in number and time, separate from everything else.
+//! Requests under way, bounded in number and time, and the subscription. Each runs in a task of its own, so that an
+//! engine that panics is lost like one that fails.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use crate::{Answer, Ask, EngineError, Fleet, InstanceId, Name, Reading};
+use crate::{Answer, Ask, Fleet, FleetError, InstanceId, Message, Messages, Name, Reading};
 
 /// How many requests may be under way at once.
 const MOST: usize = 64;
@@ -18,62 +19,63 @@ const WAITING: usize = 16_384;
 /// For how many limits a request waits for its turn: after that it may be out of date.
 const PATIENCE: u32 = 8;
 
+/// The first pause before another try, and the longest.
+const FIRST_MS: u64 = 100;
+const LONGEST_MS: u64 = 5_000;
+
 /// The outcome of a request.
 pub(super) enum Reply {
     Ask {
         name: Name,
         ask: Ask,
         asked_ms: u64,
-        answer: Result<Answer, EngineError>,
+        answer: Result<Answer, FleetError>,
     },
     Read {
         asked_ms: u64,
-        reading: Result<Reading, EngineError>,
+        reading: Result<Reading, FleetError>,
     },
 }
 
-pub(super) struct Lane<F> {
+/// The subscription and its next message, which is absent when it has just begun; or why there is none any more.
+pub(super) type Heard<F> = Result<(<F as Fleet>::Messages, Option<Message>), FleetError>;
+
+pub(super) struct Lane<F: Fleet> {
     engine: Arc<F>,
     id: InstanceId,
     limit: Duration,
     room: Arc<Semaphore>,
-    under_way: JoinSet<Reply>,
+    pub(super) replies: JoinSet<Reply>,
+    pub(super) heard: JoinSet<Heard<F>>,
 }
 
 impl<F: Fleet> Lane<F> {
-    pub(super) fn new(engine: Arc<F>, id: InstanceId, limit: Duration) -> Self {
+    pub(super) fn new(engine: F, id: InstanceId, limit: Duration) -> Self {
         Self {
-            engine,
+            engine: Arc::new(engine),
             id,
             limit,
             room: Arc::new(Semaphore::new(MOST)),
-            under_way: JoinSet::new(),
+            replies: JoinSet::new(),
+            heard: JoinSet::new(),
         }
     }
 
-    /// Asks. If too many are waiting, returns a reply without an answer at once. The limit starts when the request is
-    /// sent.
-    pub(super) fn ask(&mut self, name: Name, ask: Ask, asked_ms: u64) -> Option<Reply> {
-        if self.under_way.len() >= WAITING {
-            return Some(Reply::Ask {
-                name,
-                ask,
-                asked_ms,
-                answer: Err(EngineError::new(format_args!(
-                    "{WAITING} requests wait already"
-                ))),
-            });
-        }
+    pub(super) fn is_full(&self) -> bool {
+        self.replies.len() >= WAITING
+    }
+
+    /// The limit starts when the request is sent.
+    pub(super) fn ask(&mut self, name: Name, ask: Ask, asked_ms: u64) {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         let room = Arc::clone(&self.room);
-        self.under_way.spawn(async move {
-            let turn = within(limit * PATIENCE, async {
-                room.acquire().await.map_err(EngineError::new)
-            });
-            let answer = match turn.await {
-                Ok(_room) => within(limit, engine.ask(id, &name, ask)).await,
-                Err(error) => Err(error),
+        self.replies.spawn(async move {
+            let answer = async {
+                let turn = async { room.acquire().await.map_err(FleetError::new) };
+                let _turn = within(limit * PATIENCE, turn).await?;
+                within(limit, engine.ask(id, &name, ask)).await
             };
+            let answer = answer.await;
             Reply::Ask {
                 name,
                 ask,
@@ -81,33 +83,54 @@ impl<F: Fleet> Lane<F> {
                 answer,
             }
         });
-        None
     }
 
-    pub(super) fn read(&mut self, every_ms: u64, asked_ms: u64) {
+    pub(super) fn read(&mut self, every_ms: u32, asked_ms: u64) {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
-        let every_ms = u32::try_from(every_ms).unwrap_or(u32::MAX);
-        self.under_way.spawn(async move {
+        self.replies.spawn(async move {
             let reading = within(limit, engine.read(id, every_ms)).await;
             Reply::Read { asked_ms, reading }
         });
     }
 
-    /// The next reply; waits forever if nothing is under way. A request that panicked is an error.
-    pub(super) async fn reply(&mut self) -> Result<Reply, EngineError> {
-        match self.under_way.join_next().await {
-            Some(reply) => reply.map_err(EngineError::new),
-            None => std::future::pending().await,
-        }
+    pub(super) fn subscribe(&mut self, pause: Duration) {
+        let (engine, limit) = (Arc::clone(&self.engine), self.limit);
+        self.heard.spawn(async move {
+            sleep(pause).await;
+            Ok((within(limit, engine.subscribe()).await?, None))
+        });
+    }
+
+    pub(super) fn listen(&mut self, mut messages: F::Messages) {
+        self.heard.spawn(async move {
+            let message = messages.next().await?;
+            Ok((messages, Some(message)))
+        });
+    }
+}
+
+/// The result of the next task that ends; waits forever if there is none. A task that panicked is an error.
+pub(super) async fn next<T: 'static>(tasks: &mut JoinSet<T>) -> Result<T, FleetError> {
+    match tasks.join_next().await {
+        Some(ended) => ended.map_err(FleetError::new),
+        None => std::future::pending().await,
     }
 }
 
 /// The engine's answer, or an error if it was too slow.
-pub(super) async fn within<T>(
+async fn within<T>(
     limit: Duration,
-    answer: impl Future<Output = Result<T, EngineError>>,
-) -> Result<T, EngineError> {
+    answer: impl Future<Output = Result<T, FleetError>>,
+) -> Result<T, FleetError> {
     timeout(limit, answer)
         .await
-        .unwrap_or_else(|_| Err(EngineError::new(format_args!("no answer within {limit:?}"))))
+        .unwrap_or_else(|_| Err(FleetError::new(format_args!("no answer within {limit:?}"))))
+}
+
+/// The pause after one more failure in a row: its limit doubles each time, and a random part of it, at least half, is
+/// taken.
+pub(super) fn pause(failures: &mut u32) -> Duration {
+    let longest = (FIRST_MS << (*failures).min(10)).min(LONGEST_MS);
+    *failures += 1;
+    Duration::from_millis(fastrand::u64(longest / 2..=longest))
 }

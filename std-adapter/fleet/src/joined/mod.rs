@@ -3,30 +3,27 @@
 mod followers;
 mod identity;
 mod lane;
-mod link;
 mod seat;
 mod seats;
 mod steer;
 mod task;
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::{EngineError, Fleet, FleetConfig, InstanceId, JoinError, Name, NameError};
-use identity::Identity;
+use super::{Fleet, FleetConfig, FleetError, InstanceId, Name};
+use identity::{Held, of_this_machine};
 use lane::Lane;
-use seat::Queue;
 pub use seat::Seat;
 pub use seats::Seats;
+use steer::Queue;
 use task::Task;
 
-/// How many events of breakers, and how many messages, may wait for the task.
+/// How many events of breakers may wait for the task.
 const QUEUE: usize = 4_096;
 
 /// A process that has joined its fleet, through tasks of tokio. Dropping it leaves the fleet: breakers keep what was
@@ -49,13 +46,15 @@ const QUEUE: usize = 4_096;
 /// assert_eq!(payments.call(|| Ok::<_, ()>("paid")), Ok("paid"));
 /// # Ok(()) }
 /// ```
+#[derive(Debug)]
 #[must_use = "dropping it leaves the fleet"]
 pub struct Joined {
     queue: Queue,
     status: watch::Receiver<FleetStatus>,
     /// Aborted when dropped.
-    _tasks: JoinSet<()>,
-    identity: Identity,
+    _task: JoinSet<()>,
+    id: InstanceId,
+    _held: Option<Held>,
 }
 
 impl Joined {
@@ -63,47 +62,34 @@ impl Joined {
     /// engine: the [status](Self::status) says whether it answers, and if not why; so does the log.
     ///
     /// # Errors
-    /// [`JoinError`] when a setting is invalid, or when it is called outside a tokio runtime.
-    pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, JoinError> {
+    /// [`FleetError`] when a setting is invalid, or when it is called outside a tokio runtime.
+    pub fn new(engine: impl Fleet, config: FleetConfig) -> Result<Self, FleetError> {
         config.check()?;
-        let no_runtime = JoinError(
-            "a fleet is joined within a runtime of tokio: call it in `main` or enter one",
-        );
-        let runtime = Handle::try_current().map_err(|_| no_runtime)?;
-        let identity = match config.instance {
-            Some(id) => Identity::named(id),
-            None => Identity::of_this_machine(),
-        };
-        let engine = Arc::new(engine);
-        let limit = Duration::from_millis(config.limit_ms);
+        let why = "a fleet is joined within a runtime of tokio: call it in `main` or enter one";
+        let runtime = Handle::try_current().map_err(|_| FleetError::new(why))?;
+        let named = config.instance.map(|id| (id, None));
+        let (id, held) = named.unwrap_or_else(of_this_machine);
+        let lane = Lane::new(engine, id, Duration::from_millis(config.limit_ms.into()));
         let (events, of_breakers) = mpsc::channel(QUEUE);
-        let (heard, of_engine) = mpsc::channel(QUEUE);
         let (status, shown) = watch::channel(FleetStatus::default());
-        let overflows = Arc::new(AtomicU64::new(0));
+        let overflows = Arc::default();
+        let task = Task::new(config, lane, of_breakers, status, Arc::clone(&overflows));
         let mut tasks = JoinSet::new();
-        tasks.spawn_on(link::listen(Arc::clone(&engine), limit, heard), &runtime);
-        let task = Task::new(
-            config,
-            Lane::new(engine, identity.id, limit),
-            of_breakers,
-            of_engine,
-            status,
-            Arc::clone(&overflows),
-        );
         tasks.spawn_on(task.run(), &runtime);
         Ok(Self {
             queue: Queue { events, overflows },
             status: shown,
-            _tasks: tasks,
-            identity,
+            _task: tasks,
+            id,
+            _held: held,
         })
     }
 
     /// A place for the breaker with this name, which is the same in all instances.
     ///
     /// # Errors
-    /// [`NameError`] if the name is empty or longer than 255 bytes.
-    pub fn seat(&self, name: impl AsRef<[u8]>) -> Result<Seat, NameError> {
+    /// [`FleetError`] if the name is empty or longer than 255 bytes.
+    pub fn seat(&self, name: impl AsRef<[u8]>) -> Result<Seat, FleetError> {
         Ok(Seat::new(Name::new(name)?, self.queue.clone()))
     }
 
@@ -112,8 +98,8 @@ impl Joined {
     /// as that key; in this instance it takes precedence.
     ///
     /// # Errors
-    /// [`NameError`] if the name is empty, longer than 255 bytes, or has a slash.
-    pub fn seats<K>(&self, registry: impl AsRef<[u8]>) -> Result<Seats<K>, NameError>
+    /// [`FleetError`] if the name is empty, longer than 255 bytes, or has a slash.
+    pub fn seats<K>(&self, registry: impl AsRef<[u8]>) -> Result<Seats<K>, FleetError>
     where
         K: std::hash::Hash + Eq,
     {
@@ -123,7 +109,7 @@ impl Joined {
 
     /// Which instance this is to the others.
     pub const fn instance(&self) -> InstanceId {
-        self.identity.id
+        self.id
     }
 
     /// Its status now. Not connected once the runtime in which it was joined has ended.
@@ -136,14 +122,6 @@ impl Joined {
     /// Its status, and every change of it: a slow receiver skips to the latest.
     pub fn watch(&self) -> watch::Receiver<FleetStatus> {
         self.status.clone()
-    }
-}
-
-impl fmt::Debug for Joined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Joined")
-            .field("status", &self.status())
-            .finish_non_exhaustive()
     }
 }
 
@@ -164,7 +142,7 @@ pub struct FleetStatus {
     /// Requests that failed or got no answer within the limit, and subscriptions that failed or ended, since the start.
     pub unanswered: u64,
     /// The reason for the last of these, in the words of the engine's client; kept after reconnecting.
-    pub last_error: Option<EngineError>,
+    pub last_error: Option<FleetError>,
     /// Breaker events that were dropped because the queue was full, since the start.
     pub overflows: u64,
     /// How often a registry key could not follow because its name is too long or there was no room, since the start.

@@ -1,55 +1,17 @@
 //! What a breaker tells its fleet.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atomic_breaker::{AnyBreaker, Config, Observer, Rejected, Transition};
-use tokio::sync::mpsc::Sender;
+use atomic_breaker_registry::RegistryError;
 
-use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
+use super::steer::{Event, Queue, Steer, is_ours, is_probing};
 use crate::Name;
 use crate::member::Action;
 
-/// Finds the breaker of a key by its name.
-pub(super) type Find = Box<dyn Fn(&Name) -> Option<Box<dyn Steer>> + Send>;
-
-/// What comes from breakers and their users.
-pub(super) enum Event {
-    Breaker {
-        name: Name,
-        breaker: Box<dyn Steer>,
-    },
-    Registry {
-        name: Name,
-        capacity: usize,
-        find: Find,
-    },
-    Transition(Name, Transition),
-    Rejected(Name),
-    /// A key whose name is too long.
-    LeftAlone,
-}
-
-/// Where events wait for the task.
-#[derive(Clone)]
-pub(super) struct Queue {
-    pub(super) events: Sender<Event>,
-    pub(super) overflows: Arc<AtomicU64>,
-}
-
-impl Queue {
-    pub(super) fn send(&self, event: Event) -> bool {
-        let is_sent = self.events.try_send(event).is_ok();
-        if !is_sent {
-            // A counter that nothing else depends on.
-            self.overflows.fetch_add(1, Ordering::Relaxed);
-        }
-        is_sent
-    }
-}
-
 /// What the observer and the task share.
+#[derive(Debug)]
 struct Shared {
     name: Name,
     /// The next rejection is awaited.
@@ -62,7 +24,7 @@ struct Shared {
 ///
 /// A transition costs a place in a queue; a rejection one load; a success or failure nothing. When the queue is
 /// full the event is dropped and [counted](super::FleetStatus::overflows).
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Seat(Arc<Shared>);
 
 impl Seat {
@@ -82,16 +44,8 @@ impl Seat {
     pub fn take<B: AnyBreaker + Send + 'static>(&self, breaker: B) -> bool {
         self.0.queue.send(Event::Breaker {
             name: self.0.name.clone(),
-            breaker: Box::new(Seated {
-                seat: Arc::clone(&self.0),
-                breaker,
-            }),
+            breaker: Box::new((self.clone(), breaker)),
         })
-    }
-
-    /// The name of the breaker.
-    pub fn name(&self) -> &Name {
-        &self.0.name
     }
 }
 
@@ -112,37 +66,24 @@ impl Observer for Seat {
     }
 }
 
-impl fmt::Debug for Seat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Seat").field(&self.0.name).finish()
-    }
-}
-
-/// A breaker in its seat.
-struct Seated<B> {
-    seat: Arc<Shared>,
-    breaker: B,
-}
-
-impl<B: AnyBreaker + Send> Steer for Seated<B> {
+impl<B: AnyBreaker + Send> Steer for (Seat, B) {
     fn rules(&self) -> Config {
-        *self.breaker.as_breaker().config()
+        *self.1.as_breaker().config()
     }
 
     fn is_probing(&self) -> bool {
-        is_probing(&self.breaker.as_breaker().snapshot())
+        is_probing(&self.1.as_breaker().snapshot())
     }
 
     fn transitions_since(&self, made: &Transition) -> u16 {
-        self.breaker.as_breaker().transitions_since(made)
+        self.1.as_breaker().transitions_since(made)
     }
 
-    fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom> {
-        let _ours = Ours::begin();
-        Ok(action.apply_to(&self.breaker))
+    fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError> {
+        Ok(action.apply_to(&self.1))
     }
 
     fn arm(&self, is_armed: bool) {
-        self.seat.is_armed.store(is_armed, Ordering::Relaxed);
+        self.0.0.is_armed.store(is_armed, Ordering::Relaxed);
     }
 }

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Config, Rejected, Transition};
-use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver};
+use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
 
-use super::seat::{Event, Queue};
-use super::steer::{NoRoom, Ours, Steer, is_ours, is_probing};
+use super::steer::{Event, Queue, Steer, is_ours, is_probing};
 use crate::Name;
 use crate::member::Action;
 use crate::name::SEPARATOR;
@@ -91,13 +90,14 @@ impl<K: Hash + Eq> Seats<K> {
         self.0.queue.send(Event::Registry {
             name: self.0.registry.clone(),
             capacity: registry.capacity(),
-            find: Box::new(move |name| seats.find(&registry, name)),
+            find: Box::new(move |name| {
+                Some(Box::new(OfKey {
+                    key: seats.key_of(name)?,
+                    seats: seats.clone(),
+                    registry: registry.clone(),
+                }))
+            }),
         })
-    }
-
-    /// The name of the registry.
-    pub fn name(&self) -> &Name {
-        &self.0.registry
     }
 }
 
@@ -110,22 +110,12 @@ impl<K: KeyName> Seats<K> {
         Name::new(name).ok()
     }
 
-    /// The breaker of a key by its name; `None` if that is not a key, or not as this registry writes it.
-    fn find<H>(&self, registry: &H, name: &Name) -> Option<Box<dyn Steer>>
-    where
-        H: AnyRegistry<Key = K> + Clone + Send + Sync + 'static,
-        K: Hash + Eq + Clone + Send + Sync + 'static,
-    {
-        let prefix = self.name().as_bytes().len() + 1;
+    /// The key with this name; `None` if that is not a key, or not as this registry writes it: otherwise two names
+    /// would command the same breaker.
+    fn key_of(&self, name: &Name) -> Option<K> {
+        let prefix = self.0.registry.as_bytes().len() + 1;
         let key = K::from_name(str::from_utf8(name.as_bytes().get(prefix..)?).ok()?)?;
-        // One key, one name: otherwise two names would command the same breaker.
-        (self.name_of(&key).as_ref() == Some(name)).then(|| {
-            Box::new(OfKey {
-                seats: self.clone(),
-                registry: registry.clone(),
-                key,
-            }) as Box<dyn Steer>
-        })
+        (self.name_of(&key)? == *name).then_some(key)
     }
 }
 
@@ -198,13 +188,11 @@ where
         since.unwrap_or(0)
     }
 
-    fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom> {
-        let _ours = Ours::begin();
+    fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError> {
         let registry = &self.registry;
         // Only what opens needs a slot.
         if matches!(action, Action::Trip { .. }) {
-            let made = registry.command(&self.key, |breaker| action.apply_to(breaker));
-            return made.map_err(|_| NoRoom);
+            return registry.command(&self.key, |breaker| action.apply_to(breaker));
         }
         let made = registry.command_if_present(&self.key, |breaker| action.apply_to(breaker));
         Ok(made.flatten())
@@ -216,12 +204,5 @@ where
         } else {
             self.seats.0.disarm(&self.key);
         }
-    }
-}
-
-/// A breaker that is no longer followed waits for nothing.
-impl<K: Hash + Eq, H> Drop for OfKey<K, H> {
-    fn drop(&mut self) {
-        self.seats.0.disarm(&self.key);
     }
 }

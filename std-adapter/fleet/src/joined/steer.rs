@@ -1,10 +1,54 @@
-//! A breaker or a key of this instance, as the fleet handles it.
+//! What passes between the task and the breakers or keys of this instance.
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use atomic_breaker::{Config, Snapshot, Transition};
+use atomic_breaker_registry::RegistryError;
+use tokio::sync::mpsc::Sender;
 
+use crate::Name;
 use crate::member::Action;
+
+/// What comes from breakers and their users.
+pub(super) enum Event {
+    Breaker {
+        name: Name,
+        breaker: Box<dyn Steer>,
+    },
+    Registry {
+        name: Name,
+        capacity: usize,
+        find: Find,
+    },
+    Transition(Name, Transition),
+    Rejected(Name),
+    /// A key whose name is too long.
+    LeftAlone,
+}
+
+/// Finds the breaker of a key by its name.
+pub(super) type Find = Box<dyn Fn(&Name) -> Option<Box<dyn Steer>> + Send>;
+
+/// Where events wait for the task.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    pub(super) events: Sender<Event>,
+    pub(super) overflows: Arc<AtomicU64>,
+}
+
+impl Queue {
+    pub(super) fn send(&self, event: Event) -> bool {
+        let is_sent = self.events.try_send(event).is_ok();
+        if !is_sent {
+            // A counter that nothing else depends on.
+            self.overflows.fetch_add(1, Ordering::Relaxed);
+        }
+        is_sent
+    }
+}
 
 thread_local! {
     /// Whether the fleet is what acts on a breaker on this thread now.
@@ -16,24 +60,13 @@ pub(super) fn is_ours() -> bool {
     IS_OURS.get()
 }
 
-/// Marks what is done on this thread as the fleet's own until dropped, even if an observer panics.
-pub(super) struct Ours;
-
-impl Ours {
-    pub(super) fn begin() -> Self {
-        IS_OURS.set(true);
-        Self
-    }
+/// Acts as the fleet. `None` if it panics: a user's observer that does so stops nothing here.
+pub(super) fn ours<R>(act: impl FnOnce() -> R) -> Option<R> {
+    IS_OURS.set(true);
+    let made = catch_unwind(AssertUnwindSafe(act));
+    IS_OURS.set(false);
+    made.ok()
 }
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        IS_OURS.set(false);
-    }
-}
-
-/// There is no slot for a key.
-pub(super) struct NoRoom;
 
 /// A breaker, as the fleet handles it.
 pub(super) trait Steer: Send {
@@ -42,7 +75,8 @@ pub(super) trait Steer: Send {
     fn is_probing(&self) -> bool;
     /// How many transitions the word has seen since `made`, modulo its epochs: 0 while that is the last.
     fn transitions_since(&self, made: &Transition) -> u16;
-    fn act(&self, action: Action) -> Result<Option<Transition>, NoRoom>;
+    /// An error if there is no slot for a key.
+    fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError>;
     /// Starts to wait for the next rejection, or stops.
     fn arm(&self, is_armed: bool);
 }

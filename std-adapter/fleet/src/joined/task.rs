@@ -4,24 +4,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use atomic_breaker::State;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::FleetStatus;
 use super::followers::Followers;
-use super::lane::{Lane, Reply};
-use super::link::{Heard, Pause};
-use super::seat::Event;
+use super::lane::{Heard, Lane, Reply, next, pause};
+use super::steer::Event;
 use crate::member::{Input, Local};
-use crate::{EngineError, Fleet, FleetConfig, Name, Notice, Reading};
+use crate::{Answer, Ask, Fleet, FleetConfig, FleetError, Name, Notice, Reading};
 
-pub(super) struct Task<F> {
-    pub(super) config: FleetConfig,
-    pub(super) lane: Lane<F>,
-    pub(super) events: mpsc::Receiver<Event>,
-    pub(super) heard: mpsc::Receiver<Heard>,
-    pub(super) shown: watch::Sender<FleetStatus>,
-    pub(super) overflows: Arc<AtomicU64>,
+pub(super) struct Task<F: Fleet> {
+    config: FleetConfig,
+    lane: Lane<F>,
+    events: mpsc::Receiver<Event>,
+    shown: watch::Sender<FleetStatus>,
+    overflows: Arc<AtomicU64>,
     clock: Instant,
     followers: Followers,
     is_subscribed: bool,
@@ -31,8 +30,9 @@ pub(super) struct Task<F> {
     /// When the first part of the current reading was asked for.
     asked_first: Option<u64>,
     is_reading: bool,
-    pause: Pause,
-    status: FleetStatus,
+    /// In a row.
+    lost_subscriptions: u32,
+    lost_readings: u32,
 }
 
 impl<F: Fleet> Task<F> {
@@ -40,7 +40,6 @@ impl<F: Fleet> Task<F> {
         config: FleetConfig,
         lane: Lane<F>,
         events: mpsc::Receiver<Event>,
-        heard: mpsc::Receiver<Heard>,
         shown: watch::Sender<FleetStatus>,
         overflows: Arc<AtomicU64>,
     ) -> Self {
@@ -48,7 +47,6 @@ impl<F: Fleet> Task<F> {
             config,
             lane,
             events,
-            heard,
             shown,
             overflows,
             clock: Instant::now(),
@@ -58,17 +56,21 @@ impl<F: Fleet> Task<F> {
             read_at: u64::MAX,
             asked_first: None,
             is_reading: false,
-            pause: Pause::default(),
-            status: FleetStatus::default(),
+            lost_subscriptions: 0,
+            lost_readings: 0,
         }
     }
 
     /// Runs until it is aborted.
     pub(super) async fn run(mut self) {
+        self.lane.subscribe(Duration::ZERO);
         loop {
-            let first = self.followers.first_due().map_or(u64::MAX, |(due, _)| due);
-            let may_read = self.is_subscribed && !self.is_reading;
-            let wake = first.min(if may_read { self.read_at } else { u64::MAX });
+            let first = self.followers.first_due().map_or(u64::MAX, |(due, _)| *due);
+            let wake = if self.may_read() {
+                first.min(self.read_at)
+            } else {
+                first
+            };
             // Far enough; a timer of centuries would overflow.
             let wake = wake.min(self.now_ms() + 3_600_000);
             tokio::select! {
@@ -76,15 +78,8 @@ impl<F: Fleet> Task<F> {
                     Some(event) => self.event(event),
                     None => return,
                 },
-                Some(heard) = self.heard.recv() => self.hear(heard),
-                reply = self.lane.reply() => match reply {
-                    Ok(reply) => self.reply(reply),
-                    Err(error) => {
-                        // It may have been the reading.
-                        self.is_reading = false;
-                        self.lose(error);
-                    }
-                },
+                heard = next(&mut self.lane.heard) => self.hear(heard.and_then(|heard| heard)),
+                reply = next(&mut self.lane.replies) => self.reply(reply),
                 () = sleep_until(self.clock + Duration::from_millis(wake)) => {}
             }
             self.pass_time();
@@ -96,18 +91,19 @@ impl<F: Fleet> Task<F> {
         self.clock.elapsed().as_millis() as u64
     }
 
+    fn may_read(&self) -> bool {
+        self.is_subscribed && !self.is_reading
+    }
+
     fn is_connected(&self) -> bool {
-        let now = self.now_ms();
-        self.is_subscribed
-            && self
-                .contact
-                .is_some_and(|at| now - at <= 2 * self.config.poll_ms)
+        let (now, poll) = (self.now_ms(), u64::from(self.config.poll_ms));
+        self.is_subscribed && self.contact.is_some_and(|at| now - at <= 2 * poll)
     }
 
     fn event(&mut self, event: Event) {
         match event {
             Event::Breaker { name, breaker } => {
-                self.followers.join(name, breaker);
+                self.followers.join(name, breaker, None);
                 self.read_soon();
             }
             Event::Registry {
@@ -115,19 +111,15 @@ impl<F: Fleet> Task<F> {
                 capacity,
                 find,
             } => {
-                self.followers.join_registry(name, capacity, find);
+                self.followers.join_registry(name, find, capacity);
                 self.read_soon();
             }
             Event::Transition(name, made) => {
                 let Some(local) = Local::of(&made) else {
                     return;
                 };
-                let begins = matches!(
-                    local,
-                    Local::Tripped { .. } | Local::ProbeFailed { .. } | Local::TrippedByHand { .. }
-                );
                 let now_ms = self.now_ms();
-                if begins && !self.followers.follow(now_ms, &name) {
+                if made.to == State::Open && !self.followers.follow(now_ms, &name) {
                     return;
                 }
                 if !self.followers.is_old(&name, &made) {
@@ -135,7 +127,7 @@ impl<F: Fleet> Task<F> {
                 }
             }
             Event::Rejected(name) => self.step(&name, Input::Local(Local::Rejected)),
-            Event::LeftAlone => self.followers.left_alone += 1,
+            Event::LeftAlone => self.followers.status.left_alone += 1,
         }
     }
 
@@ -146,72 +138,83 @@ impl<F: Fleet> Task<F> {
         }
     }
 
-    fn hear(&mut self, heard: Heard) {
+    fn hear(&mut self, heard: Heard<F>) {
         match heard {
-            Heard::Subscribed => {
-                self.is_subscribed = true;
-                self.read_at = self.now_ms();
+            Ok((messages, heard)) => {
+                self.lane.listen(messages);
+                if let Some(message) = heard {
+                    self.lost_subscriptions = 0;
+                    self.notice(&message.name, message.notice);
+                } else {
+                    self.is_subscribed = true;
+                    self.read_at = self.now_ms();
+                }
             }
-            Heard::Lost(error) => {
+            Err(error) => {
                 self.is_subscribed = false;
                 self.lose(error);
+                self.lane.subscribe(pause(&mut self.lost_subscriptions));
             }
-            Heard::Message(message) => self.notice(&message.name, message.notice),
         }
     }
 
-    fn reply(&mut self, reply: Reply) {
+    fn reply(&mut self, reply: Result<Reply, FleetError>) {
         match reply {
-            Reply::Read { asked_ms, reading } => {
-                self.is_reading = false;
-                match reading {
-                    Ok(reading) => self.learn(asked_ms, reading),
-                    Err(error) => self.lose(error),
-                }
-            }
-            Reply::Ask {
+            Ok(Reply::Ask {
                 name,
                 ask,
                 asked_ms,
                 answer,
-            } => {
-                let answer = match answer {
-                    Ok(answer) => {
-                        // Only a reading restores a lost connection.
-                        self.contact = self.contact.map(|_| self.now_ms());
-                        Some(answer)
-                    }
-                    Err(error) => {
-                        self.lose(error);
-                        None
-                    }
-                };
-                let answer = Input::Answer {
-                    ask,
-                    asked_ms,
-                    answer,
-                };
-                self.step(&name, answer);
+            }) => self.answer(&name, ask, asked_ms, answer),
+            Ok(Reply::Read {
+                asked_ms,
+                reading: Ok(reading),
+            }) => {
+                self.is_reading = false;
+                self.learn(asked_ms, reading);
+            }
+            // A request that panicked may have been the reading.
+            Ok(Reply::Read {
+                reading: Err(error),
+                ..
+            })
+            | Err(error) => {
+                self.is_reading = false;
+                self.lose(error);
             }
         }
     }
 
+    fn answer(&mut self, name: &Name, ask: Ask, asked_ms: u64, answer: Result<Answer, FleetError>) {
+        let answer = answer.map_err(|error| self.lose(error)).ok();
+        // Only a reading restores a lost connection.
+        self.contact = self.contact.map(|_| self.now_ms());
+        let answer = Input::Answer {
+            ask,
+            asked_ms,
+            answer,
+        };
+        self.step(name, answer);
+    }
+
     /// Something went unanswered: the engine is not relied on until it has been read again.
-    fn lose(&mut self, error: EngineError) {
+    fn lose(&mut self, error: FleetError) {
         self.contact = None;
+        let status = &mut self.followers.status;
         // A repeated error is logged once, until the engine has answered in between.
-        if self.status.is_connected || self.status.last_error.as_ref() != Some(&error) {
+        if status.is_connected || status.last_error.as_ref() != Some(&error) {
             tracing::warn!(
                 target: "atomic_breaker::fleet",
                 error = %error,
                 "the engine of the fleet does not answer: breakers go on alone"
             );
         }
-        self.status.unanswered += 1;
-        self.status.last_error = Some(error);
+        status.unanswered += 1;
+        status.last_error = Some(error);
         self.asked_first = None;
         if self.is_subscribed {
-            self.read_at = self.now_ms() + self.pause.next_ms();
+            let pause = pause(&mut self.lost_readings);
+            self.read_at = self.now_ms() + pause.as_millis() as u64;
         }
     }
 
@@ -221,7 +224,7 @@ impl<F: Fleet> Task<F> {
         }
         let now = self.now_ms();
         let asked_ms = self.asked_first.take().unwrap_or(asked_ms);
-        self.pause.start_over();
+        self.lost_readings = 0;
         if reading.more {
             self.contact = self.contact.map(|_| now);
             self.asked_first = Some(asked_ms);
@@ -232,21 +235,19 @@ impl<F: Fleet> Task<F> {
         // Unless the next one was asked for while this one was under way.
         if self.read_at == u64::MAX {
             // Up to a tenth sooner or later, so that a fleet does not ask in lockstep.
-            let poll = self.config.poll_ms;
+            let poll = u64::from(self.config.poll_ms);
             self.read_at = now + fastrand::u64(poll * 9 / 10..=poll * 11 / 10);
         }
-        self.status.living = reading.living;
-        self.status.is_below_quorum = reading.living < self.config.quorum;
-        let mut known: HashMap<Name, _> = reading
-            .messages
-            .into_iter()
+        self.followers.status.living = reading.living;
+        self.followers.status.is_below_quorum = reading.living < self.config.quorum;
+        let messages = reading.messages.into_iter();
+        let mut known: HashMap<_, _> = messages
             .map(|message| (message.name, message.notice))
             .collect();
         for name in self.followers.all() {
             let notice = known.remove(&name);
-            let is_open = matches!(notice, Some(Notice::Open(_)));
             self.step(&name, Input::Read { asked_ms, notice });
-            if !is_open {
+            if !matches!(notice, Some(Notice::Open(_))) {
                 self.followers.forget_if_idle(now, &name);
             }
         }
@@ -270,12 +271,13 @@ impl<F: Fleet> Task<F> {
     fn pass_time(&mut self) {
         let now = self.now_ms();
         while let Some((due, name)) = self.followers.first_due() {
-            if due > now {
+            if *due > now {
                 break;
             }
+            let name = name.clone();
             self.step(&name, Input::Time);
         }
-        if now >= self.read_at && self.is_subscribed && !self.is_reading {
+        if now >= self.read_at && self.may_read() {
             self.is_reading = true;
             self.read_at = u64::MAX;
             self.lane.read(self.config.poll_ms, now);
@@ -285,29 +287,29 @@ impl<F: Fleet> Task<F> {
     fn step(&mut self, name: &Name, input: Input) {
         let (now_ms, is_connected) = (self.now_ms(), self.is_connected());
         for ask in self.followers.step(name, now_ms, is_connected, input) {
-            if let Some(reply) = self.lane.ask(name.clone(), ask, now_ms) {
-                self.reply(reply);
+            if self.lane.is_full() {
+                let why = FleetError::new("too many requests wait already");
+                self.answer(name, ask, now_ms, Err(why));
+            } else {
+                self.lane.ask(name.clone(), ask, now_ms);
             }
         }
     }
 
     fn show(&mut self) {
-        let was_connected = self.status.is_connected;
-        self.status.is_connected = self.is_connected();
-        self.status.breakers = self.followers.count();
-        self.status.open = self.followers.open;
-        self.status.overflows = self.overflows.load(Ordering::Relaxed);
-        self.status.left_alone = self.followers.left_alone;
-        self.status.withheld = self.followers.withheld;
-        if self.status.is_connected && !was_connected {
+        let is_connected = self.is_connected();
+        let status = &mut self.followers.status;
+        if is_connected && !status.is_connected {
             tracing::info!(
                 target: "atomic_breaker::fleet",
-                living = self.status.living,
+                living = status.living,
                 "the engine of the fleet answers"
             );
         }
-        if *self.shown.borrow() != self.status {
-            self.shown.send_replace(self.status.clone());
+        status.is_connected = is_connected;
+        status.overflows = self.overflows.load(Ordering::Relaxed);
+        if *self.shown.borrow() != *status {
+            self.shown.send_replace(status.clone());
         }
     }
 }

@@ -2,17 +2,14 @@
 
 pub(crate) mod record;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::{Answer, Ask, InstanceId, Message, Name, Notice, PeriodId, Reading, Verdict};
-use record::{Doubt, Record};
+use super::{Answer, Ask, InstanceId, Message, Name, Notice, PeriodId, Reading};
+use record::{Record, is_forged};
 
 /// How long a breaker is remembered after its period, or after it closed, in milliseconds: 10 minutes.
 pub const KEEP_MS: u64 = 600_000;
-
-/// By how many milliseconds an epoch may be ahead of the engine's clock, which may have been set back: a year. One that
-/// is further ahead was forged, and is ignored, as it would leave no room for those that follow.
-const LEAD_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
 
 /// For how many polls an instance counts as living.
 const LIVING_POLLS: u64 = 3;
@@ -21,10 +18,16 @@ const LIVING_POLLS: u64 = 3;
 /// own clock.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    pub(crate) records: HashMap<Name, Record>,
-    pub(crate) votes: HashMap<Name, Vec<Vote>>,
+    pub(crate) books: HashMap<Name, Book>,
     /// Until when each instance counts as living.
-    pub(crate) living: HashMap<InstanceId, u64>,
+    living: HashMap<InstanceId, u64>,
+}
+
+/// What is known of one breaker.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Book {
+    pub(crate) record: Option<Record>,
+    pub(crate) votes: Vec<Vote>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +35,7 @@ pub(crate) struct Vote {
     pub(crate) from: InstanceId,
     /// When it tripped; possibly before the clock's zero.
     pub(crate) at: i64,
-    pub(crate) window_ms: i64,
+    window_ms: i64,
     pub(crate) open_ms: u32,
     pub(crate) known: u64,
 }
@@ -48,8 +51,19 @@ impl Ledger {
         name: &Name,
         ask: Ask,
     ) -> (Answer, Option<Notice>) {
-        self.expire(name, now_ms);
-        let (done, votes) = match ask {
+        let book = self.books.entry(name.clone()).or_default();
+        book.record.take_if(|record| record.is_gone(now_ms));
+        let running = |id| {
+            book.record
+                .filter(|record| record.is_open && record.id == id)
+        };
+        let changed = match ask {
+            Ask::Bid { id, lease_ms } => {
+                running(id).and_then(|record| record.leased(now_ms, from, lease_ms))
+            }
+            Ask::Verdict { id, verdict } => {
+                running(id).and_then(|record| record.judged(now_ms, mark, from, verdict))
+            }
             Ask::Vote {
                 quorum,
                 window_ms,
@@ -64,20 +78,22 @@ impl Ledger {
                     open_ms: open_ms.max(1),
                     known: if is_forged(known, now_ms) { 0 } else { known },
                 };
-                self.vote(name, now_ms, vote, quorum, mark)
+                book.vote(now_ms, mark, vote, quorum as usize)
             }
-            Ask::Bid { id, lease_ms } => (self.bid(name, now_ms, from, id, lease_ms), 0),
-            Ask::Verdict { id, verdict } => (self.judge(name, now_ms, from, id, verdict, mark), 0),
         };
-        let record = self.records.get(name);
-        let notice = record.map(|record| record.notice(now_ms));
+        let is_changed = changed.is_some();
+        if is_changed {
+            book.record = changed;
+            book.votes.clear();
+        }
         let is_vote = matches!(ask, Ask::Vote { .. });
+        let notice = book.record.map(|record| record.notice(now_ms));
         let answer = Answer {
-            done: done || is_vote && matches!(notice, Some(Notice::Open(_))),
-            votes,
+            done: is_changed || is_vote && matches!(notice, Some(Notice::Open(_))),
+            votes: if is_vote { book.votes.len() as u32 } else { 0 },
             notice,
         };
-        (answer, notice.filter(|_| done))
+        (answer, notice.filter(|_| is_changed))
     }
 
     /// Reads everything that is known, which is also a sign of life.
@@ -85,41 +101,31 @@ impl Ledger {
         let until = now_ms + LIVING_POLLS * u64::from(every_ms);
         self.living.insert(from, until);
         self.living.retain(|_, until| now_ms < *until);
-        self.records.retain(|_, record| !is_gone(record, now_ms));
-        self.votes
-            .retain(|_, votes| votes.iter().any(|vote| vote.counts(now_ms, i64::MAX)));
-        let messages = self.records.iter().map(|(name, record)| Message {
-            name: name.clone(),
-            notice: record.notice(now_ms),
+        self.books.retain(|_, book| {
+            book.record.take_if(|record| record.is_gone(now_ms));
+            book.votes.retain(|vote| vote.counts(now_ms, i64::MAX));
+            book.record.is_some() || !book.votes.is_empty()
+        });
+        let messages = self.books.iter().filter_map(|(name, book)| {
+            let (name, notice) = (name.clone(), book.record?.notice(now_ms));
+            Some(Message { name, notice })
         });
         Reading {
-            living: u32::try_from(self.living.len()).unwrap_or(u32::MAX),
+            living: self.living.len() as u32,
             messages: messages.collect(),
             more: false,
         }
     }
+}
 
-    fn expire(&mut self, name: &Name, now_ms: u64) {
-        let record = self.records.get(name);
-        if record.is_some_and(|record| is_gone(record, now_ms)) {
-            self.records.remove(name);
-        }
-    }
-
+impl Book {
     /// Counts a vote until the window after its trip has passed. At the quorum a period begins, which is as long as at
     /// least so many of the voters would be open on their own.
-    fn vote(
-        &mut self,
-        name: &Name,
-        now_ms: u64,
-        vote: Vote,
-        quorum: u32,
-        mark: u64,
-    ) -> (bool, u32) {
-        if self.records.get(name).is_some_and(|record| record.is_open) {
-            return (false, 0);
+    fn vote(&mut self, now_ms: u64, mark: u64, vote: Vote, quorum: usize) -> Option<Record> {
+        if self.record.is_some_and(|record| record.is_open) {
+            return None;
         }
-        let votes = self.votes.entry(name.clone()).or_default();
+        let votes = &mut self.votes;
         votes.retain(|before| before.counts(now_ms, vote.window_ms));
         // Of two votes by one instance, that of the later trip counts.
         let is_later = |before: &Vote| before.from == vote.from && before.at > vote.at;
@@ -127,85 +133,18 @@ impl Ledger {
             votes.retain(|before| before.from != vote.from);
             votes.push(vote);
         }
-        let count = u32::try_from(votes.len()).unwrap_or(u32::MAX);
-        if count < quorum {
-            return (false, count);
+        if votes.len() < quorum {
+            return None;
         }
-        let known = votes.iter().map(|vote| vote.known).max().unwrap_or(0);
-        votes.sort_unstable_by_key(|vote| u32::MAX - vote.open_ms);
-        let place = usize::try_from(quorum.max(1)).unwrap_or(usize::MAX) - 1;
-        let open_ms = votes.get(place).map_or(1, |vote| vote.open_ms);
-        let epoch = self.next_epoch(name, known, now_ms);
-        let id = PeriodId { epoch, mark };
-        self.begin(name, Record::open(id, now_ms, open_ms, 1));
-        (true, 0)
-    }
-
-    /// Higher than any epoch known to the caller or to this engine, and than the engine's clock.
-    fn next_epoch(&self, name: &Name, known: u64, now_ms: u64) -> u64 {
-        let own = self.records.get(name).map_or(0, |record| record.id.epoch);
-        own.max(known).max(now_ms) + 1
-    }
-
-    fn begin(&mut self, name: &Name, record: Record) {
-        self.votes.remove(name);
-        self.records.insert(name.clone(), record);
-    }
-
-    fn bid(
-        &mut self,
-        name: &Name,
-        now_ms: u64,
-        from: InstanceId,
-        id: PeriodId,
-        lease_ms: u32,
-    ) -> bool {
-        let Some(record) = self.records.get_mut(name).filter(|record| record.is(id)) else {
-            return false;
-        };
-        if record.is_held_by_another(from, now_ms) {
-            return false;
-        }
-        record.lease(from, now_ms, lease_ms);
-        true
-    }
-
-    /// Ends the period, or begins the next.
-    fn judge(
-        &mut self,
-        name: &Name,
-        now_ms: u64,
-        from: InstanceId,
-        id: PeriodId,
-        verdict: Verdict,
-        mark: u64,
-    ) -> bool {
-        let Some(record) = self.records.get(name).filter(|record| record.is(id)) else {
-            return false;
-        };
-        // A success counts even if the right to probe has lapsed.
-        if verdict != Verdict::Healthy && record.is_held_by_another(from, now_ms) {
-            return false;
-        }
-        let epoch = self.next_epoch(name, id.epoch, now_ms);
-        let (end, next) = (PeriodId { epoch, ..id }, PeriodId { epoch, mark });
-        let next = match (verdict, record.doubt) {
-            (Verdict::Healthy, _) => Record::closed(end, now_ms),
-            (Verdict::Failed { .. }, Some(doubt)) if doubt.of == from => {
-                let mut same = *record;
-                same.end_lease();
-                same
-            }
-            (Verdict::Failed { open_ms, .. }, Some(doubt)) => {
-                let open_ms = open_ms.min(doubt.open_ms).max(1);
-                Record::open(next, now_ms, open_ms, record.trips.saturating_add(1))
-            }
-            (Verdict::Failed { open_ms, pause_ms }, None) => {
-                record.doubted(next, now_ms, pause_ms, Doubt { of: from, open_ms })
-            }
-        };
-        self.begin(name, next);
-        true
+        votes.sort_unstable_by_key(|vote| Reverse(vote.open_ms));
+        let open_ms = votes
+            .get(quorum.saturating_sub(1))
+            .map_or(1, |vote| vote.open_ms);
+        // Higher than any epoch known to a voter or to this engine, and than its clock.
+        let known = votes.iter().map(|vote| vote.known).max();
+        let own = self.record.map(|record| record.id.epoch);
+        let epoch = known.max(own).unwrap_or(0).max(now_ms) + 1;
+        Some(Record::open(PeriodId { epoch, mark }, now_ms, open_ms, 1))
     }
 }
 
@@ -215,12 +154,4 @@ impl Vote {
         let age = now_ms.cast_signed().saturating_sub(self.at);
         (0..self.window_ms.min(window_ms)).contains(&age)
     }
-}
-
-const fn is_forged(epoch: u64, now_ms: u64) -> bool {
-    epoch > now_ms.saturating_add(LEAD_MS)
-}
-
-const fn is_gone(record: &Record, now_ms: u64) -> bool {
-    now_ms >= record.expires || is_forged(record.id.epoch, now_ms)
 }

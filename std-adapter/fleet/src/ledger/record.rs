@@ -1,7 +1,15 @@
 //! One breaker, as the engine records it.
 
 use super::KEEP_MS;
-use crate::{InstanceId, Notice, Period, PeriodId};
+use crate::{InstanceId, Notice, Period, PeriodId, Verdict};
+
+/// By how many milliseconds an epoch may be ahead of the engine's clock, which may have been set back: a year. One that
+/// is further ahead was forged, and is ignored, as it would leave no room for those that follow.
+const LEAD_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
+
+pub(super) const fn is_forged(epoch: u64, now_ms: u64) -> bool {
+    epoch > now_ms.saturating_add(LEAD_MS)
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
@@ -14,7 +22,7 @@ pub(crate) struct Record {
     pub(crate) lease: Option<Lease>,
     /// Whose probe failed, as long as no other instance has confirmed it.
     pub(crate) doubt: Option<Doubt>,
-    pub(crate) expires: u64,
+    expires: u64,
 }
 
 /// What one instance found.
@@ -29,8 +37,8 @@ pub(crate) struct Doubt {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lease {
     pub(crate) holder: InstanceId,
-    pub(crate) until: u64,
-    pub(crate) for_ms: u32,
+    until: u64,
+    for_ms: u32,
 }
 
 impl Lease {
@@ -56,45 +64,63 @@ impl Record {
         }
     }
 
-    /// The next period after one instance's failed probe: like this one, but only as long as a pause.
-    pub(super) fn doubted(&self, id: PeriodId, now_ms: u64, pause_ms: u32, doubt: Doubt) -> Self {
-        let pause_ms = pause_ms.min(self.open_ms);
-        Self {
-            open_ms: self.open_ms,
-            doubt: Some(doubt),
-            ..Self::open(id, now_ms, pause_ms, self.trips)
-        }
+    pub(super) const fn is_gone(&self, now_ms: u64) -> bool {
+        now_ms >= self.expires || is_forged(self.id.epoch, now_ms)
     }
 
-    pub(super) fn closed(id: PeriodId, now_ms: u64) -> Self {
-        Self {
-            is_open: false,
-            ..Self::open(id, now_ms, 0, 0)
-        }
-    }
-
-    /// Whether this period is running.
-    pub(super) fn is(&self, id: PeriodId) -> bool {
-        self.is_open && self.id == id
-    }
-
-    pub(super) fn is_held_by_another(&self, from: InstanceId, now_ms: u64) -> bool {
+    fn is_held_by_another(&self, from: InstanceId, now_ms: u64) -> bool {
         self.lease
             .is_some_and(|lease| lease.holder != from && lease.left(now_ms).is_some())
     }
 
-    pub(super) fn lease(&mut self, to: InstanceId, now_ms: u64, lease_ms: u32) {
-        self.lease = Some(Lease {
-            holder: to,
-            until: now_ms + u64::from(lease_ms),
-            for_ms: lease_ms,
-        });
-        self.expires = self.expires.max(now_ms + KEEP_MS);
+    /// This period, in which an instance has the right to probe, unless another one has it.
+    pub(super) fn leased(self, now_ms: u64, holder: InstanceId, for_ms: u32) -> Option<Self> {
+        let until = now_ms + u64::from(for_ms);
+        let lease = Lease {
+            holder,
+            until,
+            for_ms,
+        };
+        (!self.is_held_by_another(holder, now_ms)).then_some(Self {
+            lease: Some(lease),
+            expires: self.expires.max(now_ms + KEEP_MS),
+            ..self
+        })
     }
 
-    /// The holder hands the right back.
-    pub(super) fn end_lease(&mut self) {
-        self.lease = None;
+    /// What follows from what a probe found: the end of the period, or the next one, unless it does not count.
+    pub(super) fn judged(
+        self,
+        now_ms: u64,
+        mark: u64,
+        from: InstanceId,
+        verdict: Verdict,
+    ) -> Option<Self> {
+        let epoch = self.id.epoch.max(now_ms) + 1;
+        let next = PeriodId { epoch, mark };
+        Some(match (verdict, self.doubt) {
+            // A success counts even if the right to probe has lapsed.
+            (Verdict::Healthy, _) => Self {
+                is_open: false,
+                ..Self::open(PeriodId { epoch, ..self.id }, now_ms, 0, 0)
+            },
+            _ if self.is_held_by_another(from, now_ms) => return None,
+            // The holder hands the right back.
+            (Verdict::Failed { .. }, Some(doubt)) if doubt.of == from => Self {
+                lease: None,
+                ..self
+            },
+            (Verdict::Failed { open_ms, .. }, Some(doubt)) => {
+                let open_ms = open_ms.min(doubt.open_ms).max(1);
+                Self::open(next, now_ms, open_ms, self.trips.saturating_add(1))
+            }
+            // Like this one, but only as long as a pause.
+            (Verdict::Failed { open_ms, pause_ms }, None) => Self {
+                open_ms: self.open_ms,
+                doubt: Some(Doubt { of: from, open_ms }),
+                ..Self::open(next, now_ms, pause_ms.min(self.open_ms), self.trips)
+            },
+        })
     }
 
     /// Its state now. The remaining time is capped at what is possible, as the clock may have been set.

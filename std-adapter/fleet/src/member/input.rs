@@ -3,7 +3,7 @@
 use crate::message::{Answer, Ask, Notice};
 
 /// What the instance knows when something happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Milliseconds on a clock of this instance that never goes back and does not stop.
     pub now_ms: u64,

@@ -1,23 +1,23 @@
 //! One breaker of one instance in its fleet: what to do and when, without I/O or a clock of its own.
 
 mod breaker;
-mod ended;
 mod growth;
 mod input;
 mod lease;
 mod local;
 mod notice;
 pub(crate) mod phase;
-pub(crate) mod random;
 
 use atomic_breaker::Config;
 
 use super::config::FleetConfig;
 use super::message::{Ask, PeriodId, Verdict};
-pub(super) use ended::Ended;
 pub use input::{Action, Context, Input, Local};
 use phase::{Current, Phase};
-use random::Random;
+
+/// The marks of the last periods that have ended, the latest first. A period further back, if an engine falls back to
+/// it, is new to every instance.
+pub(crate) type Ended = [Option<u64>; 8];
 
 /// The protocol of one breaker in one instance. Given what happens, it returns what must be done, at once, and
 /// always the same for the same seed.
@@ -42,7 +42,10 @@ pub struct Member {
     pub(crate) fleet: FleetConfig,
     pub(crate) rules: Config,
     pub(crate) longest_ms: u32,
-    pub(crate) random: Random,
+    pub(crate) random: fastrand::Rng,
+    /// What the current step knows, and what it wants done.
+    pub(crate) now: Context,
+    pub(crate) actions: Vec<Action>,
     /// The highest epoch seen so far.
     pub(crate) known: u64,
     /// The epoch of what was heard last: of what is published, only a later epoch is news.
@@ -60,6 +63,7 @@ pub struct Member {
     pub(crate) has_failed: bool,
     /// The mark of a period that no longer applies here.
     pub(crate) overruled: Option<u64>,
+    /// The periods that it was told have ended.
     pub(crate) ended: Ended,
     pub(crate) period: Option<Current>,
     /// A verdict that the engine has not yet heard.
@@ -74,7 +78,9 @@ impl Member {
             fleet: *fleet,
             rules: *rules,
             longest_ms: growth::longest_ms(rules),
-            random: Random::new(seed),
+            random: fastrand::Rng::with_seed(seed),
+            now: Context::default(),
+            actions: Vec::new(),
             known: 0,
             heard: 0,
             learned: None,
@@ -90,20 +96,22 @@ impl Member {
         }
     }
 
-    /// Handles what happened. What must be done is appended to `actions`, in order.
-    pub fn step(&mut self, now: Context, input: Input, actions: &mut Vec<Action>) {
-        self.pass_time(now, actions);
+    /// Handles what happened, and returns what must be done, in order.
+    pub fn step(&mut self, now: Context, input: Input) -> Vec<Action> {
+        self.now = now;
+        self.pass_time();
         match input {
-            Input::Local(local) => self.local(now, local, actions),
-            Input::Notice(notice) => self.notice(now, notice, actions),
-            Input::Read { asked_ms, notice } => self.read(now, asked_ms, notice, actions),
+            Input::Local(local) => self.local(local),
+            Input::Notice(notice) => self.learn(Some(notice), false),
+            Input::Read { asked_ms, notice } => self.read(asked_ms, notice),
             Input::Answer {
                 ask,
                 asked_ms,
                 answer,
-            } => self.answer(now, ask, asked_ms, answer, actions),
+            } => self.answer(ask, asked_ms, answer),
             Input::Time => {}
         }
+        std::mem::take(&mut self.actions)
     }
 
     /// The latest time at which it must be told that [time has passed](Input::Time).
@@ -125,9 +133,8 @@ impl Member {
 
     /// The period of the fleet that this instance follows, if there is one.
     pub fn period(&self) -> Option<PeriodId> {
-        self.period
-            .filter(|period| period.phase != Phase::Alone)
-            .map(|period| period.id)
+        let period = self.period.filter(|period| period.phase != Phase::Alone);
+        period.map(|period| period.id)
     }
 
     /// The highest epoch that it has seen. Never falls.
@@ -144,39 +151,34 @@ impl Member {
             && now_ms >= self.own_until.max(self.not_before)
     }
 
-    /// The last periods that it was told have ended.
-    pub(crate) const fn ended(&self) -> &Ended {
-        &self.ended
-    }
-
-    /// Takes over what its predecessor was told: an engine that falls back to one of these periods trips nothing here.
-    pub(crate) const fn remember(&mut self, ended: Ended) {
-        self.ended = ended;
-    }
-
-    fn vote(&self, now: Context) -> Ask {
-        let left = self.own_until.saturating_sub(now.now_ms).max(1);
-        Ask::Vote {
-            quorum: self.fleet.quorum,
-            window_ms: u32::try_from(self.fleet.window_ms).unwrap_or(u32::MAX),
-            age_ms: u32::try_from(now.now_ms.saturating_sub(self.tripped_at)).unwrap_or(u32::MAX),
-            open_ms: u32::try_from(left).unwrap_or(u32::MAX),
-            known: self.known,
+    /// Asks, if the engine answers.
+    fn ask(&mut self, ask: Ask) {
+        if self.now.is_connected {
+            self.actions.push(Action::Ask(ask));
         }
     }
 
+    fn vote(&mut self) {
+        let now = self.now.now_ms;
+        self.ask(Ask::Vote {
+            quorum: self.fleet.quorum,
+            window_ms: self.fleet.window_ms,
+            age_ms: now.saturating_sub(self.tripped_at) as u32,
+            open_ms: self.own_until.saturating_sub(now).max(1) as u32,
+            known: self.known,
+        });
+    }
+
     /// The outage is over here.
-    fn rested(&mut self) {
+    fn rest(&mut self) {
         self.rests_until = 0;
         self.has_failed = false;
     }
 
-    /// It has tripped here because of its own outcomes.
-    fn tripped(&mut self, now: Context, open_ms: u32, actions: &mut Vec<Action>) {
-        self.tripped_at = now.now_ms;
-        self.own_until = now.now_ms + u64::from(open_ms);
-        if now.is_connected {
-            actions.push(Action::Ask(self.vote(now)));
+    fn end(&mut self, mark: u64) {
+        if !self.ended.contains(&Some(mark)) {
+            self.ended.rotate_right(1);
+            self.ended[0] = Some(mark);
         }
     }
 }

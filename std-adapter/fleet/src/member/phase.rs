@@ -1,7 +1,10 @@
 //! Where an instance is within a period of its fleet, and what changes as time passes.
 
 use super::{Action, Context, Member};
-use crate::message::PeriodId;
+use crate::message::{Ask, PeriodId};
+
+/// For how many more leases an instance that got no call before its right ended may still probe for all.
+const SELDOM: u64 = 64;
 
 /// A period of the fleet, as this instance knows it.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,12 @@ pub(crate) enum Phase {
 }
 
 impl Current {
+    /// How long the right to probe lasts: shorter than the grace, so that another instance takes over from one that is
+    /// gone.
+    pub(super) fn lease(&self) -> u64 {
+        self.grace / 2
+    }
+
     pub(super) fn due_ms(&self) -> Option<u64> {
         let extend = self.extend_at();
         match self.phase {
@@ -59,64 +68,90 @@ impl Current {
     fn extend_at(&self) -> u64 {
         self.word_until.saturating_sub(self.grace / 2)
     }
+
+    fn bid(&self) -> Action {
+        Action::Ask(Ask::Bid {
+            id: self.id,
+            lease_ms: self.lease() as u32,
+        })
+    }
+
+    /// Asks again as long as a probe is under way. If the right ends without one, the next call may still probe for
+    /// `SELDOM` leases; then this instance goes on alone.
+    fn keep_probing(&mut self, now: Context, actions: &mut Vec<Action>) {
+        let (time, lease) = (now.now_ms, self.lease());
+        let bid = self.bid();
+        let Phase::Probing {
+            until,
+            renew,
+            is_given_up,
+        } = &mut self.phase
+        else {
+            return;
+        };
+        if now.is_probing && now.is_connected && !*is_given_up {
+            actions.push(bid);
+            *renew = time + (lease / 3).max(1);
+        } else if time < *until {
+            *renew = time + (lease / 12).max(1);
+        } else if now.is_probing || !now.is_connected || time >= *until + SELDOM * lease {
+            self.phase = Phase::Alone;
+            return;
+        } else {
+            // Others may have the right by now. Calls are rare here, and the next one probes all the same.
+            *renew = time + lease;
+        }
+        if time < *until {
+            *renew = (*renew).min(*until);
+        }
+    }
 }
 
 impl Member {
-    /// How much later the breaker of this instance admits a probe by itself: half a grace to a grace.
-    pub(super) fn spread(&mut self, grace: u64) -> u64 {
-        grace / 2 + self.random.up_to(grace / 2)
-    }
-
-    pub(super) fn pass_time(&mut self, now: Context, actions: &mut Vec<Action>) {
-        let Some(mut period) = self.period else {
+    pub(super) fn pass_time(&mut self) {
+        let Some(period) = &mut self.period else {
             return;
         };
-        let time = now.now_ms;
+        let now = self.now.now_ms;
         match period.phase {
-            Phase::Waiting if time >= period.ends => period.phase = Phase::Due,
-            Phase::Taken(until) if time >= until => period.phase = Phase::Due,
-            Phase::Bidding if time >= period.word_until => period.phase = Phase::Alone,
-            Phase::BidAt(at) if time >= at => {
-                period.phase = Self::bid(now, &period, actions);
+            Phase::Waiting if now >= period.ends => period.phase = Phase::Due,
+            Phase::Taken(until) if now >= until => period.phase = Phase::Due,
+            Phase::Bidding if now >= period.word_until => period.phase = Phase::Alone,
+            Phase::BidAt(at) if now >= at && self.now.is_connected => {
+                self.actions.push(period.bid());
+                period.phase = Phase::Bidding;
             }
-            Phase::Probing { renew, .. } if time >= renew => {
-                period.phase = Self::keep_probing(now, &period, actions);
+            Phase::BidAt(at) if now >= at => period.phase = Phase::Alone,
+            Phase::Probing { renew, .. } if now >= renew => {
+                period.keep_probing(self.now, &mut self.actions);
             }
             _ => {}
         }
-        let waits = matches!(period.phase, Phase::Due | Phase::Taken(_));
-        if waits && time >= period.extend_at() {
-            self.put_off(now, &mut period, actions);
-        }
-        self.period = Some(period);
-    }
-
-    /// Moves the breaker's own deadline on, if the engine answers; otherwise the period ends here at that deadline.
-    fn put_off(&mut self, now: Context, period: &mut Current, actions: &mut Vec<Action>) {
-        if !now.is_connected || now.now_ms >= period.word_until {
-            period.phase = Phase::Alone;
-            return;
-        }
         let from = match period.phase {
-            Phase::Taken(until) => now.now_ms.max(until),
-            _ => now.now_ms,
+            _ if now < period.extend_at() => return,
+            Phase::Due => now,
+            Phase::Taken(until) => now.max(until),
+            _ => return,
         };
-        self.extend(now, period, from, actions);
+        // If the engine does not answer, the period ends here at the breaker's own deadline.
+        if self.now.is_connected && now < period.word_until {
+            self.extend(from);
+        } else {
+            period.phase = Phase::Alone;
+        }
     }
 
-    pub(super) fn extend(
-        &mut self,
-        now: Context,
-        period: &mut Current,
-        from: u64,
-        actions: &mut Vec<Action>,
-    ) {
+    /// Moves the breaker's own deadline on.
+    pub(super) fn extend(&mut self, from: u64) {
+        let Some(period) = &mut self.period else {
+            return;
+        };
         // At least three quarters of a grace, so that it need not be done again soon.
-        let until = from + period.grace * 3 / 4 + self.random.up_to(period.grace / 4);
+        let until = from + period.grace * 3 / 4 + self.random.u64(..=period.grace / 4);
         if until > period.word_until {
             period.word_until = until;
-            actions.push(Action::Extend {
-                for_ms: until - now.now_ms,
+            self.actions.push(Action::Extend {
+                for_ms: until - self.now.now_ms,
             });
         }
     }

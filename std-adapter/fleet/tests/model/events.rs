@@ -118,7 +118,7 @@ impl World {
         }
         self.instances[who] = Instance {
             is_sick: self.instances[who].is_sick,
-            ..self.instance(who, id)
+            ..self.instance(id)
         };
     }
 

@@ -6,25 +6,19 @@ use crate::ledger::Ledger;
 use crate::ledger::record::Record;
 use crate::member::Member;
 use crate::member::phase::Phase;
-use crate::member::random::Random;
 use crate::message::Verdict;
 
 impl Member {
-    /// Makes it draw the same number every time.
-    pub(super) fn fix_random(&mut self, seed: u64) {
-        self.random = Random {
-            step: 0,
-            ..Random::new(seed)
-        };
-    }
-
     pub(super) fn key(&self, now_ms: u64, key: &mut Key) {
         let Self {
-            // This is the same in all states.
+            // These are the same in all states.
             fleet: _,
             rules: _,
             longest_ms: _,
             random: _,
+            // These last for one step.
+            now: _,
+            actions: _,
             known,
             heard,
             learned,
@@ -47,7 +41,7 @@ impl Member {
         key.until(rests_until, now_ms);
         key.number(u64::from(has_failed));
         key.mark(overruled);
-        for mark in ended.0 {
+        for mark in ended {
             key.mark(mark);
         }
         key.mark(period.map(|period| period.id.mark));
@@ -85,11 +79,13 @@ impl Member {
 impl Ledger {
     pub(super) fn key(&self, now_ms: u64, key: &mut Key) {
         // There is one breaker.
-        key.number(self.records.len() as u64);
-        for record in self.records.values() {
+        let books = self.books.values();
+        let record = books.clone().find_map(|book| book.record);
+        key.number(record.is_some().into());
+        if let Some(record) = record {
             record.key(now_ms, key);
         }
-        let mut votes: Vec<_> = self.votes.values().flatten().collect();
+        let mut votes: Vec<_> = books.flat_map(|book| &book.votes).collect();
         votes.retain(|vote| vote.counts(now_ms, i64::MAX));
         votes.sort_unstable_by_key(|vote| vote.from);
         key.number(votes.len() as u64);

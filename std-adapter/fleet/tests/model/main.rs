@@ -34,6 +34,8 @@
 mod asking;
 #[path = "../../src/config.rs"]
 mod config;
+#[path = "../../src/error.rs"]
+mod error;
 mod events;
 mod explore;
 mod key;

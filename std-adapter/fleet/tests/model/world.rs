@@ -85,18 +85,16 @@ impl World {
             wrong: None,
         };
         for who in 0..instances {
-            let instance = world.instance(who, who as u128 + 1);
+            let instance = world.instance(who as u128 + 1);
             world.instances.push(instance);
         }
         world
     }
 
-    pub(super) fn instance(&self, who: usize, id: u128) -> Instance {
-        let mut member = Member::new(&fleet(self.quorum), &rules(), 0);
-        member.fix_random(who as u64 * 77 + 5);
+    pub(super) fn instance(&self, id: u128) -> Instance {
         Instance {
             id,
-            member,
+            member: Member::new(&fleet(self.quorum), &rules(), 0),
             word: Word::default(),
             inbox: Vec::new(),
             is_connected: false,

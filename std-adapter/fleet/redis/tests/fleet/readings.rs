@@ -1,7 +1,9 @@
 //! An instance that has heard every change reads none of the records again; one that has missed a change reads what a newcomer would.
 
+use std::ops::Range;
+
 use atomic_breaker_fleet::{
-    Ask, EngineError, Fleet, Message, Messages, Name, Notice, PeriodId, Verdict,
+    Ask, Fleet, FleetError, Message, Messages, Name, Notice, PeriodId, Verdict,
 };
 use atomic_breaker_redis::RedisFleet;
 use tokio::task::JoinHandle;
@@ -11,7 +13,7 @@ use crate::server::Server;
 use atomic_breaker_fleet::contract::{instance, vote};
 
 /// Listens in a task, as a fleet does.
-async fn listening(fleet: &RedisFleet) -> JoinHandle<EngineError> {
+async fn listening(fleet: &RedisFleet) -> JoinHandle<FleetError> {
     let mut messages = fleet.subscribe().await.unwrap();
     tokio::spawn(async move {
         loop {
@@ -20,6 +22,14 @@ async fn listening(fleet: &RedisFleet) -> JoinHandle<EngineError> {
             }
         }
     })
+}
+
+/// An instance that listens, and another one.
+async fn start() -> Option<(Server, RedisFleet, JoinHandle<FleetError>, RedisFleet)> {
+    let server = Server::start()?;
+    let (fleet, other) = (server.fleet(), server.fleet());
+    let listens = listening(&fleet).await;
+    Some((server, fleet, listens, other))
 }
 
 /// Names, periods, and how long they are; remaining times move.
@@ -63,13 +73,17 @@ async fn change(fleet: &RedisFleet, step: u32) {
     assert!(fleet.ask(instance(1), &name, ask).await.unwrap().done);
 }
 
+async fn changes(fleet: &RedisFleet, steps: Range<u32>) {
+    for step in steps {
+        change(fleet, step).await;
+    }
+}
+
 #[tokio::test]
 async fn an_instance_that_heard_every_change_reads_no_records() {
-    let Some(server) = Server::start() else {
+    let Some((server, fleet, _listens, other)) = start().await else {
         return;
     };
-    let (fleet, other) = (server.fleet(), server.fleet());
-    let _listens = listening(&fleet).await;
     change(&other, 0).await;
     read(&fleet).await;
     for step in 1..100 {
@@ -83,11 +97,9 @@ async fn an_instance_that_heard_every_change_reads_no_records() {
 
 #[tokio::test]
 async fn an_instance_that_missed_a_change_reads_what_a_newcomer_reads() {
-    let Some(server) = Server::start() else {
+    let Some((server, fleet, mut listens, other)) = start().await else {
         return;
     };
-    let (fleet, other) = (server.fleet(), server.fleet());
-    let mut listens = listening(&fleet).await;
     for step in 0..120 {
         change(&other, step).await;
         match step % 12 {
@@ -108,18 +120,12 @@ async fn an_instance_that_missed_a_change_reads_what_a_newcomer_reads() {
 
 #[tokio::test]
 async fn a_server_that_took_over_with_older_records_counts() {
-    let Some(server) = Server::start() else {
+    let Some((server, fleet, _listens, other)) = start().await else {
         return;
     };
-    let (fleet, other) = (server.fleet(), server.fleet());
-    let _listens = listening(&fleet).await;
-    for step in 0..10 {
-        change(&other, step).await;
-    }
+    changes(&other, 0..10).await;
     server.command(&["COPY", "{test}:records", "{test}:kept"]);
-    for step in 10..15 {
-        change(&other, step).await;
-    }
+    changes(&other, 10..15).await;
     read(&fleet).await;
     // As many changes as were lost, and others: the last one has the same number.
     server.command(&["COPY", "{test}:kept", "{test}:records", "REPLACE"]);
@@ -133,14 +139,10 @@ async fn a_server_that_took_over_with_older_records_counts() {
 
 #[tokio::test]
 async fn records_lost_in_a_takeover_are_forgotten() {
-    let Some(server) = Server::start() else {
+    let Some((server, fleet, _listens, other)) = start().await else {
         return;
     };
-    let (fleet, other) = (server.fleet(), server.fleet());
-    let _listens = listening(&fleet).await;
-    for step in 0..10 {
-        change(&other, step).await;
-    }
+    changes(&other, 0..10).await;
     read(&fleet).await;
     server.command(&["COPY", "{test}:records", "{test}:kept"]);
     change(&other, 12).await;
@@ -168,9 +170,7 @@ async fn old_records(arguments: &[&str]) -> Option<u32> {
         let old = format!("old{old}");
         server.command(&["HSET", "{test}:records", &old, "1:a:1:1:1:1:-:0:0:-:0:1"]);
     }
-    for step in 0..200 {
-        change(&fleet, step).await;
-    }
+    changes(&fleet, 0..200).await;
     let fields: u32 = server.command(&["HLEN", "{test}:records"]).parse().unwrap();
     Some(fields.saturating_sub(21))
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_fleet::{
-    Answer, Ask, EngineError, Fleet, FleetConfig, InProcess, InProcessMessages, InstanceId, Joined,
+    Answer, Ask, Fleet, FleetConfig, FleetError, InProcess, InProcessMessages, InstanceId, Joined,
     Name, Reading, Seat,
 };
 use atomic_breaker_registry::{Breaker, KeyName, Registry, State, TokioClock, word::NativeWord};
@@ -45,19 +45,19 @@ fn panic_if_due(left: &AtomicU32) {
 impl Fleet for Faulty {
     type Messages = InProcessMessages;
 
-    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, EngineError> {
+    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, FleetError> {
         panic_if_due(&self.asks);
         self.engine.ask(from, name, ask).await
     }
 
-    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, EngineError> {
+    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, FleetError> {
         panic_if_due(&self.readings);
         let reading = self.engine.read(from, every_ms).await;
         tokio::time::sleep(self.delay).await;
         reading
     }
 
-    async fn subscribe(&self) -> Result<InProcessMessages, EngineError> {
+    async fn subscribe(&self) -> Result<InProcessMessages, FleetError> {
         panic_if_due(&self.subscriptions);
         self.engine.subscribe().await
     }

@@ -56,9 +56,7 @@ impl Instance {
     }
 
     pub(super) fn step(&mut self, input: Input) -> Vec<Action> {
-        let mut actions = Vec::new();
-        self.member.step(self.now, input, &mut actions);
-        actions
+        self.member.step(self.now, input)
     }
 
     pub(super) fn local(&mut self, local: Local) -> Vec<Action> {

@@ -1,0 +1,24 @@
+//! What is wrong, in words.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+
+/// What is wrong with a setting or a name, or why an engine did not answer, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetError(pub(crate) Cow<'static, str>);
+
+impl FleetError {
+    /// An error in the words of an engine's client, for example.
+    pub fn new(why: impl fmt::Display) -> Self {
+        Self(why.to_string().into())
+    }
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for FleetError {}
