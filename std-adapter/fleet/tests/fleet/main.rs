@@ -2,12 +2,14 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `contract` | the contract finds an engine that breaks a promise |
 //! | `member` | the protocol of one instance, in time that a test moves |
 //! | `in_process` | the contract within the process, and the faults of that engine |
 //! | `joined` | processes, their breakers, and an engine that is lost |
 //! | `logged` | whether the engine responds, as events |
 //! | `settings` | invalid numbers and names |
 
+mod contract;
 mod in_process;
 mod joined;
 mod logged;
