@@ -42,7 +42,7 @@ enum Fault {
     LeasesAreNotPublished,
     EndsAreNotRead,
     ReadersLiveLong,
-    TripsStopAtTwo,
+    LongRightsAreLost,
 }
 
 use Fault::*;
@@ -75,7 +75,7 @@ const FAULTS: [Fault; 27] = [
     LeasesAreNotPublished,
     EndsAreNotRead,
     ReadersLiveLong,
-    TripsStopAtTwo,
+    LongRightsAreLost,
 ];
 
 /// An engine with a fault, around one without.
@@ -130,6 +130,9 @@ impl Faulty {
             | (Some(NobodyMayAskAgain), Ask::Bid { .. }) => *from = fresh,
             (Some(AllMayProbe), Ask::Bid { .. }) => *from = instance(99),
             (Some(RightsDoNotLapse), Ask::Bid { lease_ms, .. }) => *lease_ms = u32::MAX,
+            (Some(LongRightsAreLost), Ask::Bid { lease_ms, .. }) if *lease_ms > 60_000 => {
+                *lease_ms = 0;
+            }
             (Some(AnyPeriodWillDo), Ask::Bid { id, .. } | Ask::Verdict { id, .. }) => {
                 *id = seen.last.unwrap_or(*id);
             }
@@ -204,9 +207,6 @@ impl Faulty {
             (Some(EndsHaveOtherMarks), Some(Notice::Closed(id))) => id.mark ^= 1,
             (Some(UnknownIsClosed), notice @ None) if !is_vote => {
                 *notice = Some(Notice::Closed(PeriodId { epoch: 1, mark: 1 }));
-            }
-            (Some(TripsStopAtTwo), Some(Notice::Open(period))) => {
-                period.trips = period.trips.min(2);
             }
             _ => {}
         }
