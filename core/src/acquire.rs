@@ -41,19 +41,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// With `?`, use [`attempt`](Self::attempt), which counts as failed when it is dropped, or
     /// [`call`](Self::call). `acquire` is for code that reports every outcome itself.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    /// # fn ping() -> bool { true }
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    /// match breaker.acquire() {
-    ///     Ok(permit) if ping() => { permit.success(); }
-    ///     Ok(permit) => { permit.failure(); }
-    ///     Err(rejected) => println!("not tried: {rejected}"),
-    /// }
-    /// ```
     #[inline]
     pub fn acquire(&self) -> Result<Permit<&Self>, Rejected> {
         Permit::acquire(self)

@@ -23,15 +23,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// # Errors
     /// [`CallError::Rejected`] when the operation was not run, [`CallError::Failed`] when it failed.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    /// let port = breaker.call(|| "8080".parse::<u16>());
-    /// assert_eq!(port, Ok(8080));
-    /// ```
     #[inline]
     pub fn call<V, E>(&self, operation: impl FnOnce() -> Result<V, E>) -> Result<V, CallError<E>> {
         self.call_with(AnyError, operation)
@@ -39,24 +30,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// [`call`](Self::call) with a classifier that says what the result means. A panic of the classifier counts
     /// as a failure, too.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
-    /// use core::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    ///
-    /// // The server said: come back in 30 seconds.
-    /// let _ = breaker.call_with(
-    ///     |result: &Result<(), u64>| match result {
-    ///         Ok(()) => Outcome::Success,
-    ///         Err(seconds) => Failure::retry_after(Duration::from_secs(*seconds)).into(),
-    ///     },
-    ///     || Err(30),
-    /// );
-    /// assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(Duration::from_secs(30)));
-    /// ```
     #[inline]
     #[expect(
         clippy::needless_pass_by_value,
@@ -92,25 +65,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// breaker.call_async(|| async { timeout(limit, f()).await? })    right
     /// ```
     ///
-    /// In the second line the timeout counts as a failure, but `f`'s own error arrives as `Ok(Err(_))`, and any
-    /// outer `Ok` is a success. In the third line, `?` turns both into one error. The adapters provide this as
-    /// `call_timeout`. A timeout around the call is right only in addition to one inside, as the limit of a
-    /// whole job; [`slow_call`](crate::Config::slow_call) counts the calls that it cuts short.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    /// # use core::{future::Future, pin::pin, task::{Context, Poll, Waker}};
-    ///
-    /// async fn fetch() -> Result<u32, &'static str> {
-    ///     Ok(42)
-    /// }
-    ///
-    /// let clock = ManualClock::new();
-    /// let breaker = Breaker::new(Config::new(), &clock);
-    /// let answer = async { breaker.call_async(fetch).await };
-    /// # let mut context = Context::from_waker(Waker::noop());
-    /// # assert_eq!(pin!(answer).poll(&mut context), Poll::Ready(Ok(42)));
-    /// ```
+    /// In the second line `f`'s own error arrives as `Ok(Err(_))`, and any outer `Ok` is a success. In the third line,
+    /// `?` turns both into one error. [`wait::call_timeout`](crate::wait::call_timeout) does it for you. A timeout
+    /// around the call is right only in addition to one inside; [`slow_call`](crate::Config::slow_call) counts the
+    /// calls that it cuts short.
     #[inline]
     pub fn call_async<V, E, F>(
         &self,
@@ -175,14 +133,6 @@ pub trait Fallback<R, E> {
     /// # Errors
     /// The error of the operation, or of `other`.
     fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E>;
-
-    /// Merges rejection and failure into one error, for `?` where the error can be made from a rejection.
-    ///
-    /// # Errors
-    /// The error of the operation, or the one made from the rejection.
-    fn merge_error(self) -> Result<R, E>
-    where
-        E: From<Rejected>;
 }
 
 impl<R, E> Fallback<R, E> for Result<R, CallError<E>> {
@@ -192,12 +142,5 @@ impl<R, E> Fallback<R, E> for Result<R, CallError<E>> {
             Err(CallError::Failed(error)) => Err(error),
             Err(CallError::Rejected(rejected)) => other(rejected),
         }
-    }
-
-    fn merge_error(self) -> Result<R, E>
-    where
-        E: From<Rejected>,
-    {
-        self.map_err(CallError::merge)
     }
 }

@@ -7,30 +7,6 @@ use crate::word::code::{
 };
 use crate::word::{self, Bits, Field, Peek, open_time};
 
-/// A circuit unpacked: what each state keeps, in ticks. For everything that is not on the path of a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Mode {
-    Closed {
-        failures: u32,
-    },
-    Open {
-        /// The deadline less the open time.
-        began: u32,
-        lasts: u32,
-        is_demanded: bool,
-    },
-    HalfOpen {
-        in_flight: u32,
-        successes: u32,
-        lost: u32,
-    },
-    Returning {
-        failures: u32,
-    },
-    ForcedOpen,
-    Disabled,
-}
-
 /// The content of a word, sound by construction. Read and changed field by field, so that a step of
 /// the machine is a few shifts and masks. Times and durations are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,30 +50,6 @@ impl<B: Bits> Circuit<B> {
                 _ => State::ForcedOpen,
             },
             _ => State::HalfOpen,
-        }
-    }
-
-    /// What the state keeps.
-    pub(crate) fn mode(self) -> Mode {
-        match self.state() {
-            State::Closed => Mode::Closed {
-                failures: self.failures(),
-            },
-            State::Open => Mode::Open {
-                began: self.time(),
-                lasts: self.open_for(),
-                is_demanded: self.is_demanded(),
-            },
-            State::HalfOpen => Mode::HalfOpen {
-                in_flight: self.in_flight(),
-                successes: self.successes(),
-                lost: self.lost(),
-            },
-            State::Returning => Mode::Returning {
-                failures: self.failures(),
-            },
-            State::ForcedOpen => Mode::ForcedOpen,
-            State::Disabled => Mode::Disabled,
         }
     }
 

@@ -11,33 +11,12 @@ use crate::word::{self, AtomicU32};
 ///
 /// # What an implementation must do
 ///
-/// - **Milliseconds since any fixed origin, modulo 2³².** After `u32::MAX` comes 0; do not
-///   saturate. A `u32` tick counter of a microcontroller will do, and so will the low half of a
-///   `u64`.
-/// - **Monotonic, nearly**: readings may step back by less than the guard band of the word (65.5 s in 64-bit
-///   words, 64 ticks in 32-bit words), as happens when the readings of two threads cross. A wall clock that
-///   can be set will not do.
-/// - **As precise as you need the times to be**: whatever a breaker measures may end early or late by one
-///   step of its clock. A millisecond is precise enough.
+/// - **Milliseconds since any fixed origin, modulo 2³².** After `u32::MAX` comes 0; do not saturate.
+/// - **Monotonic, nearly**: readings may step back by less than the guard band of the word (65.5 s in 64-bit words, 64
+///   ticks in 32-bit words), as when the readings of two threads cross. A wall clock that can be set will not do.
+/// - **As precise as you need the times to be**: whatever a breaker measures may end early or late by one step.
 /// - **Never fail, block or panic.** It is read in interrupt handlers.
 /// - **The same for all breakers that share a word.**
-///
-/// ```
-/// use atomic_breaker::{Breaker, Clock, Config};
-/// # fn millis() -> u32 { 42 }
-///
-/// /// The millisecond counter of the board.
-/// struct SysTick;
-///
-/// impl Clock for SysTick {
-///     fn now_ms(&self) -> u32 {
-///         millis()
-///     }
-/// }
-///
-/// static SENSOR: Breaker<SysTick> = Breaker::new(Config::new(), SysTick);
-/// assert!(SENSOR.acquire().is_ok());
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a clock of a circuit breaker",
     note = "take `StdClock` of atomic-breaker-std or `EmbassyClock` of atomic-breaker-embassy, or implement \
@@ -47,17 +26,15 @@ pub trait Clock {
     /// Milliseconds since any fixed origin, modulo 2³².
     fn now_ms(&self) -> u32;
 
-    /// A number that differs between the devices or processes of a fleet: the seed of the jitter if the
-    /// configuration sets none. For example the chip's unique number, a random number drawn at start, or the
-    /// fine digits of a timer. It need not change over time.
+    /// A number that differs between the devices or processes of a fleet, for example the chip's unique number or a random
+    /// number drawn at start: the seed of the jitter if the configuration sets none. It need not change over time.
     fn entropy(&self) -> u32 {
         0
     }
 
-    /// A number that differs from call to call, and between the devices or processes of a fleet, spread over
-    /// all 2³² values. It decides which calls pass while traffic returns gradually, and the jitter of
-    /// breakers that trip together. It need not be unpredictable, so the default needs no source of
-    /// randomness: it scrambles a counter and the [entropy](Self::entropy). Read on cold paths only.
+    /// A number that differs from call to call, and between the devices or processes of a fleet, spread over all 2³²
+    /// values: for jitter, and for which calls pass while traffic returns. It need not be unpredictable: the default
+    /// scrambles a counter and the [entropy](Self::entropy).
     fn random(&self) -> u32 {
         scramble(word::draw(&RANDOM, 1) ^ scramble(self.entropy()))
     }
@@ -68,8 +45,8 @@ static RANDOM: AtomicU32 = AtomicU32::new(0);
 /// A clock that reads the same in every program that can reach a word: other processes on the machine, other
 /// cores with their own program, the same program after a restart.
 ///
-/// A marker trait, required where a word is shared beyond one program: a clock whose origin is the start of
-/// the process would make another process's breaker admit probes at once.
+/// Required where a word is shared beyond one program: with a clock whose origin is the start of the process, another
+/// process's breaker would admit probes at once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be read alike by all programs that share the word",
     note = "take a clock without an origin of its own, as `BootClock` of atomic-breaker-std; to take up a \
@@ -78,9 +55,8 @@ static RANDOM: AtomicU32 = AtomicU32::new(0);
 pub trait SharedClock: Clock {}
 
 macro_rules! forward_clock {
-    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
-        $(#[$meta])*
-        impl<C: Clock + ?Sized> Clock for $pointer {
+    ($pointer:ty) => {
+        impl<T: Clock + ?Sized> Clock for $pointer {
             fn now_ms(&self) -> u32 {
                 (**self).now_ms()
             }
@@ -94,17 +70,11 @@ macro_rules! forward_clock {
             }
         }
 
-        $(#[$meta])*
-        impl<C: SharedClock + ?Sized> SharedClock for $pointer {}
-    )*};
+        impl<T: SharedClock + ?Sized> SharedClock for $pointer {}
+    };
 }
 
-forward_clock! {
-    &C;
-    #[cfg(feature = "alloc")] alloc::boxed::Box<C>;
-    #[cfg(feature = "alloc")] alloc::rc::Rc<C>;
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<C>;
-}
+for_pointers!(forward_clock);
 
 /// A clock for tests, which stands still until moved.
 ///
@@ -125,7 +95,7 @@ forward_clock! {
 /// breaker.acquire().unwrap().success();
 /// assert_eq!(breaker.state(), State::Closed);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ManualClock {
     ms: AtomicU32,
 }
@@ -154,8 +124,7 @@ impl ManualClock {
         self.change(|now| now.wrapping_add(ms));
     }
 
-    /// Moves the clock back, as happens with crossing readings and badly kept clocks, by as much as
-    /// [`advance`](Self::advance) moves it forward.
+    /// Moves the clock back by as much as [`advance`](Self::advance) moves it forward.
     pub fn step_back(&self, time: Duration) {
         let ms = whole_ms(time);
         self.change(|now| now.wrapping_sub(ms));
@@ -177,12 +146,6 @@ impl ManualClock {
 /// For tests of words that are shared.
 impl SharedClock for ManualClock {}
 
-impl Default for ManualClock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Clock for ManualClock {
     #[inline]
     fn now_ms(&self) -> u32 {
@@ -192,7 +155,7 @@ impl Clock for ManualClock {
 
 /// One reading of a clock, taken when it is first asked for.
 pub(crate) struct Now<'a, C> {
-    clock: &'a C,
+    pub(crate) clock: &'a C,
     ms: Cell<Option<u32>>,
 }
 
@@ -210,13 +173,5 @@ impl<'a, C: Clock> Now<'a, C> {
         let ms = self.ms.get().unwrap_or_else(|| self.clock.now_ms());
         self.ms.set(Some(ms));
         ms
-    }
-
-    pub(crate) fn entropy(&self) -> u32 {
-        self.clock.entropy()
-    }
-
-    pub(crate) fn random(&self) -> u32 {
-        self.clock.random()
     }
 }

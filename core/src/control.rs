@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::breaker::{Adjustable, Breaker, LaterRules, SetConfigError};
+use crate::breaker::{Adjustable, Breaker, LaterRules};
 use crate::clock::Clock;
 use crate::config::{AsRules, Config, ConfigError};
 use crate::error::CorruptWord;
@@ -16,22 +16,7 @@ use crate::word::{Bits, Word};
 
 /// Manual control: each command is one compare-and-swap and returns the transition that it caused. A transition begins
 /// an epoch, so reports of calls that were under way change nothing, except that a `Retry-After` among them may still
-/// move the deadline of the open time that has just begun. A command that does not apply changes nothing; a
-/// [`trip_for`](Breaker::trip_for) that ends before the running open time only marks it as demanded.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, State};
-///
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::new(Config::new(), &clock);
-///
-/// breaker.force_open();
-/// assert!(breaker.acquire().is_err(), "while the operator works on the device");
-/// breaker.release();
-/// assert!(breaker.acquire().is_ok_and(|permit| permit.is_probe()), "it has to prove itself");
-/// breaker.reset();
-/// assert_eq!(breaker.state(), State::Closed);
-/// ```
+/// move the deadline of the open time that has just begun. A command that does not apply changes nothing.
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Opens for the configured time, as a failure would. On an open breaker that time starts over, but its deadline
     /// can only move later. Does nothing while forced open or disabled.
@@ -39,11 +24,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.obey(Command::Trip(0))
     }
 
-    /// [`trip`](Self::trip) for at least this long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a 32-bit word;
-    /// the returned transition says for how long). A time demanded this way ends early only through
-    /// [`probe_now`](Self::probe_now), [`reset`](Self::reset) or another operator command. If the current open time is
-    /// longer, the same holds for the rest of it, because one bit marks all of it as demanded:
-    /// [`probe_early`](Self::probe_early) then does nothing.
+    /// [`trip`](Self::trip) for at least this long (up to what the word holds: 24.8 days, 2¹⁴ ticks in a 32-bit word).
+    /// A time demanded this way ends early only through another command, and not through
+    /// [`probe_early`](Self::probe_early). If the current open time is longer, the same holds for the rest of it.
     pub fn trip_for(&self, at_least: Duration) -> Option<Transition> {
         self.obey(Command::Trip(ms(at_least)))
     }
@@ -95,11 +78,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// process, before any other call.
     ///
     /// Every running time starts over now: an open breaker stays open for its whole open time, a window of failures and
-    /// a gradual return begin again. So a device that resets at shorter intervals than its open time never probes: give
-    /// it a shorter open time. Probes that were in flight are forgotten. If a time started over, or the breaker was
-    /// half-open, earlier permits are stale; a closed breaker without a running window keeps its epoch. What an
-    /// operator has set stays. A call that hung until a watchdog reset the device never reported, so call
-    /// [`trip`](Self::trip) after this if the watchdog caused the reset.
+    /// a gradual return begin again. So a device that resets at shorter intervals than its open time never probes.
+    /// Probes that were in flight are forgotten; what an operator has set stays. A call that hung until a watchdog reset
+    /// the device never reported, so call [`trip`](Self::trip) after this if the watchdog caused the reset.
     ///
     /// # Errors
     /// [`CorruptWord`]: the word held an invalid state, or its memory lost its content
@@ -136,13 +117,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     pub fn retire(&self) -> bool {
         let machine = self.machine();
         let applied = self.apply(|circuit, now| {
-            let is_over = match circuit.state() {
-                State::Closed => true,
-                State::Open => Machine::<W::Bits>::open_time_left(circuit, now.ms()).is_none(),
-                State::HalfOpen => machine.slot_left(circuit, now.ms()).is_none(),
-                State::Returning => machine.return_left(circuit, now.ms()).is_none(),
-                State::ForcedOpen | State::Disabled => false,
-            };
+            let is_over =
+                circuit.state() != State::Disabled && machine.wait(circuit, now.ms()).is_none();
             if is_over {
                 Step::Transition(circuit.enter(State::Closed), Cause::Manual)
             } else {
@@ -221,7 +197,7 @@ pub trait Adjust: Control {
     fn check_config(&self, config: Config) -> Result<(), ConfigError>;
 
     /// [`Breaker::set_config`].
-    fn set_config(&self, config: Config) -> Result<(), SetConfigError>;
+    fn set_config(&self, config: Config) -> Result<(), ConfigError>;
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>> Adjust
@@ -235,7 +211,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>> Adjust
         Breaker::check_config(self, config)
     }
 
-    fn set_config(&self, config: Config) -> Result<(), SetConfigError> {
+    fn set_config(&self, config: Config) -> Result<(), ConfigError> {
         Breaker::set_config(self, config)
     }
 }

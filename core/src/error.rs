@@ -10,12 +10,10 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Wait {
-    /// Open: no call is admitted before; at exactly this time from now the next call is a probe (unless a
-    /// longer time is demanded meanwhile).
+    /// Open: at exactly this time from now the next call is a probe (unless a longer time is demanded meanwhile).
     For(Duration),
-    /// Half-open or returning: at most this long. While half-open, a slot may become free at any moment,
-    /// when a probe reports: retry soon, and not in step with others. While returning, some calls pass at
-    /// any time: there is no hurry.
+    /// Half-open or returning: at most this long. While half-open, a slot may become free at any moment: retry soon, and
+    /// not in step with others. While returning, some calls pass at any time: there is no hurry.
     AtMost(Duration),
     /// Forced open: until an operator releases the breaker.
     UntilReleased,
@@ -154,8 +152,7 @@ impl<E> CallError<E> {
 
 impl<E: From<Rejected>> CallError<E> {
     /// One error for both cases, if the operation's error can be made from a rejection: `anyhow::Error`,
-    /// `Box<dyn Error>`, or your own error with a variant for it. For results there is
-    /// [`Fallback::merge_error`](crate::Fallback::merge_error).
+    /// `Box<dyn Error>`, or your own error with a variant for it: `breaker.call(f).map_err(CallError::merge)?`.
     pub fn merge(self) -> E {
         match self {
             Self::Rejected(rejected) => rejected.into(),
@@ -193,10 +190,9 @@ impl<E: core::error::Error> core::error::Error for CallError<E> {
 
 /// A word that holds an invalid state: no breaker leaves such bits behind.
 ///
-/// This can happen if a word comes from outside. [`Breaker::from_bits`](crate::Breaker::from_bits),
-/// [`Breaker::check`](crate::Breaker::check), [`Breaker::restore`](crate::Breaker::restore) and
-/// [`Bits::check`](crate::word::Bits::check) report it; a breaker in use replaces such a word with a
-/// fresh, closed one and notifies its observer.
+/// This can happen if a word comes from outside. [`Breaker::check`](crate::Breaker::check),
+/// [`Breaker::restore`](crate::Breaker::restore) and [`Bits::check`](crate::word::Bits::check) report it; a breaker in
+/// use replaces such a word with a fresh, closed one and notifies its observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CorruptWord {

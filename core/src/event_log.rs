@@ -1,38 +1,33 @@
 //! An observer that keeps the last transitions for a task to drain.
 
 use core::cell::RefCell;
-use core::fmt;
 
 use critical_section::Mutex;
 use heapless::Deque;
 
 use crate::observer::{Observer, Transition};
 
-/// Keeps the last `N` transitions until a task drains them, and counts those it lost.
-///
-/// Adding or removing a transition takes a critical section of a few dozen instructions, so the log
-/// may be notified in a thread, a task or an interrupt handler. The breaker itself takes no critical
-/// section: this one is entered only where a transition happens.
+/// Keeps the last `N` transitions until a task drains them, and counts those it lost. May be notified in a thread, a task
+/// or an interrupt handler: it takes a critical section of a few dozen instructions at each transition.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, EventLog, ManualClock};
 ///
 /// static LOG: EventLog<8> = EventLog::new();
 ///
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::builder(Config::new(), &clock).observer(&LOG).build();
+/// let breaker = Breaker::builder(Config::new(), ManualClock::new()).observer(&LOG).build();
 /// breaker.trip();
-/// breaker.reset();
-///
 /// while let Some(transition) = LOG.pop() {
 ///     println!("{transition}");
 /// }
 /// assert_eq!(LOG.take_lost(), 0);
 /// ```
+#[derive(Debug)]
 pub struct EventLog<const N: usize> {
     events: Mutex<RefCell<Events<N>>>,
 }
 
+#[derive(Debug)]
 struct Events<const N: usize> {
     queue: Deque<Transition, N>,
     lost: u32,
@@ -84,14 +79,6 @@ impl<const N: usize> EventLog<N> {
 impl<const N: usize> Default for EventLog<N> {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl<const N: usize> fmt::Debug for EventLog<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventLog")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
     }
 }
 

@@ -60,6 +60,19 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+/// Implements a trait for the pointers to what implements it: `$forward` does it for one pointer to `T`.
+macro_rules! for_pointers {
+    ($forward:ident) => {
+        $forward!(&T);
+        #[cfg(feature = "alloc")]
+        $forward!(alloc::boxed::Box<T>);
+        #[cfg(feature = "alloc")]
+        $forward!(alloc::rc::Rc<T>);
+        #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+        $forward!(alloc::sync::Arc<T>);
+    };
+}
+
 mod acquire;
 mod applied;
 mod apply;
@@ -91,12 +104,10 @@ mod transition;
 pub mod wait;
 pub mod word;
 
-pub use breaker::{
-    Adjustable, AnyBreaker, BitsOf, Breaker, Builder, FromBitsError, LaterRules, SetConfigError,
-};
+pub use breaker::{Adjustable, AnyBreaker, BitsOf, Breaker, Builder, LaterRules};
 pub use call::Fallback;
 pub use clock::{Clock, ManualClock, SharedClock};
-pub use config::{AsRules, Config, ConfigError, Ratio, Rules};
+pub use config::{AsRules, Config, ConfigError, Memory, Ratio, Rules, TripRule};
 pub use control::{Adjust, Control};
 pub use error::{CallError, CorruptWord, Rejected, Wait};
 #[cfg(feature = "heapless")]

@@ -2,8 +2,7 @@
 
 use core::time::Duration;
 
-/// Milliseconds of a duration, rounded up. A value that does not fit becomes `u32::MAX`, which
-/// fails every check.
+/// Milliseconds of a duration, rounded up. A value that does not fit becomes `u32::MAX`, which fails every check.
 pub(crate) const fn ms(duration: Duration) -> u32 {
     let ms = duration.as_nanos().div_ceil(1_000_000);
     if ms > u32::MAX as u128 {
@@ -21,8 +20,7 @@ pub(crate) const fn time_of(ms: Option<u32>) -> Option<Duration> {
     }
 }
 
-/// A number that takes a byte. A value that does not fit becomes `u8::MAX`, which fails every
-/// check.
+/// A number that takes a byte; likewise.
 pub(crate) const fn byte(number: u32) -> u8 {
     if number > u8::MAX as u32 {
         u8::MAX
@@ -31,8 +29,7 @@ pub(crate) const fn byte(number: u32) -> u8 {
     }
 }
 
-/// A number that takes two bytes. A value that does not fit becomes `u16::MAX`, which fails every
-/// check.
+/// A number that takes two bytes; likewise.
 pub(crate) const fn half(number: u32) -> u16 {
     if number > u16::MAX as u32 {
         u16::MAX

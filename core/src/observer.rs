@@ -14,33 +14,11 @@ pub use crate::transition::{Cause, Transition};
 /// `Some`; [`OnTransition`] or [`Builder::on_transition`](crate::Builder::on_transition) turns a closure that
 /// takes each transition into an observer.
 ///
-/// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was made: on
-/// the caller's thread or in its interrupt handler, so be brief and do not block. Two callers may report two
-/// transitions in either order: an observer that keeps the last one implements [`changed`](Self::changed), where
-/// the [`Present`] tells what the word says now. An observer that panics leaves the breaker's state intact; only
-/// the notifications that it, or the other of a pair, was still to get are lost. If it panics while a panic of the
-/// operation is being counted, the process aborts.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, Observer, State, Transition};
-/// use core::cell::Cell;
-///
-/// #[derive(Default)]
-/// struct Trips(Cell<u32>);
-///
-/// impl Observer for Trips {
-///     fn transition(&self, transition: &Transition) {
-///         if transition.to == State::Open {
-///             self.0.set(self.0.get() + 1);
-///         }
-///     }
-/// }
-///
-/// let (clock, trips) = (ManualClock::new(), Trips::default());
-/// let breaker = Breaker::builder(Config::new(), &clock).observer(&trips).build();
-/// breaker.trip();
-/// assert_eq!(trips.0.get(), 1);
-/// ```
+/// Each transition is reported exactly once, by the caller whose compare-and-swap made it, after it was made: on the
+/// caller's thread or in its interrupt handler, so be brief and do not block. Two callers may report two transitions in
+/// either order: an observer that keeps the last one implements [`changed`](Self::changed), as [`Present`] shows. One
+/// that panics leaves the breaker's state intact, and misses notifications; while a panic of the operation is being
+/// counted, the process aborts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not observe a circuit breaker",
     note = "implement `Observer`, or make a closure one: `on_transition(|transition: &Transition| ..)`"
@@ -81,9 +59,8 @@ pub trait Observer {
     /// that [waits](crate::wait) then looks at the state more often.
     ///
     /// Called in each poll of a waiting task. An implementation keeps the waker, unless it has one that [would
-    /// wake](Waker::will_wake) the same task; in [`transition`](Self::transition) it wakes and forgets all wakers
-    /// that it has. If it has no room left, it returns `false`; it must not wake others to make room, because they
-    /// would come back and do the same.
+    /// wake](Waker::will_wake) the same task; in [`transition`](Self::transition) it wakes and forgets all that it has.
+    /// If it has no room left, it returns `false`, and wakes no others to make room: they would do the same.
     fn wake_on_change(&self, waker: &Waker) -> bool {
         let _ = waker;
         false
@@ -99,8 +76,7 @@ impl Observer for () {
 
 /// Observers that consist of others: of those over which each `$part` iterates.
 macro_rules! forward_observer {
-    ($($(#[$meta:meta])* [$($generics:tt)*] $whole:ty: |$it:ident| $($part:expr),+;)*) => {$(
-        $(#[$meta])*
+    ([$($generics:tt)*] $whole:ty: |$it:ident| $($part:expr),+) => {
         impl<$($generics)*> Observer for $whole {
             fn is_listening(&self) -> bool {
                 let $it = self;
@@ -148,18 +124,15 @@ macro_rules! forward_observer {
                 $($part.any(|observer| observer.wake_on_change(waker)))||+
             }
         }
-    )*};
+    };
+    ($pointer:ty) => {
+        forward_observer!([T: Observer + ?Sized] $pointer: |it| once(&**it));
+    };
 }
 
-forward_observer! {
-    [O: Observer] Option<O>: |it| it.iter();
-    [A: Observer, B: Observer] (A, B): |it| once(&it.0), once(&it.1);
-    [O: Observer + ?Sized] &O: |it| once(&**it);
-    #[cfg(feature = "alloc")] [O: Observer + ?Sized] alloc::boxed::Box<O>: |it| once(&**it);
-    #[cfg(feature = "alloc")] [O: Observer + ?Sized] alloc::rc::Rc<O>: |it| once(&**it);
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-    [O: Observer + ?Sized] alloc::sync::Arc<O>: |it| once(&**it);
-}
+forward_observer!([O: Observer] Option<O>: |it| it.iter());
+forward_observer!([A: Observer, B: Observer] (A, B): |it| once(&it.0), once(&it.1));
+for_pointers!(forward_observer);
 
 /// A closure as an observer, called with each transition.
 #[derive(Clone, Copy)]

@@ -27,18 +27,6 @@ impl From<Failure> for Outcome {
 
 /// A failure: how much it weighs, whether it trips at once and for how long at least, and whether the call was only too
 /// slow.
-///
-/// ```
-/// use atomic_breaker::Failure;
-/// use core::time::Duration;
-///
-/// let timeout = Failure::new();
-/// let connection_refused = Failure::with_weight(3);
-/// let certificate_expired = Failure::tripping();
-/// let too_many_requests = Failure::retry_after(Duration::from_secs(30));
-/// let right_but_late = Failure::slow();
-/// # let _ = (timeout, connection_refused, certificate_expired, too_many_requests, right_but_late);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
@@ -55,9 +43,8 @@ impl Failure {
         Self::with_weight(1)
     }
 
-    /// A failure that counts as `weight` failures, and as one call for a [`Tally`](crate::Tally).
-    /// With weight 0 it counts nowhere while closed, and does not break a run of failures; a probe that fails
-    /// opens the breaker whatever its weight.
+    /// A failure that counts as `weight` failures, and as one call for a [`Tally`](crate::Tally). With weight 0 it counts
+    /// nowhere while closed; a probe that fails opens the breaker whatever its weight.
     pub const fn with_weight(weight: u16) -> Self {
         Self {
             weight,
@@ -67,10 +54,8 @@ impl Failure {
         }
     }
 
-    /// A success that took too long: a failure of weight 1 that [is slow](Self::is_slow).
-    ///
-    /// A success that reaches the limit of [`Config::slow_call`](crate::Config::slow_call) is reported to observers as
-    /// this. A [classifier](Classify) may return it if calls have their own limits.
+    /// A success that took too long: a failure of weight 1 that [is slow](Self::is_slow). Observers get it for a success
+    /// that reaches [`Config::slow_call`](crate::Config::slow_call); a [classifier](Classify) may return it, too.
     pub const fn slow() -> Self {
         Self {
             slow: true,
@@ -86,11 +71,9 @@ impl Failure {
         }
     }
 
-    /// A failure that trips at once and keeps the breaker open for at least `time`: the `Retry-After` of a server, the
-    /// back-off hint of a radio.
-    ///
-    /// Rounded up to milliseconds; cut to [`Config::max_retry_after`](crate::Config::max_retry_after), 5 minutes by
-    /// default. The [`Transition`](crate::Transition) says which time was used.
+    /// A failure that trips at once and keeps the breaker open for at least `time`, rounded up to milliseconds and cut to
+    /// [`Config::max_retry_after`](crate::Config::max_retry_after): the `Retry-After` of a server, the back-off hint of
+    /// a radio.
     pub const fn retry_after(time: Duration) -> Self {
         Self {
             retry_after_ms: Some(ms(time)),
@@ -127,8 +110,7 @@ impl Default for Failure {
 }
 
 /// Turns the result of a call into its [`Outcome`]. Functions implement it, and so do closures whose argument has its
-/// type written out, `|result: &Result<Value, Error>| ..`; without it the compiler reports "type mismatch in closure
-/// arguments" (E0631), or that the "implementation of `Fn` is not general enough".
+/// type written out, `|result: &Result<Value, Error>| ..`.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
@@ -144,13 +126,10 @@ impl Default for Failure {
 ///     }
 /// }
 ///
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::new(Config::new().consecutive_failures(3), &clock);
+/// let breaker = Breaker::new(Config::new().consecutive_failures(3), ManualClock::new());
 /// let _ = breaker.call_with(classify, || Err(Error::NotFound));
 /// assert_eq!(breaker.snapshot().failures(), 0);
-/// let _ = breaker.call_with(classify, || Err(Error::Refused));
-/// assert!(breaker.acquire().is_err());
-/// # let _ = Error::TimedOut;
+/// # let _ = (Error::TimedOut, Error::Refused);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not classify results of type `Result<{T}, {E}>`",
@@ -186,10 +165,8 @@ impl<T, E> Classify<T, E> for AnyError {
 
 /// Runs `operation`, and `otherwise` if it panics. `core` cannot ask whether a thread is panicking, but a guard that is
 /// not forgotten is dropped only by unwinding.
-///
-/// For adapters whose permits must say that a call failed by a panic:
 #[inline]
-pub fn or_on_panic<V>(operation: impl FnOnce() -> V, otherwise: impl FnMut()) -> V {
+pub(crate) fn or_on_panic<V>(operation: impl FnOnce() -> V, otherwise: impl FnMut()) -> V {
     struct Unwinding<F: FnMut()>(F);
     impl<F: FnMut()> Drop for Unwinding<F> {
         #[inline]

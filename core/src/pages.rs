@@ -27,7 +27,7 @@ macro_rules! picture {
 }
 
 #[doc = file!("core/src/config/rules.rs")]
-#[doc = file!("core/src/permit/mod.rs")]
+#[doc = file!("core/src/permit.rs")]
 #[doc = file!("docs/admin.md")]
 #[doc = file!("docs/observability.md")]
 #[doc = file!("embassy-adapter/examples/rp2040/src/main.rs")]

@@ -34,11 +34,9 @@ use crate::word::{self, Bits, Word};
 /// assert_eq!(*lamp.0.lock().unwrap(), State::Open);
 /// ```
 ///
-/// The last notification under the lock reads the word after every transition that was notified before, so the kept
-/// state is right once all callers have come to rest. A state read before the lock is taken may be older than the
-/// kept one. An observer that keeps the transition itself asks [`is_nearer`](Self::is_nearer).
-///
-/// Changes that others make to a shared word without notifying this observer are seen only at the next notification.
+/// So the kept state is right once all callers have come to rest. An observer that keeps the transition itself asks
+/// [`is_nearer`](Self::is_nearer). Changes that others make to a shared word without notifying this observer are seen
+/// only at the next notification.
 #[derive(Clone, Copy)]
 pub struct Present<'a>(&'a dyn Look);
 
@@ -101,9 +99,8 @@ impl<'a> Present<'a> {
     }
 
     /// Whether a transition that is being notified should replace one that was kept before: it is the last one, or at
-    /// least as near to the last one. No clock is asked, so neither a quiet month nor a step of the clock misleads
-    /// it. Certain as long as fewer than 512 transitions (16 in a 32-bit word) lie between the two; if the one being
-    /// notified is the last, however many lie between.
+    /// least as near to the last one. Certain if the one being notified is the last, or fewer than 512 transitions (16
+    /// in a 32-bit word) lie between the two.
     pub fn is_nearer(self, made: &Transition, kept: &Transition) -> bool {
         let seen = self.0.look();
         seen.distance(made) <= seen.distance(kept)

@@ -12,7 +12,7 @@ use crate::applied::Applied;
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
-use crate::config::{AsRules, TripRule};
+use crate::config::{AsRules, Memory, TripRule};
 use crate::machine::{Machine, Step};
 use crate::observer::Observer;
 use crate::outcome::{Failure, Outcome};
@@ -216,12 +216,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ) -> Verdict {
         let epoch = circuit.epoch() as u16;
         let call = Call { epoch, failure };
-        self.tally.record(call, machine.config.ratio)
+        self.tally.record(call, machine.config.failure_ratio)
     }
 
     #[inline]
     fn has_tally(&self) -> bool {
-        self.tally.max_calls() != 0 || self.tally.max_within_ms() != 0 || self.tally.has_rule()
+        self.tally.memory() != Memory::NONE
     }
 
     #[cold]

@@ -1,14 +1,12 @@
 //! What the word says, at one moment.
 
-use core::fmt;
 use core::time::Duration;
 
 use crate::breaker::Breaker;
-use crate::circuit::{Circuit, Mode};
+use crate::circuit::Circuit;
 use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::error::{Rejected, Wait};
-use crate::machine::Machine;
 use crate::number::{ms, time_of};
 use crate::observer::{Observer, Transition};
 use crate::present::Present;
@@ -19,24 +17,9 @@ use crate::word::{self, Word};
 
 /// Everything that the word of a breaker says, taken with one load.
 ///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, State};
-/// use core::time::Duration;
-///
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::new(Config::new().open_for(Duration::from_secs(5)), &clock);
-/// breaker.trip();
-///
-/// clock.advance(Duration::from_secs(5));
-/// let snapshot = breaker.snapshot();
-/// assert_eq!(snapshot.state(), State::Open, "no caller has come yet");
-/// assert!(snapshot.is_due(), "but the next call is a probe");
-/// assert_eq!(snapshot.trips(), 1);
-/// ```
-///
 /// For tests of code that handles snapshots, a breaker with a [`ManualClock`](crate::ManualClock) gives one of any
 /// state.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -58,21 +41,10 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// One with this state; everything else is 0, `None` or `false`.
-    pub const fn new(state: State) -> Self {
+    pub fn new(state: State) -> Self {
         Self {
             state,
-            epoch: 0,
-            failures: 0,
-            trips: 0,
-            probes_in_flight: 0,
-            successes: 0,
-            lost_rounds: 0,
-            returning_percent: None,
-            opened_at_ms: None,
-            open_for_ms: None,
-            is_demanded: false,
-            wait_ms: None,
-            is_due: false,
+            ..Self::default()
         }
     }
 
@@ -101,7 +73,7 @@ impl Snapshot {
     }
 
     /// Open, half-open or returning: trips in a row, at most 31 (7 in a 32-bit word). At least 1 after a lost round and
-    /// while returning, even if nothing tripped: the lost round, or the return, then counts as the first trip.
+    /// while returning, even if nothing tripped.
     pub const fn trips(&self) -> u8 {
         self.trips
     }
@@ -126,11 +98,9 @@ impl Snapshot {
         self.returning_percent
     }
 
-    /// Open: the clock reading when it opened, or when its deadline was last moved: milliseconds modulo 2³², rounded up
-    /// to a tick, less the amount by which [`open_for`](Self::open_for) is rounded up, so that the sum of both is the
-    /// exact deadline. Right as long as the breaker has been open for less than the wrap of its time (49.7 days;
-    /// 35 minutes in a 32-bit word with its default tick): if you need it for longer, keep the
-    /// [`Transition`](crate::Transition).
+    /// Open: the clock reading when it opened, or when its deadline was last moved: milliseconds modulo 2³², rounded so
+    /// that its sum with [`open_for`](Self::open_for) is the exact deadline. Right as long as the breaker has been open
+    /// for less than the [wrap](crate#limits) of its time.
     pub const fn opened_at_ms(&self) -> Option<u32> {
         self.opened_at_ms
     }
@@ -147,11 +117,18 @@ impl Snapshot {
         self.is_demanded
     }
 
-    /// How long a caller would have to wait; `None` if one would be admitted. While returning, some calls pass
-    /// nevertheless.
-    pub const fn wait(&self) -> Option<Wait> {
+    /// How a caller would be rejected; `None` if one would be admitted. While returning, some calls pass nevertheless.
+    pub const fn rejection(&self) -> Option<Rejected> {
         match self.wait_ms {
-            Some(ms) => Some(Rejected::until(self.state, ms).wait()),
+            Some(ms) => Some(Rejected::until(self.state, ms)),
+            None => None,
+        }
+    }
+
+    /// How long a caller would have to wait: [`Rejected::wait`] of the [rejection](Self::rejection).
+    pub const fn wait(&self) -> Option<Wait> {
+        match self.rejection() {
+            Some(rejected) => Some(rejected.wait()),
             None => None,
         }
     }
@@ -159,14 +136,9 @@ impl Snapshot {
     /// When it is worth retrying, as in [`Rejected::retry_in`]; zero if a call would be admitted, `None` while the
     /// breaker is forced open, because the time is unknown.
     pub const fn retry_in(&self) -> Option<Duration> {
-        time_of(self.retry_in_ms())
-    }
-
-    /// [`retry_in`](Self::retry_in) in milliseconds.
-    pub const fn retry_in_ms(&self) -> Option<u32> {
-        match self.wait_ms {
-            Some(ms) => Rejected::until(self.state, ms).retry_in_ms(),
-            None => Some(0),
+        match self.rejection() {
+            Some(rejected) => rejected.retry_in(),
+            None => Some(Duration::ZERO),
         }
     }
 
@@ -174,49 +146,6 @@ impl Snapshot {
     /// or the probes in flight are lost.
     pub const fn is_due(&self) -> bool {
         self.is_due
-    }
-}
-
-#[expect(
-    clippy::missing_fields_in_debug,
-    reason = "shows the fields that the state has"
-)]
-impl fmt::Debug for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Snapshot");
-        debug
-            .field("state", &self.state)
-            .field("epoch", &self.epoch);
-        match self.state {
-            State::Closed => {
-                debug.field("failures", &self.failures);
-            }
-            State::Open => {
-                debug
-                    .field("trips", &self.trips)
-                    .field("opened_at_ms", &self.opened_at_ms)
-                    .field("open_for", &self.open_for())
-                    .field("is_demanded", &self.is_demanded)
-                    .field("wait", &self.wait());
-            }
-            State::HalfOpen => {
-                debug
-                    .field("trips", &self.trips)
-                    .field("probes_in_flight", &self.probes_in_flight)
-                    .field("successes", &self.successes)
-                    .field("lost_rounds", &self.lost_rounds)
-                    .field("wait", &self.wait());
-            }
-            State::Returning => {
-                debug
-                    .field("trips", &self.trips)
-                    .field("failures", &self.failures)
-                    .field("returning_percent", &self.returning_percent)
-                    .field("wait", &self.wait());
-            }
-            State::ForcedOpen | State::Disabled => {}
-        }
-        debug.finish()
     }
 }
 
@@ -229,37 +158,27 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let mut snapshot = Snapshot::new(circuit.state());
         snapshot.epoch = circuit.epoch() as u16;
         snapshot.trips = circuit.trips() as u8;
-        match circuit.mode() {
-            Mode::Closed { failures } => snapshot.failures = failures as u16,
-            Mode::Returning { failures } => {
-                snapshot.failures = failures as u16;
+        snapshot.wait_ms = machine.wait(circuit, now_ms);
+        let is_admitted = snapshot.wait_ms.is_none();
+        match circuit.state() {
+            State::Closed => snapshot.failures = circuit.failures() as u16,
+            State::Returning => {
+                snapshot.failures = circuit.failures() as u16;
                 snapshot.returning_percent = Some(machine.returning_percent(circuit, now_ms) as u8);
-                snapshot.wait_ms = machine.return_left(circuit, now_ms);
             }
-            Mode::Open {
-                began,
-                lasts,
-                is_demanded,
-            } => {
-                snapshot.opened_at_ms = Some(W::Bits::reading(now_ms, began));
-                snapshot.open_for_ms = Some(W::Bits::ms(lasts));
-                snapshot.is_demanded = is_demanded;
-                snapshot.wait_ms = Machine::open_time_left(circuit, now_ms);
-                snapshot.is_due = snapshot.wait_ms.is_none();
+            State::Open => {
+                snapshot.opened_at_ms = Some(W::Bits::reading(now_ms, circuit.time()));
+                snapshot.open_for_ms = Some(W::Bits::ms(circuit.open_for()));
+                snapshot.is_demanded = circuit.is_demanded();
+                snapshot.is_due = is_admitted;
             }
-            Mode::HalfOpen {
-                in_flight,
-                successes,
-                lost,
-            } => {
-                snapshot.probes_in_flight = in_flight as u8;
-                snapshot.successes = successes as u8;
-                snapshot.lost_rounds = lost as u8;
-                snapshot.wait_ms = machine.slot_left(circuit, now_ms);
-                snapshot.is_due = snapshot.wait_ms.is_none();
+            State::HalfOpen => {
+                snapshot.probes_in_flight = circuit.in_flight() as u8;
+                snapshot.successes = circuit.successes() as u8;
+                snapshot.lost_rounds = circuit.lost() as u8;
+                snapshot.is_due = is_admitted;
             }
-            Mode::ForcedOpen => snapshot.wait_ms = Some(0),
-            Mode::Disabled => {}
+            State::ForcedOpen | State::Disabled => {}
         }
         snapshot
     }
@@ -278,8 +197,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// How many transitions the word has seen since this one, modulo 512 (16 in a 32-bit word): 0 while it is
     /// the last. One load, no reading of the clock.
     ///
-    /// Counts the transitions of all breakers that share the word. Of any two of the last 512 (16) transitions, the
-    /// later one has fewer since, whatever the clocks say.
+    /// Of any two of the last 512 (16) transitions, the later one has fewer since, whatever the clocks say.
     pub fn transitions_since(&self, made: &Transition) -> u16 {
         self.present().transitions_since(made)
     }

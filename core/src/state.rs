@@ -46,6 +46,13 @@ macro_rules! named {
         $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)*
     ) => {
         $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[cfg_attr(
+            feature = "serde",
+            derive(serde::Serialize, serde::Deserialize),
+            serde(rename_all = "kebab-case")
+        )]
         #[non_exhaustive]
         pub enum $kind {
             $($(#[$variant_meta])* $variant,)*
@@ -79,18 +86,13 @@ named! {
     ///
     /// An open breaker whose open time is over stays open until a caller acquires;
     /// [`Snapshot::is_due`](crate::Snapshot::is_due) tells whether it is over.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-    #[cfg_attr(
-        feature = "serde",
-        derive(serde::Serialize, serde::Deserialize),
-        serde(rename_all = "kebab-case")
-    )]
+    #[derive(Default)]
     State,
     /// The name in lower case: `closed`, `open`, `half-open`, `returning`, `forced open`, `disabled`.
     name;
 
     /// Every call passes.
+    #[default]
     Closed = "closed",
     /// Every call is rejected until the open time is over.
     Open = "open",

@@ -6,10 +6,8 @@
 //! - **Ages are never overstated.** A stored time is rounded up to a tick, a reading is rounded
 //!   down, a duration is rounded up. So nothing happens early: an open time, a lease and a window
 //!   last at least as long as configured and at most two ticks longer.
-//! - **A reading just behind a stored time is a step back of the clock**, not great age: readings of
-//!   two threads cross, and rounding up looks the same. The guard band is 65.5 s in the 64-bit
-//!   word and 64 ticks (4.1 s) in the 32-bit word. Until the clock has caught up, the time left
-//!   grows by what the clock stepped back.
+//! - **A reading just behind a stored time is a step back of the clock**, within the guard band: readings of two threads
+//!   cross, and rounding up looks the same. Until the clock has caught up, the time left grows by what it stepped back.
 //!
 //! What follows for a breaker that is not called for a long time is in [the limits](crate#limits).
 

@@ -47,9 +47,8 @@ impl<B: Bits> Ticket<B> {
 pub struct Token<B = NativeBits>(pub(crate) Ticket<B>);
 
 impl<B: Bits> Token<B> {
-    /// The token as two numbers, the word when it was granted and the start in milliseconds (0 if not
-    /// measured), for mailboxes that hold nothing else. Use them once: a second report of the same permit
-    /// counts a second time.
+    /// The token as two numbers, the word when it was granted and the start in milliseconds (0 if not measured), for
+    /// mailboxes that hold nothing else. Use them once: a second report counts a second time.
     pub const fn into_raw(self) -> (B, u32) {
         let started_ms = match self.0.started_ms {
             Some(ms) => ms.get(),

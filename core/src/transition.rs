@@ -13,9 +13,7 @@ use crate::state::{State, named};
 pub struct Transition {
     /// The state before.
     pub from: State,
-    /// The state after. The same as before when a half-open breaker begins a new round of probes, when an open
-    /// one is tripped again, when a closed one is reset, when one that is both forced open and disabled is
-    /// freed from the one that does not show, when a word is restored, and when a corrupt word is replaced.
+    /// The state after. It may be the same as before, such as when a half-open breaker begins a new round of probes.
     pub to: State,
     /// Why.
     pub cause: Cause,
@@ -67,13 +65,6 @@ impl fmt::Display for Transition {
 
 named! {
     /// Why the state changed.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-    #[cfg_attr(
-        feature = "serde",
-        derive(serde::Serialize, serde::Deserialize),
-        serde(rename_all = "kebab-case")
-    )]
     Cause,
     /// A few words for a log line: `failures reached the limit`.
     text;

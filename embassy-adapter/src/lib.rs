@@ -52,10 +52,9 @@ pub use atomic_breaker::wait::{Prober, Retry, TimeLimit, Timed};
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,
-    Config, ConfigError, Control, CorruptWord, EventLog, Failure, Fallback, FromBitsError,
-    LastCalls, ManualClock, Observer, OnTransition, Outcome, Permit, Present, Ratio, Rejected,
-    Rules, SharedClock, Snapshot, State, Tally, Token, Transition, Verdict, Wait, tally, wait,
-    word,
+    Config, ConfigError, Control, CorruptWord, EventLog, Failure, Fallback, LastCalls, ManualClock,
+    Observer, OnTransition, Outcome, Permit, Present, Ratio, Rejected, Rules, SharedClock,
+    Snapshot, State, Tally, Token, Transition, Verdict, Wait, tally, wait, word,
 };
 pub use clock::{EmbassyClock, EmbassyTimer};
 pub use ext::{BreakerExt, IntoTimeLimit};

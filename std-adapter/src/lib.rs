@@ -205,7 +205,7 @@ pub type AdjustableBreaker<C = StdClock, W = word::NativeWord, T = (), O = ()> =
 ///
 /// let error = PAYMENTS.set_config(Config::new().probes(0)).unwrap_err();
 /// assert_eq!(error.to_string(), "with 0 probes an open breaker never closes: set at least 1");
-/// # Ok::<(), atomic_breaker_std::SetConfigError>(())
+/// # Ok::<(), atomic_breaker_std::ConfigError>(())
 /// ```
 pub const fn adjustable_breaker(config: Config) -> AdjustableBreaker {
     Breaker::builder(config, StdClock).build_adjustable(KeptRules::new())

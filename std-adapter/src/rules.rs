@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use atomic_breaker::{
-    LaterRules, Rules, SetConfigError,
+    ConfigError, LaterRules, Rules,
     word::{Bits, NativeBits},
 };
 
@@ -32,7 +32,7 @@ use atomic_breaker::{
 /// SEARCH.set_config(Config::new().failure_ratio(Ratio::percent(50).of_last(40)))?;
 /// let too_many = Config::new().failure_ratio(Ratio::percent(50).of_last(1_000));
 /// assert!(SEARCH.set_config(too_many).is_err(), "LastCalls remembers fewer, so nothing changes");
-/// # Ok::<(), atomic_breaker_std::SetConfigError>(())
+/// # Ok::<(), atomic_breaker_std::ConfigError>(())
 /// ```
 pub struct KeptRules<B = NativeBits> {
     table: Table<Rules<B>>,
@@ -64,9 +64,9 @@ impl<B: Bits> LaterRules<B> for KeptRules<B> {
         Some(self.table.get(next.checked_sub(1)? as u16))
     }
 
-    fn set(&self, rules: Rules<B>) -> Result<(), SetConfigError> {
+    fn set(&self, rules: Rules<B>) -> Result<(), ConfigError> {
         let inserted = self.table.insert(rules);
-        let id = inserted.map_err(|TableFull| SetConfigError::TooManyRules)?;
+        let id = inserted.map_err(|TableFull| ConfigError::TOO_MANY_RULES)?;
         self.current.store(u32::from(id) + 1, Ordering::Relaxed);
         Ok(())
     }

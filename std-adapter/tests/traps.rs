@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_std::{
-    Attempt, Breaker, CallError, Cause, Config, Permit, Rejected, State, StdClock, Transition,
-    breaker, word::NativeWord,
+    Breaker, CallError, Cause, Config, Permit, Rejected, State, StdClock, Transition, breaker,
+    word::NativeWord,
 };
 use test_support::runtime::{TimedOut, block_on, sleep, timeout};
 
@@ -75,7 +75,7 @@ fn a_permit_that_a_thread_owns_reports_from_there() {
     assert_eq!(tripped.len(), 1, "one of the three has made the transition");
     assert_eq!(tripped[0].cause, Cause::FailureLimit);
     assert_eq!(tripped[0].open_for(), Some(LONG));
-    assert!(Attempt::acquire(Arc::clone(&server)).is_err());
+    assert!(Permit::acquire(Arc::clone(&server)).is_err());
 }
 
 #[test]

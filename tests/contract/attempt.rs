@@ -3,9 +3,7 @@
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use atomic_breaker::{
-    Attempt, CallError, Cause, Failure, ManualClock, Outcome, Permit, Rejected, State,
-};
+use atomic_breaker::{CallError, Cause, Failure, ManualClock, Outcome, Permit, Rejected, State};
 
 use super::support::{AnyWord, Diary, Tested, breaker, ms, observed, on_both_words, rules};
 
@@ -133,9 +131,9 @@ fn any_permit_becomes_an_attempt<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().consecutive_failures(2), &clock);
     drop(breaker.acquire().unwrap().failing_when_dropped());
-    drop(Attempt::acquire(&breaker).unwrap());
+    drop(Permit::acquire(&breaker).unwrap().failing_when_dropped());
     assert_eq!(breaker.state(), State::Open);
-    assert!(Attempt::acquire(&breaker).is_err());
+    assert!(breaker.attempt().is_err());
 }
 
 fn an_attempt_of_an_earlier_epoch_counts_no_failure<W: AnyWord>() {

@@ -34,14 +34,9 @@ fn limits_of_failures() {
     let none = "a limit of 0 failures would trip before the first call: set at least 1";
     assert_eq!(both(Config::new().consecutive_failures(0)), none);
     assert_eq!(both(Config::new().failures_within(0, ms(1_000))), none);
-    assert_eq!(
-        wide(Config::new().consecutive_failures(65_536)),
-        "a 64-bit word counts at most 65535 failures: lower the limit"
-    );
-    assert_eq!(
-        narrow(Config::new().failures_within(256, ms(1_000))),
-        "a 32-bit word counts at most 255 failures: lower the limit or take a 64-bit word"
-    );
+    let most = "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or take a 64-bit word";
+    assert_eq!(wide(Config::new().consecutive_failures(65_536)), most);
+    assert_eq!(narrow(Config::new().failures_within(256, ms(1_000))), most);
     assert!(
         Config::new()
             .consecutive_failures(65_535)
@@ -187,28 +182,19 @@ fn limits_of_probes() {
         both(Config::new().probes(0)),
         "with 0 probes an open breaker never closes: set at least 1"
     );
-    assert_eq!(
-        wide(Config::new().probes(256)),
-        "a 64-bit word holds at most 255 probes: lower probes"
-    );
-    assert_eq!(
-        narrow(Config::new().probes(16)),
-        "a 32-bit word holds at most 15 probes: lower probes or take a 64-bit word"
-    );
+    let most =
+        "a word holds at most 255 probes (15 in a 32-bit word): lower probes or take a 64-bit word";
+    assert_eq!(wide(Config::new().probes(256)), most);
+    assert_eq!(narrow(Config::new().probes(16)), most);
     assert_eq!(
         both(Config::new().probes(3).close_after(2)),
         "close_after lies below probes, but a half-open breaker admits no more probes than it \
          still needs: lower probes or raise close_after"
     );
-    assert_eq!(
-        wide(Config::new().close_after(256)),
-        "a 64-bit word counts at most 255 successes of probes: lower close_after"
-    );
-    assert_eq!(
-        narrow(Config::new().close_after(16)),
-        "a 32-bit word counts at most 15 successes of probes: lower close_after or take a 64-bit \
-         word"
-    );
+    let most = "a word counts at most 255 successes of probes (15 in a 32-bit word): lower close_after or take a \
+                64-bit word";
+    assert_eq!(wide(Config::new().close_after(256)), most);
+    assert_eq!(narrow(Config::new().close_after(16)), most);
     assert!(Config::new().probes(255).check(Layout::WIDE).is_ok());
     assert!(
         Config::new()
@@ -329,7 +315,7 @@ fn each_maker_checks_for_its_own_word() {
 }
 
 #[test]
-#[should_panic(expected = "a 32-bit word counts at most 255 failures")]
+#[should_panic(expected = "(255 in a 32-bit word)")]
 fn outside_a_const_the_unchecked_maker_panics_with_the_same_message() {
     let clock = ManualClock::new();
     let config = Config::new().consecutive_failures(300);

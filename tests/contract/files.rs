@@ -125,7 +125,7 @@ fn any_percentage_of_growth_survives_a_file() {
         let config = Config::new().exponential_percent(percent, ms(60_000));
         let written = serde_json::to_value(config).unwrap();
         assert_eq!(read(written), Ok(config), "{percent}");
-        assert_eq!(config.get_exponential_percent(), Some(percent));
+        assert_eq!(config.growth.unwrap().percent(), Some(percent));
     }
 }
 

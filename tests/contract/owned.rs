@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-use atomic_breaker::{AnyBreaker, Attempt, Breaker, Config, ManualClock, Permit, State, Token};
+use atomic_breaker::{AnyBreaker, Breaker, Config, ManualClock, Permit, State, Token};
 
 use super::support::{Fine, ms, rules};
 
@@ -56,7 +56,8 @@ fn an_owned_permit_gives_its_slot_back_when_its_thread_panics() {
 #[test]
 fn an_owned_attempt_that_is_dropped_has_failed() {
     let breaker = half_open();
-    let attempt = Attempt::acquire(Arc::clone(&breaker)).unwrap();
+    let permit = Permit::acquire(Arc::clone(&breaker)).unwrap();
+    let attempt = permit.failing_when_dropped();
     thread::spawn(move || drop(attempt)).join().unwrap();
     assert_eq!(breaker.state(), State::Open);
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use atomic_breaker::tally::Call;
 use atomic_breaker::word::{AtomicU32, AtomicU64, Layout, NativeWord};
 use atomic_breaker::{
-    Breaker, Config, ConfigError, LastCalls, ManualClock, Ratio, Rules, Tally, Verdict,
+    Breaker, Config, ConfigError, LastCalls, ManualClock, Memory, Ratio, Rules, Tally, TripRule,
+    Verdict,
 };
 
 use super::support::ms;
@@ -66,13 +67,16 @@ fn a_ratio_without_memory_is_rejected_however_it_is_built() {
         let parts = Breaker::try_from_parts(&word, &rules, &clock, (), ());
         assert!(said(parts.err()).starts_with(message));
         let plain = Breaker::new(Config::new(), &clock);
-        assert!(said(plain.try_with_rules(&rules).err()).starts_with(message));
+        let view = Breaker::try_from_parts(plain.word(), &rules, plain.clock(), plain.tally(), ());
+        assert!(said(view.err()).starts_with(message));
     }
     let rules = Rules::try_new(of_1000).unwrap();
     let remembers = build(half).last_calls(LastCalls::new()).build();
-    assert!(said(remembers.try_with_rules(&rules).err()).contains(&most));
+    let under =
+        |rules| Breaker::try_from_parts(remembers.word(), rules, &clock, remembers.tally(), ());
+    assert!(said(under(&rules).err()).contains(&most));
     let fits = Rules::try_new(half.failure_ratio(Ratio::percent(10))).unwrap();
-    assert!(remembers.try_with_rules(&fits).is_ok());
+    assert!(under(&fits).is_ok());
 }
 
 #[test]
@@ -102,12 +106,11 @@ fn a_builder_that_fails_drops_its_parts() {
 struct Fixed;
 
 impl Tally for Fixed {
-    fn max_calls(&self) -> u32 {
-        0
-    }
-
-    fn has_rule(&self) -> bool {
-        true
+    fn memory(&self) -> Memory {
+        Memory {
+            has_rule: true,
+            ..Memory::NONE
+        }
     }
 
     fn record(&self, _call: Call, _ratio: Option<Ratio>) -> Verdict {
@@ -249,45 +252,48 @@ fn a_configuration_shows_what_was_set() {
         .probe_lease(9 * second)
         .cancel_limit(ms(500))
         .gradual_return(15, 20 * second);
-    assert_eq!(config.get_failures_within(), Some((7, 60 * second)));
-    assert_eq!(config.get_consecutive_failures(), None);
-    assert_eq!(config.get_failure_ratio(), Some(ratio));
-    assert_eq!(config.get_slow_call(), Some(2 * second));
-    assert_eq!(config.get_open_for(), 3 * second);
-    assert_eq!(config.get_max_open_for(), Some(40 * second));
-    assert_eq!(config.get_exponential_percent(), Some(150));
-    assert_eq!(config.get_linear_step(), None);
-    assert_eq!(config.get_jitter_percent(), 12);
-    assert_eq!(config.get_seed(), Some(99));
-    assert_eq!(config.get_max_retry_after(), Some(50 * second));
-    assert_eq!((config.get_probes(), config.get_close_after()), (2, 4));
-    assert_eq!(config.get_probe_lease(), Some(9 * second));
-    assert_eq!(config.get_cancel_limit(), ms(500));
-    assert_eq!(config.get_gradual_return(), Some((15, 20 * second)));
-    assert!(!config.get_tally_only());
+    let within = TripRule::Within {
+        failures: 7,
+        window_ms: 60_000,
+    };
+    assert_eq!(config.trip, within);
+    assert_eq!(config.failure_ratio, Some(ratio));
+    assert_eq!(config.slow_call_ms, Some(2_000));
+    assert_eq!(config.open_for_ms, 3_000);
+    let growth = config.growth.unwrap();
+    assert_eq!((growth.percent(), growth.step_ms()), (Some(150), None));
+    assert_eq!(growth.max_ms, 40_000);
+    assert_eq!((config.jitter_percent, config.seed), (12, Some(99)));
+    assert_eq!(config.max_retry_after_ms, Some(50_000));
+    assert_eq!((config.probes, config.close_after), (2, Some(4)));
+    assert_eq!(config.probe_lease_ms, Some(9_000));
+    assert_eq!(config.cancel_limit_ms, 500);
+    let back = config.gradual_return.unwrap();
+    assert_eq!((back.first_percent, back.over_ms), (15, 20_000));
     let other = config.tally_only().linear(5 * second, 40 * second);
-    assert!(other.get_tally_only() && other.get_failures_within().is_none());
-    assert_eq!(other.get_linear_step(), Some(5 * second));
-    assert_eq!(other.get_exponential_percent(), None);
+    assert_eq!(other.trip, TripRule::TallyOnly);
+    let growth = other.growth.unwrap();
+    assert_eq!((growth.percent(), growth.step_ms()), (None, Some(5_000)));
 }
 
 /// The defaults are those of the documentation's table.
 #[test]
 fn a_configuration_shows_its_defaults() {
     let config = Config::new();
-    assert_eq!(config.get_consecutive_failures(), Some(5));
-    assert_eq!(config.get_failure_ratio(), None);
-    assert_eq!(config.get_slow_call(), None);
-    assert_eq!(config.get_open_for(), ms(5_000));
-    assert_eq!(config.get_max_open_for(), None);
-    assert_eq!(config.get_jitter_percent(), 0);
-    assert_eq!(config.get_seed(), None);
-    assert_eq!(config.get_max_retry_after(), None);
-    assert_eq!((config.get_probes(), config.get_close_after()), (1, 1));
-    assert_eq!(config.probes(3).get_close_after(), 3, "as many as probes");
-    assert_eq!(config.get_probe_lease(), None);
-    assert_eq!(config.get_cancel_limit(), ms(250));
-    assert_eq!(config.get_gradual_return(), None);
+    assert_eq!(config.trip, TripRule::Consecutive { failures: 5 });
+    assert_eq!((config.failure_ratio, config.slow_call_ms), (None, None));
+    assert_eq!((config.open_for_ms, config.growth), (5_000, None));
+    assert_eq!((config.jitter_percent, config.seed), (0, None));
+    assert_eq!(config.max_retry_after_ms, None);
+    assert_eq!(config.longest_retry_after_ms(u32::MAX), 300_000);
+    assert_eq!(config.longest_retry_after_ms(1_000), 1_000);
+    assert_eq!((config.probes, config.needed_successes()), (1, 1));
+    assert_eq!(config.probes(3).needed_successes(), 3, "as many as probes");
+    assert_eq!(config.probe_lease_ms, None);
+    assert_eq!(config.lease_ms(u32::MAX), 30_000);
+    assert_eq!(config.lease_ms(1_000), 1_000);
+    assert_eq!(config.cancel_limit_ms, 250);
+    assert_eq!(config.gradual_return, None);
     let ratio = Ratio::percent(50);
     assert_eq!((ratio.calls(), ratio.needed_calls()), (Some(20), 10));
     assert_eq!(ratio.of_last(7).needed_calls(), 4, "rounded up");

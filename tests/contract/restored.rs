@@ -3,7 +3,7 @@
 use atomic_breaker::word::{AtomicU64, Bits};
 use atomic_breaker::{Breaker, Cause, Clock, Config, ManualClock, Rules, SharedClock, State, Wait};
 
-use super::support::{AnyWord, Diary, Observed, checked, fail, ms, on_both_words, rules};
+use super::support::{AnyWord, Diary, Observed, fail, ms, on_both_words, rules};
 
 fn config() -> Config {
     rules()
@@ -260,8 +260,8 @@ fn bits_from_before_a_restart_admit_no_call_early<W: AnyWord>() {
     };
     for origin in [0, 500, 5_000, 1 << 20, u32::MAX] {
         let clock = ManualClock::starting_at(origin);
-        let rules = checked::<W>(config());
-        let after = Breaker::<_, W>::from_bits(bits, rules, &clock).unwrap();
+        let after = Breaker::over(W::from(bits), config(), &clock);
+        after.restore().unwrap();
         assert_eq!(after.snapshot().wait(), Some(Wait::For(ms(60))), "{origin}");
         clock.advance(ms(59));
         assert!(after.acquire().is_err(), "{origin}");

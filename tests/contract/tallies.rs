@@ -6,7 +6,7 @@ use std::sync::Arc;
 use atomic_breaker::tally::Call;
 use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{
-    Breaker, Cause, Config, Failure, LastCalls, ManualClock, Ratio, State, Tally, Verdict,
+    Breaker, Cause, Config, Failure, LastCalls, ManualClock, Memory, Ratio, State, Tally, Verdict,
 };
 
 use super::support::{AnyWord, Diary, fail, ms, on_both_words, rules};
@@ -87,12 +87,12 @@ struct Third {
 }
 
 impl Tally for Third {
-    fn max_calls(&self) -> u32 {
-        100
-    }
-
-    fn has_rule(&self) -> bool {
-        true
+    fn memory(&self) -> Memory {
+        Memory {
+            max_calls: 100,
+            has_rule: true,
+            ..Memory::NONE
+        }
     }
 
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
@@ -215,7 +215,7 @@ fn memory_is_optional() {
     for (config, memory) in [(ratio, Some(LastCalls::new())), (Config::new(), None)] {
         let is_there = memory.is_some();
         let breaker = Breaker::builder(config, &clock).tally(memory).build();
-        assert_eq!(breaker.tally().max_calls() > 0, is_there);
+        assert_eq!(breaker.tally().memory() != Memory::NONE, is_there);
         fail(&breaker, 2);
         assert_eq!(breaker.state() == State::Open, is_there);
         breaker.reset();
@@ -246,7 +246,7 @@ fn a_memory_is_chosen_behind_a_pointer() {
         ((2, 2), (2, 2))
     );
     let no_memory: &dyn Tally = &();
-    assert_eq!(no_memory.max_calls(), 0);
+    assert_eq!(no_memory.memory(), Memory::NONE);
 }
 
 /// Rules can be replaced: of a memory of more calls only the last ones count, and then it grows again.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atomic_breaker::tally::Call;
 use atomic_breaker::word::{Layout, NativeWord};
 use atomic_breaker::{
-    Breaker, Config, ConstTally, LastCalls, ManualClock, Ratio, Rules, Tally, Verdict,
+    Breaker, Config, ConstTally, LastCalls, ManualClock, Memory, Ratio, Rules, Tally, Verdict,
 };
 
 use super::support::ms;
@@ -23,12 +23,8 @@ fn both(config: Config) -> String {
 struct Minute;
 
 impl Tally for Minute {
-    fn max_calls(&self) -> u32 {
-        0
-    }
-
-    fn max_within_ms(&self) -> u32 {
-        60_000
+    fn memory(&self) -> Memory {
+        Self::MEMORY
     }
 
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
@@ -43,8 +39,10 @@ impl Tally for Minute {
 }
 
 impl ConstTally for Minute {
-    const MAX_CALLS: u32 = 0;
-    const MAX_WITHIN_MS: u32 = 60_000;
+    const MEMORY: Memory = Memory {
+        max_within_ms: 60_000,
+        ..Memory::NONE
+    };
 }
 
 const fn within(time: Duration) -> Config {
@@ -122,7 +120,8 @@ fn a_ratio_within_a_time_needs_a_tally_that_remembers_times() {
     );
     let clock = ManualClock::new();
     let breaker = Breaker::builder(Config::new(), &clock).build();
-    assert!(breaker.try_with_rules(Rules::new(minute)).is_err());
+    let view = Breaker::try_from_parts(breaker.word(), Rules::new(minute), &clock, (), ());
+    assert!(view.is_err());
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Words in memory of any kind, with valid and corrupt bits.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, CriticalSectionWord};
-use atomic_breaker::{Breaker, Cause, Config, FromBitsError, ManualClock, Ratio, State};
+use atomic_breaker::{Breaker, Cause, Config, ManualClock, State};
 
-use super::support::{AnyWord, Diary, breaker, checked, fail, ms, on_both_words, rules};
+use super::support::{AnyWord, Diary, breaker, fail, ms, on_both_words, rules};
 
 fn zero_is_a_fresh_closed_breaker<W: AnyWord>() {
     let clock = ManualClock::starting_at(12_345);
@@ -19,13 +19,16 @@ fn a_breaker_goes_on_where_its_bits_stood<W: AnyWord>() {
     let config = rules().open_for(ms(61));
     let before = breaker::<W>(config, &clock);
     fail(&before, 3);
-    let from_bits = |bits| Breaker::<_, W>::from_bits(bits, checked::<W>(config), &clock).unwrap();
-    let after = from_bits(before.to_bits());
+    let from_bits = |bits| {
+        let breaker = Breaker::over(W::from(bits), config, &clock);
+        breaker.restore().map(|_| breaker)
+    };
+    let after = from_bits(before.to_bits()).unwrap();
     assert_eq!(after.snapshot(), before.snapshot());
     fail(&after, 2);
     assert_eq!(after.state(), State::Open, "3 before, 2 after");
 
-    let again = from_bits(after.to_bits());
+    let again = from_bits(after.to_bits()).unwrap();
     assert!(again.acquire().is_err());
     clock.advance(again.snapshot().retry_in().unwrap());
     assert!(again.acquire().is_ok());
@@ -151,20 +154,14 @@ fn every_command_heals_a_corrupt_word_first<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Open);
 }
 
-fn bits_of_an_invalid_state_make_no_breaker<W: AnyWord>() {
+fn bits_of_an_invalid_state_are_reported<W: AnyWord>() {
     let clock = ManualClock::new();
     let corrupt = W::Bits::from_u64(1);
-    let from_bits = |bits, config| Breaker::<_, W>::from_bits(bits, checked::<W>(config), &clock);
     let error = corrupt.check().unwrap_err();
     assert_eq!(error.bits(), 1);
-    assert_eq!(
-        from_bits(corrupt, rules()).unwrap_err(),
-        FromBitsError::Corrupt(error)
-    );
-    let ratio = rules().failure_ratio(Ratio::percent(50));
-    let needs = from_bits(W::Bits::FRESH, ratio).unwrap_err();
-    assert!(needs.to_string().contains("last_calls"), "{needs}");
-    assert!(from_bits(W::Bits::FRESH, rules()).is_ok());
+    let breaker = Breaker::over(W::from(corrupt), rules(), &clock);
+    assert_eq!(breaker.restore(), Err(error));
+    assert_eq!(breaker.state(), State::Closed);
 }
 
 on_both_words!(
@@ -176,7 +173,7 @@ on_both_words!(
     a_corrupt_word_in_use_is_healed_and_reported_once,
     the_first_use_heals_a_corrupt_word,
     every_command_heals_a_corrupt_word_first,
-    bits_of_an_invalid_state_make_no_breaker,
+    bits_of_an_invalid_state_are_reported,
 );
 
 #[test]

@@ -14,8 +14,8 @@ use atomic_breaker::word::{
 use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, Breaker, Builder, CallError, Cause, Clock, Config,
     ConfigError, Control, CorruptWord, EventLog, Failure, LastCalls, ManualClock, Observer,
-    OnTransition, Outcome, Permit, Ratio, Rejected, Rules, SetConfigError, SharedClock, Snapshot,
-    State, Tally, Token, Transition, Verdict, Wait,
+    OnTransition, Outcome, Permit, Ratio, Rejected, Rules, SharedClock, Snapshot, State, Tally,
+    Token, Transition, Verdict, Wait,
 };
 use atomic_breaker_std::{AdjustableBreaker, KeptRules, StdClock, adjustable_breaker};
 
@@ -72,7 +72,6 @@ fn values_are_copied_and_compared() {
     is_copy::<Config>();
     is_copy::<ConfigError>();
     is_copy::<CorruptWord>();
-    is_copy::<SetConfigError>();
     is_copy::<Rejected>();
     is_copy::<CallError<u8>>();
     is_copy::<Outcome>();
@@ -94,7 +93,6 @@ fn errors_are_errors() {
     is_error::<Rejected>();
     is_error::<ConfigError>();
     is_error::<CorruptWord>();
-    is_error::<SetConfigError>();
     is_error::<CallError<std::io::Error>>();
 }
 
@@ -205,8 +203,8 @@ fn every_setting_and_every_question_is_const() {
     const FITS: bool = RULES.check(Layout::NARROW).is_ok() && RULES.check(Layout::WIDE).is_ok();
     const NARROW: Rules<u32> = Rules::new(RULES);
     const TRIED: bool = Rules::<TickBits<8>>::try_new(RULES).is_ok();
-    const OPEN_FOR: Duration = NARROW.config().get_open_for();
-    const PROBES: u32 = RULES.get_probes();
+    const OPEN_FOR_MS: u32 = NARROW.config().open_for_ms;
+    const PROBES: u16 = RULES.probes;
     const REACHED: bool = RATIO.is_reached(10, 5);
     const REJECTED: Rejected = Rejected::new(State::Open, Duration::from_secs(3));
     const WAIT: Wait = REJECTED.wait();
@@ -214,7 +212,7 @@ fn every_setting_and_every_question_is_const() {
     const WORDS: &str = MADE.cause.text();
     const TIMEOUT: Failure = Failure::retry_after(Duration::from_secs(1));
     const { assert!(FITS && TRIED && REACHED && PROBES == 2) };
-    assert_eq!(OPEN_FOR, Duration::from_secs(1));
+    assert_eq!(OPEN_FOR_MS, 1_000);
     assert_eq!(
         (WAIT, WORDS),
         (Wait::For(Duration::from_secs(3)), "by command")

@@ -1,8 +1,6 @@
 //! Rules that are replaced while the breaker is in use.
 
-use core::fmt;
-
-use super::{Breaker, builder};
+use super::Breaker;
 use crate::clock::Clock;
 use crate::config::{AsRules, Config, ConfigError, Rules, check_memory};
 use crate::observer::Observer;
@@ -26,8 +24,8 @@ pub trait LaterRules<B: Bits> {
     /// Sets rules. They fit: [`Breaker::set_config`] has checked them.
     ///
     /// # Errors
-    /// [`SetConfigError::TooManyRules`] if they cannot be kept; nothing changes then.
-    fn set(&self, rules: Rules<B>) -> Result<(), SetConfigError>;
+    /// [`ConfigError::TOO_MANY_RULES`] if they cannot be kept; nothing changes then.
+    fn set(&self, rules: Rules<B>) -> Result<(), ConfigError>;
 }
 
 /// The rules of an adjustable breaker: those that it was built with, until others are
@@ -59,9 +57,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
     /// Each call, report and command follows one set of rules, never a mixture.
     ///
     /// # Errors
-    /// [`SetConfigError`] says which setting does not fit the word or the tally of this breaker, and what to do.
-    /// Nothing changes then.
-    pub fn set_config(&self, config: Config) -> Result<(), SetConfigError> {
+    /// [`ConfigError`] says which setting does not fit the word or the tally of this breaker, and what to do. Nothing
+    /// changes then.
+    pub fn set_config(&self, config: Config) -> Result<(), ConfigError> {
         let rules = self.checked(config)?;
         self.rules.later.set(rules)
     }
@@ -72,37 +70,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
     }
 
     fn checked(&self, config: Config) -> Result<Rules<W::Bits>, ConfigError> {
-        check_memory(&config, builder::memory_of(&self.tally))?;
+        check_memory(&config, self.tally.memory())?;
         Rules::try_new(config)
     }
 }
-
-/// Why [`Breaker::set_config`] changed nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum SetConfigError {
-    /// The rules do not fit the word or the tally.
-    Config(ConfigError),
-    /// [What keeps the rules](LaterRules) has no room for another set of them.
-    TooManyRules,
-}
-
-impl From<ConfigError> for SetConfigError {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
-    }
-}
-
-impl fmt::Display for SetConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => error.fmt(f),
-            Self::TooManyRules => f.write_str(
-                "there is no room for further rules: set rules that were set before, or restart",
-            ),
-        }
-    }
-}
-
-impl core::error::Error for SetConfigError {}

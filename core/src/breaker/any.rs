@@ -9,26 +9,18 @@ use crate::word::Word;
 
 /// Any breaker, whatever its parts: the bound for functions and types that take one.
 ///
-/// Implemented for [`Breaker`], for references, and with the feature `alloc` for `Arc`, `Rc` and `Box`.
-/// Implement it for your own handle that always leads to the same breaker, and permits can own that
-/// handle.
+/// Implemented for [`Breaker`], for references, and with the feature `alloc` for `Arc`, `Rc` and `Box`. Implement it for
+/// your own handle that always leads to the same breaker, and permits can own that handle.
 ///
 /// ```
 /// use atomic_breaker::{AnyBreaker, Breaker, Config, ManualClock};
 ///
-/// struct Client<B> {
-///     breaker: B,
+/// fn send(breaker: &impl AnyBreaker, bytes: &[u8]) -> Option<usize> {
+///     breaker.as_breaker().call(|| Ok::<_, ()>(bytes.len())).ok()
 /// }
 ///
-/// impl<B: AnyBreaker> Client<B> {
-///     fn send(&self, bytes: &[u8]) -> Option<usize> {
-///         self.breaker.as_breaker().call(|| Ok::<_, ()>(bytes.len())).ok()
-///     }
-/// }
-///
-/// let owned = Client { breaker: Breaker::new(Config::new(), ManualClock::new()) };
-/// let borrowed = Client { breaker: &owned.breaker };
-/// assert_eq!(borrowed.send(b"hello"), Some(5));
+/// let breaker = Breaker::new(Config::new(), ManualClock::new());
+/// assert_eq!(send(&breaker, b"hello"), Some(5));
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a circuit breaker",
@@ -72,14 +64,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> AnyBreaker
 }
 
 macro_rules! forward_breaker {
-    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
-        $(#[$meta])*
-        impl<B: AnyBreaker> AnyBreaker for $pointer {
-            type Clock = B::Clock;
-            type Word = B::Word;
-            type Tally = B::Tally;
-            type Observer = B::Observer;
-            type Rules = B::Rules;
+    ($pointer:ty) => {
+        impl<T: AnyBreaker> AnyBreaker for $pointer {
+            type Clock = T::Clock;
+            type Word = T::Word;
+            type Tally = T::Tally;
+            type Observer = T::Observer;
+            type Rules = T::Rules;
 
             #[inline]
             fn as_breaker(
@@ -88,12 +79,7 @@ macro_rules! forward_breaker {
                 (**self).as_breaker()
             }
         }
-    )*};
+    };
 }
 
-forward_breaker! {
-    &B;
-    #[cfg(feature = "alloc")] alloc::boxed::Box<B>;
-    #[cfg(feature = "alloc")] alloc::rc::Rc<B>;
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<B>;
-}
+for_pointers!(forward_breaker);

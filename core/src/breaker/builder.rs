@@ -85,18 +85,13 @@ impl<C, W, T, O> Builder<C, W, T, O> {
 
     /// A [`Tally`] whose type says what it remembers; works in a `static`, too.
     pub const fn const_tally<U: ConstTally>(self, tally: U) -> Builder<C, W, U, O> {
-        let memory = Memory {
-            max_calls: U::MAX_CALLS,
-            max_within_ms: U::MAX_WITHIN_MS,
-            has_rule: U::HAS_RULE,
-        };
-        self.with_tally(tally, memory)
+        self.with_tally(tally, U::MEMORY)
     }
 
     /// A [`Tally`] of any kind: memory beside the word. What it offers is known only at run time, so in a `static`
     /// use [`const_tally`](Self::const_tally).
     pub fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
-        let memory = memory_of(&tally);
+        let memory = tally.memory();
         self.with_tally(tally, memory)
     }
 
@@ -208,14 +203,5 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
             tally: ManuallyDrop::into_inner(self.tally),
             observer: ManuallyDrop::into_inner(self.observer),
         }
-    }
-}
-
-/// What a tally offers the rules.
-pub(super) fn memory_of(tally: &impl Tally) -> Memory {
-    Memory {
-        max_calls: tally.max_calls(),
-        max_within_ms: tally.max_within_ms(),
-        has_rule: tally.has_rule(),
     }
 }

@@ -4,7 +4,7 @@ mod adjustable;
 mod any;
 mod builder;
 
-pub use adjustable::{Adjustable, LaterRules, SetConfigError};
+pub use adjustable::{Adjustable, LaterRules};
 pub use any::{AnyBreaker, BitsOf};
 pub use builder::Builder;
 
@@ -30,20 +30,6 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// | `T` | [`Tally`]: memory for rules the word cannot hold | `()`, none |
 /// | `O` | [`Observer`]: what is notified of events | `()`, none |
 /// | `R` | [`Rules`], or what [leads to them](AsRules) | rules of its own |
-///
-/// ```
-/// use atomic_breaker::{Breaker, CallError, Config, ManualClock};
-///
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::new(Config::new().consecutive_failures(2), &clock);
-///
-/// for _ in 0..2 {
-///     assert_eq!(breaker.call(|| Err::<(), _>("no answer")), Err(CallError::Failed("no answer")));
-/// }
-/// // Open: the operation is not run.
-/// let rejected = breaker.call(|| -> Result<(), &str> { unreachable!() });
-/// assert!(matches!(rejected, Err(CallError::Rejected(_))));
-/// ```
 ///
 /// In a `static`, [over](Self::over) a separate word, the breaker and its rules have no interior mutability and lie in
 /// flash; only the four or eight bytes of the word take RAM.
@@ -83,9 +69,8 @@ impl<C: Clock, W: Word> Breaker<C, W> {
     /// A breaker over a word that may live anywhere in this program and may have a history: the breaker
     /// continues from the state of the word.
     ///
-    /// If other programs can reach the word, or it outlives this one, its times mean something only with a
-    /// clock that reads the same in all of them: use [`shared`](Self::shared), or [`restore`](Self::restore)
-    /// the word.
+    /// If other programs can reach the word, use [`shared`](Self::shared); if it outlives this one, such as the
+    /// [bits](Self::to_bits) of a breaker that were stored, [`restore`](Self::restore) it.
     ///
     /// # Panics
     /// When the configuration does not fit the word. In a `const` or `static` that is a compile error; for
@@ -105,33 +90,6 @@ impl<C: Clock, W: Word> Breaker<C, W> {
     {
         Self::over(word, config, clock)
     }
-
-    /// A breaker that continues from the content of a word, as returned by [`to_bits`](Self::to_bits), whether
-    /// in another process or before a restart. It is [restored](Self::restore), so that running times start
-    /// over on this clock.
-    ///
-    /// # Errors
-    /// [`FromBitsError`] says that the bits are an invalid state, or that the rules need a tally.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock, Rules, State};
-    ///
-    /// let clock = ManualClock::new();
-    /// let before = Breaker::new(Config::new(), &clock);
-    /// before.trip();
-    /// let rules = Rules::new(Config::new());
-    /// let after = <Breaker<_>>::from_bits(before.to_bits(), rules, &clock)?;
-    /// assert_eq!(after.state(), State::Open);
-    /// # Ok::<(), atomic_breaker::FromBitsError>(())
-    /// ```
-    pub fn from_bits(bits: W::Bits, rules: Rules<W::Bits>, clock: C) -> Result<Self, FromBitsError>
-    where
-        W: From<W::Bits>,
-    {
-        let breaker = Self::try_from_parts(bits.check()?.into(), rules, clock, (), ())?;
-        breaker.restore()?;
-        Ok(breaker)
-    }
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
@@ -144,19 +102,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// memory would never trip. For rules that may not fit, use [`try_from_parts`](Self::try_from_parts).
     #[inline]
     pub fn from_parts(word: W, rules: R, clock: C, tally: T, observer: O) -> Self {
-        if let Err(error) = check_tally(rules.as_rules(), &tally) {
-            panic!("{}", error.message());
-        }
-        Self {
-            word,
-            clock,
-            tally,
-            observer,
-            rules,
+        match Self::try_from_parts(word, rules, clock, tally, observer) {
+            Ok(breaker) => breaker,
+            Err(error) => panic!("{}", error.message()),
         }
     }
 
     /// [`from_parts`](Self::from_parts) for rules that may not fit the tally.
+    #[inline]
     pub fn try_from_parts(
         word: W,
         rules: R,
@@ -164,27 +117,29 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         tally: T,
         observer: O,
     ) -> Result<Self, ConfigError> {
-        check_tally(rules.as_rules(), &tally)?;
-        Ok(Self::from_parts(word, rules, clock, tally, observer))
+        let config = rules.as_rules().config();
+        // One comparison if they need none, because a breaker may be put together for each call.
+        if config.needs_tally() {
+            check_memory(config, tally.memory())?;
+        }
+        Ok(Self {
+            word,
+            clock,
+            tally,
+            observer,
+            rules,
+        })
     }
 
     /// This breaker under other rules: a view of the same word, clock, tally and observer. Permits of one can
     /// be [resumed](Self::resume) by the other. See [`Rules`] for what a change of rules means.
     ///
     /// # Panics
-    /// Same as [`from_parts`](Self::from_parts). For rules from a file, use
-    /// [`try_with_rules`](Self::try_with_rules).
+    /// Same as [`from_parts`](Self::from_parts). Rules that may not fit go through
+    /// [`try_from_parts`](Self::try_from_parts), with references to the parts of this breaker.
     #[inline]
     pub fn with_rules<S: AsRules<W::Bits>>(&self, rules: S) -> Breaker<&C, &W, &T, &O, S> {
         Breaker::from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
-    }
-
-    /// [`with_rules`](Self::with_rules) for rules that may not fit the tally.
-    pub fn try_with_rules<S: AsRules<W::Bits>>(
-        &self,
-        rules: S,
-    ) -> Result<Breaker<&C, &W, &T, &O, S>, ConfigError> {
-        Breaker::try_from_parts(&self.word, rules, &self.clock, &self.tally, &self.observer)
     }
 
     /// The configuration that its rules were made from.
@@ -238,54 +193,5 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> fmt::Debug
             .field("snapshot", &self.snapshot())
             .field("config", self.config())
             .finish_non_exhaustive()
-    }
-}
-
-/// Why bits were not taken up by [`Breaker::from_bits`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum FromBitsError {
-    /// The bits are an invalid state.
-    Corrupt(CorruptWord),
-    /// The rules need a tally, which a breaker made from bits does not have.
-    Config(ConfigError),
-}
-
-impl From<CorruptWord> for FromBitsError {
-    fn from(corrupt: CorruptWord) -> Self {
-        Self::Corrupt(corrupt)
-    }
-}
-
-impl From<ConfigError> for FromBitsError {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
-    }
-}
-
-impl fmt::Display for FromBitsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Corrupt(corrupt) => corrupt.fmt(f),
-            Self::Config(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for FromBitsError {}
-
-/// Whether the tally remembers what the rules need. One comparison if they need none, because a breaker may be
-/// put together for each call.
-#[inline]
-fn check_tally<B>(rules: &Rules<B>, tally: &impl Tally) -> Result<(), ConfigError>
-where
-    B: Bits,
-{
-    let config = rules.config();
-    if config.needs_tally() {
-        check_memory(config, builder::memory_of(tally))
-    } else {
-        Ok(())
     }
 }

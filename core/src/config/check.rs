@@ -15,6 +15,10 @@ use crate::word::Layout;
 pub struct ConfigError(&'static str);
 
 impl ConfigError {
+    /// What keeps the rules of an adjustable breaker has no room for another set of them.
+    pub const TOO_MANY_RULES: Self =
+        Self("there is no room for further rules: set rules that were set before, or restart");
+
     /// What [`Display`](fmt::Display) shows.
     pub const fn message(self) -> &'static str {
         self.0
@@ -42,16 +46,21 @@ const fn result(fault: Fault) -> Result<(), ConfigError> {
 /// The longest time of a failure ratio: half the range of a clock.
 const MAX_WITHIN_MS: u32 = 1 << 31;
 
-/// What a tally offers: how many calls it remembers, for how long, and whether it has a rule of its own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
-    pub(crate) max_calls: u32,
-    pub(crate) max_within_ms: u32,
-    pub(crate) has_rule: bool,
+/// What a [`Tally`](crate::Tally) offers the rules. Always the same for one tally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// How many calls it remembers at most, for a failure ratio [of the last calls](Ratio::of_last).
+    pub max_calls: u32,
+    /// The longest time in milliseconds for which it remembers calls, for a failure ratio [within a time](Ratio::within);
+    /// 0 if it remembers no times.
+    pub max_within_ms: u32,
+    /// Whether it may trip by a rule of its own, without a failure ratio in the rules.
+    pub has_rule: bool,
 }
 
 impl Memory {
-    pub(crate) const NONE: Self = Self {
+    /// Nothing.
+    pub const NONE: Self = Self {
         max_calls: 0,
         max_within_ms: 0,
         has_rule: false,
@@ -60,7 +69,7 @@ impl Memory {
 
 /// Checks what the rules ask of the tally.
 pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), ConfigError> {
-    result(match config.ratio {
+    result(match config.failure_ratio {
         Some(ratio) => memory_fault(ratio, memory),
         None if matches!(config.trip, TripRule::TallyOnly) && !memory.has_rule => Some(
             "tally_only without a failure_ratio never trips: set a failure_ratio or a limit of failures",
@@ -133,7 +142,7 @@ macro_rules! too_long {
 }
 
 const fn ratio_fault(config: &Config) -> Fault {
-    let Some(ratio) = config.ratio else {
+    let Some(ratio) = config.failure_ratio else {
         return None;
     };
     let is_time = ratio.is_time;
@@ -184,11 +193,10 @@ const fn trip_fault(config: &Config, layout: Layout) -> Fault {
         return Some("a limit of 0 failures would trip before the first call: set at least 1");
     }
     if failures > layout.max_failures() {
-        return Some(if layout.is_wide() {
-            "a 64-bit word counts at most 65535 failures: lower the limit"
-        } else {
-            "a 32-bit word counts at most 255 failures: lower the limit or take a 64-bit word"
-        });
+        return Some(
+            "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or take a \
+             64-bit word",
+        );
     }
     match window_ms {
         Some(0) => {
@@ -252,11 +260,9 @@ const fn probe_fault(config: &Config, layout: Layout) -> Fault {
         return Some("with 0 probes an open breaker never closes: set at least 1");
     }
     if config.probes as u32 > layout.max_probes() {
-        return Some(if layout.is_wide() {
-            "a 64-bit word holds at most 255 probes: lower probes"
-        } else {
-            "a 32-bit word holds at most 15 probes: lower probes or take a 64-bit word"
-        });
+        return Some(
+            "a word holds at most 255 probes (15 in a 32-bit word): lower probes or take a 64-bit word",
+        );
     }
     if config.needed_successes() < config.probes as u32 {
         return Some(
@@ -265,21 +271,19 @@ const fn probe_fault(config: &Config, layout: Layout) -> Fault {
         );
     }
     if config.needed_successes() > layout.max_probes() {
-        return Some(if layout.is_wide() {
-            "a 64-bit word counts at most 255 successes of probes: lower close_after"
-        } else {
-            "a 32-bit word counts at most 15 successes of probes: lower close_after or take a \
-             64-bit word"
-        });
+        return Some(
+            "a word counts at most 255 successes of probes (15 in a 32-bit word): lower close_after or \
+             take a 64-bit word",
+        );
     }
     let longest_ms = layout.max_ms();
-    if config.lease(longest_ms) == 0 {
+    if config.lease_ms(longest_ms) == 0 {
         return Some(
             "with a probe_lease of 0 every call would take the slot of the probe before: set it \
              longer than the longest call",
         );
     }
-    if config.lease(longest_ms) > longest_ms {
+    if config.lease_ms(longest_ms) > longest_ms {
         return too_long!("probe_lease", "shorten it");
     }
     if config.cancel_limit_ms > longest_ms {

@@ -3,16 +3,15 @@
 mod check;
 #[cfg(feature = "serde")]
 mod file;
-mod getters;
 mod ratio;
 mod rules;
 mod terms;
 
-pub use check::ConfigError;
-pub(crate) use check::{Memory, check_memory};
+pub(crate) use check::check_memory;
+pub use check::{ConfigError, Memory};
 pub use ratio::Ratio;
 pub use rules::{AsRules, Rules};
-pub(crate) use terms::{GradualReturn, Growth, TripRule};
+pub use terms::{GradualReturn, Growth, TripRule};
 
 use core::time::Duration;
 
@@ -21,22 +20,9 @@ use crate::word::Layout;
 
 /// How a breaker behaves.
 ///
-/// A plain value, built in a `const` or at run time. It is checked when a breaker or its [`Rules`] are made from it,
-/// because what fits depends on the word: in a `static` or `const`, [`Breaker::new`] fails to compile; at run time,
-/// [`Breaker::try_new`] returns a [`ConfigError`].
-///
-/// | setting | default |
-/// |---|---|
-/// | what trips | 5 consecutive failures |
-/// | [`failure_ratio`](Self::failure_ratio) | off |
-/// | [`slow_call`](Self::slow_call) | off |
-/// | [`open_for`](Self::open_for) | 5 s, constant, no jitter |
-/// | [`max_retry_after`](Self::max_retry_after) | 5 min, or what the word holds |
-/// | [`probes`](Self::probes) | 1 in flight |
-/// | [`close_after`](Self::close_after) | as many successes as probes |
-/// | [`probe_lease`](Self::probe_lease) | 30 s, or what the word holds |
-/// | [`cancel_limit`](Self::cancel_limit) | 250 ms |
-/// | [`gradual_return`](Self::gradual_return) | off: all traffic at once |
+/// A plain value, built in a `const` or at run time by the methods, and read through the fields. It is checked when a
+/// breaker or its [`Rules`] are made from it, because what fits depends on the word: in a `static` or `const`,
+/// [`Breaker::new`] fails to compile; at run time, [`Breaker::try_new`] returns a [`ConfigError`].
 ///
 /// Durations are rounded up to milliseconds, and in 32-bit words to ticks (64 ms, unless the word is a
 /// [`Ticks`](crate::word::Ticks)).
@@ -76,21 +62,38 @@ use crate::word::Layout;
 // The fields read by the closed path and by failures come last: in a breaker that holds its rules inline, they are
 // never on the cache line of the word, where each read would have to fetch what another core just wrote.
 #[repr(C)]
+#[non_exhaustive]
 pub struct Config {
-    pub(crate) growth: Option<Growth>,
-    pub(crate) seed: Option<u32>,
-    pub(crate) max_retry_after_ms: Option<u32>,
-    pub(crate) gradual_return: Option<GradualReturn>,
-    pub(crate) open_for_ms: u32,
-    pub(crate) probe_lease_ms: Option<u32>,
-    pub(crate) cancel_limit_ms: u32,
-    pub(crate) probes: u16,
-    pub(crate) close_after: Option<u16>,
-    pub(crate) jitter_percent: u8,
-    pub(crate) ratio: Option<Ratio>,
-    pub(crate) slow_call_ms: Option<u32>,
-    pub(crate) trip: TripRule,
+    /// [`exponential`](Self::exponential) or [`linear`](Self::linear) growth of the open time; none by default.
+    pub growth: Option<Growth>,
+    /// [`seed`](Self::seed); none by default.
+    pub seed: Option<u32>,
+    /// [`max_retry_after`](Self::max_retry_after); by default 5 min, or what the word holds.
+    pub max_retry_after_ms: Option<u32>,
+    /// [`gradual_return`](Self::gradual_return); by default all traffic returns at once.
+    pub gradual_return: Option<GradualReturn>,
+    /// [`open_for`](Self::open_for); 5 s by default.
+    pub open_for_ms: u32,
+    /// [`probe_lease`](Self::probe_lease); by default 30 s, or what the word holds.
+    pub probe_lease_ms: Option<u32>,
+    /// [`cancel_limit`](Self::cancel_limit); 250 ms by default.
+    pub cancel_limit_ms: u32,
+    /// [`probes`](Self::probes) in flight; 1 by default.
+    pub probes: u16,
+    /// [`close_after`](Self::close_after); as many successes as probes by default.
+    pub close_after: Option<u16>,
+    /// [`jitter_percent`](Self::jitter_percent); 0 by default.
+    pub jitter_percent: u8,
+    /// [`failure_ratio`](Self::failure_ratio); none by default.
+    pub failure_ratio: Option<Ratio>,
+    /// [`slow_call`](Self::slow_call); not measured by default.
+    pub slow_call_ms: Option<u32>,
+    /// What the word counts while closed; 5 [consecutive failures](Self::consecutive_failures) trip by default.
+    pub trip: TripRule,
 }
+
+const DEFAULT_RETRY_AFTER_MS: u32 = 5 * 60 * 1_000;
+const DEFAULT_LEASE_MS: u32 = 30_000;
 
 #[cfg(target_pointer_width = "64")]
 const _: () = {
@@ -102,11 +105,11 @@ const _: () = {
 };
 
 impl Config {
-    /// The defaults in the table above.
+    /// The defaults.
     pub const fn new() -> Self {
         Self {
             trip: TripRule::Consecutive { failures: 5 },
-            ratio: None,
+            failure_ratio: None,
             slow_call_ms: None,
             open_for_ms: 5_000,
             growth: None,
@@ -133,16 +136,14 @@ impl Config {
     /// Trips after `failures` failures (their weights added up) within `window`, even with successes between them.
     /// Replaces [`consecutive_failures`](Self::consecutive_failures).
     ///
-    /// The window starts with a failure; the first failure at or after its end starts the next one,
-    /// and a success after its end clears the count. So up to `2 × failures − 3` failures can fall
-    /// within one window length without tripping. A failure reads the clock, and so does a success
-    /// while failures are counted.
+    /// The window starts with a failure; the first failure at or after its end starts the next one, and a success after
+    /// its end clears the count. So up to `2 × failures − 3` failures can fall within one window length without
+    /// tripping. A failure reads the clock, and so does a success while failures are counted.
     ///
-    /// While traffic [returns](Self::gradual_return), failures are counted from the start of the return, and the limit
-    /// grows with the time since then: `failures × time ÷ window`, at least `failures`, and at most what the word
-    /// counts (65 535; 255). So a background of failures below the limit does not keep the breaker from closing, unless
-    /// one return sees as many failures as the word counts: at 1,000 a second in a minute. Use a shorter return then, or
-    /// a [ratio](Self::failure_ratio). Calls that are still in flight when the return ends no longer count.
+    /// While traffic [returns](Self::gradual_return), the limit grows with the time since the return began: `failures ×
+    /// time ÷ window`, at least `failures`, and at most what the word counts. So a background of failures below the
+    /// limit does not keep the breaker from closing, unless one return sees more of them than the word counts. Use a
+    /// shorter return then, or a [ratio](Self::failure_ratio).
     #[doc(alias = "sliding window")]
     pub const fn failures_within(mut self, failures: u32, window: Duration) -> Self {
         let window_ms = ms(window);
@@ -160,23 +161,21 @@ impl Config {
         self
     }
 
-    /// Also trips when the given share of the last calls, or of the calls within a time, failed. The breaker
-    /// needs memory for them: build it with [`Builder::last_calls`](crate::Builder::last_calls), or, for a time,
-    /// with [`Builder::tally`](crate::Builder::tally) and a `SlidingRatio` of atomic-breaker-sliding.
+    /// Also trips when the given share of the last calls, or of the calls within a time, failed. The breaker needs memory
+    /// for them: [`Builder::last_calls`](crate::Builder::last_calls), or `SlidingRatio` of atomic-breaker-sliding.
     #[doc(alias = "failure rate")]
     #[doc(alias = "sliding window")]
     pub const fn failure_ratio(mut self, ratio: Ratio) -> Self {
-        self.ratio = Some(ratio);
+        self.failure_ratio = Some(ratio);
         self
     }
 
     /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures of weight 1. Every
-    /// call then reads the clock twice. Off by default. (A call that starts in the one millisecond in which the clock
-    /// reads 0 is measured 1 ms short.) Observers see such a success as a failure that [is
+    /// call then reads the clock twice. Observers see such a success as a failure that [is
     /// slow](crate::Failure::is_slow), and such a drop as a cancelled call.
     ///
-    /// Without it, a call that is dropped while the breaker is closed counts as nothing, however long it took: a
-    /// timeout *around* a guarded call to a resource that hangs never trips the breaker.
+    /// Without it, a call that is dropped while the breaker is closed counts as nothing: a timeout *around* a guarded call
+    /// to a resource that hangs never trips the breaker.
     #[doc(alias = "slow call duration threshold")]
     pub const fn slow_call(mut self, limit: Duration) -> Self {
         self.slow_call_ms = Some(ms(limit));
@@ -186,8 +185,7 @@ impl Config {
     /// How long the breaker stays open after the first trip, and after every trip unless the open time grows. At most
     /// 24.8 days (2¹⁴ ticks in a 32-bit word).
     ///
-    /// The deadline is inclusive: at exactly this time after the trip (rounded up to a tick) the next
-    /// call is a probe.
+    /// The deadline is inclusive: at exactly this time after the trip (rounded up to a tick) the next call is a probe.
     #[doc(alias = "reset timeout")]
     #[doc(alias = "wait duration")]
     pub const fn open_for(mut self, time: Duration) -> Self {
@@ -222,18 +220,16 @@ impl Config {
     /// tripped together does not return in lockstep.
     ///
     /// Jitter is added, never subtracted: an open time is at least what was configured, or what
-    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. It is drawn for each trip, from the
-    /// [`entropy`](crate::Clock::entropy) and a [`random`](crate::Clock::random) number of the clock, the epoch and the
-    /// time; if a [`seed`](Self::seed) is set, only from the seed, the epoch and the time. Devices that run the same
-    /// firmware and start together draw the same jitter unless their seeds or their clocks' entropy differ.
+    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. It is drawn anew for each trip. Devices that run
+    /// the same firmware and start together draw the same unless their [seeds](Self::seed) or their clocks'
+    /// [entropy](crate::Clock::entropy) differ.
     pub const fn jitter_percent(mut self, percent: u32) -> Self {
         self.jitter_percent = byte(percent);
         self
     }
 
-    /// Makes the jitter reproducible: the same seed gives the same open times for the same history. The device's unique
-    /// number will do if the clock has no [`entropy`](crate::Clock::entropy). Breakers of one program with the same
-    /// seed that trip together draw the same jitter.
+    /// Makes the jitter reproducible: the same seed gives the same open times for the same history. Breakers with the
+    /// same seed that trip together draw the same jitter.
     pub const fn seed(mut self, seed: u32) -> Self {
         self.seed = Some(seed);
         self
@@ -247,8 +243,7 @@ impl Config {
     }
 
     /// How many probes of a round may be in flight at a time while half-open. At least 1, at most 255 (15 in a 32-bit
-    /// word). After a [lost](Self::probe_lease) round it is one at a time; the calls of lost probes may still be
-    /// running besides, one more with each round that is lost, and as many again after each further trip.
+    /// word). After a [lost](Self::probe_lease) round it is one at a time; calls of lost probes may still be running.
     #[doc(alias = "permitted calls in half-open")]
     pub const fn probes(mut self, probes: u32) -> Self {
         self.probes = half(probes);
@@ -264,20 +259,15 @@ impl Config {
     }
 
     /// When no slot is free and the last probe was admitted this long ago, the probes in flight count as lost: a new
-    /// round starts with one new probe. A late failure of an old probe changes nothing; a late success shows that the
-    /// resource is responding now, and counts for the current round, unless five rounds or more have been lost since,
-    /// or the half-open time has ended. The lease should be longer than the longest call, and must not be zero.
+    /// round starts with one new probe. A late failure of an old probe changes nothing; a late success counts for the
+    /// current round, unless five rounds or more have been lost since, or the half-open time has ended. The lease should
+    /// be longer than the longest call.
     ///
-    /// The lease doubles with each round lost in a row, four times at most: to 8 minutes with the default of 30 s.
-    ///
-    /// - **Healthy calls that take longer than the lease** close the breaker when the first one succeeds if they take
-    ///   less than 31 leases, and at most 16 leases later if they take less than 80; longer ones never close it. If
-    ///   [`close_after`](Self::close_after) asks for more successes than there were probes in the first round, they
-    ///   must come within one round: then calls that take less than 16 leases close the breaker.
-    /// - **After calls that hang and never return** the breaker may keep rejecting until the current lease ends, up to
-    ///   16 leases (8 minutes), although the resource has recovered: choose a lease that you can tolerate 16 times
-    ///   over, or give the calls a timeout that is shorter than the lease, so that none hangs.
-    ///   [`probe_now`](crate::Breaker::probe_now) cuts the wait short.
+    /// The lease doubles with each round lost in a row, four times at most, so that healthy calls that take longer than
+    /// it close the breaker nevertheless, if they take [less than 80 leases](crate#limits). After calls that hang and
+    /// never return, the breaker may therefore keep rejecting for up to 16 leases (8 minutes by default) although the
+    /// resource has recovered: give the calls a timeout that is shorter than the lease, so that none hangs.
+    /// [`probe_now`](crate::Breaker::probe_now) cuts the wait short.
     pub const fn probe_lease(mut self, lease: Duration) -> Self {
         self.probe_lease_ms = Some(ms(lease));
         self
@@ -298,8 +288,8 @@ impl Config {
     /// `first_percent` (1 to 100) to all of them after the time `over`; the rest are rejected, and failures trip by the
     /// usual rules. At the end the breaker is closed. Off by default.
     ///
-    /// For resources that break again when the whole load returns at once. The share grows linearly. Calls that succeed
-    /// count for the rules as usual; the open time keeps growing if the breaker trips meanwhile.
+    /// For resources that break again when the whole load returns at once. The share grows linearly; the open time keeps
+    /// growing if the breaker trips meanwhile.
     #[doc(alias = "slow start")]
     #[doc(alias = "ramp up")]
     pub const fn gradual_return(mut self, first_percent: u32, over: Duration) -> Self {
@@ -313,6 +303,39 @@ impl Config {
     /// Checks that this configuration fits a word of the given layout, as making a breaker does.
     pub const fn check(&self, layout: Layout) -> Result<(), ConfigError> {
         check::check(self, layout)
+    }
+
+    /// Whether a breaker with these rules needs a [`Tally`](crate::Tally).
+    #[inline]
+    pub const fn needs_tally(&self) -> bool {
+        self.failure_ratio.is_some() || matches!(self.trip, TripRule::TallyOnly)
+    }
+
+    /// How many successes close the breaker: [`close_after`](Self::close_after), or as many as probes.
+    pub const fn needed_successes(&self) -> u32 {
+        match self.close_after {
+            Some(successes) => successes as u32,
+            None => self.probes as u32,
+        }
+    }
+
+    /// The longest minimum open time that a failure may ask for in a word that holds at most
+    /// [`longest_ms`](Layout::max_ms), set or not, in milliseconds.
+    pub const fn longest_retry_after_ms(&self, longest_ms: u32) -> u32 {
+        match self.max_retry_after_ms {
+            Some(ms) => ms,
+            None if longest_ms < DEFAULT_RETRY_AFTER_MS => longest_ms,
+            None => DEFAULT_RETRY_AFTER_MS,
+        }
+    }
+
+    /// The lease of a probe in a word that holds at most [`longest_ms`](Layout::max_ms), set or not, in milliseconds.
+    pub const fn lease_ms(&self, longest_ms: u32) -> u32 {
+        match self.probe_lease_ms {
+            Some(ms) => ms,
+            None if longest_ms < DEFAULT_LEASE_MS => longest_ms,
+            None => DEFAULT_LEASE_MS,
+        }
     }
 }
 

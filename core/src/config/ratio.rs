@@ -27,9 +27,8 @@ pub(crate) const ALL: u32 = 10_000;
 /// const RARELY: Ratio = Ratio::basis_points(10).within(Duration::from_secs(60)).min_calls(5_000);
 /// ```
 ///
-/// What is remembered depends on the [`Tally`](crate::Tally): [`LastCalls`](crate::LastCalls) remembers a number
-/// of calls, `SlidingRatio` of atomic-breaker-sliding a time. A breaker whose tally does not fit is rejected when it
-/// is built.
+/// [`LastCalls`](crate::LastCalls) remembers a number of calls, `SlidingRatio` of atomic-breaker-sliding a time. A breaker
+/// whose tally does not fit is rejected when it is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
@@ -70,8 +69,6 @@ impl Ratio {
 
     /// Among the calls within the last `time`, rounded up to milliseconds: at least 1 ms, at most 2³¹ ms
     /// (24.8 days), or what the memory holds if that is less. Replaces [`of_last`](Self::of_last).
-    ///
-    /// How precisely the time slides depends on the memory.
     #[doc(alias = "sliding window")]
     #[doc(alias = "rolling window")]
     pub const fn within(self, time: Duration) -> Self {
@@ -87,9 +84,8 @@ impl Ratio {
         self
     }
 
-    /// How many calls must have been seen. At least 1. Of the last calls: at most [`of_last`](Self::of_last), by
-    /// default half as many, rounded up. Within a time: at most 65,534, by
-    /// default 20.
+    /// How many calls must have been seen, at least 1. Of the last calls at most [`of_last`](Self::of_last), by default
+    /// half as many, rounded up; within a time at most 65,534, by default 20.
     ///
     /// A resource that sees fewer calls than that within the time never trips by its share: combine it with
     /// [`consecutive_failures`](crate::Config::consecutive_failures).

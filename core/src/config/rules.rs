@@ -31,13 +31,11 @@ use crate::word::{Bits, NativeBits};
 ///
 /// The rules can be replaced at any time, by any others: the state is in the word and stays, the new rules apply from
 /// the next event on, and a running open time stays as it is. Build the breaker with
-/// [`build_adjustable`](crate::Builder::build_adjustable), make a breaker with the new rules over the same word, or
-/// view the same breaker under them with [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under
-/// the old rules counts under the new ones: with four failures in a row and a new limit of three, the next failure
-/// trips. (Under [`tally_only`](Config::tally_only) a success clears them, as it does under rules of failures in a
-/// row.) Failures in a row carry no time: a [window](Config::failures_within) that takes over treats them as if they
-/// had come when the clock read 0. If several probes are in flight and the new rules allow one, the last to report may
-/// be presumed lost, unless it was the last one admitted: its slot is then free again when the lease ends.
+/// [`build_adjustable`](crate::Builder::build_adjustable), or view the same breaker under other rules with
+/// [`Breaker::with_rules`](crate::Breaker::with_rules). What was counted under the old rules counts under the new ones:
+/// with four failures in a row and a new limit of three, the next failure trips. Failures in a row carry no time: a
+/// [window](Config::failures_within) that takes over treats them as if they had come when the clock read 0. If several
+/// probes are in flight and the new rules allow one, the last to report may be presumed lost until the lease ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 #[repr(transparent)]
@@ -94,19 +92,13 @@ impl<B: Bits> AsRules<B> for Rules<B> {
 }
 
 macro_rules! forward_rules {
-    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
-        $(#[$meta])*
-        impl<B: Bits, R: AsRules<B> + ?Sized> AsRules<B> for $pointer {
+    ($pointer:ty) => {
+        impl<B: Bits, T: AsRules<B> + ?Sized> AsRules<B> for $pointer {
             fn as_rules(&self) -> &Rules<B> {
                 (**self).as_rules()
             }
         }
-    )*};
+    };
 }
 
-forward_rules! {
-    &R;
-    #[cfg(feature = "alloc")] alloc::boxed::Box<R>;
-    #[cfg(feature = "alloc")] alloc::rc::Rc<R>;
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<R>;
-}
+for_pointers!(forward_rules);

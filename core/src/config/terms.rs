@@ -3,31 +3,48 @@
 /// What the word counts while closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) enum TripRule {
-    /// Failures with no success between them.
-    Consecutive { failures: u32 },
-    /// Failures since the first one of a window, even with successes between them.
-    Within { failures: u32, window_ms: u32 },
-    /// Nothing: the tally alone decides.
+pub enum TripRule {
+    /// [Failures with no success between them](super::Config::consecutive_failures).
+    Consecutive {
+        /// So many trip.
+        failures: u32,
+    },
+    /// [Failures since the first one of a window](super::Config::failures_within), even with successes between them.
+    Within {
+        /// So many trip.
+        failures: u32,
+        /// How long a window lasts, in milliseconds.
+        window_ms: u32,
+    },
+    /// Nothing: [the tally alone decides](super::Config::tally_only).
     TallyOnly,
 }
 
-/// How traffic returns.
+/// How traffic [returns](super::Config::gradual_return).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) struct GradualReturn {
-    pub(crate) first_percent: u8,
-    pub(crate) over_ms: u32,
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
+pub struct GradualReturn {
+    /// The share of the calls that passes at first, in percent.
+    pub first_percent: u8,
+    /// How long it takes until all pass, in milliseconds.
+    pub over_ms: u32,
 }
 
-/// How each open time follows from the one before: multiplied, then lengthened, up to a maximum.
+/// How each open time follows from the one before: multiplied, then lengthened, up to a maximum. Made by
+/// [`Config::exponential`](super::Config::exponential) and [`Config::linear`](super::Config::linear).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) struct Growth {
+pub struct Growth {
     /// In 256ths.
     factor: u32,
     step_ms: u32,
-    pub(crate) max_ms: u32,
+    /// The longest open time without jitter, in milliseconds.
+    pub max_ms: u32,
 }
 
 impl Growth {
@@ -53,15 +70,15 @@ impl Growth {
     }
 
     /// The factor in percent, as it was set; `None` for linear growth.
-    pub(crate) const fn percent(self) -> Option<u32> {
+    pub const fn percent(self) -> Option<u32> {
         match self.step_ms {
             0 => Some((self.factor as u64 * 100 / 256) as u32),
             _ => None,
         }
     }
 
-    /// The step of linear growth.
-    pub(crate) const fn step_ms(self) -> Option<u32> {
+    /// The step of linear growth in milliseconds.
+    pub const fn step_ms(self) -> Option<u32> {
         match self.step_ms {
             0 => None,
             step_ms => Some(step_ms),

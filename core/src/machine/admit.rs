@@ -62,10 +62,21 @@ impl<B: Bits> Machine<'_, B> {
         let age = B::age(now.ms(), circuit.time());
         // `dice / 2³² < first + (1 - first) · age / over`, multiplied by both: no division.
         let first = PERCENT_UP * u64::from(back.first_percent) * u64::from(over - age);
-        if u64::from(now.random()) * u64::from(over) < first + (u64::from(age) << u32::BITS) {
+        if u64::from(now.clock.random()) * u64::from(over) < first + (u64::from(age) << u32::BITS) {
             Ok(Step::Keep)
         } else {
             Err(Rejected::until(State::Returning, left))
+        }
+    }
+
+    /// How long a caller would have to wait at most, in milliseconds; `None` if one would be admitted.
+    pub(crate) fn wait(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+        match circuit.state() {
+            State::Closed | State::Disabled => None,
+            State::Open => Self::open_time_left(circuit, now_ms),
+            State::HalfOpen => self.slot_left(circuit, now_ms),
+            State::Returning => self.return_left(circuit, now_ms),
+            State::ForcedOpen => Some(0),
         }
     }
 
@@ -81,7 +92,7 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// The milliseconds until every call passes.
-    pub(crate) fn return_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+    fn return_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
         let over = B::ticks(self.config.gradual_return?.over_ms);
         B::left(now_ms, circuit.time(), over)
     }

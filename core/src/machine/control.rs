@@ -1,7 +1,7 @@
 //! Steps that an operator takes, and what becomes of a word that outlived its clock.
 
 use super::{Machine, Step};
-use crate::circuit::{Circuit, Mode};
+use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::config::TripRule;
 use crate::observer::Cause;
@@ -81,17 +81,20 @@ impl<B: Bits> Machine<'_, B> {
     pub(crate) fn restore(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
         let kept = circuit.enter(circuit.state()).with_trips(circuit.trips());
         let restarted = |kept: Circuit<B>| kept.with_time(B::stamp(now.ms()));
-        let next = match circuit.mode() {
-            Mode::Closed { failures } => match self.config.trip {
-                TripRule::Within { .. } if failures > 0 => restarted(kept.with_failures(failures)),
-                _ => return Step::Keep,
-            },
-            Mode::Returning { failures } => restarted(kept.with_failures(failures)),
-            Mode::Open {
-                lasts, is_demanded, ..
-            } => restarted(kept.with_open_for(lasts).0.with_demanded(is_demanded)),
-            Mode::HalfOpen { .. } => kept,
-            Mode::ForcedOpen | Mode::Disabled => return Step::Keep,
+        let next = match circuit.state() {
+            State::Closed
+                if circuit.failures() == 0
+                    || !matches!(self.config.trip, TripRule::Within { .. }) =>
+            {
+                return Step::Keep;
+            }
+            State::Closed | State::Returning => restarted(kept.with_failures(circuit.failures())),
+            State::Open => {
+                let (open, _) = kept.with_open_for(circuit.open_for());
+                restarted(open.with_demanded(circuit.is_demanded()))
+            }
+            State::HalfOpen => kept,
+            State::ForcedOpen | State::Disabled => return Step::Keep,
         };
         Step::Transition(next, Cause::Restored)
     }

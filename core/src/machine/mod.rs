@@ -1,15 +1,7 @@
 //! The machine: pure functions from one circuit to the next.
 //!
 //! Nothing here touches an atomic: [`Breaker`](crate::Breaker) applies the functions in one compare-and-swap loop, in
-//! `apply`. The first line of a function names the arrows of the [life cycle](crate::state) that it takes:
-//!
-//! | file | arrows |
-//! |---|---|
-//! | `admit` | 3 and 6 through `probe`, 11 |
-//! | `probe` | 3, 4, 5 (cancelled), 6 |
-//! | `report` | 1, 2, 5 (failed) |
-//! | `open` | what 1, 2, 5 and 10 have in common |
-//! | `control` | 7, 8, 9, 10, and a word that outlived its clock |
+//! `apply`. The first line of a function names the arrows of the [life cycle](crate::state) that it takes.
 //!
 //! A step that changes the state, or begins a new round of probes, raises the epoch by one and names a cause; any other
 //! step keeps the epoch. [`Now`](crate::clock::Now) is read on demand, so that a step that needs no time reads no clock.

@@ -1,8 +1,7 @@
 //! Tripping, and for how long: growth, minimum, jitter.
 //!
-//! A demanded open time is not ended by early probes. One bit marks the whole of an open time as demanded, so a
-//! demand for a part of it keeps a `Prober` from pinging for the rest as well: better that than a ping before the
-//! time that a server asked for.
+//! One bit marks the whole of an open time as demanded, so a demand for a part of it keeps a `Prober` from pinging for
+//! the rest as well: better that than a ping before the time that a server asked for.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
@@ -81,7 +80,7 @@ impl<B: Bits> Machine<'_, B> {
 
     /// A minimum that a failure asks for, cut to the longest that is allowed.
     pub(super) fn allowed(self, shortest_ms: u32) -> u32 {
-        shortest_ms.min(self.config.longest_retry_after(B::LAYOUT.max_ms()))
+        shortest_ms.min(self.config.longest_retry_after_ms(B::LAYOUT.max_ms()))
     }
 
     /// Open until exactly `wanted` ticks from now: the amount by which the stored open time is longer is
@@ -127,7 +126,7 @@ impl<B: Bits> Machine<'_, B> {
         let seed = match self.config.seed {
             Some(seed) => seed,
             // A different number for each trip, even of breakers that trip together.
-            None => now.entropy() ^ now.random(),
+            None => now.clock.entropy() ^ now.clock.random(),
         };
         let dice = scramble(seed ^ scramble(since));
         let part = high(PERCENT * u32::from(self.config.jitter_percent), dice);

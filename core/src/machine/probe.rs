@@ -35,26 +35,20 @@ impl<B: Bits> Machine<'_, B> {
         needed.min(self.config.probes.into())
     }
 
-    /// The milliseconds until a call is admitted as a probe at the latest: none while a slot is free.
-    pub(crate) fn slot_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
+    /// The milliseconds until a call is admitted as a probe at the latest: none while a slot is free, otherwise until the
+    /// probes in flight count as lost. Measured from the last admission, so that in sparse traffic a fresh probe keeps
+    /// its slot.
+    pub(super) fn slot_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
         if circuit.in_flight() < self.slots(circuit) {
-            None
-        } else {
-            self.lease_left(circuit, now_ms)
+            return None;
         }
-    }
-
-    /// The milliseconds until the probes in flight count as lost. Measured from the last admission, so that in
-    /// sparse traffic a fresh probe keeps its slot.
-    fn lease_left(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
-        let lease = self.lease(circuit.lost());
-        B::left(now_ms, circuit.time(), lease)
+        B::left(now_ms, circuit.time(), self.lease(circuit.lost()))
     }
 
     /// The lease in ticks: doubled with each round lost in a row, so that healthy but slow calls eventually report
     /// in time.
     pub(super) fn lease(self, lost: u32) -> u32 {
-        let lease = B::ticks(self.config.lease(B::LAYOUT.max_ms()));
+        let lease = B::ticks(self.config.lease_ms(B::LAYOUT.max_ms()));
         let most = B::LAYOUT.max_ticks();
         if lease > most >> lost {
             most

@@ -1,7 +1,7 @@
 //! The last calls as a bit history in one more atomic word.
 
 use super::{Call, ConstTally, Tally, Verdict};
-use crate::config::Ratio;
+use crate::config::{Memory, Ratio};
 use crate::word::{self, Bits, NativeWord, Word};
 
 /// The share of failures among the last calls, in one atomic word.
@@ -12,35 +12,12 @@ use crate::word::{self, Bits, NativeWord, Word};
 /// └──────────────────────────────────────────┴───────┘
 /// ```
 ///
-/// Each call shifts one bit in (1 = failed). Next to the history are the low four bits of the epoch. A
-/// call of another epoch begins a new history, so one compare-and-swap both forgets what was learned
-/// before a trip and records. The breaker also clears it before it closes, so that no history reappears
-/// after 16 transitions. (Another breaker over the same word that has another tally, or none, does not
-/// clear this one.) A late outcome never mixes with newer ones; at worst, if a transition comes between
-/// reading the word and recording here, the newer history begins again. This layout leaves room for the
-/// last 59 calls (27 in a 32-bit word).
+/// Each call shifts one bit in (1 = failed), which leaves room for the last 59 calls (27 in a 32-bit word). A call of
+/// another epoch begins a new history, and the breaker clears it before it closes, so nothing learned before a trip
+/// counts after it. (Another breaker over the same word that has another tally, or none, does not clear this one.)
 ///
-/// It is only memory; the rules say which share trips: [`Config::failure_ratio`]. If none of the last
-/// calls failed, one more success changes nothing, so recording it only reads. As long as a failure is
-/// remembered, recording costs a compare-and-swap per closed call, on memory that all callers share; use
-/// the word's own rules where that matters.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, LastCalls, ManualClock, Ratio};
-///
-/// // Half of the last 20 calls, or 8 failures in a row.
-/// let clock = ManualClock::new();
-/// let config = Config::new()
-///     .consecutive_failures(8)
-///     .failure_ratio(Ratio::percent(50).of_last(20).min_calls(10));
-/// let breaker = Breaker::builder(config, &clock).last_calls(LastCalls::new()).build();
-///
-/// for _ in 0..5 {
-///     breaker.acquire().unwrap().success();
-///     breaker.acquire().unwrap().failure();
-/// }
-/// assert!(breaker.acquire().is_err(), "5 of 10");
-/// ```
+/// It is only memory; the rules say which share trips: [`Config::failure_ratio`]. As long as a failure is remembered,
+/// recording costs a compare-and-swap per closed call, on memory that all callers share; otherwise it only reads.
 ///
 /// [`Config::failure_ratio`]: crate::Config::failure_ratio
 #[derive(Debug, Default)]
@@ -92,8 +69,8 @@ impl<W: Word> LastCalls<W> {
 
 impl<W: Word> Tally for LastCalls<W> {
     #[inline]
-    fn max_calls(&self) -> u32 {
-        Self::MAX_CALLS
+    fn memory(&self) -> Memory {
+        Self::MEMORY
     }
 
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
@@ -120,8 +97,10 @@ impl<W: Word> Tally for LastCalls<W> {
 }
 
 impl<W: Word> ConstTally for LastCalls<W> {
-    const MAX_CALLS: u32 = Self::MAX_CALLS;
-    const MAX_WITHIN_MS: u32 = 0;
+    const MEMORY: Memory = Memory {
+        max_calls: Self::MAX_CALLS,
+        ..Memory::NONE
+    };
 }
 
 /// The unpacked word. Total: every pattern is a history, though not always one that was recorded.

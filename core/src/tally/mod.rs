@@ -4,7 +4,7 @@ mod last_calls;
 
 pub use last_calls::LastCalls;
 
-use crate::config::Ratio;
+use crate::config::{Memory, Ratio};
 
 /// Remembers outcomes of closed calls and says when they trip the breaker. `()` remembers nothing
 /// and costs nothing.
@@ -12,32 +12,18 @@ use crate::config::Ratio;
 /// The word decides, the tally informs: the verdict and the word's own rule are joined by "or", and the
 /// word makes the transition. The rules say which share of failures trips
 /// ([`Config::failure_ratio`](crate::Config::failure_ratio)); a tally may also have a [rule of its
-/// own](Self::has_rule).
+/// own](Memory::has_rule).
 ///
 /// # What an implementation must do
 ///
 /// - Never mix outcomes of different epochs: nothing learned before a trip counts after it. It is
-///   [cleared](Self::clear) before the breaker closes, and shown the epoch of each call, so that a call
-///   whose report comes late at worst begins a new history.
+///   [cleared](Self::clear) before the breaker closes, and shown the epoch of each call.
 /// - Be shared without blocking, by any number of threads and handlers.
 /// - Return [`Verdict::Trip`] only for failures; the verdict on a success is ignored.
 pub trait Tally {
-    /// How many calls it remembers at most, for a failure ratio to look at. Always the same. Rules that ask
-    /// for more are rejected when the breaker is built. Where it is 0, and there is neither
-    /// [a time](Self::max_within_ms) nor a [rule](Self::has_rule), nothing is recorded.
-    fn max_calls(&self) -> u32;
-
-    /// The longest time in milliseconds for which it remembers calls, for a failure ratio [within a
-    /// time](Ratio::within) to look at; 0 if it remembers no times. Always the same. Rules that ask for
-    /// more are rejected when the breaker is built.
-    fn max_within_ms(&self) -> u32 {
-        0
-    }
-
-    /// Whether it may trip by a rule of its own, without a failure ratio in the rules. Always the same.
-    fn has_rule(&self) -> bool {
-        false
-    }
+    /// What it offers the rules. Rules that ask for more are rejected when the breaker is built. If it is
+    /// [nothing](Memory::NONE), nothing is recorded.
+    fn memory(&self) -> Memory;
 
     /// Records how a call went, and says whether it trips by the given ratio.
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict;
@@ -49,12 +35,8 @@ pub trait Tally {
 /// A [`Tally`] whose type alone says what it remembers: the kind that a breaker in a `static` may have,
 /// through [`Builder::const_tally`](crate::Builder::const_tally).
 pub trait ConstTally: Tally {
-    /// What [`Tally::max_calls`] returns.
-    const MAX_CALLS: u32;
-    /// What [`Tally::max_within_ms`] returns.
-    const MAX_WITHIN_MS: u32;
-    /// What [`Tally::has_rule`] returns.
-    const HAS_RULE: bool = false;
+    /// What [`Tally::memory`] returns.
+    const MEMORY: Memory;
 }
 
 /// The outcome of a call made while closed or returning, as a [`Tally`] sees it. Ignored calls and
@@ -98,8 +80,8 @@ pub enum Verdict {
 
 impl Tally for () {
     #[inline]
-    fn max_calls(&self) -> u32 {
-        0
+    fn memory(&self) -> Memory {
+        Memory::NONE
     }
 
     #[inline]
@@ -113,22 +95,11 @@ impl Tally for () {
 
 /// Tallies that lead to another, or to none.
 macro_rules! forward_tally {
-    ($($(#[$meta:meta])* [$($generics:tt)*] $whole:ty: |$it:ident| $tally:expr;)*) => {$(
-        $(#[$meta])*
+    ([$($generics:tt)*] $whole:ty: |$it:ident| $tally:expr) => {
         impl<$($generics)*> Tally for $whole {
-            fn max_calls(&self) -> u32 {
+            fn memory(&self) -> Memory {
                 let $it = self;
-                $tally.map_or(0, |tally| tally.max_calls())
-            }
-
-            fn max_within_ms(&self) -> u32 {
-                let $it = self;
-                $tally.map_or(0, |tally| tally.max_within_ms())
-            }
-
-            fn has_rule(&self) -> bool {
-                let $it = self;
-                $tally.is_some_and(|tally| tally.has_rule())
+                $tally.map_or(Memory::NONE, |tally| tally.memory())
             }
 
             fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
@@ -143,14 +114,11 @@ macro_rules! forward_tally {
                 }
             }
         }
-    )*};
+    };
+    ($pointer:ty) => {
+        forward_tally!([T: Tally + ?Sized] $pointer: |it| Some(&**it));
+    };
 }
 
-forward_tally! {
-    [T: Tally] Option<T>: |it| it.as_ref();
-    [T: Tally + ?Sized] &T: |it| Some(&**it);
-    #[cfg(feature = "alloc")] [T: Tally + ?Sized] alloc::boxed::Box<T>: |it| Some(&**it);
-    #[cfg(feature = "alloc")] [T: Tally + ?Sized] alloc::rc::Rc<T>: |it| Some(&**it);
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-    [T: Tally + ?Sized] alloc::sync::Arc<T>: |it| Some(&**it);
-}
+forward_tally!([T: Tally] Option<T>: |it| it.as_ref());
+for_pointers!(forward_tally);

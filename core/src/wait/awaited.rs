@@ -14,15 +14,11 @@ use crate::word::Peek;
 /// What can be waited for: every breaker, and anything that leads to one in its own way, such as a key of a registry.
 /// [`admitted`] and [`Tries`](super::Tries) take one.
 pub trait Awaited {
-    /// What [`look`](Self::look) remembers.
-    type Seen: Copy;
+    /// What tells one epoch from the next.
+    type Epoch: PartialEq;
 
-    /// What tells one epoch from the next. Taken before a [`snapshot`](Self::snapshot), so that no change is
-    /// missed.
-    fn look(&self) -> Self::Seen;
-
-    /// Whether there was a transition since this look.
-    fn has_changed_since(&self, seen: Self::Seen) -> bool;
+    /// The current epoch. Taken before a [`snapshot`](Self::snapshot), so that no change is missed.
+    fn epoch(&self) -> Self::Epoch;
 
     /// What a caller would meet now. Asking changes nothing and notifies no observer.
     fn snapshot(&self) -> Snapshot;
@@ -41,14 +37,10 @@ pub trait Awaited {
 }
 
 impl<B: AnyBreaker> Awaited for B {
-    type Seen = BitsOf<B>;
+    type Epoch = BitsOf<B>;
 
-    fn look(&self) -> BitsOf<B> {
-        self.as_breaker().to_bits()
-    }
-
-    fn has_changed_since(&self, seen: BitsOf<B>) -> bool {
-        !self.as_breaker().to_bits().is_same_epoch(seen)
+    fn epoch(&self) -> BitsOf<B> {
+        self.as_breaker().to_bits().only_epoch()
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -86,21 +78,9 @@ pub async fn admitted<P>(
 
 /// Sleeps until the breaker can admit the caller.
 ///
-/// Returns at once if the breaker is closed, disabled, or has a free slot. Otherwise waits as [the
-/// module](super) says; while traffic returns, that is half a second to a second, and the call may still
-/// be rejected then. Another caller may be faster, too: [`acquire`] goes on until it has a permit.
-///
-/// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Timer}};
-/// # async fn send() -> Result<(), ()> { Ok(()) }
-///
-/// async fn task(radio: &Breaker<ManualClock>, timer: impl Timer) {
-///     loop {
-///         wait::ready(radio, &timer).await;
-///         let _ = radio.call_async(send).await;
-///     }
-/// }
-/// ```
+/// Returns at once if the breaker is closed, disabled, or has a free slot. Otherwise waits as [the module](super) says. The
+/// call may still be rejected then, if traffic returns or another caller was faster: [`acquire`] goes on until it has a
+/// permit.
 pub async fn ready(breaker: impl AnyBreaker, timer: impl Timer) {
     Waiter::new(timer).turn(&breaker).await;
 }

@@ -4,14 +4,6 @@
 //! The adapters offer it as methods of every breaker, using the timer of their runtime; for another runtime, implement
 //! [`Timer`] and call these functions. Nothing here allocates or spawns.
 //!
-//! | what | |
-//! |---|---|
-//! | [`ready`], [`acquire`] | sleep until the breaker can admit the caller |
-//! | [`call_timeout`], [`call_timeout_with`] | a call with a [`TimeLimit`] |
-//! | [`retry`], [`retry_with`] | a call that is tried again, as a [`Retry`] says; for spawned tasks [`retry_fn`], [`retry_fn_with`] |
-//! | [`Prober`] | pings, so that no real call is risked |
-//! | [`admitted`], [`Tries`] | waiting and trying again for anything that is [`Awaited`], such as a key of a registry |
-//!
 //! # How a waiter waits
 //!
 //! | the breaker is | a waiter looks again |
@@ -21,17 +13,14 @@
 //! | returning | after half a second to a second, to try; the breaker decides at random |
 //! | forced open | after a second, or after ten where the observer wakes it |
 //!
-//! - A look is a few loads of the word and one reading of each clock. A waiter takes at most eight in its first second
-//!   of half-open, and at most two in each further one, so 32 waiters are a negligible load; in the other states it is
-//!   one a second, or two while traffic returns.
+//! - A look is a few loads of the word and one reading of each clock, so 32 waiters are a negligible load.
 //! - Where the observer [wakes](crate::Observer::wake_on_change) tasks, a transition made here ends the sleep at once.
 //!   Transitions made elsewhere (by another breaker over the same word, on another core or in another process) are
 //!   noticed at the next look: within ten seconds, or within one if the observer does not wake tasks. No waiter ever
 //!   waits without a timer.
 //! - **Spread**: waiters that become ready together return over an eighth of the time for which they waited, or for
-//!   which the breaker was open if that is longer, a second at most. Each returns at its own share of that time, which
-//!   also differs between processes whose clocks have an [entropy](crate::Clock::entropy) of their own. A caller that
-//!   never had to wait is not held up.
+//!   which the breaker was open if that is longer, a second at most. Each returns at its own share of that time. A
+//!   caller that never had to wait is not held up.
 
 mod awaited;
 mod pause;

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::pause::LOOK_WHEN_HEARD_MS;
 use super::waiter::{doze, hears};
-use super::{Timer, ms, poll_within};
+use super::{Awaited, Timer, ms, poll_within};
 use crate::breaker::AnyBreaker;
 use crate::snapshot::Snapshot;
 use crate::state::State;
@@ -16,10 +16,8 @@ use crate::state::State;
 /// Real calls are rejected until the open time is over or enough pings were answered; so give the breaker a long open
 /// time, and let the pings find out. A failed ping costs nothing: it neither counts nor makes the open time grow.
 ///
-/// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is over. A
-///   shorter demand, such as one second within ten minutes, keeps the pings off for all ten minutes, because the word
-///   has only one bit to say that a time was demanded. If servers ask for short pauses, choose an open time that is
-///   not much longer.
+/// - An open time that was demanded, by a `Retry-After` or an operator, is respected: no ping before it is over, even
+///   if only a part of it was demanded, because the word has one bit to say so.
 /// - A half-open breaker is pinged, too, while it has a free slot; when real calls hold all of them, they decide,
 ///   or their lease runs out. A ping holds no slot, so real calls may probe meanwhile.
 /// - While the breaker is closed, the prober looks at the state with the same pauses, but no more often than every
@@ -80,8 +78,8 @@ impl Prober {
         let mut answered = 0;
         loop {
             self.until_wanted(&breaker, &timer, &mut answered).await;
-            let is_answered = self.is_answered(&timer, ping()).await;
-            self.judge(&breaker, is_answered, &mut answered);
+            self.await_answer(&breaker, &timer, ping(), &mut answered)
+                .await;
         }
     }
 
@@ -99,8 +97,8 @@ impl Prober {
         let mut answered = 0;
         loop {
             self.until_wanted(&breaker, &timer, &mut answered).await;
-            let is_answered = self.is_answered(&timer, ping()).await;
-            self.judge(&breaker, is_answered, &mut answered);
+            self.await_answer(&breaker, &timer, ping(), &mut answered)
+                .await;
         }
     }
 
@@ -109,7 +107,7 @@ impl Prober {
         // With a pause of zero, other tasks would get no turn.
         let pause_ms = self.pause_ms.max(1);
         loop {
-            let seen = breaker.as_breaker().to_bits();
+            let seen = breaker.epoch();
             if is_down(breaker.as_breaker().state()) {
                 timer.sleep(pause_ms).await;
                 if is_wanted(&breaker.as_breaker().snapshot()) {
@@ -119,24 +117,26 @@ impl Prober {
                 *answered = 0;
                 let is_heard = hears(breaker).await;
                 let look_ms = if is_heard { LOOK_WHEN_HEARD_MS } else { 0 };
-                doze(breaker, timer, seen, pause_ms.max(look_ms)).await;
+                doze(breaker, timer, &seen, pause_ms.max(look_ms)).await;
             }
         }
     }
 
-    async fn is_answered<V, E>(
+    /// Awaits one answer, and ends the outage if it was the last that was missing.
+    async fn await_answer<V, E>(
         self,
+        breaker: &impl AnyBreaker,
         timer: &impl Timer,
         ping: impl Future<Output = Result<V, E>>,
-    ) -> bool {
+        answered: &mut u32,
+    ) {
         let mut sleep = pin!(timer.sleep(self.ping_limit_ms));
         let mut answer = pin!(ping);
         let answer = poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await;
-        matches!(answer, Some(Ok(_)))
-    }
-
-    fn judge(self, breaker: &impl AnyBreaker, is_answered: bool, answered: &mut u32) {
-        *answered = if is_answered { *answered + 1 } else { 0 };
+        *answered = match answer {
+            Some(Ok(_)) => *answered + 1,
+            Some(Err(_)) | None => 0,
+        };
         if *answered >= self.answers.max(1) {
             *answered = 0;
             recover(breaker);

@@ -1,12 +1,14 @@
 //! Retries.
 
-use core::convert::Infallible;
+use core::future::poll_fn;
+use core::pin::pin;
 use core::time::Duration;
 
 use super::pause::Spread;
-use super::waiter::{Waiter, rejection};
+use super::waiter::Waiter;
 use super::{Awaited, Timer, ms};
 use crate::breaker::AnyBreaker;
+use crate::call::count_panic;
 use crate::error::CallError;
 use crate::outcome::{AnyError, Classify, Outcome};
 
@@ -54,9 +56,8 @@ impl Retry {
         self
     }
 
-    /// No try begins later than this after the call of `retry`, and if it is clear that the next one would, there
-    /// is no wait for it. With [`Duration::ZERO`] there is no wait after a rejection. A try that is under way is
-    /// not cut short: for that use [`call_timeout`](super::call_timeout), or a time limit inside the operation.
+    /// No try begins later than this after the call of `retry`, and if it is clear that the next one would, there is no
+    /// wait for it. A try that is under way is not cut short: for that use a time limit inside the operation.
     pub const fn within(mut self, time: Duration) -> Self {
         self.within_ms = ms(time);
         self
@@ -77,10 +78,8 @@ impl Default for Retry {
 
 /// [`Breaker::call_async`](crate::Breaker::call_async) with retries, as the [`Retry`] says.
 ///
-/// While the breaker would reject, it waits as [the module](super) says: it never asks before the time that the
-/// breaker gives, spreads its returns and notices a breaker that closes early. It gives up when the tries are used
-/// up or the time is over, and at once while the breaker is forced open, or open for longer than there is time
-/// left.
+/// While the breaker would reject, it waits as [the module](super) says. It gives up when the tries are used up or the
+/// time is over, and at once while the breaker is forced open, or open for longer than there is time left.
 ///
 /// # Errors
 /// The error of the last try; the rejection if none was made.
@@ -189,29 +188,6 @@ impl<V, X> Tried<V, X> {
 }
 
 /// What comes between the tries: [`retry`] for anything that can be [awaited](Awaited), one step at a time.
-///
-/// ```
-/// use atomic_breaker::wait::{Awaited, Retry, Timer, Tried, Tries};
-///
-/// async fn retry<V, X>(
-///     server: &impl Awaited,
-///     timer: impl Timer,
-///     mut call: impl AsyncFnMut() -> Tried<V, X>,
-/// ) -> Result<V, X> {
-///     let mut tries = Tries::new(timer, Retry::new());
-///     loop {
-///         if let Some(end) = tries.turn(server).await {
-///             return end;
-///         }
-///         if let Some(end) = tries.judge(server, call().await).await {
-///             return end;
-///         }
-///     }
-/// }
-/// # fn of_a_breaker(breaker: &atomic_breaker::Breaker<atomic_breaker::ManualClock>, timer: impl Timer) {
-/// #     let _ = retry(breaker, timer, async || Tried::Done(Ok::<_, ()>(7)));
-/// # }
-/// ```
 #[derive(Debug)]
 pub struct Tries<T, V, X> {
     waiter: Waiter<T>,
@@ -258,7 +234,7 @@ impl<T: Timer, V, X> Tries<T, V, X> {
         }
         self.waiter.restart();
         let pause_ms = self.policy.pause_ms(self.made, Spread::draw(awaited));
-        let rejected = rejection(&awaited.snapshot());
+        let rejected = awaited.snapshot().rejection();
         let is_vain = rejected.is_some_and(|rejected| self.waiter.gives_up(rejected));
         let left_ms = self.waiter.left_ms();
         if is_vain || left_ms == 0 || pause_ms > left_ms {
@@ -279,18 +255,14 @@ async fn call<V, E, F>(
 where
     F: Future<Output = Result<V, E>>,
 {
-    let classified = |tried: &Result<(Result<V, E>, Outcome), Infallible>| match tried {
-        Ok((_, outcome)) => *outcome,
-        Err(never) => match *never {},
+    let mut permit = match breaker.as_breaker().acquire() {
+        Ok(permit) => permit,
+        Err(rejected) => return Tried::Rejected(rejected.into()),
     };
-    let tried = breaker.as_breaker().call_async_with(classified, || async {
-        let result = operation().await;
-        let outcome = classify.classify(&result);
-        Ok((result, outcome))
-    });
-    match tried.await {
-        Ok((result, outcome)) => Tried::new(result.map_err(CallError::Failed), outcome),
-        Err(CallError::Rejected(rejected)) => Tried::Rejected(rejected.into()),
-        Err(CallError::Failed(never)) => match never {},
-    }
+    let mut future = pin!(count_panic(&mut permit, operation));
+    let result =
+        poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
+    let outcome = count_panic(&mut permit, || classify.classify(&result));
+    permit.end(outcome);
+    Tried::new(result.map_err(CallError::Failed), outcome)
 }

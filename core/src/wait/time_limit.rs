@@ -90,12 +90,9 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
     }
 }
 
-/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A timeout is a
-/// failure, of weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running. A
-/// result that comes exactly at the limit is in time. Dropping the future of the call itself cancels it.
-///
-/// The future is some words larger than the operation's; values moved into `operation` count twice, so
-/// borrow them, or create them inside.
+/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A timeout is a failure, of
+/// weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running. A result that comes exactly
+/// at the limit is in time. Values moved into `operation` make the future larger twice: borrow them.
 ///
 /// # Errors
 /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with

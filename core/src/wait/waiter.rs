@@ -7,7 +7,6 @@ use core::task::Poll;
 use super::pause::{self, Spread};
 use super::{Awaited, Timer, ms};
 use crate::error::Rejected;
-use crate::snapshot::Snapshot;
 use crate::state::State;
 
 const NEVER: u64 = u64::MAX;
@@ -68,7 +67,7 @@ impl<T: Timer> Waiter<T> {
     pub(super) async fn turn(&mut self, awaited: &impl Awaited) -> bool {
         loop {
             // Before the look at the state, so that no change is missed.
-            let seen = awaited.look();
+            let seen = awaited.epoch();
             let Some(rejected) = self.look(awaited) else {
                 return true;
             };
@@ -77,7 +76,7 @@ impl<T: Timer> Waiter<T> {
             }
             let is_heard = hears(awaited).await;
             let pause_ms = self.pause_ms(awaited, rejected, is_heard);
-            let is_changed = doze(awaited, &self.timer, seen, pause_ms).await;
+            let is_changed = doze(awaited, &self.timer, &seen, pause_ms).await;
             self.may_try = rejected.state() == State::Returning && !is_changed;
             if is_changed {
                 // Other waiters find out now, too.
@@ -90,7 +89,7 @@ impl<T: Timer> Waiter<T> {
     /// How a caller would be rejected, unless this one is to try now.
     fn look(&mut self, awaited: &impl Awaited) -> Option<Rejected> {
         let snapshot = awaited.snapshot();
-        let rejected = rejection(&snapshot);
+        let rejected = snapshot.rejection();
         if let (Some(open_for), Some(left)) = (snapshot.open_for(), snapshot.retry_in()) {
             let since_ms = ms(open_for.saturating_sub(left));
             let opened_ms = self.timer.now_ms().saturating_sub(since_ms);
@@ -129,7 +128,7 @@ impl<T: Timer> Waiter<T> {
 
     /// How much later than the others it returns, if a call would be admitted now.
     fn spread_ms(&self, awaited: &impl Awaited) -> u64 {
-        match rejection(&awaited.snapshot()) {
+        match awaited.snapshot().rejection() {
             Some(_) => 0,
             None => Spread::draw(awaited)
                 .of_spread_after(self.away_ms())
@@ -158,14 +157,6 @@ impl<T: Timer> Waiter<T> {
     }
 }
 
-/// How a caller would be rejected, without asking: an observer is notified of calls that are rejected, not
-/// of those that wait.
-pub(super) fn rejection(snapshot: &Snapshot) -> Option<Rejected> {
-    snapshot.wait()?;
-    let left_ms = snapshot.retry_in_ms().unwrap_or(0);
-    Some(Rejected::until(snapshot.state(), left_ms))
-}
-
 /// Whether the observer will wake this task at the next transition.
 pub(super) async fn hears(awaited: &impl Awaited) -> bool {
     poll_fn(|context| Poll::Ready(awaited.wake_on_change(context.waker()))).await
@@ -175,17 +166,17 @@ pub(super) async fn hears(awaited: &impl Awaited) -> bool {
 pub(super) async fn doze<A: Awaited>(
     awaited: &A,
     timer: &impl Timer,
-    seen: A::Seen,
+    seen: &A::Epoch,
     ms: u64,
 ) -> bool {
     let mut sleep = pin!(timer.sleep(ms));
     poll_fn(|context| {
         // Before the look, so that no change is missed.
         awaited.wake_on_change(context.waker());
-        if awaited.has_changed_since(seen) {
-            Poll::Ready(true)
-        } else {
+        if awaited.epoch() == *seen {
             sleep.as_mut().poll(context).map(|()| false)
+        } else {
+            Poll::Ready(true)
         }
     })
     .await

@@ -28,10 +28,7 @@ pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static 
     #[doc(hidden)]
     fn from_u64(bits: u64) -> Self;
 
-    /// Returns the bits if they are a valid state.
-    ///
-    /// For words that come from outside: retained RAM after a reset, a mapped file, another
-    /// processor.
+    /// Returns the bits if they are a valid state: for words that come from outside.
     fn check(self) -> Result<Self, CorruptWord> {
         match fault(self) {
             None => Ok(self),

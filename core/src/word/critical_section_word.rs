@@ -10,36 +10,20 @@ use super::Word;
 
 /// The 64-bit word behind a critical section, for chips without 64-bit atomics.
 ///
-/// Each access turns interrupts off for a few instructions (what exactly happens is up to the
-/// critical section that the application provides), so it is safe in handlers and cannot deadlock
-/// with the code they interrupted. Use it when millisecond ticks, long open times or many epochs
-/// are worth more than the speed of a 32-bit load.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, word::CriticalSectionWord};
-///
-/// static WORD: CriticalSectionWord = CriticalSectionWord::new();
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::over(&WORD, Config::new(), &clock);
-/// assert!(breaker.acquire().is_ok());
-/// ```
+/// Each access takes the critical section that the application provides, so it is safe in handlers. Use it when
+/// millisecond ticks, long open times or many epochs are worth more than the speed of a 32-bit load.
 pub struct CriticalSectionWord(Mutex<Cell<u64>>);
 
 impl CriticalSectionWord {
     /// A fresh, closed word.
     pub const fn new() -> Self {
-        Self::from_bits(0)
-    }
-
-    /// A word with the given content; see [`Bits::check`](super::Bits::check).
-    pub const fn from_bits(bits: u64) -> Self {
-        Self(Mutex::new(Cell::new(bits)))
+        Self(Mutex::new(Cell::new(0)))
     }
 }
 
 impl From<u64> for CriticalSectionWord {
     fn from(bits: u64) -> Self {
-        Self::from_bits(bits)
+        Self(Mutex::new(Cell::new(bits)))
     }
 }
 

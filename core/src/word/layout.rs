@@ -42,7 +42,7 @@ impl Field {
 }
 
 /// Where the fields of a word lie, lowest first: [the drawing](super#the-layout). State and trips are side by side,
-/// because together they say "closed"; the epoch is at the top, where it wraps by itself and one shift removes it.
+/// because together they say "closed".
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     pub(crate) state: Field,
@@ -149,14 +149,9 @@ impl Layout {
         1 << (self.time.width - 1)
     }
 
-    /// [`max_ticks`](Self::max_ticks) in milliseconds.
-    pub(crate) const fn max_ms(self) -> u32 {
+    /// The longest duration that a word of this layout holds, in milliseconds.
+    pub const fn max_ms(self) -> u32 {
         self.max_ticks() << self.tick_log2
-    }
-
-    /// Whether this is the layout of 64-bit words.
-    pub(crate) const fn is_wide(self) -> bool {
-        self.time.width == u32::BITS
     }
 
     /// What must agree for a permit to belong to the current epoch: trips do not change within an epoch, and tell

@@ -82,31 +82,6 @@ use core::sync::atomic::Ordering;
 ///   orderings.
 /// - No method blocks for long or panics: they are called from interrupt handlers.
 /// - `compare_exchange_weak` may fail spuriously; `Err` carries the value that it saw.
-///
-/// ```
-/// use atomic_breaker::{Breaker, Config, ManualClock, word::{AtomicU32, Word}};
-/// use core::sync::atomic::Ordering;
-///
-/// /// A word at a fixed place, for example in RAM that survives a reset.
-/// struct Retained(&'static AtomicU32);
-///
-/// impl Word for Retained {
-///     type Bits = u32;
-///     fn load(&self, order: Ordering) -> u32 {
-///         self.0.load(order)
-///     }
-///     fn compare_exchange_weak(
-///         &self, current: u32, new: u32, success: Ordering, failure: Ordering,
-///     ) -> Result<u32, u32> {
-///         self.0.compare_exchange_weak(current, new, success, failure)
-///     }
-/// }
-///
-/// static MEMORY: AtomicU32 = AtomicU32::new(0);
-/// let clock = ManualClock::new();
-/// let breaker = Breaker::over(Retained(&MEMORY), Config::new(), &clock);
-/// assert_eq!(breaker.check(), Ok(()));
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an atomic word that a circuit breaker can live in",
     note = "take `AtomicU64` or `AtomicU32` of `atomic_breaker::word`, a reference to one, or `Retained`, \
@@ -149,10 +124,9 @@ pub trait Word {
 }
 
 macro_rules! forward_word {
-    ($($(#[$meta:meta])* $pointer:ty;)*) => {$(
-        $(#[$meta])*
-        impl<W: Word + ?Sized> Word for $pointer {
-            type Bits = W::Bits;
+    ($pointer:ty) => {
+        impl<T: Word + ?Sized> Word for $pointer {
+            type Bits = T::Bits;
 
             #[inline]
             fn load(&self, order: Ordering) -> Self::Bits {
@@ -179,15 +153,10 @@ macro_rules! forward_word {
                 (**self).set_mark(tick_log2);
             }
         }
-    )*};
+    };
 }
 
-forward_word! {
-    &W;
-    #[cfg(feature = "alloc")] alloc::boxed::Box<W>;
-    #[cfg(feature = "alloc")] alloc::rc::Rc<W>;
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<W>;
-}
+for_pointers!(forward_word);
 
 macro_rules! word_of_atomic {
     ($($atomic:ty => $bits:ty),*) => {$(

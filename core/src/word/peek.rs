@@ -29,6 +29,11 @@ pub(crate) trait Peek: Bits {
         (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
     }
 
+    /// What tells one epoch from the next, without the rest.
+    fn only_epoch(self) -> Self {
+        Self::from_u64(self.to_u64() & const { Self::LAYOUT.identity() })
+    }
+
     /// As far as state and trips tell, `granted` is from the same half-open time as this word: the trips do not
     /// change within it, except for the lowest bit, when a breaker that was released loses its first round.
     fn is_same_half_open_time(self, granted: Self) -> bool {

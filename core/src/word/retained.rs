@@ -7,9 +7,8 @@ use super::{AtomicU32, Word, load_acquire, store};
 /// A word with a mark beside it, for RAM that keeps its content over a reset but not over a loss of
 /// power: then it starts with random bits, many of which look like the state of a breaker.
 ///
-/// Put it where the start-up code does not clear memory, and call [`Breaker::restore`] once after
-/// each reset, before anything else: it trusts the word only if the mark is there, and lets running
-/// times start over, as the clock did.
+/// Put it where the start-up code does not clear memory, and call [`Breaker::restore`] once after each reset, before
+/// anything else: it trusts the word only if the mark is there.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, word::Retained};

@@ -8,9 +8,7 @@ use super::{AtomicU32, TickBits, Word};
 /// ones are finer.
 ///
 /// The tick belongs to the type, so that all breakers that share a word agree on it. Choose it by the **longest
-/// silence**: how long the breaker may go without a call. After a silence of about a multiple of the wrap a stored
-/// time looks recent, and a call may once more be rejected for the open time, or by the share of a gradual return;
-/// see [the limits](crate#limits).
+/// silence**: how long the breaker may go without a call (see [the limits](crate#limits)).
 ///
 /// | `N` | tick | longest open time, window, lease, gradual return | time wraps after |
 /// |---:|---:|---:|---:|

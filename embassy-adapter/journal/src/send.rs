@@ -109,7 +109,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Self::check_len(bytes.len())?;
         let limit = limit.into();
         let mut done = self.send_all(breaker, timer, limit, &mut send).await?;
-        let is_rejected = breaker.as_breaker().snapshot().wait().is_some();
+        let is_rejected = breaker.as_breaker().snapshot().rejection().is_some();
         if done.stopped.is_some() || is_rejected {
             self.keep(bytes).await?;
             if done.stopped.is_none() {

@@ -29,12 +29,11 @@ impl Ruleset {
         let rules = Rules::try_new(config)?;
         let unused = AtomicU64::new(0);
         let _ = Breaker::try_from_parts(unused, &rules, clock, tally, ())?;
-        let is_eager =
-            config.get_failure_ratio().is_some() || config.get_tally_only() || tally.has_rule();
+        let is_eager = config.needs_tally() || tally.memory().has_rule;
         Ok(Self {
             rules,
             is_eager,
-            slow_call_ms: config.get_slow_call().map(|limit| limit.as_millis() as u32),
+            slow_call_ms: config.slow_call_ms,
         })
     }
 }

@@ -134,23 +134,12 @@ struct Way<H: AnyRegistry> {
 
 impl<H: AnyRegistry> Awaited for Way<H> {
     /// The place of the key, and its word.
-    type Seen = Option<(Place, u64)>;
+    type Epoch = Option<(Place, u64)>;
 
-    fn look(&self) -> Self::Seen {
+    fn epoch(&self) -> Self::Epoch {
         let registry = &*self.registry;
         let (place, slot) = registry.find(&self.key)?;
-        Some((place, registry.breaker(slot, ()).look()))
-    }
-
-    fn has_changed_since(&self, seen: Self::Seen) -> bool {
-        let registry = &*self.registry;
-        match (seen, registry.find(&self.key)) {
-            (Some((place, bits)), Some((now, slot))) => {
-                now != place || registry.breaker(slot, ()).has_changed_since(bits)
-            }
-            (None, None) => false,
-            (Some(_), None) | (None, Some(_)) => true,
-        }
+        Some((place, registry.breaker(slot, ()).epoch()))
     }
 
     fn snapshot(&self) -> Snapshot {

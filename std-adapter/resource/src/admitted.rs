@@ -92,14 +92,10 @@ impl<E: Entrance> Caller<E> {
 }
 
 impl<E: Entrance> Awaited for Caller<E> {
-    type Seen = <E::Awaited as Awaited>::Seen;
+    type Epoch = <E::Awaited as Awaited>::Epoch;
 
-    fn look(&self) -> Self::Seen {
-        self.entrance.awaited().look()
-    }
-
-    fn has_changed_since(&self, seen: Self::Seen) -> bool {
-        self.entrance.awaited().has_changed_since(seen)
+    fn epoch(&self) -> Self::Epoch {
+        self.entrance.awaited().epoch()
     }
 
     /// A caller whose rejection is not enforced has nothing to wait for.

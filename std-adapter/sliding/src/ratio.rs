@@ -3,7 +3,7 @@
 use std::fmt;
 
 use atomic_breaker::{
-    Clock, ConstTally, Ratio, Tally, Verdict,
+    Clock, ConstTally, Memory, Ratio, Tally, Verdict,
     tally::Call,
     word::{AtomicU64, Word},
 };
@@ -249,13 +249,8 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
 
 impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<C, SHARDS, W> {
     #[inline]
-    fn max_calls(&self) -> u32 {
-        Self::MAX_CALLS
-    }
-
-    #[inline]
-    fn max_within_ms(&self) -> u32 {
-        Self::MAX_WITHIN_MS
+    fn memory(&self) -> Memory {
+        Self::MEMORY
     }
 
     #[inline]
@@ -282,8 +277,10 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
 }
 
 impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> ConstTally for SlidingRatio<C, SHARDS, W> {
-    const MAX_CALLS: u32 = 0;
-    const MAX_WITHIN_MS: u32 = 1 << 31;
+    const MEMORY: Memory = Memory {
+        max_within_ms: 1 << 31,
+        ..Memory::NONE
+    };
 }
 
 impl<C: Clock + Default, const SHARDS: usize> Default for SlidingRatio<C, SHARDS> {

@@ -29,7 +29,7 @@ fn returning<'a, W: AnyWord>(
         .build();
     breaker.trip();
     clock.advance(10);
-    for _ in 0..config.get_close_after() {
+    for _ in 0..config.needed_successes() {
         breaker.acquire().unwrap().success();
     }
     assert_eq!(breaker.state(), State::Returning);

@@ -152,8 +152,8 @@ fn a_call_of_the_new_epoch_is_not_forgotten_with_the_old_ones() {
 struct ClearedLate(Memory);
 
 impl Tally for ClearedLate {
-    fn max_calls(&self) -> u32 {
-        self.0.max_calls()
+    fn memory(&self) -> atomic_breaker::Memory {
+        self.0.memory()
     }
 
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {

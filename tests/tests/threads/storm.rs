@@ -117,7 +117,7 @@ fn storm<W: Cell>(turns: u64, failures: u32, probes: u32, close_after: u32) {
 }
 
 fn rage<W: Cell>(turns: u64, config: Config) {
-    let (probes, close_after) = (config.get_probes(), config.get_close_after());
+    let (probes, close_after) = (u32::from(config.probes), config.needed_successes());
     let (word, clock, ledger) = (
         contended::<W>(),
         ManualClock::starting_at(START),
@@ -170,7 +170,7 @@ fn rage<W: Cell>(turns: u64, config: Config) {
     clock.advance(2 * TICK);
     assert!(storm.breaker.acquire().is_ok(), "{:?}", storm.breaker);
     let returned = returned.into_inner();
-    assert_eq!(returned > 0, config.get_gradual_return().is_some());
+    assert_eq!(returned > 0, config.gradual_return.is_some());
     println!(
         "{}, {probes} probes, {close_after} to close, seed {SEED:#x}: {} calls, {} transitions, \
          {returned} gradual returns, {} exchanges lost to another thread",

@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, Clock, CoarseClock, Config, Ratio, SlidingRatio, StdClock, Tally, Verdict, tally::Call,
+    Breaker, Clock, CoarseClock, Config, Memory, Ratio, SlidingRatio, StdClock, Tally, Verdict,
+    tally::Call,
 };
 use benches::rounds::Case;
 
@@ -66,12 +67,11 @@ impl<C> Locked<C> {
 }
 
 impl<C: Clock> Tally for Locked<C> {
-    fn max_calls(&self) -> u32 {
-        0
-    }
-
-    fn max_within_ms(&self) -> u32 {
-        u32::MAX
+    fn memory(&self) -> Memory {
+        Memory {
+            max_within_ms: u32::MAX,
+            ..Memory::NONE
+        }
     }
 
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
 use atomic_breaker_registry::{
     AdjustableBreaker, Breaker, KeptRules, LastCalls, Registry, Resource, State, StdClock,
-    adjustable_breaker, word::NativeWord,
+    TripRule, adjustable_breaker, word::NativeWord,
 };
 use serde_json::{Value, json};
 
@@ -40,7 +40,10 @@ async fn rules_are_compared_checked_and_set() {
 
     let all = json!({ "of": "hosts", "do": "set-rules", "rules": rules });
     assert_eq!(app.change(&all).await.json()["changed"], true);
-    assert_eq!(world.hosts.config().get_consecutive_failures(), Some(9));
+    assert_eq!(
+        world.hosts.config().trip,
+        TripRule::Consecutive { failures: 9 }
+    );
     let events = app.get("/timeline").await.json()["events"].clone();
     let changes: Vec<_> = events
         .as_array()
@@ -189,10 +192,8 @@ async fn rules_of_a_single_breaker_are_compared_and_set() {
         *shared.config(),
         *resource.breaker().config(),
     ];
-    assert_eq!(
-        all.map(|config| config.get_consecutive_failures()),
-        [Some(9); 3]
-    );
+    let trip = TripRule::Consecutive { failures: 9 };
+    assert_eq!(all.map(|config| config.trip), [trip; 3]);
     assert_eq!(resource.breaker().state(), State::Open, "states stay");
     let events = app.get("/timeline?of=resource").await.json()["events"].clone();
     let event = &events[1];

@@ -4,7 +4,7 @@ use crate::browser::{Browser, ENTER, ESCAPE};
 use crate::operator::tab_to;
 use crate::site::{Page, row};
 use atomic_breaker_admin::Operator;
-use atomic_breaker_registry::State;
+use atomic_breaker_registry::{State, TripRule};
 use serde_json::json;
 
 /// The dialog of a key that is open.
@@ -126,9 +126,9 @@ fn rules_are_shown_compared_and_set() {
     assert_eq!(changes.trim(), "consecutive_failures: 2 → 7");
     page.confirm("Set these rules");
     let own = page.site.hosts.config_of(&"a.example".to_owned());
-    assert_eq!(own.get_consecutive_failures(), Some(7));
+    assert_eq!(own.trip, TripRule::Consecutive { failures: 7 });
     let common = page.site.hosts.config();
-    assert_eq!(common.get_consecutive_failures(), Some(2));
+    assert_eq!(common.trip, TripRule::Consecutive { failures: 2 });
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn rules_of_a_single_breaker_are_set() {
     );
     page.confirm("Set these rules");
     let rules = *page.site.payments.breaker().config();
-    assert_eq!(rules.get_consecutive_failures(), Some(7));
+    assert_eq!(rules.trip, TripRule::Consecutive { failures: 7 });
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn trip<B: AnyBreaker>(breaker: &B, for_ms: u64) -> Option<Transition> {
 fn close(breaker: &impl AnyBreaker) -> Option<Transition> {
     let breaker = breaker.as_breaker();
     let mut last = breaker.probe_now()?;
-    for _ in 0..breaker.config().get_close_after() {
+    for _ in 0..breaker.config().needed_successes() {
         match breaker.acquire() {
             Ok(permit) if permit.is_probe() => last = permit.success().unwrap_or(last),
             // A real call was faster: it decides.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use atomic_breaker::{
-    Breaker, Config, ConfigError, Ratio, Rules,
+    Breaker, Config, ConfigError, Ratio, Rules, TripRule,
     word::{AtomicU64, Layout},
 };
 
@@ -58,19 +58,20 @@ pub(super) fn check<R: Ending>(config: &ClientConfig<R>) -> Result<(), ClientCon
     }
     let rules = config.rules();
     check_breakers(rules, config.capacity)?;
-    let lease = rules.get_probe_lease_in(Layout::WIDE);
+    let lease = Duration::from_millis(rules.lease_ms(Layout::WIDE.max_ms()).into());
     if lease < try_limit {
         return refuse(format!(
             "a probe would be presumed lost while its try is under way: the lease, {lease:?}, must not be shorter \
              than the limit of a try, {try_limit:?}: set probe_lease"
         ));
     }
-    let of_ratio = rules.get_failure_ratio().and_then(Ratio::within_ms);
-    let windows = [
-        of_ratio.map(|ms| Duration::from_millis(ms.into())),
-        rules.get_failures_within().map(|(_, window)| window),
-    ];
-    for window in windows.into_iter().flatten() {
+    let of_ratio = rules.failure_ratio.and_then(Ratio::within_ms);
+    let of_failures = match rules.trip {
+        TripRule::Within { window_ms, .. } => Some(window_ms),
+        TripRule::Consecutive { .. } | TripRule::TallyOnly => None,
+    };
+    for ms in of_ratio.into_iter().chain(of_failures) {
+        let window = Duration::from_millis(ms.into());
         if window < try_limit.saturating_mul(2) {
             return refuse(format!(
                 "timeouts would fall out of the window before there are two of them: the window, {window:?}, must not \

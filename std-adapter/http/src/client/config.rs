@@ -107,7 +107,7 @@ impl ClientConfig {
     /// static GUARD: LazyLock<ClientGuard<StdClock, AtEndOfBody>> = LazyLock::new(|| {
     ///     ClientGuard::new(ClientConfig::new().at_end_of_body()).expect("constant settings")
     /// });
-    /// assert_eq!(GUARD.hosts().config().get_slow_call(), None);
+    /// assert_eq!(GUARD.hosts().config().slow_call_ms, None);
     /// ```
     pub const fn at_end_of_body(self) -> ClientConfig<AtEndOfBody> {
         ClientConfig {
@@ -274,7 +274,7 @@ impl<R: Ending> ClientConfig<R> {
     /// The rules of each host's breaker.
     pub(super) fn rules(&self) -> Config {
         let is_half_a_try = self.slow_is_half_a_try && !R::WAITS_FOR_BODY;
-        match self.breaker.get_slow_call() {
+        match self.breaker.slow_call_ms {
             None if is_half_a_try => self.breaker.slow_call(self.try_limit / 2),
             _ => self.breaker,
         }

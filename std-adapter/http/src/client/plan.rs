@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use atomic_breaker::TripRule;
+
 use super::{ClientConfig, Ending};
 
 /// The plan, from the outside in.
@@ -55,34 +57,37 @@ impl<R: Ending> ClientConfig<R> {
             "    a breaker per host, {} at most: opens",
             self.capacity
         )?;
-        let mut or = "";
-        if let Some(failures) = rules.get_consecutive_failures() {
-            write!(f, " after {failures} failures in a row")?;
-            or = " or";
+        let time = |ms: u32| Duration::from_millis(ms.into());
+        let mut or = " or";
+        match rules.trip {
+            TripRule::Consecutive { failures } => {
+                write!(f, " after {failures} failures in a row")?;
+            }
+            TripRule::Within {
+                failures,
+                window_ms,
+            } => write!(f, " after {failures} failures within {:?}", time(window_ms))?,
+            TripRule::TallyOnly => or = "",
         }
-        if let Some((failures, window)) = rules.get_failures_within() {
-            write!(f, " after {failures} failures within {window:?}")?;
-            or = " or";
-        }
-        if let Some(ratio) = rules.get_failure_ratio() {
+        if let Some(ratio) = rules.failure_ratio {
             let percent = f64::from(ratio.trips_at_basis_points()) / 100.0;
             let calls = ratio.needed_calls();
             write!(f, "{or} when {percent} % of at least {calls} calls")?;
             if let Some(ms) = ratio.within_ms() {
-                write!(f, " within {:?}", Duration::from_millis(ms.into()))?;
+                write!(f, " within {:?}", time(ms))?;
             }
             f.write_str(" fail")?;
         }
-        write!(f, ", for {:?}", rules.get_open_for())?;
-        if let Some(longest) = rules.get_max_open_for() {
-            write!(f, " up to {longest:?}")?;
+        write!(f, ", for {:?}", time(rules.open_for_ms))?;
+        if let Some(growth) = rules.growth {
+            write!(f, " up to {:?}", time(growth.max_ms))?;
         }
-        match rules.get_jitter_percent() {
+        match rules.jitter_percent {
             0 => f.write_str(", no jitter")?,
             percent => write!(f, ", up to {percent} % longer by jitter")?,
         }
-        match rules.get_slow_call() {
-            Some(slow) => write!(f, "; slow after {slow:?}")?,
+        match rules.slow_call_ms {
+            Some(slow) => write!(f, "; slow after {:?}", time(slow))?,
             None => f.write_str("; never slow")?,
         }
         if let Some(most) = self.in_flight_limit {

@@ -71,8 +71,7 @@ fn settings_of_breakers_are_checked_as_those_of_any_breaker() {
     assert!(guard.set_breaker(Config::new().probes(0)).is_err());
     assert!(guard.set_breaker(Config::new()).is_ok());
     // What was not said otherwise: calls are slow after half of a try.
-    let slow = guard.hosts().config().get_slow_call();
-    assert_eq!(slow, Some(SECOND * 3 / 2));
+    assert_eq!(guard.hosts().config().slow_call_ms, Some(1_500));
 }
 
 #[test]

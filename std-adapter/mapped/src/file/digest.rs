@@ -1,8 +1,7 @@
 //! A number that stands for rules.
 
-use std::time::Duration;
-
-use atomic_breaker_std::Config;
+use atomic_breaker_std::config::Growth;
+use atomic_breaker_std::{Config, TripRule};
 use siphasher::sip::SipHasher24;
 
 const ABSENT: u64 = u64::MAX;
@@ -10,27 +9,33 @@ const ABSENT: u64 = u64::MAX;
 /// A digest of everything that processes sharing a word must agree on, the same in every program. The seed is not part
 /// of it: each process may draw its jitter from its own seed. Nor is a failure ratio: such rules are rejected.
 pub(crate) fn rules(config: &Config) -> u64 {
-    let number = |number: Option<u32>| number.map_or(ABSENT, u64::from);
-    let ms = |time: Option<Duration>| time.map_or(ABSENT, |time| time.as_millis() as u64);
-    let window = config.get_failures_within();
-    let returning = config.get_gradual_return();
+    let or_absent = |number: Option<u32>| number.map_or(ABSENT, u64::from);
+    let (in_a_row, within, window_ms) = match config.trip {
+        TripRule::Consecutive { failures } => (Some(failures), None, None),
+        TripRule::Within {
+            failures,
+            window_ms,
+        } => (None, Some(failures), Some(window_ms)),
+        TripRule::TallyOnly => (None, None, None),
+    };
+    let returning = config.gradual_return;
     let settings = [
-        number(config.get_consecutive_failures()),
-        number(window.map(|(failures, _)| failures)),
-        ms(window.map(|(_, window)| window)),
-        ms(config.get_slow_call()),
-        ms(Some(config.get_open_for())),
-        ms(config.get_max_open_for()),
-        number(config.get_exponential_percent()),
-        ms(config.get_linear_step()),
-        config.get_jitter_percent().into(),
-        ms(config.get_max_retry_after()),
-        config.get_probes().into(),
-        config.get_close_after().into(),
-        ms(config.get_probe_lease()),
-        ms(Some(config.get_cancel_limit())),
-        number(returning.map(|(percent, _)| percent)),
-        ms(returning.map(|(_, over)| over)),
+        or_absent(in_a_row),
+        or_absent(within),
+        or_absent(window_ms),
+        or_absent(config.slow_call_ms),
+        config.open_for_ms.into(),
+        or_absent(config.growth.map(|growth| growth.max_ms)),
+        or_absent(config.growth.and_then(Growth::percent)),
+        or_absent(config.growth.and_then(Growth::step_ms)),
+        config.jitter_percent.into(),
+        or_absent(config.max_retry_after_ms),
+        config.probes.into(),
+        config.needed_successes().into(),
+        or_absent(config.probe_lease_ms),
+        config.cancel_limit_ms.into(),
+        or_absent(returning.map(|back| back.first_percent.into())),
+        or_absent(returning.map(|back| back.over_ms)),
     ];
     SipHasher24::new().hash(settings.map(u64::to_le_bytes).as_flattened())
 }

@@ -29,7 +29,7 @@ fn a_breaker_that_one_process_trips_is_open_in_the_other() {
     assert_eq!(heard(other(test, &[path.to_str().unwrap()])), "Joined");
     assert_eq!(database.state(), State::Open);
     let rejected = database.acquire().unwrap_err();
-    assert!(rejected.retry_in() <= Some(RULES.get_open_for()));
+    assert!(rejected.retry_in_ms() <= Some(RULES.open_for_ms));
 }
 
 #[test]

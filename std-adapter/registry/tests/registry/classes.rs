@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use atomic_breaker_registry::{
     AnyPermit, Config, Failure, LastCalls, ManualClock, Ratio, Registry, RegistryBuilder,
-    RegistryError, State,
+    RegistryError, State, TripRule,
 };
 
 use super::{Keys, MS, RULES, SECOND, build, fail, succeed};
@@ -65,8 +65,11 @@ fn a_slot_that_changes_hands_follows_the_class_of_its_next_key() {
     let clock = ManualClock::new();
     let keys = by_plan(&clock).capacity(1).build().unwrap();
     for key in [100, 1, 10, 101, 10, 2, 102] {
-        let expected = keys.config_of(&key).get_consecutive_failures();
-        assert_eq!(Some(limit(&keys, key)), expected);
+        let failures = limit(&keys, key);
+        assert_eq!(
+            keys.config_of(&key).trip,
+            TripRule::Consecutive { failures }
+        );
         clock.advance(20 * SECOND);
     }
     assert_eq!(keys.stats().evicted, 6, "a class holds no slot");

@@ -1,6 +1,6 @@
 //! Rules that are replaced while running, and rules of one key.
 
-use atomic_breaker_registry::{ManualClock, State};
+use atomic_breaker_registry::{ManualClock, State, TripRule};
 
 use super::{RULES, SECOND, build, fail, succeed};
 
@@ -12,7 +12,7 @@ fn new_rules_apply_from_the_next_event_on_and_states_are_kept() {
     keys.command(&2, |breaker| breaker.trip()).unwrap();
     keys.set_config(RULES.consecutive_failures(4).open_for(SECOND))
         .unwrap();
-    assert_eq!(keys.config().get_consecutive_failures(), Some(4));
+    assert_eq!(keys.config().trip, TripRule::Consecutive { failures: 4 });
     fail(&keys, 1);
     fail(&keys, 1);
     assert_eq!(keys.state(&1), State::Closed, "three of four");

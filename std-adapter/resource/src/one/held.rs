@@ -1,6 +1,7 @@
 //! The right to one call of a resource.
 
 use std::fmt;
+use std::time::Duration;
 
 use atomic_breaker::{AnyBreaker, BitsOf, Clock, Failure, Outcome, State, Token, Transition};
 
@@ -107,7 +108,8 @@ impl<H: AnyResource> ResourcePermit<H> {
             let words = match outcome {
                 // Only a success that took too long opens the breaker.
                 Some(Outcome::Success) => {
-                    let limit = breaker.config().get_slow_call();
+                    let limit = breaker.config().slow_call_ms;
+                    let limit = limit.map(|ms| Duration::from_millis(ms.into()));
                     Some(too_slow(started_ms, breaker.clock().now_ms(), limit))
                 }
                 Some(_) => why.map(|why| why()),

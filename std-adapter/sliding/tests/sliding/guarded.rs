@@ -155,7 +155,9 @@ fn rules_are_replaced_while_running() {
     now.acquire().unwrap().failure();
     assert_eq!(breaker.tally().seen_and_failed(), (1, 1), "started again");
     let calls = rules(half().failure_ratio(Ratio::percent(50).of_last(20)));
-    let error = breaker.try_with_rules(&calls).unwrap_err().to_string();
+    let tally = breaker.tally();
+    let fault = Breaker::try_from_parts(breaker.word(), &calls, breaker.clock(), tally, ()).err();
+    let error = fault.unwrap().to_string();
     assert!(error.contains("within"), "{error}");
 }
 

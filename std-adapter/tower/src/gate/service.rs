@@ -65,8 +65,9 @@ impl<P: AnyPermit> Drop for Held<P> {
 
 /// How long a probe may take.
 fn lease_of<B: AnyBreaker>(breaker: &B) -> Duration {
-    let layout = <BitsOf<B> as Bits>::LAYOUT;
-    breaker.as_breaker().config().get_probe_lease_in(layout)
+    let longest_ms = <BitsOf<B> as Bits>::LAYOUT.max_ms();
+    let lease_ms = breaker.as_breaker().config().lease_ms(longest_ms);
+    Duration::from_millis(lease_ms.into())
 }
 
 impl<S, A: Admit<()>, C> GateService<S, A, C> {

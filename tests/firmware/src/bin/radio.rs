@@ -43,7 +43,7 @@ async fn wakes(future: impl Future<Output = ()>) -> u32 {
 }
 
 async fn poll_until_ready() {
-    while RADIO.snapshot().retry_in_ms() != Some(0) {
+    while RADIO.snapshot().rejection().is_some() {
         Timer::after_millis(50).await;
     }
 }

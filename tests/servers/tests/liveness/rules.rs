@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{Config, Control, State};
+use atomic_breaker_http::{Config, Control, State, TripRule};
 
 use super::dice::Dice;
 use super::host::LONGEST_ANSWER;
@@ -49,14 +49,11 @@ pub(crate) fn let_go(breaker: &dyn Control) {
 /// behind  by how much its clock is behind
 /// ```
 pub(crate) fn bound_of(rules: &[Config], calm: &Calm) -> Duration {
-    let lease = longest(rules, |config| {
-        config.get_probe_lease().unwrap_or(Duration::from_secs(30))
-    });
-    let probes = rules.iter().map(Config::get_close_after).max().unwrap_or(1);
+    let lease = longest(rules, |config| config.lease_ms(u32::MAX));
+    let probes = rules.iter().map(Config::needed_successes).max();
+    let probes = probes.unwrap_or(1);
     let return_over = longest(rules, |config| {
-        config
-            .get_gradual_return()
-            .map_or(Duration::ZERO, |(_, over)| over)
+        config.gradual_return.map_or(0, |back| back.over_ms)
     });
     let old = LATEST.max(16 * lease);
     let probes = probes * (calm.answers_after + calm.gap);
@@ -64,18 +61,18 @@ pub(crate) fn bound_of(rules: &[Config], calm: &Calm) -> Duration {
     old + open_of(rules) + probes + rounds + return_over + calm.gap + calm.behind
 }
 
-fn longest(rules: &[Config], time: impl Fn(&Config) -> Duration) -> Duration {
-    rules.iter().map(time).max().unwrap_or_default()
+fn longest(rules: &[Config], ms: impl Fn(&Config) -> u32) -> Duration {
+    let longest = rules.iter().map(ms).max().unwrap_or_default();
+    Duration::from_millis(longest.into())
 }
 
 /// The longest open time that these rules allow.
 pub(crate) fn open_of(rules: &[Config]) -> Duration {
-    let demanded = Duration::from_millis(DEMANDED_MS.into());
     let open = longest(rules, |config| {
-        let grown = config.get_max_open_for().unwrap_or_default();
-        let most = config.get_open_for().max(grown).max(demanded);
-        let asked = config.get_max_retry_after().unwrap_or_default();
-        most.max(asked) * (100 + config.get_jitter_percent()) / 100
+        let grown = config.growth.map_or(0, |growth| growth.max_ms);
+        let most = config.open_for_ms.max(grown).max(DEMANDED_MS);
+        let asked = config.max_retry_after_ms.unwrap_or_default();
+        most.max(asked) / 100 * (100 + u32::from(config.jitter_percent))
     });
     open * 9 / 8 + Duration::from_millis(128)
 }
@@ -110,11 +107,11 @@ pub(crate) fn rules(dice: &mut Dice) -> Config {
 
 /// The rules that trip on consecutive failures.
 pub(crate) fn trips_of(rules: &[Config]) -> Trips {
-    let after = rules.iter().filter_map(|config| {
-        let within = config.get_failures_within();
+    let after = rules.iter().filter_map(|config| match config.trip {
+        TripRule::Consecutive { failures } => Some(failures),
         // A window that starts over: twice this many failures may fall into two windows.
-        let within = within.map(|(failures, _)| 2 * failures);
-        config.get_consecutive_failures().or(within)
+        TripRule::Within { failures, .. } => Some(2 * failures),
+        TripRule::TallyOnly => None,
     });
     Trips {
         after: after.max().unwrap_or(1),

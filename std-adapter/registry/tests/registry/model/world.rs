@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker_registry::{
-    Breaker, Clock, KeyedPermit, ManualClock, Rules, Snapshot, State, Token, word::AtomicU64,
+    Breaker, Clock, KeyedPermit, ManualClock, Rejected, Rules, Snapshot, State, Token,
+    word::AtomicU64,
 };
 
 use super::super::panicking::{Key, Where, arm};
@@ -15,7 +16,7 @@ pub(super) type Model<'a> = Breaker<&'a ManualClock, &'a AtomicU64, (), (), &'a 
 
 /// What a snapshot says, and how many transitions there were since an epoch, modulo 512.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct View(State, u16, [u8; 4], Option<u32>, u16);
+pub(super) struct View(State, u16, [u8; 4], Option<Rejected>, u16);
 
 pub(super) fn view(it: Snapshot, since: u16) -> View {
     let counts = [
@@ -29,7 +30,7 @@ pub(super) fn view(it: Snapshot, since: u16) -> View {
         it.state(),
         it.failures(),
         counts,
-        it.retry_in_ms(),
+        it.rejection(),
         transitions,
     )
 }

@@ -131,7 +131,10 @@ impl<K: Kind> Stack for Waits<K> {
     }
 
     fn describe(&self) -> String {
-        let (keys, server) = (self.keys.entries().collect::<Vec<_>>(), self.server.breaker().snapshot());
+        let (keys, server) = (
+            self.keys.entries().collect::<Vec<_>>(),
+            self.server.breaker().snapshot(),
+        );
         format!("{keys:?} {server:?} by {:?}", self.config)
     }
 }

@@ -5,10 +5,6 @@
     reason = "where the outcome is a constant, as it mostly is, the others take no code"
 )]
 
-mod attempt;
-
-pub use attempt::Attempt;
-
 use core::fmt;
 use core::mem::ManuallyDrop;
 
@@ -42,31 +38,25 @@ use crate::token::{Ticket, Token};
 /// A permit that is dropped without a report, or [cancelled](Self::cancel), says nothing about the resource, as long as
 /// it is young. A probe that is dropped after the [`cancel_limit`](crate::Config::cancel_limit) has failed, and if
 /// [`slow_call`](crate::Config::slow_call) is set, a call that is dropped after that limit counts as slow.
-#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
-pub struct Permit<H: AnyBreaker> {
+///
+/// An [`Attempt`] that is dropped has failed.
+#[must_use = "report how the call went: a permit that is dropped counts as cancelled, an attempt as failed"]
+pub struct Permit<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool = false> {
     /// Taken when the permit ends, so that the drop finds it only if nothing was reported.
     handle: Option<H>,
     ticket: Ticket<BitsOf<H>>,
 }
 
+/// The right to one call that counts as failed when it is dropped without a report: what
+/// [`Breaker::attempt`](crate::Breaker::attempt) returns, for code that returns early with `?`.
+///
+/// In an `async` function, dropping the future drops the attempt, too, whether because of a timeout or because the
+/// result is no longer wanted: both then count as failures. [`Breaker::call_async`](crate::Breaker::call_async) tells
+/// such drops apart from errors.
+pub type Attempt<H> = Permit<H, true>;
+
 impl<H: AnyBreaker> Permit<H> {
     /// [`Breaker::acquire`](crate::Breaker::acquire) for a permit that owns its handle to the breaker.
-    ///
-    /// ```
-    /// # #![cfg_attr(not(feature = "alloc"), allow(unused_imports))]
-    /// use atomic_breaker::{Breaker, Config, ManualClock, Permit};
-    /// use std::{sync::Arc, thread};
-    ///
-    /// # #[cfg(feature = "alloc")] {
-    /// let breaker = Arc::new(Breaker::new(Config::new(), ManualClock::new()));
-    /// let permit = Permit::acquire(Arc::clone(&breaker))?;
-    /// thread::spawn(move || {
-    ///     // The call.
-    ///     permit.success();
-    /// });
-    /// # }
-    /// # Ok::<(), atomic_breaker::Rejected>(())
-    /// ```
     #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejected> {
         let ticket = handle.as_breaker().admit()?;
@@ -81,22 +71,37 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// The call succeeded. Returns the transition that this caused, if any.
-    ///
-    /// Closed with no failures counted: one load. Otherwise clears the count of consecutive failures, or counts the
-    /// success of a probe, which closes the breaker if it is the last one needed.
+    /// A permit that counts as failed when it is dropped without a report.
+    #[inline]
+    pub fn failing_when_dropped(mut self) -> Attempt<H> {
+        Permit {
+            handle: self.handle.take(),
+            ticket: self.ticket,
+        }
+    }
+
+    /// The permit without its breaker, to be reported elsewhere.
+    #[inline]
+    pub fn into_token(mut self) -> Token<BitsOf<H>> {
+        self.handle = None;
+        Token(self.ticket)
+    }
+}
+
+impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED> {
+    /// The call succeeded. Like all reports, returns the transition that this caused, if any.
     #[inline]
     pub fn success(self) -> Option<Transition> {
         self.report(Outcome::Success)
     }
 
-    /// The call failed: a failure of weight 1. Returns the transition that this caused, if any.
+    /// The call failed: a failure of weight 1.
     #[inline]
     pub fn failure(self) -> Option<Transition> {
         self.report(Failure::new())
     }
 
-    /// The call ended with an [`Outcome`] or a [`Failure`]. Returns the transition that this caused, if any.
+    /// The call ended with an [`Outcome`] or a [`Failure`].
     #[inline(always)]
     pub fn report(self, outcome: impl Into<Outcome>) -> Option<Transition> {
         let (handle, ticket) = self.into_parts()?;
@@ -104,15 +109,14 @@ impl<H: AnyBreaker> Permit<H> {
         breaker.report(ticket, outcome.into()).made(&breaker.clock)
     }
 
-    /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1. Returns the transition that this
-    /// caused, if any.
+    /// The call ended with a result: `Ok` is a success, `Err` a failure of weight 1.
     #[inline]
     pub fn record<R, E>(self, result: &Result<R, E>) -> Option<Transition> {
         self.report(AnyError.classify(result))
     }
 
-    /// Ends the permit without a report, as dropping it does. Returns the transition that this caused, if any: a permit
-    /// that was held for too long may count as a failure.
+    /// Ends the permit without a report, as dropping one does that is no [`Attempt`]. One that was held for too long may
+    /// count as a failure.
     #[inline]
     pub fn cancel(self) -> Option<Transition> {
         let (handle, ticket) = self.into_parts()?;
@@ -120,18 +124,9 @@ impl<H: AnyBreaker> Permit<H> {
         breaker.cancel(ticket).made(&breaker.clock)
     }
 
-    /// A permit that counts as failed when it is dropped without a report.
-    #[inline]
-    pub const fn failing_when_dropped(self) -> Attempt<H> {
-        Attempt::new(self)
-    }
-
     /// Starts the permit again, as if it had just been granted: for callers that are admitted some time before their
-    /// call begins. A probe keeps its slot for another lease, and the times that
-    /// [`slow_call`](crate::Config::slow_call) and [`cancel_limit`](crate::Config::cancel_limit) measure start now.
-    /// Returns `false`, and changes nothing, if the permit's report would no longer count: the breaker has changed its
-    /// state since, or the slot has gone to another probe. While disabled nothing counts, but the permit is renewed all
-    /// the same.
+    /// call begins. A probe keeps its slot for another lease. Returns `false`, and changes nothing, if the permit's
+    /// report would no longer count.
     pub fn renew(&mut self) -> bool {
         let Some(handle) = &self.handle else {
             return false;
@@ -145,12 +140,9 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// Whether the breaker's word is still what it was when the permit was granted: one load. Then there has been no
-    /// transition since, and no failure was counted that has not been cleared; failures that only a tally remembers do
-    /// not show.
-    ///
-    /// For failures that several calls share, such as the loss of their connection: of the calls in flight, the first
-    /// one that reports still finds the word unchanged; the others find its failure.
+    /// Whether the breaker's word is still what it was when the permit was granted: one load. For failures that several
+    /// calls share, such as the loss of their connection: of the calls in flight, the first one that reports still
+    /// finds the word unchanged; the others find its failure, unless only a tally remembers it.
     pub fn is_unchanged(&self) -> bool {
         let handle = self.handle.as_ref();
         handle.is_some_and(|handle| handle.as_breaker().to_bits() == self.ticket.granted)
@@ -161,27 +153,11 @@ impl<H: AnyBreaker> Permit<H> {
         self.ticket.is_probe()
     }
 
-    /// The permit without its breaker, to be reported elsewhere.
-    #[inline]
-    pub fn into_token(mut self) -> Token<BitsOf<H>> {
-        self.handle = None;
-        Token(self.ticket)
-    }
-
     /// [`report`](Self::report) if its result is not needed.
     #[inline(always)]
     pub(crate) fn end(&mut self, outcome: Outcome) {
         if let Some((handle, ticket)) = self.take() {
             handle.as_breaker().report(ticket, outcome);
-        }
-    }
-
-    /// This permit, and an ended one in its place.
-    #[inline]
-    const fn move_out(&mut self) -> Self {
-        Self {
-            handle: self.handle.take(),
-            ticket: self.ticket,
         }
     }
 
@@ -197,19 +173,25 @@ impl<H: AnyBreaker> Permit<H> {
     }
 }
 
-impl<H: AnyBreaker> Drop for Permit<H> {
+impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Drop for Permit<H, FAILS_WHEN_DROPPED> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(handle) = &self.handle {
+        if FAILS_WHEN_DROPPED {
+            self.end(Failure::new().into());
+        } else if let Some(handle) = &self.handle {
             handle.as_breaker().cancel(self.ticket);
         }
     }
 }
 
-impl<H: AnyBreaker> fmt::Debug for Permit<H> {
+impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> fmt::Debug for Permit<H, FAILS_WHEN_DROPPED> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit")
-            .field("is_probe", &self.is_probe())
-            .finish_non_exhaustive()
+        f.debug_struct(if FAILS_WHEN_DROPPED {
+            "Attempt"
+        } else {
+            "Permit"
+        })
+        .field("is_probe", &self.is_probe())
+        .finish_non_exhaustive()
     }
 }
