@@ -34,12 +34,11 @@ impl Connection {
     pub(crate) async fn get(&self) -> RedisResult<InUse<'_>> {
         let _mine = self.connects.lock().await;
         let kept = self.current().clone();
-        let connection = match kept {
-            Some(kept) => kept,
-            None => {
-                let new = self.client.get_multiplexed_async_connection().await?;
-                Arc::clone(self.current().insert(Arc::new(new)))
-            }
+        let connection = if let Some(kept) = kept {
+            kept
+        } else {
+            let new = self.client.get_multiplexed_async_connection().await?;
+            Arc::clone(self.current().insert(Arc::new(new)))
         };
         Ok(InUse {
             of: self,

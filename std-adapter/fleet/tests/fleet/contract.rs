@@ -148,7 +148,13 @@ impl Faulty {
     /// Whether it does nothing about it.
     fn refuses(&self, from: InstanceId, ask: Ask) -> bool {
         let holder = self.seen().holder;
-        let is_success = matches!(ask, Ask::Verdict { verdict, .. } if verdict == Verdict::Healthy);
+        let is_success = matches!(
+            ask,
+            Ask::Verdict {
+                verdict: Verdict::Healthy,
+                ..
+            }
+        );
         let (Some(fault), Some((holder, until)), true) = (self.fault, holder, is_success) else {
             return false;
         };
@@ -163,7 +169,10 @@ impl Faulty {
     fn repeats(&self, from: InstanceId, ask: Ask, is_done: bool) -> Option<InstanceId> {
         let mut seen = self.seen();
         let before = match ask {
-            Ask::Verdict { verdict, .. } if verdict == Verdict::Healthy => {
+            Ask::Verdict {
+                verdict: Verdict::Healthy,
+                ..
+            } => {
                 seen.failed.take();
                 return None;
             }
